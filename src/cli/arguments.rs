@@ -5,6 +5,7 @@ pub(super) mod lisp;
 mod proxy;
 mod refused;
 mod replay;
+mod results;
 mod serve;
 mod sessions;
 mod test;
@@ -22,6 +23,7 @@ pub(super) use compare::{CompareFlags, MatrixFlags};
 pub(super) use proxy::ProxyFlags;
 pub use refused::meant_command;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
+pub(super) use results::{MergeFlags, ResultFlags};
 pub(super) use serve::{McpFlags, ServeFlags};
 pub(super) use sessions::{CapturedAgentFlags, CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
@@ -100,6 +102,8 @@ pub enum Command {
     Compare(CompareFlags),
     /// Run the cases of agents; exit with code 1 if one fails
     Test(TestFlags),
+    /// Merge the results of several machines into one matrix
+    Merge(MergeFlags),
     /// List, search, annotate and export sessions, or create cases from them
     Sessions {
         /// What to do with them

@@ -8,8 +8,9 @@ mod table;
 
 use std::path::Path;
 
-use super::arguments::{CompareFlags, MatrixFlags};
+use super::arguments::{CompareFlags, MatrixFlags, MergeFlags};
 use super::output::{UsageError, columns, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
+use super::results;
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
 use crate::port::Stop;
@@ -17,13 +18,15 @@ use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
 use crate::workbench::format::{Marks, plural};
 use crate::workbench::matrix::{
-    Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, PairedReport, Trial, called,
-    compare_with, paired, split_models, totals,
+    Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Pace, PairedReport, Trial,
+    called, compare_with, matrix_rows, paired, split_models, totals,
 };
 use progress::Progress;
 
 /// Concurrent trials by default.
 const JOBS: usize = 4;
+/// The id of a matrix that was merged.
+const MERGED: &str = "merged";
 
 /// Plans a matrix and runs it.
 pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -47,6 +50,7 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     let plan = workbench.plan_matrix(&spec)?;
     let baseline = baseline(of_matrix, &plan.cells)?;
     check(of_matrix)?;
+    results::check(&of_matrix.results)?;
     let (file, state) = workbench.begin_matrix(plan)?;
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
 }
@@ -67,6 +71,7 @@ pub(super) async fn resume(
         ));
     }
     check(of_matrix)?;
+    results::check(&of_matrix.results)?;
     let (file, state) = workbench.open_matrix(name)?;
     let baseline = baseline(of_matrix, &state.plan.cells)?;
     if !file.unreadable.is_empty() {
@@ -110,9 +115,9 @@ async fn finish(
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let mut progress = Progress::new(&state, plain);
-    let jobs = flags.matrix.jobs.unwrap_or(JOBS);
+    let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost };
     let watch = &mut |event: &_, state: &_| progress.print_event(event, state);
-    let ran = workbench.run_matrix(&mut file, &mut state, jobs, &stop, watch).await;
+    let ran = workbench.run_matrix(&mut file, &mut state, pace, &stop, watch).await;
     signals.abort();
     progress.close();
     let go_on = file.to_go_on();
@@ -120,7 +125,10 @@ async fn finish(
         print_note(&format!("warning: {}", safe(&text)));
     }
     let stopped = !state.is_complete() && stop.reason().is_some();
-    let unfinished = stopped || ran.is_err();
+    let spent = !stopped && ran.is_ok() && !state.missing().is_empty();
+    let unfinished = stopped || spent || ran.is_err();
+    let title = format!("Matrix {}", file.id);
+    results::write(&flags.matrix.results, &title, (&matrix_rows(&state), &state), Some(workbench))?;
     let reports = state.reports();
     let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
     let pairs = paired(&reports);
@@ -150,6 +158,14 @@ async fn finish(
         ));
         return Err(error.into());
     }
+    if spent {
+        print_note(&format!(
+            "stopped at --max-cost: {} of {} are kept; go on with: {go_on}",
+            state.done(),
+            plural(state.total() as u64, "trial")
+        ));
+        return Ok(exit::FAILED);
+    }
     if let Some(path) = &flags.matrix.save_baseline {
         Baseline::of(&file.id, &reports).write(path)?;
         print_note(&safe(&format!("baseline written to {}", path.display())));
@@ -170,6 +186,25 @@ async fn finish(
     }
     let worse = changes.iter().flatten().any(|change| change.kind == ChangeKind::Worse);
     Ok(if worse || !state.untried().is_empty() { exit::FAILED } else { exit::OK })
+}
+
+/// Prints the matrix that files of results give, and writes what the flags name.
+pub(super) fn print_merged(state: &MatrixState, flags: &MergeFlags, plain: bool) -> Result<(), UsageError> {
+    results::check(&flags.results)?;
+    let reports = state.reports();
+    let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
+    let pairs = paired(&reports);
+    if flags.json {
+        let parts = json::Parts { reports: &reports, totals: &all, pairs: &pairs, baseline: None };
+        print_json(&json::matrix(MERGED, state, &parts));
+    } else {
+        print_line(&report_lines(&reports, &all, (&pairs, None), plain).join("\n"));
+    }
+    for (key, why) in state.untried() {
+        let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
+        print_note(&safe(&format!("not tried: {cell}, trial {}: {why}", key.trial)));
+    }
+    results::write(&flags.results, "Merged results", (&matrix_rows(state), state), None)
 }
 
 /// Everything about a matrix, for a terminal.

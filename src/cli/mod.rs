@@ -16,6 +16,7 @@ mod lisp;
 mod matrix;
 mod mcp;
 mod model_check;
+mod merge;
 mod models;
 mod new;
 mod output;
@@ -27,6 +28,7 @@ mod proxy;
 mod replay;
 mod report;
 mod rerun;
+mod results;
 mod run;
 mod screenshot;
 mod serve;
@@ -63,6 +65,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Fork(flags) => fork::fork(flags, arguments.plain, workbench).await,
         Command::Rerun(flags) => rerun::rerun(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
+        Command::Merge(flags) => merge::merge(flags, arguments.plain),
         Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing).await,
         Command::Signature { command } => signature::signature(command),

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::agent_source;
 use super::arguments::TestFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
+use super::results;
 use super::run::stop_on_signal;
 use super::source::{self, place};
 use crate::agent::Verdict;
@@ -14,6 +15,7 @@ use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{Marks, duration, plural};
+use crate::workbench::matrix::{Pace, merge_rows, suite_rows};
 use crate::workbench::suite::{CaseFilter, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
 /// How the results begin as XML.
@@ -36,11 +38,13 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         }
         print_note(&format!("none of {} is chosen", plural(total, "case")));
     }
-    let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, jobs: flags.jobs.into() };
+    let pace = Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost };
+    let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, pace };
     workbench.check_suite(&suite).map_err(|error| UsageError(error.to_string()))?;
     if let Some(file) = &flags.junit {
         check_place(file, XML).map_err(|error| unwritable(file, &error))?;
     }
+    results::check(&flags.results)?;
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let marks = Marks::of(plain);
@@ -62,16 +66,33 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
         write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
+    let rows = suite_rows(&report, flags.trials);
+    let title = format!("Tests of {}", labels.join(", "));
+    let state = merge_rows(vec![(String::new(), rows.clone())])?;
+    results::write(&flags.results, &title, (&rows, &state), Some(workbench))?;
     if flags.json {
         print_json(&json::suite_json(&report));
     } else {
         summary(&report, marks);
     }
-    Ok(match report.counts().is_pass() {
+    if let Some(most) = flags.max_cost {
+        spent_note(&report, most);
+    }
+    Ok(match report.counts().is_pass() && !report.is_spent {
         _ if report.stopped => exit::CANCELLED,
         true => exit::OK,
         false => exit::FAILED,
     })
+}
+
+/// Prints whether --max-cost ended the run, or could not because costs are unknown.
+fn spent_note(report: &SuiteReport, most: f64) {
+    let trials = || report.agents.iter().flat_map(|agent| &agent.cases).flat_map(|case| &case.trials);
+    if report.is_spent {
+        print_note(&format!("stopped at --max-cost {most}: not all cases were run"));
+    } else if trials().any(|trial| trial.cost.is_none() && trial.turns > 0) {
+        print_note("warning: the cost of some trials is not known; --max-cost does not count them");
+    }
 }
 
 /// An agent with the cases that the flags choose.

@@ -30,16 +30,9 @@ const OPEN_LINES: usize = 40;
 pub(super) fn html(content: &Content) -> String {
     let runs = runs(content);
     let mut page = Page::default();
-    let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(STYLE.as_bytes()));
-    let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
     let title = escape(&content.session);
-    page.raw(&format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>Session {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>Session <code>{title}</code></h1>\n"
-    ));
+    page.raw(&head(&format!("Session {title}")));
+    page.raw(&format!("<h1>Session <code>{title}</code></h1>\n"));
     let recorded = format!("Recorded {} by {}.", iso(content.created_ms), content.program);
     page.paragraph("", &recorded);
     if let Some(from) = &content.imported {
@@ -51,12 +44,33 @@ pub(super) fn html(content: &Content) -> String {
     for run in roots(&runs) {
         page.run(&runs, run, 2);
     }
-    page.raw("</main>\n</body>\n</html>\n");
+    page.raw(FOOT);
     page.out
 }
 
+/// The end of a page.
+const FOOT: &str = "</main>\n</body>\n</html>\n";
+
+/// The begin of a page with this escaped title, up to the content.
+fn head(title: &str) -> String {
+    let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(STYLE.as_bytes()));
+    let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+    )
+}
+
+/// A page with this escaped title and this content, which must be escaped.
+pub(crate) fn document(title: &str, content: &str) -> String {
+    format!("{}{content}{FOOT}", head(title))
+}
+
 /// Text from outside as HTML text or the value of an attribute.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {

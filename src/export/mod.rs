@@ -19,6 +19,7 @@ mod text;
 pub mod trace;
 
 pub use asciicast::{Piece, asciicast};
+pub(crate) use html::{document, escape};
 pub use redact::{REDACTIONS, Redacted, Redaction, Removal, Rules, redact, redact_text, remaining_secrets};
 pub(crate) use scan::scan;
 pub use scan::{SCAN_RULES, ScanRule};

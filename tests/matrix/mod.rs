@@ -4,6 +4,7 @@ mod baseline;
 mod command;
 mod gate;
 mod jobs;
+mod results;
 mod stopped;
 
 use std::path::Path;
@@ -46,16 +47,18 @@ fn trials(state: &MatrixState) -> Vec<Trial> {
     (0..state.plan.cells.len()).flat_map(|cell| state.trials_of(cell).cloned().collect::<Vec<_>>()).collect()
 }
 
-/// A matrix as JSON without what is different each time: ids and times.
+/// A matrix as JSON without what is different each time: ids and times, at every depth.
 fn lasting(mut matrix: serde_json::Value) -> serde_json::Value {
-    matrix["matrix"] = serde_json::Value::Null;
-    for cell in matrix["cells"].as_array_mut().unwrap() {
-        for time in ["first_ms", "time_ms", "time_p95_ms", "waited_ms"] {
-            cell[time] = serde_json::Value::Null;
+    const DIFFERENT: [&str; 6] = ["matrix", "session", "first_ms", "time_ms", "time_p95_ms", "waited_ms"];
+    match &mut matrix {
+        serde_json::Value::Object(members) => {
+            for (key, value) in members.iter_mut() {
+                *value =
+                    if DIFFERENT.contains(&key.as_str()) { serde_json::Value::Null } else { lasting(value.take()) };
+            }
         }
-        for trial in cell["sessions"].as_array_mut().unwrap() {
-            trial["session"] = serde_json::Value::Null;
-        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| *item = lasting(item.take())),
+        _ => {}
     }
     matrix
 }

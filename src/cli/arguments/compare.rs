@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::results::ResultFlags;
 use super::test::SelectionFlags;
 
 /// Flags of `compare`.
@@ -39,6 +40,9 @@ pub struct MatrixFlags {
     /// Concurrent trials (4), also limited by `concurrent_requests` of each provider
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Begin no further trial when this cost is reached; --resume continues
+    #[arg(long, value_name = "COST")]
+    pub max_cost: Option<f64>,
     /// Compare with this baseline file; exit with code 1 if a result is worse
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
@@ -54,6 +58,9 @@ pub struct MatrixFlags {
     /// Which cases
     #[command(flatten)]
     pub selection: SelectionFlags,
+    /// Files of results
+    #[command(flatten)]
+    pub results: ResultFlags,
 }
 
 impl MatrixFlags {
@@ -64,12 +71,16 @@ impl MatrixFlags {
             ("--models", !self.models.is_empty()),
             ("--trials", self.trials.is_some()),
             ("--jobs", self.jobs.is_some()),
+            ("--max-cost", self.max_cost.is_some()),
             ("--baseline", self.baseline.is_some()),
             ("--save-baseline", self.save_baseline.is_some()),
             ("--seed", self.seed.is_some()),
             ("--filter", !self.selection.filter.is_empty()),
             ("--sample", self.selection.sample.is_some()),
             ("--shard", self.selection.shard.is_some()),
+            ("--results", self.results.results.is_some()),
+            ("--report", self.results.report.is_some()),
+            ("--summary", self.results.summary.is_some()),
         ];
         given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::results::ResultFlags;
 use crate::workbench::suite::{CaseFilter, Shard};
 
 /// The choice of cases.
@@ -47,6 +48,9 @@ pub struct TestFlags {
     /// Concurrent runs
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
+    /// Begin no further run when this cost is reached, in the unit of the configured prices; the exit code is then 1
+    #[arg(long, value_name = "COST")]
+    pub max_cost: Option<f64>,
     /// Seed of --sample
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
@@ -56,6 +60,9 @@ pub struct TestFlags {
     /// Which cases
     #[command(flatten)]
     pub selection: SelectionFlags,
+    /// Files of results
+    #[command(flatten)]
+    pub results: ResultFlags,
     /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

@@ -36,9 +36,15 @@ pub(super) struct PairedJson<'a> {
 #[derive(Serialize)]
 struct ChangedJson<'a> {
     case: Option<&'a str>,
-    then: [u32; 2],
-    now: [u32; 2],
-    sessions: [&'a str; 2],
+    then: SideJson<'a>,
+    now: SideJson<'a>,
+}
+
+#[derive(Serialize)]
+struct SideJson<'a> {
+    passed: u32,
+    trials: u32,
+    session: &'a str,
 }
 
 /// The data of a comparison: a difference is its mean with the ends of its interval.
@@ -46,7 +52,7 @@ pub(super) fn json(report: &PairedReport) -> PairedJson<'_> {
     let interval = |interval: &Option<MeanInterval>| {
         interval.map(|of| [rounded(Some(of.mean)), rounded(Some(of.low)), rounded(Some(of.high))])
     };
-    let changed = |case: &PairedCase| (case.then, case.now);
+    let side = |(passed, trials): (u32, u32), session| SideJson { passed, trials, session };
     PairedJson {
         base: cell(&report.base),
         other: cell(&report.other),
@@ -64,14 +70,10 @@ pub(super) fn json(report: &PairedReport) -> PairedJson<'_> {
         changed: report
             .changed
             .iter()
-            .map(|case| {
-                let (then, now) = changed(case);
-                ChangedJson {
-                    case: case.case.as_deref(),
-                    then: [then.0, then.1],
-                    now: [now.0, now.1],
-                    sessions: [&case.sessions.0, &case.sessions.1],
-                }
+            .map(|case| ChangedJson {
+                case: case.case.as_deref(),
+                then: side(case.then, &case.sessions.0),
+                now: side(case.now, &case.sessions.1),
             })
             .collect(),
     }

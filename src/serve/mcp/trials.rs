@@ -54,7 +54,7 @@ pub(super) fn run_cases<'a>(
             return Err(format!("{} has no cases: write [[cases]] into its file", arguments.agent));
         }
         let trials = trials(arguments.trials)?;
-        let suite = Suite { agents: vec![suite_agent], model: arguments.model, trials, jobs: JOBS };
+        let suite = Suite { agents: vec![suite_agent], model: arguments.model, trials, pace: JOBS.into() };
         server.workbench.check_suite(&suite).map_err(|error| error.to_string())?;
         let (stop, watch) = (Stop::default(), &mut |_: usize, _: &CaseReport, _: &TrialReport| {});
         let report = stopped_with(context, &stop, server.workbench.run_suite(&suite, &stop, watch)).await;

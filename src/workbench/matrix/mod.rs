@@ -12,9 +12,11 @@ mod chance;
 mod file;
 mod interval;
 mod meter;
+mod page;
 mod paired;
 mod plan;
 mod report;
+mod results;
 mod run;
 mod state;
 
@@ -26,8 +28,12 @@ pub use cell::{Cell, called};
 pub use chance::{pass_hat, wilson};
 pub use file::{MATRIX_FOLDER, MatrixEntry, MatrixFile};
 pub use meter::{Measures, Meter};
+pub use page::{Failure, Results, SHOWN_FAILURES, matrix_markdown, matrix_page};
 pub use paired::{MeanInterval, PairedCase, PairedReport, PairedVerdict, paired};
 pub use plan::{MatrixAgent, MatrixPlan, MatrixSpec, split_models};
 pub use report::{CellReport, Mean, TrialRef, report, totals};
-pub use run::{MatrixError, Watch};
+pub use results::{
+    RESULTS_BEGIN, ResultRow, RowVerdict, matrix_rows, merge_rows, read_result_lines, result_lines, suite_rows,
+};
+pub use run::{MatrixError, Pace, Watch};
 pub use state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};

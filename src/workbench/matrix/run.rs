@@ -10,13 +10,12 @@ use futures::stream::{FuturesUnordered, StreamExt as _};
 use ptc_core::reasons::Reason;
 use tokio::sync::mpsc;
 
-use super::answers::canonical;
 use super::file::MatrixFile;
 use super::meter::Meter;
 use super::plan::{Definitions, MatrixPlan};
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Context, Judgement, Step, Verdict};
-use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource, Kept};
+use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::Group;
 use crate::workbench::case::judged_by;
@@ -45,6 +44,28 @@ impl From<MatrixError> for ErrorRecord {
 impl From<StartError> for MatrixError {
     fn from(error: StartError) -> Self {
         Self(error.to_string())
+    }
+}
+
+/// How fast a matrix or a suite runs, and how far.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Pace {
+    /// Trials at the same time; at least one.
+    pub jobs: usize,
+    /// The cost at which no further trial begins, in the price table's unit.
+    pub max_cost: Option<f64>,
+}
+
+impl From<usize> for Pace {
+    fn from(jobs: usize) -> Self {
+        Self { jobs, max_cost: None }
+    }
+}
+
+impl Pace {
+    /// Does this cost end it?
+    pub fn is_spent(&self, cost: f64) -> bool {
+        self.max_cost.is_some_and(|most| cost >= most)
     }
 }
 
@@ -83,7 +104,8 @@ impl Workbench {
         super::file::is_matrix_name(name) && !Path::new(name).exists()
     }
 
-    /// Runs what is missing, at most `jobs` trials at once. When it is stopped, the trials that run are ended and count as not run.
+    /// Runs what is missing as fast as the pace allows. When it is stopped, the trials that run are ended and count as not run. When the
+    /// largest cost is reached, no trial begins any more and those that run come to their end.
     ///
     /// Errors: the matrix's file cannot be written, neither in its folder nor in the spare one; trials that have ended by then are in it, and the state
     /// reports them.
@@ -91,10 +113,11 @@ impl Workbench {
         &self,
         file: &mut MatrixFile,
         state: &mut MatrixState,
-        jobs: usize,
+        pace: impl Into<Pace> + Send,
         stop: &Stop,
         watch: Watch<'_>,
     ) -> Result<(), MatrixError> {
+        let pace = pace.into();
         let (tell, mut told) = mpsc::unbounded_channel();
         let (plan, id) = (Arc::new(state.plan.clone()), file.id.clone());
         let definitions = Arc::new(plan.definitions()?);
@@ -104,7 +127,7 @@ impl Workbench {
         let mut open = FuturesUnordered::new();
         let mut failed = None;
         loop {
-            while open.len() < jobs.max(1) && halt.reason().is_none() {
+            while open.len() < pace.jobs.max(1) && halt.reason().is_none() && !pace.is_spent(state.spent()) {
                 let Some(key) = missing.next() else { break };
                 open.push(together.matrix_trial(
                     &id,
@@ -198,10 +221,7 @@ impl Workbench {
         if is_cancelled && stop.reason().is_some() {
             return MatrixEvent::Stopped(key);
         }
-        let outcome = match (&step.answer, &step.fail) {
-            (_, Some(fail)) => Outcome::Fail(fail.reason.clone()),
-            (answer, None) => Outcome::Answer(Kept::of(canonical(&answer.clone().unwrap_or_default()))),
-        };
+        let outcome = Outcome::of(&step);
         let case = spec.case;
         let Judgement { verdict, score } = judged_by(case, step).await;
         if let Verdict::Error(why) = &verdict {

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::answers::canonical;
 use super::meter::Measures;
 use super::plan::MatrixPlan;
 use super::report::{CellReport, report};
+use crate::agent::Step;
 use crate::event::Kept;
 
 /// Which trial: the cell's place in the plan, and the trial's number from 1.
@@ -28,6 +30,16 @@ pub enum Outcome {
     Answer(Kept),
     /// A failure: its stable reason.
     Fail(String),
+}
+
+impl Outcome {
+    /// How a run came out.
+    pub fn of(step: &Step) -> Self {
+        match &step.fail {
+            Some(fail) => Self::Fail(fail.reason.clone()),
+            None => Self::Answer(Kept::of(canonical(&step.answer.clone().unwrap_or_default()))),
+        }
+    }
 }
 
 /// A finished trial, as the matrix's file holds it.
@@ -160,6 +172,11 @@ impl MatrixState {
     /// Trials that are finished.
     pub fn done(&self) -> usize {
         self.finished.len()
+    }
+
+    /// The cost of the finished trials, as far as it is known.
+    pub fn spent(&self) -> f64 {
+        self.finished.values().filter_map(|trial| trial.measures.cost).sum()
     }
 
     /// Finished trials that did not pass.

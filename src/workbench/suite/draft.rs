@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use super::{CaseFilter, Suite, SuiteAgent, TrialReport};
-use crate::agent::{Agent, Case, Diagnostic, Verdict};
+use crate::agent::{Agent, Case, Diagnostic, Step, StepFold, Verdict};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 
@@ -68,13 +68,21 @@ impl Workbench {
         stop: &Stop,
     ) -> Result<Option<TestedCase>, Vec<Diagnostic>> {
         let with = SuiteAgent::new(&agent.name, agent, None, (folder, self.file_access()), &CaseFilter::named(name))?;
-        let suite = Suite { agents: vec![with], model: None, trials: 1, jobs: 1 };
+        let suite = Suite { agents: vec![with], model: None, trials: 1, pace: 1.into() };
         let report = self.run_suite(&suite, stop, &mut |_, _, _| {}).await;
         let trial = report.agents.into_iter().flat_map(|agent| agent.cases).flat_map(|case| case.trials).next();
         Ok(trial.map(|trial| {
             let got = trial.session.as_deref().and_then(|session| self.answer_of(session));
             TestedCase { name: name.to_owned(), trial, got }
         }))
+    }
+
+    /// The Step of a session's last run; `None` where it is not here.
+    pub fn step_of(&self, session: &str) -> Option<Step> {
+        let session = self.open_session(session).ok()?;
+        let mut fold = StepFold::default();
+        session.events().for_each(|envelope| fold.apply(&envelope));
+        Some(fold.step())
     }
 
     /// The answer of the last run of a session, or why it failed.
@@ -96,6 +104,7 @@ impl TestedCase {
             seed: 0,
             verdict: Verdict::Error(why),
             score: 0.0,
+            outcome: None,
             session: None,
             duration_ms: 0,
             turns: 0,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::{Agent, Case, Diagnostic, Mode, Verdict};
 use crate::event::Tokens;
 use crate::tool::FileAccess;
+use crate::workbench::matrix::{Outcome, Pace};
 
 pub use draft::{CaseOutline, TestedCase, case_outlines};
 pub use junit::junit;
@@ -28,8 +29,8 @@ pub struct Suite {
     pub model: Option<String>,
     /// Runs of each case; at least one.
     pub trials: u32,
-    /// Runs at the same time; at least one.
-    pub jobs: usize,
+    /// Runs at the same time, and the cost at which no further run begins.
+    pub pace: Pace,
 }
 
 /// An agent with the choice of its cases.
@@ -93,6 +94,8 @@ pub struct SuiteReport {
     pub duration_ms: u64,
     /// It was stopped: trials that had not started are missing.
     pub stopped: bool,
+    /// The largest cost was reached before everything had run.
+    pub is_spent: bool,
 }
 
 /// What came of the cases of an agent.
@@ -125,6 +128,8 @@ pub struct CaseReport {
     pub weight: f64,
     /// Its tags.
     pub tags: Vec<String>,
+    /// Its place among all cases of the agent, from 0.
+    pub place: u32,
     /// Its trials in order.
     pub trials: Vec<TrialReport>,
 }
@@ -140,6 +145,8 @@ pub struct TrialReport {
     pub verdict: Verdict,
     /// The share of what is expected that holds, from 0 to 1.
     pub score: f64,
+    /// How the run came out; `None` where there was none.
+    pub outcome: Option<Outcome>,
     /// The session that recorded it; of a cassette the cassette's id.
     pub session: Option<String>,
     /// How long it took, in ms.

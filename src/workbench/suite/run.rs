@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use futures::stream::{self, StreamExt as _};
@@ -13,6 +14,7 @@ use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::Session;
 use crate::tool::FileAccess;
 use crate::workbench::case::judged_by;
+use crate::workbench::matrix::Outcome;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
@@ -38,17 +40,31 @@ impl Workbench {
         };
         let mut cases: Vec<BTreeMap<usize, CaseReport>> = vec![BTreeMap::new(); suite.agents.len()];
         let together = self.sharing_adapters();
-        let mut ended =
-            stream::iter(due(suite)).map(|due| together.try_case(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
+        let (mut cost, spent, left) = (0.0, AtomicBool::new(false), AtomicBool::new(false));
+        let affordable = due(suite).take_while(|_| {
+            let is_spent = spent.load(Ordering::Relaxed);
+            left.fetch_or(is_spent, Ordering::Relaxed);
+            !is_spent
+        });
+        let mut ended = stream::iter(affordable)
+            .map(|due| together.try_case(suite, due, stop))
+            .buffer_unordered(suite.pace.jobs.max(1));
         while let Some((due, trial)) = ended.next().await {
-            let case = cases[due.agent].entry(due.place).or_insert_with(|| empty_case(&due));
+            let case = cases[due.agent].entry(due.place).or_insert_with(|| {
+                let places = &suite.agents[due.agent].selection.places;
+                CaseReport { place: places.get(due.place).copied().unwrap_or(u32::MAX), ..empty_case(&due) }
+            });
             let Some(trial) = trial else {
                 report.stopped = true;
                 continue;
             };
             watch(due.agent, case, &trial);
+            cost += trial.cost.unwrap_or_default();
+            spent.store(suite.pace.is_spent(cost), Ordering::Relaxed);
             case.trials.push(trial);
         }
+        drop(ended);
+        report.is_spent = left.load(Ordering::Relaxed);
         for (agent, cases) in report.agents.iter_mut().zip(cases) {
             agent.cases = cases.into_values().collect();
             agent.cases.iter_mut().for_each(|case| case.trials.sort_by_key(|trial| trial.number));
@@ -165,6 +181,7 @@ fn empty_case(due: &Due) -> CaseReport {
         is_replayed: case.cassette.is_some(),
         weight: case.weight,
         tags: case.tags.clone(),
+        place: 0,
         trials: Vec::new(),
     }
 }
@@ -176,6 +193,7 @@ fn begun(number: u32) -> TrialReport {
         seed: u64::from(number - 1),
         verdict: Verdict::Pass,
         score: 1.0,
+        outcome: None,
         session: None,
         duration_ms: 0,
         turns: 0,
@@ -194,7 +212,8 @@ async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
 /// The trial with the usage of the run and its child runs.
 fn used(trial: TrialReport, step: &Step) -> TrialReport {
     let total = &step.usage.total;
-    TrialReport { turns: total.turns, tokens: total.tokens, cost: total.cost(), ..trial }
+    let outcome = Some(Outcome::of(step));
+    TrialReport { turns: total.turns, tokens: total.tokens, cost: total.cost(), outcome, ..trial }
 }
 
 /// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,

@@ -1,0 +1,309 @@
+//! Results as rows: a line of JSON for each trial, which other programs read and which several machines' files are merged from.
+//!
+//! In: a matrix or a suite with what came of it. Out: [`ResultRow`]s in the order of the plan; from the rows of all shards the matrix that
+//! one machine would have had. Rows of one trial in two files are an error, never added up.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::BufRead;
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::Cell;
+use super::meter::Measures;
+use super::plan::{MatrixAgent, MatrixPlan};
+use super::run::MatrixError;
+use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
+use crate::agent::{Agent, Verdict};
+use crate::workbench::suite::{SuiteReport, TrialReport};
+
+/// How every file of rows begins.
+pub const RESULTS_BEGIN: &str = "{\"result\":1,";
+/// The version of the rows.
+const VERSION: u32 = 1;
+
+/// What came of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowVerdict {
+    /// As expected.
+    Pass,
+    /// Otherwise.
+    Fail,
+    /// It could not be tried.
+    Error,
+    /// The agent cannot run in this cell: there is no trial.
+    CannotRun,
+}
+
+/// A trial as a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResultRow {
+    /// The version of the row's form.
+    pub result: u32,
+    /// The agent, as it was named.
+    pub agent: String,
+    /// The mode's name.
+    pub mode: String,
+    /// The model, as it was named.
+    pub model: String,
+    /// The case's name; absent for an agent without cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// Places of agent, mode, model and case in the whole plan, from 0.
+    pub order: [u32; 4],
+    /// Tags of the case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Weight of the case.
+    pub weight: f64,
+    /// The trial's number, from 1; 0 where the agent cannot run.
+    pub trial: u32,
+    /// Trials of each case in the plan.
+    pub trials: u32,
+    /// The seed of the plan.
+    pub seed: u64,
+    /// What came of it.
+    pub verdict: RowVerdict,
+    /// The share of what is expected that holds, from 0 to 1.
+    pub score: f64,
+    /// Why it did not pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Its session's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// How it came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// What it cost.
+    #[serde(flatten)]
+    pub measures: Measures,
+}
+
+impl ResultRow {
+    fn cell(&self) -> Cell {
+        let unfit = (self.verdict == RowVerdict::CannotRun).then(|| self.why.clone().unwrap_or_default());
+        Cell {
+            agent: self.agent.clone(),
+            mode: self.mode.clone(),
+            model: self.model.clone(),
+            case: self.case.clone(),
+            unfit,
+        }
+    }
+}
+
+/// The rows as text: a line for each.
+pub fn result_lines(rows: &[ResultRow]) -> String {
+    rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n").collect()
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+/// The places of the cells of a plan among all cells, those of other shards included.
+struct Places<'p> {
+    plan: &'p MatrixPlan,
+    /// Agents with the places, tags and weights of their cases.
+    cases: BTreeMap<&'p str, BTreeMap<String, (u32, Vec<String>, f64)>>,
+}
+
+impl<'p> Places<'p> {
+    fn of(plan: &'p MatrixPlan) -> Self {
+        let of_agent = |agent: &'p MatrixAgent| {
+            let cases = Agent::recorded(&agent.toml).ok().and_then(|agent| agent.cases().ok()).unwrap_or_default();
+            let cases = cases.into_iter().enumerate();
+            let cases = cases.map(|(place, case)| (case.name, (number(place), case.tags, case.weight))).collect();
+            (agent.name.as_str(), cases)
+        };
+        Self { plan, cases: plan.agents.iter().map(of_agent).collect() }
+    }
+
+    fn order(&self, cell: &Cell) -> ([u32; 4], Vec<String>, f64) {
+        let of_agent = self.plan.cells.iter().filter(|other| other.agent == cell.agent);
+        let mut modes: Vec<&str> = Vec::new();
+        let mut models: Vec<&str> = Vec::new();
+        for other in of_agent {
+            if !modes.contains(&other.mode.as_str()) {
+                modes.push(&other.mode);
+            }
+            if other.mode == cell.mode && !models.contains(&other.model.as_str()) {
+                models.push(&other.model);
+            }
+        }
+        let place =
+            |list: &[&str], name: &str| number(list.iter().position(|known| *known == name).unwrap_or_default());
+        let agents: Vec<&str> = self.plan.agents.iter().map(|agent| agent.name.as_str()).collect();
+        let known = cell.case.as_ref().and_then(|name| self.cases.get(cell.agent.as_str())?.get(name));
+        let (case, tags, weight) = known.cloned().unwrap_or((0, Vec::new(), 1.0));
+        let order = [place(&agents, &cell.agent), place(&modes, &cell.mode), place(&models, &cell.model), case];
+        (order, tags, weight)
+    }
+}
+
+/// The rows of a matrix: finished trials, those that could not be tried, and the cells in which the agent cannot run.
+pub fn matrix_rows(state: &MatrixState) -> Vec<ResultRow> {
+    let places = Places::of(&state.plan);
+    let mut rows = Vec::new();
+    for (at, cell) in state.plan.cells.iter().enumerate() {
+        let (order, tags, weight) = places.order(cell);
+        let row = |trial: u32, verdict: RowVerdict| ResultRow {
+            result: VERSION,
+            agent: cell.agent.clone(),
+            mode: cell.mode.clone(),
+            model: cell.model.clone(),
+            case: cell.case.clone(),
+            order,
+            tags: tags.clone(),
+            weight,
+            trial,
+            trials: state.plan.trials,
+            seed: state.plan.seed,
+            verdict,
+            score: 0.0,
+            why: None,
+            session: None,
+            outcome: None,
+            measures: Measures::default(),
+        };
+        if let Some(why) = &cell.unfit {
+            rows.push(ResultRow { why: Some(why.clone()), ..row(0, RowVerdict::CannotRun) });
+        }
+        for trial in state.trials_of(at) {
+            let verdict = if trial.passed { RowVerdict::Pass } else { RowVerdict::Fail };
+            rows.push(ResultRow {
+                score: trial.score(),
+                why: trial.why.clone(),
+                session: Some(trial.session.clone()),
+                outcome: Some(trial.outcome.clone()),
+                measures: trial.measures.clone(),
+                ..row(trial.trial, verdict)
+            });
+        }
+        for (key, why) in state.untried().iter().filter(|(key, _)| key.cell == at) {
+            rows.push(ResultRow { why: Some(why.clone()), ..row(key.trial, RowVerdict::Error) });
+        }
+    }
+    rows
+}
+
+/// The rows of a suite.
+pub fn suite_rows(report: &SuiteReport, trials: u32) -> Vec<ResultRow> {
+    let mut rows = Vec::new();
+    for (agent_place, agent) in report.agents.iter().enumerate() {
+        for case in &agent.cases {
+            let row = |trial: &TrialReport| ResultRow {
+                result: VERSION,
+                agent: agent.label.clone(),
+                mode: agent.mode.name().to_owned(),
+                model: agent.model.clone(),
+                case: Some(case.name.clone()),
+                order: [number(agent_place), 0, 0, case.place],
+                tags: case.tags.clone(),
+                weight: case.weight,
+                trial: trial.number,
+                trials: trials.max(1),
+                seed: 0,
+                verdict: match &trial.verdict {
+                    Verdict::Pass => RowVerdict::Pass,
+                    Verdict::Fail(_) => RowVerdict::Fail,
+                    Verdict::Error(_) => RowVerdict::Error,
+                },
+                score: trial.score,
+                why: (!trial.verdict.is_pass()).then(|| trial.verdict.lines().join("\n")),
+                session: trial.session.clone(),
+                outcome: trial.outcome.clone(),
+                measures: Measures {
+                    turns: trial.turns,
+                    tokens: trial.tokens,
+                    cost: trial.cost,
+                    time_ms: trial.duration_ms,
+                    ..Measures::default()
+                },
+            };
+            rows.extend(case.trials.iter().map(row));
+        }
+    }
+    rows
+}
+
+/// The rows of a file. Errors: it cannot be read, a line that is no row.
+pub fn read_result_lines(file: &str, reader: impl BufRead) -> Result<Vec<ResultRow>, MatrixError> {
+    let mut rows = Vec::new();
+    for (place, line) in reader.lines().enumerate() {
+        let wrong = |why: String| MatrixError(format!("{file}:{}: {why}", place + 1));
+        let line = line.map_err(|error| wrong(error.to_string()))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let row: ResultRow =
+            serde_json::from_str(&line).map_err(|error| wrong(format!("no row of results: {error}")))?;
+        if row.result > VERSION {
+            return Err(wrong("a newer ptc-workbench wrote this; use that version".to_owned()));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The matrix of rows from several files, each with its name.
+///
+/// Errors: a trial that two rows have, and rows of different plans.
+pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, MatrixError> {
+    let mut seen: HashSet<(Cell, u32)> = HashSet::new();
+    let mut rows: Vec<ResultRow> = Vec::new();
+    let mut plan: Option<(String, u32, u64)> = None;
+    for (file, of_file) in files {
+        for row in of_file {
+            let (first, trials, seed) = plan.get_or_insert_with(|| (file.clone(), row.trials, row.seed));
+            if (*trials, *seed) != (row.trials, row.seed) {
+                return Err(MatrixError(format!(
+                    "{first} and {file} are of different plans: {trials} and {} trials, seeds {seed} and {}",
+                    row.trials, row.seed
+                )));
+            }
+            let is_new = seen.insert((Cell { unfit: None, ..row.cell() }, row.trial));
+            match (is_new, row.verdict) {
+                (true, _) => rows.push(row),
+                // Every shard names the cells in which an agent cannot run at all.
+                (false, RowVerdict::CannotRun) => {}
+                (false, _) => {
+                    let name = row.cell().name();
+                    return Err(MatrixError(format!("{file}: trial {} of {name} is there twice", row.trial)));
+                }
+            }
+        }
+    }
+    rows.sort_by(|one, other| (one.order, one.trial).cmp(&(other.order, other.trial)));
+    let (_, trials, seed) = plan.unwrap_or_default();
+    let mut plan = MatrixPlan { agents: Vec::new(), trials, seed, cells: Vec::new() };
+    let (mut finished, mut untried) = (Vec::new(), Vec::new());
+    for row in rows {
+        let cell = row.cell();
+        if plan.cells.last() != Some(&cell) {
+            if plan.agents.iter().all(|agent| agent.name != cell.agent) {
+                plan.agents.push(MatrixAgent { name: cell.agent.clone(), toml: String::new() });
+            }
+            plan.cells.push(cell);
+        }
+        let key = TrialKey { cell: plan.cells.len() - 1, trial: row.trial };
+        match row.verdict {
+            RowVerdict::CannotRun => {}
+            RowVerdict::Error => untried.push((key, row.why.unwrap_or_default())),
+            RowVerdict::Pass | RowVerdict::Fail => finished.push(Trial {
+                cell: key.cell,
+                trial: key.trial,
+                session: row.session.unwrap_or_default(),
+                passed: row.verdict == RowVerdict::Pass,
+                score: Some(row.score).filter(|score| *score > 0.0 && *score < 1.0),
+                why: row.why,
+                outcome: row.outcome.unwrap_or_else(|| Outcome::Fail("unknown".to_owned())),
+                measures: row.measures,
+            }),
+        }
+    }
+    let mut state = MatrixState::new(plan, finished);
+    untried.into_iter().for_each(|(key, why)| state.apply(&MatrixEvent::Untried { key, why }));
+    Ok(state)
+}
