@@ -21,6 +21,14 @@ keep failed
 keep retried
 "$program" run sentiment --mode ptc_lisp --model sample:slow
 keep slow
+python3 audit.py >"$home/audit.port" &
+server=$!
+while [ ! -s "$home/audit.port" ]; do sleep 0.1; done
+printf '[providers.local]\nkind = "openai"\nbase_url = "http://127.0.0.1:%s/v1"\n[models.audit]\nprovider = "local"\nid = "scripted"\n' \
+  "$(cat "$home/audit.port")" >"$home/audit-config.toml"
+"$program" --config "$home/audit-config.toml" run audit.toml --model audit
+kill "$server"
+keep audit
 "$program" run sentiment --mode json --model demo
 keep both-json
 "$program" run sentiment --mode ptc_lisp --model demo

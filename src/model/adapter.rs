@@ -143,6 +143,7 @@ impl Model for Adapter {
                 key: Mutex::new(key),
                 is_key_renewed: AtomicBool::new(false),
                 used: Mutex::new(self.dialect()),
+                ignored: Mutex::default(),
             };
             Round { request, call, scrub: &scrub, gate: &self.gate, policy: self.endpoint.retry }.run(&answer).await
         })
@@ -159,6 +160,8 @@ struct Answer<'a> {
     is_key_renewed: AtomicBool,
     /// What the last attempt asked for.
     used: Mutex<Dialect>,
+    /// What changed after a reply that ignored the schema and holds no answer: it is asked for again at once.
+    ignored: Mutex<Option<String>>,
 }
 
 impl Attempts for Answer<'_> {
@@ -208,13 +211,28 @@ impl Attempts for Answer<'_> {
         };
         let reply = Reply { structured_by, ..reply? };
         let reply = if draft.has_strict_tools() { without_added_nulls(reply, self.request) } else { reply };
-        if self.request.schema.is_some() && !keeps_to_json(&reply) {
-            self.learn_ignored(outlet).await;
+        if self.request.schema.is_none() || keeps_to_json(&reply) {
+            return Ok(reply);
         }
-        Ok(reply)
+        match self.learn_ignored() {
+            // No answer can be read from it: it would cost the run a turn, perhaps its last one.
+            Some(change) if reply.finish == Some(Finish::Stop) && !reply.text.contains(['{', '[']) => {
+                *self.ignored.lock().unwrap_or_else(PoisonError::into_inner) = Some(change);
+                let error = ModelError::new(ErrorClass::Stream, "the reply is not the JSON that was requested");
+                Err(ModelError { usage: reply.usage.map(Box::new), ..error }.into())
+            }
+            Some(change) => {
+                outlet.notice(&change).await;
+                Ok(reply)
+            }
+            None => Ok(reply),
+        }
     }
 
     fn concede(&self, failure: &Failure) -> Option<String> {
+        if let Some(change) = self.ignored.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Some(change);
+        }
         let provider = &self.model.endpoint.provider;
         let status = failure.error.status?;
         if let Some(change) = self.discard_key(status) {
@@ -260,12 +278,12 @@ impl Answer<'_> {
             && self.request.tools.iter().any(|tool| draft.parameters(tool).1)
     }
 
-    /// The server took the schema and did not keep to it. This reply is what it is; the next question is put in the next way.
-    async fn learn_ignored(&self, outlet: &Outlet<'_>) {
+    /// The server took the schema and did not keep to it: the next question is put in the next way. Returns what changed.
+    fn learn_ignored(&self) -> Option<String> {
         let before = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((next, words)) = before.after_ignored(self.made_use(), self.model.language.ways()) else { return };
+        let (next, words) = before.after_ignored(self.made_use(), self.model.language.ways())?;
         self.model.replace(before, next);
-        outlet.notice(&format!("{} {words} from now on", self.model.endpoint.provider)).await;
+        Some(format!("{} {words} from now on", self.model.endpoint.provider))
     }
 
     /// The key of this attempt.

@@ -16,6 +16,7 @@ pub mod editor;
 mod effects;
 pub mod form;
 mod forms;
+pub mod found;
 pub mod inspector;
 pub mod keys;
 pub mod limiter;

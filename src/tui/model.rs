@@ -33,7 +33,9 @@ pub use editors::{PLACES, RECOVERED, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
 pub use inputs::{ContextView, InputField, InputKind, Inputs};
 pub use pointer::{Pointer, Sweep};
-pub use popup::{AfterSave, Against, Asker, FailureLine, Leaving, Picks, Popup, REFUSALS, SaveWhat, failure_lines};
+pub use popup::{
+    AfterSave, Against, Asker, FailureLine, HitLine, Leaving, Picks, Popup, REFUSALS, SaveWhat, failure_lines,
+};
 pub use tour::TOUR;
 mod saved;
 mod sessions;

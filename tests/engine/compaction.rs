@@ -73,3 +73,20 @@ async fn coalescing_counts_calls_prints_and_failed_turns() {
     assert!(shown.contains("{\"n\" 2}") && !shown.contains("{\"n\" 1}"), "{shown}");
     assert!(shown.contains("two\nthree") && !shown.contains("one\n"), "{shown}");
 }
+
+/// Many services demand that the roles alternate.
+#[tokio::test]
+async fn a_trimmed_history_is_sent_without_two_messages_of_the_user_in_a_row() {
+    let replies = ["1", "2", "3", "(return 4)"].map(|program| crate::openai::server::answer(&p(program)));
+    let server = crate::openai::server::Server::play(replies).await;
+    let kit = crate::model::kit::ALL[0];
+    let toml = "max_turns = 6\ncompaction = { trigger = { turns = 2 }, keep_recent_turns = 1 }";
+    let ran = run(&super::ptc::agent(toml), "{}", &kit.model(&server)).await;
+    assert_eq!(ran.outcome(), "4");
+    let last = server.received().pop().unwrap().json();
+    let roles: Vec<&str> =
+        last["messages"].as_array().unwrap().iter().filter_map(|message| message["role"].as_str()).collect();
+    assert_eq!(roles, ["system", "user"], "the first message and what came back last are one: {last}");
+    let told = last["messages"][1]["content"].as_str().unwrap();
+    assert!(told.starts_with("go") || told.contains("go\n"), "{told}");
+}

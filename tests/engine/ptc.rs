@@ -478,3 +478,11 @@ async fn writes_to_json_data_land_on_the_keys_that_reads_find() {
     let (ran, _) = ran("", context, &[&p(program)]).await;
     assert_eq!(ran.outcome(), r#"[{"id":1,"status":"shipped"}]"#);
 }
+
+#[tokio::test]
+async fn a_result_that_is_nested_too_deeply_is_refused_with_the_reason_before_its_path() {
+    let toml = "max_turns = 1\n[tools.deep]\nkind = \"snippet\"\nsignature = \"() -> :any\"\ncode = \"(reduce (fn [a _] [a]) 1 (range 600))\"";
+    let (ran, _) = ran(toml, "{}", &[&p("(tool/deep {})")]).await;
+    let message = ran.step.fail.expect("the call fails").message;
+    assert!(message.len() < 300 && message.contains("cannot be represented as JSON: expected at most"), "{message}");
+}

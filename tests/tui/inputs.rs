@@ -213,3 +213,26 @@ fn a_finding_of_another_text_is_gone_to_before_it_is_corrected() {
     press(&mut model, "f8");
     assert!(model.workbench.texts().options.starts_with("name = \"mine\""));
 }
+
+#[test]
+fn a_field_of_the_inputs_is_searched_and_replaced_in() {
+    let mut model =
+        with("(name :string, text :string) -> {n :int}", r#"{"name": "Ann", "text": "Ann met Ben. Ann left."}"#);
+    press(&mut model, "alt-g");
+    press(&mut model, "c");
+    assert!(model.workbench.inputs.is_shown());
+    press(&mut model, "tab");
+    press(&mut model, "ctrl-f");
+    write(&mut model, "Ann");
+    let shown = text(&mut model);
+    assert!(shown.contains("2 places") || shown.contains("1 of 2"), "{shown}");
+    press(&mut model, "tab");
+    write(&mut model, "Eve");
+    press(&mut model, "alt-a");
+    press(&mut model, "esc");
+    text(&mut model);
+    assert_eq!(
+        ptc_core::value::json::parse(&context(&model)).unwrap().to_text(),
+        r#"{"name":"Ann","text":"Eve met Ben. Eve left."}"#
+    );
+}

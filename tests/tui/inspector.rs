@@ -370,3 +370,21 @@ fn a_search_goes_through_the_parts_of_every_tab() {
     queue.press("esc");
     assert!(queue.model.inspector.is_some(), "the turn stays open");
 }
+
+#[test]
+fn parts_with_matches_are_listed_and_enter_goes_to_one() {
+    let mut queue = QuestionQueue::open(SALES, 1, (120, 40));
+    queue.press("/");
+    write(&mut queue.model, "region");
+    queue.keys(&["esc", "shift-l"]);
+    let hits = queue.model.inspector.as_ref().unwrap().hit_list();
+    assert!(hits.len() > 2 && hits.iter().any(|hit| hit.at == "Program"), "{hits:?}");
+    let at = hits.iter().position(|hit| hit.at == "Program").unwrap();
+    queue.press("home");
+    for _ in 0..at {
+        queue.press("down");
+    }
+    queue.press("enter");
+    let open = queue.model.inspector.as_ref().unwrap();
+    assert_eq!((open.tab, open.found().0, queue.model.popups.len()), (Tab::Program, at + 1, 0));
+}

@@ -1,8 +1,9 @@
 //! Searching a transcript, and selecting and copying parts of it.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ptc_workbench::tui::found::HitPlace;
 use ptc_workbench::tui::message::{Effect, Msg};
-use ptc_workbench::tui::model::{Model, Screen};
+use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::transcript::Transcript;
 use ptc_workbench::workbench::SessionKey;
 
@@ -245,4 +246,41 @@ fn the_help_is_searched() {
     assert!(shown.contains("A turn by number") && shown.contains("1 of "), "{shown}");
     press(&mut model, "esc");
     assert!(matches!(model.popups.last(), Some(ptc_workbench::tui::model::Popup::Help { .. })));
+}
+
+#[test]
+fn matches_are_listed_by_turn_and_kind_and_enter_goes_to_one() {
+    let mut model = reading((120, 40));
+    press(&mut model, "/");
+    write(&mut model, "sentiment");
+    assert_eq!(press(&mut model, "alt-l"), []);
+    let shown = picture(&mut model);
+    assert!(shown.contains("Matches") && shown.contains(" of `sentiment`"), "{shown}");
+    let transcript = model.active_transcript().unwrap().clone();
+    let hits = transcript.hit_list();
+    let turns: Vec<&str> = hits.iter().map(|hit| hit.at.as_str()).collect();
+    assert!(turns.contains(&"turn 1") && turns.contains(&"turn 2"), "{turns:?}");
+    let place = |hit: &ptc_workbench::tui::found::FoundText| match hit.place {
+        HitPlace::Card(cell) => cell,
+        HitPlace::Part(..) => panic!("no turn is open"),
+    };
+    assert!(hits.is_sorted_by_key(place), "in the order of the cards");
+    let wanted = hits.iter().position(|hit| (hit.at.as_str(), hit.kind.as_str()) == ("turn 2", "reply")).unwrap();
+    press(&mut model, "home");
+    for _ in 0..wanted {
+        press(&mut model, "down");
+    }
+    press(&mut model, "enter");
+    picture(&mut model);
+    let cell = HitPlace::Card(model.active_transcript().unwrap().looked_at().unwrap());
+    assert_eq!(cell, hits[wanted].place, "the chosen match is looked at");
+    press(&mut model, "shift-l");
+    assert!(
+        matches!(model.popups.last(), Some(Popup::Fixes { title: "Matches", .. })),
+        "also after the search was typed"
+    );
+    press(&mut model, "esc");
+    press(&mut model, "esc");
+    press(&mut model, "shift-l");
+    assert!(model.popups.is_empty(), "without a search there is no list");
 }

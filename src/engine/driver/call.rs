@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use ptc_core::limits::RUN_CALLS;
 use ptc_core::reasons::Reason;
 use ptc_core::signature;
+use ptc_core::text::width::truncate;
 use ptc_core::value::{Json, Value};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -208,11 +209,18 @@ impl Driver<'_> {
     }
 }
 
+/// Columns of the path to a value that JSON cannot hold.
+const PATH_COLUMNS: usize = 60;
+
 /// The result as it would come out of a file: what JSON cannot hold is an error of the tool.
 fn through_json(tool: &Tool, value: &Value) -> ToolResult {
     match signature::check_json(value).first() {
         Some(issue) => {
-            let message = format!("the result of the tool {} cannot be represented as JSON: {issue}", tool.name);
+            // The path of a value that is nested too deeply is longer than the reason.
+            let path = issue.path.to_string();
+            let (name, place) = (&tool.name, truncate(&path, PATH_COLUMNS));
+            let message =
+                format!("the result of the tool {name} cannot be represented as JSON: {}: {place}", issue.message);
             Err(ErrorRecord::new(Reason::ToolError, message))
         }
         None => Ok(Json::from(value).to_value()),

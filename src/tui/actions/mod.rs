@@ -91,6 +91,7 @@ pub enum Action {
     SeekNext,
     SeekPrevious,
     SeekRepeats,
+    SeekList,
     CopyPart,
     Overview,
     SwitchTurnList,
@@ -192,7 +193,7 @@ const fn row(
 impl Action {
     /// Is it about a search in a transcript, a turn or the help?
     pub fn is_search(self) -> bool {
-        matches!(self, Self::Seek | Self::SeekNext | Self::SeekPrevious | Self::SeekRepeats)
+        matches!(self, Self::Seek | Self::SeekNext | Self::SeekPrevious | Self::SeekRepeats | Self::SeekList)
     }
 
     /// The first row of this action.

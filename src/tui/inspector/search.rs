@@ -7,6 +7,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::{Inspector, Tab};
 use crate::tui::direction::Direction;
+use crate::tui::found::{FoundText, HitPlace};
 use crate::tui::row::Row;
 
 /// What is looked for.
@@ -65,6 +66,23 @@ impl Inspector {
             Direction::Back => hits.iter().rev().find(|hit| place(hit) < here).or(hits.last()),
         };
         self.show_hit(next.copied(), direction);
+    }
+
+    /// What was found, by tab and part.
+    pub fn hit_list(&self) -> Vec<FoundText> {
+        let Some(pattern) = &self.search.pattern else { return Vec::new() };
+        let line = |(tab, at): &(Tab, usize)| {
+            let part = self.parts(*tab).get(*at)?;
+            let place = HitPlace::Part(*tab as usize, *at);
+            let text = FoundText::of(pattern, &part.text(), tab.name(), &part.title, place);
+            text.or_else(|| FoundText::of(pattern, &part.title, tab.name(), &part.title, place))
+        };
+        self.search.hits.iter().filter_map(line).collect()
+    }
+
+    /// Goes to a match: number of the tab, and of the part in it.
+    pub fn go_to_hit(&mut self, tab: usize, part: usize) {
+        self.show_hit(Tab::ALL.get(tab).map(|tab| (*tab, part)), Direction::Forward);
     }
 
     /// The place of the chosen part among those that hold the needle, from 1, and how many there are.

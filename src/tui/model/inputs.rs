@@ -114,6 +114,17 @@ impl InputField {
     }
 }
 
+impl Workbench {
+    /// The editor that a search over a place looks through: among inputs shown as fields, that of the focused one.
+    pub fn searched_editor_mut(&mut self, place: Place) -> &mut Editor {
+        let at = self.inputs.focus;
+        match self.inputs.fields.get_mut(at).filter(|_| place == Place::Context) {
+            Some(field) => &mut field.editor,
+            None => &mut self.editors[place as usize],
+        }
+    }
+}
+
 impl Inputs {
     /// Is the context edited as fields?
     pub fn is_shown(&self) -> bool {

@@ -148,10 +148,6 @@ impl Model {
             | Action::OpenAgent
             | Action::NewAgent
             | Action::TakeAgent => self.enabled_for_draft(action),
-            Action::Find => rule(
-                self.workbench.focus != Pane::Editor(Place::Context) || !self.workbench.inputs.is_shown(),
-                "inputs are searched in their JSON text",
-            ),
             Action::ContextView => rule(
                 self.workbench.focus == Pane::Editor(Place::Context) && self.workbench.pipeline.is_none(),
                 "it is about the inputs: go to the context",

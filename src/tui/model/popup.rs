@@ -9,6 +9,7 @@ use crate::tui::actions::Context;
 use crate::tui::archive::AgentSource;
 use crate::tui::draft::Draft;
 use crate::tui::form::Form;
+use crate::tui::found::HitPlace;
 use crate::tui::model::Differs;
 use crate::tui::overview::TurnPrompt;
 use crate::tui::recovery::Recovery;
@@ -168,6 +169,8 @@ pub enum Picks {
     Fixes(Vec<Fix>),
     /// Failures to look at: a line for each kind, and one for each place of it.
     Failures(Vec<FailureLine>),
+    /// Matches of a search, in the order of the text.
+    Hits(Vec<HitLine>),
 }
 
 impl Picks {
@@ -176,6 +179,7 @@ impl Picks {
         match self {
             Self::Fixes(fixes) => fixes.iter().map(|fix| fix.title.clone()).collect(),
             Self::Failures(lines) => lines.iter().map(|line| line.title.clone()).collect(),
+            Self::Hits(lines) => lines.iter().map(|line| line.title.clone()).collect(),
         }
     }
 
@@ -184,8 +188,18 @@ impl Picks {
         match self {
             Self::Fixes(fixes) => fixes.len(),
             Self::Failures(lines) => lines.len(),
+            Self::Hits(lines) => lines.len(),
         }
     }
+}
+
+/// A line of the matches of a search, and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HitLine {
+    /// Its text.
+    pub title: String,
+    /// The place.
+    pub place: HitPlace,
 }
 
 /// A line of the failures, and what it opens.

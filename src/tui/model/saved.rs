@@ -57,6 +57,11 @@ impl Model {
         let in_help = popups.iter().any(|popup| matches!(popup, Popup::Help { .. }));
         match action {
             Action::SeekRepeats => rule(self.inspector.is_none() && !in_help, "only requests repeat texts"),
+            Action::SeekList if in_help => Err("the help has no list of matches"),
+            Action::SeekList if self.inspector.is_some() => {
+                rule(self.inspector.as_ref().is_some_and(|open| !open.needle().is_empty()), "nothing is searched")
+            }
+            Action::SeekList if self.screen == Screen::Compare => Err("runs side by side are not searched"),
             _ if in_help => Ok(()),
             Action::Seek if !popups.is_empty() => Err("only the help is searched"),
             _ if self.inspector.is_some() => Ok(()),

@@ -13,6 +13,7 @@ use super::order::moved;
 use super::{Transcript, texts};
 use crate::event::{Address, Envelope};
 use crate::tui::direction::Direction;
+use crate::tui::found::{FoundText, HitPlace};
 
 /// What is looked for, and where it was found.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +48,11 @@ impl Search {
 fn pattern(needle: &str) -> Option<Regex> {
     let any_case = !needle.chars().any(char::is_uppercase);
     RegexBuilder::new(&regex::escape(needle)).case_insensitive(any_case).build().ok()
+}
+
+/// The turn of an address, else the address.
+fn place_name(at: &Address) -> String {
+    at.turn_part().turn_number().map_or_else(|| at.to_string(), |number| format!("turn {number}"))
 }
 
 impl Transcript {
@@ -102,8 +108,7 @@ impl Transcript {
                 kinds.push(kind);
             }
         });
-        let turn = cell.at.turn_part();
-        let place = turn.turn_number().map_or_else(|| cell.at.to_string(), |number| format!("turn {number}"));
+        let place = place_name(&cell.at);
         Some(if kinds.is_empty() { place } else { format!("{place}, {}", kinds.join(", ")) })
     }
 
@@ -179,6 +184,37 @@ impl Transcript {
     pub fn found(&self) -> (usize, usize) {
         let at = self.search.at.map_or(0, |(cell, _)| self.search.hits.range(..=cell).count());
         (at, self.search.hits.len())
+    }
+
+    /// What was found, by turn and kind, in the order of the cards. Turns that were not read have a line without a text.
+    pub fn hit_list(&self) -> Vec<FoundText> {
+        let Some(pattern) = &self.search.pattern else { return Vec::new() };
+        let mut sent = texts::SentSoFar::default();
+        let mut all = Vec::new();
+        for (index, cell) in self.cells.iter().enumerate() {
+            let (at, place) = (place_name(&cell.at), HitPlace::Card(index));
+            let sent = (!self.search.repeats).then_some(&mut sent);
+            texts::visit(&cell.card, &cell.at, &self.store, sent, &mut |kind, text| {
+                let found = FoundText::of(pattern, text, &at, kind, place);
+                found.into_iter().for_each(|found| FoundText::add(&mut all, found));
+            });
+            if self.outline_of(index).is_some() && self.search.hits.contains(&index) {
+                all.push(FoundText { at, kind: "in the turn".to_owned(), place, count: 1, excerpt: String::new() });
+            }
+        }
+        all
+    }
+
+    /// The card that is looked at.
+    pub fn looked_at(&self) -> Option<usize> {
+        self.search.at.map(|(cell, _)| cell)
+    }
+
+    /// Goes to a match in this card.
+    pub fn go_to_match(&mut self, cell: usize, now_ms: i64) {
+        if cell < self.cells.len() {
+            self.go_to_hit(Some(cell), Direction::Forward, now_ms);
+        }
     }
 
     /// Goes to the next place, or to the one before.

@@ -1,4 +1,4 @@
-//! Searching and replacing in the editors.
+//! Searching and replacing in the editors and in the fields of inputs.
 
 use crate::tui::direction::Direction;
 use crate::tui::draft::find::{self, Reading, Sought};
@@ -9,7 +9,7 @@ use crate::tui::model::{Find, FindField, Model, Pane, Popup, Tone};
 /// Opens the search over the focused editor; a selection of one line is what is sought.
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     let Pane::Editor(place) = model.workbench.focus else { return Vec::new() };
-    let draft = &model.workbench.editor(place).draft;
+    let draft = &model.workbench.searched_editor_mut(place).draft;
     let selected = draft.selected().filter(|text| !text.contains('\n')).map(str::to_owned);
     let origin = draft.selection().map_or(draft.cursor(), |range| range.start);
     let last = model.last_find.clone();
@@ -38,7 +38,7 @@ fn current(model: &mut Model) -> Option<&mut Find> {
 /// Searches again when what is sought or the text has changed, and selects the first place from where the search began.
 pub(super) fn refresh(model: &mut Model) {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return };
-    let editor = model.workbench.editor_mut(find.place);
+    let editor = model.workbench.searched_editor_mut(find.place);
     let now = (find.sought.text().to_owned(), find.reading, editor.draft.version());
     if find.searched.as_ref() == Some(&now) {
         return;
@@ -65,7 +65,7 @@ pub(super) fn refresh(model: &mut Model) {
 /// Goes to the next place, or to the one before.
 pub(super) fn go(model: &mut Model, direction: Direction) -> Vec<Effect> {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
-    let editor = model.workbench.editor_mut(find.place);
+    let editor = model.workbench.searched_editor_mut(find.place);
     let selection = editor.draft.selection();
     let from = match direction {
         Direction::Forward => editor.draft.cursor(),
@@ -106,7 +106,7 @@ pub(super) fn switch_reading(model: &mut Model) -> Vec<Effect> {
 pub(super) fn replace(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
     let Ok(sought) = Sought::read(find.sought.text(), find.reading) else { return Vec::new() };
-    let draft = &mut model.workbench.editor_mut(find.place).draft;
+    let draft = &mut model.workbench.searched_editor_mut(find.place).draft;
     if let Some(range) = draft.selection().filter(|range| find.places.contains(range)) {
         sought.replace(draft, &range, find.with.text());
         refresh(model);
@@ -118,7 +118,7 @@ pub(super) fn replace(model: &mut Model) -> Vec<Effect> {
 pub(super) fn replace_every(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
     let Ok(sought) = Sought::read(find.sought.text(), find.reading) else { return Vec::new() };
-    let editor = model.workbench.editor_mut(find.place);
+    let editor = model.workbench.searched_editor_mut(find.place);
     let count = sought.replace_every(&mut editor.draft, find.with.text());
     editor.free = false;
     refresh(model);
@@ -134,6 +134,6 @@ pub(super) fn replace_every(model: &mut Model) -> Vec<Effect> {
 /// Leaves the search; the place that was found stays selected.
 pub(super) fn closed(model: &mut Model, find: &Find) {
     if find.places.is_empty() {
-        model.workbench.editor_mut(find.place).draft.place(find.origin, Reach::Move);
+        model.workbench.searched_editor_mut(find.place).draft.place(find.origin, Reach::Move);
     }
 }

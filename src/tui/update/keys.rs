@@ -3,8 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    cases, compare, dialog, edit, find, inspect, overview, palette, play, popups, reading, run, runs, save, sessions,
-    stop, take, tour,
+    cases, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, reading, run, runs, save,
+    sessions, stop, take, tour,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -220,6 +220,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::TakeAgent => take::of_session(model),
         Action::Inside(step) => inspect::go(model, step),
         Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
+        Action::SeekList => hits::list(model),
         Action::Seek | Action::SeekNext | Action::SeekPrevious | Action::SeekRepeats | Action::CopyPart => {
             reading::act(model, action)
         }

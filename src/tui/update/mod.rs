@@ -6,6 +6,7 @@ mod compare;
 mod dialog;
 mod edit;
 mod find;
+mod hits;
 mod inspect;
 mod keys;
 mod matrix;

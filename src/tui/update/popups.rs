@@ -131,7 +131,7 @@ pub(super) fn choose_model(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Makes the selected fix, or opens the selected failure where it happened.
+/// Makes the selected fix, opens the selected failure where it happened, or goes to the selected match.
 pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.pop() else { return Vec::new() };
     match fixes {
@@ -139,6 +139,11 @@ pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
         Picks::Failures(failures) => {
             let Some(failing) = failures.into_iter().nth(selected) else { return Vec::new() };
             super::sessions::open_at(model, failing.session, failing.at)
+        }
+        Picks::Hits(hits) => {
+            let place = hits.get(selected).map(|hit| hit.place);
+            place.into_iter().for_each(|place| super::hits::go(model, place));
+            Vec::new()
         }
     }
 }

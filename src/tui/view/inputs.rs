@@ -10,7 +10,7 @@ use super::areas::line_of;
 use super::editor;
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::colours::Language;
-use crate::tui::model::{InputKind, Inputs, Model, Pane};
+use crate::tui::model::{InputKind, Inputs, Model, Pane, Popup};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 
@@ -97,7 +97,10 @@ pub(super) fn draw(model: &Model, area: Rect, findings: &[&Diagnostic], buffer: 
         let looks = editor::Looks {
             language: if field.kind == InputKind::Value { Language::Json } else { Language::Plain },
             findings: &[],
-            found: &[],
+            found: match model.popups.last() {
+                Some(Popup::Find(find)) if focused && find.place == Place::Context => &find.places,
+                _ => &[],
+            },
             focused,
             theme: model.theme,
             placeholder: placeholder(field.kind),

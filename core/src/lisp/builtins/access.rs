@@ -62,6 +62,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(count [1 2])", "2"), ("(count \"héllo\")", "5"), ("(count nil)", "0")])
         .clojure(Clojure::Differs("strings are counted in graphemes"))
         .cost(Cost::Constant),
+    Builtin::new("len", Arity::exactly(1), count_of)
+        .doc(&["(len coll)"], "The same as count.")
+        .examples(&[("(len [1 2])", "2")])
+        .clojure(Clojure::Differs("Clojure has count only."))
+        .cost(Cost::Constant)
+        .current(),
     Builtin::new("empty?", Arity::exactly(1), is_empty)
         .doc(&["(empty? coll)"], "True for an empty collection or string, and for nil.")
         .examples(&[("(empty? [])", "true"), ("(empty? nil)", "true"), ("(empty? \"a\")", "false")])
