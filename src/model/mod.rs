@@ -7,6 +7,7 @@ mod adapter;
 mod answered;
 mod anthropic;
 mod assembly;
+mod attached;
 mod bedrock;
 mod body;
 mod calls;
@@ -58,11 +59,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::event::{ModelRecord, Options, Want};
+pub use attached::{media_type, supported_types};
 pub use closure::{ClosureModel, IntoReply, script};
 pub(crate) use decoded_text::search_decoded;
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
-pub use request::{Content, Finish, Message, Reply, Request, ToolChoice};
+pub use request::{Content, FileBytes, Finish, Message, Reply, Request, ToolChoice};
 pub use retry::Retry;
 pub(crate) use secret_index::entropy;
 

@@ -2,6 +2,7 @@
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
+mod attachments;
 mod branch;
 mod copy;
 #[doc(hidden)]
@@ -25,6 +26,7 @@ mod shell;
 mod skeleton;
 mod whole;
 
+pub use attachments::{AttachmentStore, FILES, copy_files};
 pub use header::{Group, Header, Imported, Parent, ParentKind, SessionId};
 pub use journal::Unwritten;
 pub use list::{FindError, SessionKey, Summary, find, list, summarize};

@@ -3,6 +3,7 @@
 mod answer;
 mod call;
 mod edit;
+mod file;
 mod reply;
 mod request;
 mod run;
@@ -10,6 +11,7 @@ mod run;
 pub use answer::*;
 pub use call::*;
 pub use edit::*;
+pub use file::*;
 pub use reply::*;
 pub use request::*;
 pub use run::*;
