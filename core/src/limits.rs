@@ -94,6 +94,7 @@ limits! {
     REGEX_INPUT "regex_input_bytes" "bytes" Some(32_768), 32_768, 32_768, RuntimeError "fixed" "Part of a text that a regular expression searches; the rest is ignored.";
     REGEX_STEPS "regex_steps" "steps" Some(100_000), 100_000, 100_000, TypeError "fixed" "Backtracking steps of one search.";
     FILE_BYTES "file_bytes" "bytes" Some(16_777_216), 16_777_216, 16_777_216, InvalidAgent "fixed" "Size of an agent file and of each file that it names, of the configuration, a theme and a key file.";
+    INPUT_FILE_BYTES "input_file_bytes" "bytes" Some(20_000_000), 20_000_000, 20_000_000, InvalidContext "fixed" "Size of a file that is given to an agent for a parameter of type `:file`.";
     SCHEMA_PARTS "schema_parts" "parts" Some(100_000), 100_000, 100_000, InvalidAgent "fixed" "Subschemas of a JSON Schema after its references are replaced by what they name; a larger schema is refused before validation.";
     SCHEMA_STEPS "schema_steps" "steps" Some(2_000_000), 2_000_000, 2_000_000, ValidationError "fixed" "Steps of validating one answer with a JSON Schema, counted before validation: pairs of a subschema and a value.";
     FEEDBACK_ISSUES "feedback_issues" "issues" Some(10), 1, 1_000, ValidationError "fixed" "Validation errors listed in one feedback message; the rest is counted.";

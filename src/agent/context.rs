@@ -13,8 +13,8 @@ use ptc_core::value::{Json, Map, Value};
 
 use super::plan::input_mode;
 use super::reach::Receiver;
-use super::{Agent, Diagnostic, INPUT, Place, Plan, Severity, Step};
-use crate::event::ErrorRecord;
+use super::{Agent, Diagnostic, INPUT, InputFile, Place, Plan, Severity, Step};
+use crate::event::{ErrorRecord, FileRecord};
 
 /// The data of a run and what is known about it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,11 +23,13 @@ pub struct Context {
     pub json: Json,
     /// Descriptions that came with it.
     pub descriptions: Vec<(String, String)>,
+    /// The files that the user named for it; the records of them are in the data.
+    pub files: Vec<InputFile>,
 }
 
 impl From<Json> for Context {
     fn from(json: Json) -> Self {
-        Self { json, descriptions: Vec::new() }
+        Self { json, ..Self::default() }
     }
 }
 
@@ -82,7 +84,7 @@ impl Context {
             });
         let carried = |(name, _): &&(String, String)| find(&json, name).is_some();
         let descriptions = step.field_descriptions.iter().filter(carried).cloned().collect();
-        Ok(Self { json, descriptions })
+        Ok(Self { json, descriptions, ..Self::default() })
     }
 
     /// Like [`Context::from_step`], and every parameter that is not optional must be there.
@@ -131,7 +133,7 @@ impl Context {
         let others =
             own.members().unwrap_or_default().iter().filter(|member| find(&carried.json, &member.key).is_none());
         let all = given.iter().chain(others).map(|member| (member.key.clone(), member.value.clone()));
-        Ok(Self { json: Json::object(all), descriptions: carried.descriptions })
+        Ok(Self { json: Json::object(all), ..carried })
     }
 
     /// What is known about the inputs of an agent: its own descriptions, then those that came with the data.
@@ -172,6 +174,7 @@ pub(super) fn check(
     if context.members().is_none() {
         return (Value::map([]), vec![not_an_object(context)]);
     }
+    let context = &agent.with_file_records(context);
     let params: &[Field] = signature.params.as_deref().unwrap_or_default();
     let (value, issues) = signature::check_inputs(params, &context.to_value(), input_mode(&agent.signature_validation));
     let value = with_absent(params, value);
@@ -225,9 +228,10 @@ fn with_absent(params: &[Field], mut value: Value) -> Value {
     value
 }
 
-/// The same on every level, for the prompt alone: programs and other agents get the data as it is.
+/// The same on every level, and files by their names, for the prompt alone: programs and other agents get the data as it is.
 pub(super) fn with_nested_absent<'v>(params: &[Field], value: &'v Value) -> Cow<'v, Value> {
-    if !params.iter().any(|field| has_nested_optional(&field.ty)) {
+    let is_written = |field: &Field| has_nested_optional(&field.ty) || *field.ty.base() == Type::File;
+    if !params.iter().any(is_written) {
         return Cow::Borrowed(value);
     }
     Cow::Owned(filled(&Type::Record { fields: params.to_vec(), closed: false }, value))
@@ -251,7 +255,7 @@ fn filled(ty: &Type, value: &Value) -> Value {
             for field in fields {
                 match map.lookup(&field.name) {
                     None if field.ty.is_optional() => _ = map.insert(Value::str(field.name.as_str()), Value::Nil),
-                    Some(item) if has_nested_optional(&field.ty) => {
+                    Some(item) if has_nested_optional(&field.ty) || *field.ty.base() == Type::File => {
                         let (item, key) = (filled(&field.ty, item), key_of(&map, &field.name));
                         map.insert(key, item);
                     }
@@ -260,6 +264,10 @@ fn filled(ty: &Type, value: &Value) -> Value {
             }
             Value::from(map)
         }
+        (Type::File, Value::Map(_)) => match FileRecord::of_json(&Json::from(value)) {
+            Some(file) => Value::str(file.to_string()),
+            None => value.clone(),
+        },
         (Type::List(item), Value::List(items)) => Value::list(items.iter().map(|value| filled(item, value))),
         _ => value.clone(),
     }
@@ -285,6 +293,9 @@ fn from_issue(issue: &Issue, context: &Json) -> Diagnostic {
     let path = issue.path.to_string();
     let message = match issue.expected.as_str() {
         "field" => format!("`{path}` is missing; add it to the context"),
+        "file" => format!(
+            "`{path}` is not a file that was read; write `{path} = {{ file = \"NAME\" }}` in the agent file, or --set {path}=@FILE"
+        ),
         _ => format!("`{path}`: {}", issue.message),
     };
     let severity = if issue.is_error() { Severity::Error } else { Severity::Warning };

@@ -79,6 +79,7 @@ impl Agent {
         let mut problems = Problems::default();
         let mut target = Target { agent: Self::default(), source: &Source::folder(folder, access) };
         apply(entry, &mut target, &mut problems);
+        target.agent = target.agent.with_input_files(target.source, &mut problems);
         match problems.sorted().into_iter().next() {
             Some(problem) => Err(problem),
             None => Ok(target.agent),
@@ -154,7 +155,7 @@ pub(super) fn read_from(base: Agent, text: &str, source: &Source, problems: &mut
     if let Some(document) = problems.take(document::parse(text)) {
         apply(&Entry::root(&document), &mut target, problems);
     }
-    target.agent
+    target.agent.with_input_files(source, problems)
 }
 
 /// The keys that `wanted` names as TOML: single values first, then a section per table, lists of tables last.

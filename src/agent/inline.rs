@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::value::Json;
 
 use super::file::read_from;
+use super::input_file::InputFile;
 use super::{Agent, Mode, Tool};
 use crate::config::document::{self, Entry, Problem, Problems};
 use crate::config::read_resolved_file;
@@ -55,6 +56,19 @@ impl Source {
         let path = self.folder.join(name);
         let text = self.access.read(&self.root, key, &path);
         text.map_err(|refusal| format!("names the file {}, {refusal}", path.display()))
+    }
+
+    /// Is this a definition that names no files?
+    pub(super) fn is_complete(&self) -> bool {
+        self.access.is_nowhere()
+    }
+
+    /// Reads the file of an input. Errors: the rest of a sentence that names the key.
+    pub(super) fn read_input(&self, key: &str, name: &str) -> Result<InputFile, String> {
+        let path = self.folder.join(name);
+        let refused = |refusal: FileRefusal| format!("names the file {}, {refusal}", path.display());
+        let bytes = self.access.read_bytes(&self.root, key, &path).map_err(refused)?;
+        InputFile::new(name, bytes).map_err(|error| refused(FileRefusal::Unreadable(error)))
     }
 
     /// The source of a file that a key names, and its text.

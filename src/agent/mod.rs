@@ -18,6 +18,7 @@ mod file;
 mod fixes;
 mod fold;
 mod inline;
+mod input_file;
 mod keys;
 mod lint;
 mod mode;
@@ -51,6 +52,7 @@ pub use draft::{DraftTexts, diagnose, diagnose_knowing};
 pub use edited::{Inputs, edited_start, error_messages};
 pub use fixes::set_option;
 pub use fold::StepFold;
+pub use input_file::InputFile;
 pub use lint::{LintInputs, lint};
 pub use mode::{Mode, Variant};
 pub use plan::Plan;
@@ -101,6 +103,8 @@ pub struct Agent {
     pub context_descriptions: Vec<(String, String)>,
     /// The context that is used when none is given: a JSON object.
     pub context: Json,
+    /// The files that its contexts name, read with it; no part of what is written.
+    pub files: Vec<InputFile>,
     /// Model options.
     pub model_options: Options,
     /// The declared tools, as written.
@@ -165,6 +169,7 @@ impl Default for Agent {
             field_descriptions: Vec::new(),
             context_descriptions: Vec::new(),
             context: Json::empty(),
+            files: Vec::new(),
             model_options: Options::default(),
             tools: Vec::new(),
             modes: Vec::new(),

@@ -9,8 +9,8 @@ use ptc_core::value::json::{self, Node};
 
 use super::arguments::AgentFlags;
 use super::output::UsageError;
-use crate::agent::{Agent, Context, Step};
-use crate::config::read_named_file;
+use crate::agent::{Agent, Context, InputFile, Step};
+use crate::config::{read_named_bytes, read_named_file};
 
 /// The given context: `--set` beats `--context`, which beats the agent's own. `None` when neither flag was given.
 pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Context>, UsageError> {
@@ -22,6 +22,11 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
         None => agent.context.clone().into(),
     };
     for pair in &flags.set {
+        if let Some((name, file)) = file_of(pair, agent)? {
+            context.json = context.json.without(&name).with(&name, file.record.json());
+            context.files.push(file);
+            continue;
+        }
         let (name, value) = set(pair, agent)?;
         context.json = context.json.without(&name).with(&name, value);
     }
@@ -90,6 +95,17 @@ pub(super) fn text_of(text: &str) -> Result<String, UsageError> {
 /// The text of a file.
 pub(super) fn read(file: &str) -> Result<String, UsageError> {
     read_named_file(Path::new(file)).map_err(|error| UsageError(format!("{file}: cannot be read: {error}")))
+}
+
+/// `--set K=@FILE` for a parameter of type `:file`: the name and the file.
+fn file_of(pair: &str, agent: &Agent) -> Result<Option<(String, InputFile)>, UsageError> {
+    let Some((name, path)) = pair.split_once("=@") else { return Ok(None) };
+    let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
+    let field = signature.as_ref().and_then(|signature| signature.param(name));
+    let Some(field) = field.filter(|field| *field.ty.base() == Type::File) else { return Ok(None) };
+    let read = read_named_bytes(Path::new(path)).and_then(|bytes| InputFile::new(path, bytes));
+    let file = read.map_err(|error| UsageError(format!("--set {name}: {path}: {error}")))?;
+    Ok(Some((field.name.clone(), file)))
 }
 
 /// `--set K=V`: the name and the value in the type of its parameter.

@@ -35,7 +35,9 @@ pub use options::{OPTIONS, options_over};
 pub use private::{create_private_dir, create_private_file, private_options, write_private_file};
 pub(crate) use provider::is_plain_secret;
 pub use provider::{Api, KeyCommand, KeySource, Protocol, Provider, Timeouts, is_secret_name};
-pub use read::{open_resolved_file, read_named_file, read_regular_file, read_resolved_file};
+pub use read::{
+    open_resolved_file, read_named_bytes, read_named_file, read_regular_file, read_resolved_bytes, read_resolved_file,
+};
 pub use server::ServerEntry;
 pub use tls::TlsFiles;
 

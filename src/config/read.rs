@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use ptc_core::limits::FILE_BYTES;
+use ptc_core::limits::{FILE_BYTES, INPUT_FILE_BYTES, Limit};
 
 /// Reads a theme, the configuration, a key or a file of the program; links are followed.
 pub fn read_regular_file(path: &Path) -> io::Result<String> {
@@ -30,6 +30,22 @@ pub fn open_resolved_file(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     set_flags(&mut options, rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW);
     open(&options, path)
+}
+
+/// The same as bytes: a file that is an input.
+pub fn read_resolved_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    set_flags(&mut options, rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW);
+    bytes_to_limit(open(&options, path)?, INPUT_FILE_BYTES)
+}
+
+/// Reads an input from a regular file that the user names.
+pub fn read_named_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    set_flags(&mut options, rustix::fs::OFlags::NONBLOCK);
+    bytes_to_limit(open(&options, path)?, INPUT_FILE_BYTES)
 }
 
 #[cfg(unix)]
@@ -63,13 +79,18 @@ pub fn read_named_file(path: &Path) -> io::Result<String> {
 }
 
 fn read_to_limit(file: File) -> io::Result<String> {
-    let most = FILE_BYTES.most();
+    let bytes = bytes_to_limit(file, FILE_BYTES)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+fn bytes_to_limit(file: File, limit: Limit) -> io::Result<Vec<u8>> {
+    let most = limit.most();
     let mut bytes = Vec::new();
     let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes)? as u64;
     if read > most {
-        return Err(io::Error::other(format!("it is larger than {most} bytes (`{}`)", FILE_BYTES.name)));
+        return Err(io::Error::other(format!("it is larger than {most} bytes (`{}`)", limit.name)));
     }
-    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::history::{History, NoHistory};
 use crate::agent::Agent;
 use crate::event::Address;
 use crate::model::{ErrorClass, Model, ModelError, Pinned};
-use crate::port::{Clock, Human, Nobody, Sink, Stop};
+use crate::port::{Attachments, Clock, Human, NoAttachments, Nobody, Sink, Stop};
 use crate::tool::{LiveTools, Tools};
 
 /// Models for child agents.
@@ -89,6 +89,8 @@ pub struct Ports<'a> {
     pub clock: &'a dyn Clock,
     /// Knows what a recording holds of the run.
     pub history: &'a dyn History,
+    /// Holds the bytes of files.
+    pub files: &'a dyn Attachments,
     /// Takes events.
     pub events: &'a dyn Sink,
     /// Ends the run from outside.
@@ -98,6 +100,16 @@ pub struct Ports<'a> {
 impl<'a> Ports<'a> {
     /// A model, live tools, no other models, no recording, and no user.
     pub fn new(model: &'a dyn Model, clock: &'a dyn Clock, events: &'a dyn Sink, stop: Stop) -> Self {
-        Self { model, models: &NO_MODELS, tools: &LiveTools, person: &Nobody, history: &NoHistory, clock, events, stop }
+        Self {
+            model,
+            models: &NO_MODELS,
+            tools: &LiveTools,
+            person: &Nobody,
+            history: &NoHistory,
+            files: &NoAttachments,
+            clock,
+            events,
+            stop,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Address, Message, MessagePart, NativeCall, Opaque, Role, Source};
+use super::{Address, FileRecord, Message, MessagePart, NativeCall, Opaque, Role, Source};
 
 /// A message of a run with its whole content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub enum SentPart {
         /// The text as sent.
         text: String,
     },
+    /// A file.
+    File(FileRecord),
     /// A native tool call of the assistant.
     Call(NativeCall),
     /// The result of a native tool call.
@@ -49,6 +51,7 @@ impl SentPart {
     pub fn section(&self) -> &str {
         match self {
             Self::Text { section, .. } => section,
+            Self::File(_) => "file",
             Self::Call(_) => "call",
             Self::Result { .. } => "result",
         }
@@ -58,6 +61,7 @@ impl SentPart {
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Text { text, .. } | Self::Result { result: text, .. } => Cow::Borrowed(text),
+            Self::File(file) => Cow::Owned(file.to_string()),
             Self::Call(call) => Cow::Owned(call.to_string()),
         }
     }
@@ -69,9 +73,13 @@ impl SentMessage {
         Self { m: message.m, role: message.role, source: message.source, parts: message.parts_with(replies) }
     }
 
-    /// Its text: calls are no text.
+    /// Its text: calls and files are no text.
     pub fn text(&self) -> String {
-        self.parts.iter().filter(|part| !matches!(part, SentPart::Call(_))).map(SentPart::text).collect()
+        self.parts
+            .iter()
+            .filter(|part| !matches!(part, SentPart::Call(_) | SentPart::File(_)))
+            .map(SentPart::text)
+            .collect()
     }
 
     /// All parts as one text, calls among them: to be compared, not to be shown.
@@ -96,7 +104,7 @@ impl SentMessage {
         let is_of_reply = |part: &SentPart| match part {
             SentPart::Text { section, .. } => section == SentPart::REPLY,
             SentPart::Call(_) => true,
-            SentPart::Result { .. } => false,
+            SentPart::Result { .. } | SentPart::File(_) => false,
         };
         self.source == Source::Reply && self.parts.iter().all(is_of_reply)
     }
@@ -132,6 +140,7 @@ impl Message {
                 MessagePart::Text { section, text, .. } => {
                     out.push(SentPart::Text { section: section.clone(), text: text.clone() });
                 }
+                MessagePart::File { file } => out.push(SentPart::File(file.clone())),
                 MessagePart::Call { call } => out.push(SentPart::Call(call.clone())),
                 MessagePart::Result { call, name, result } => {
                     out.push(SentPart::Result { call: call.clone(), name: name.clone(), result: result.clone() });

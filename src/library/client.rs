@@ -216,6 +216,7 @@ async fn send(model: &dyn Model, completion: CompletionRequest, schema: Option<J
         want: if schema.is_some() { model::Want::Json } else { model::Want::Text },
         system: (!system.is_empty()).then_some(system),
         messages: messages.into_iter().map(Arc::new).collect(),
+        files: model::FileBytes::default(),
         schema,
         tool_names: completion.tools.iter().map(|tool| tool.name.clone()).collect(),
         tools: completion.tools,

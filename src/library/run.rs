@@ -1,6 +1,7 @@
 //! A run that is configured by method calls and starts when it is awaited; conversations of several runs.
 
 use std::future::IntoFuture;
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -17,6 +18,7 @@ use crate::engine::{self, Carry, Input, ModelList, ModelSource, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord, Event};
 use crate::model::{Model, known_secrets};
 use crate::port::{Human, Question, RunClock, Sink, SinkError, Stop, Unsaved};
+use crate::session::AttachmentStore;
 use crate::tool::{ConsentPolicy, ExternalTools, Grants, Tools};
 
 /// A run that has not started.
@@ -42,6 +44,7 @@ pub(super) struct RunPorts {
     pub(super) sink: EventFanout,
     pub(super) stop: Stop,
     clock: RunClock,
+    files: Arc<AttachmentStore>,
 }
 
 /// A run with everything it needs.
@@ -66,7 +69,7 @@ impl RunPorts {
         let ports = Ports::new(model, &self.clock, &self.sink, self.stop.clone());
         let person = self.human.as_deref().unwrap_or(ports.person);
         let tools: &dyn Tools = self.external_tools.as_deref().map_or(ports.tools, |external| external);
-        Ports { models: &self.models, person, tools, ..ports }
+        Ports { models: &self.models, person, tools, files: &*self.files, ..ports }
     }
 }
 
@@ -84,6 +87,7 @@ impl Run {
                 sink: fanout,
                 stop: Stop::default(),
                 clock: RunClock::start(),
+                files: Arc::default(),
             },
             data: RunData::Own,
             seed: 0,
@@ -171,6 +175,12 @@ impl Run {
 
     pub(super) fn listening(mut self, listener: Listener) -> Self {
         self.ports.sink.listeners.push(listener);
+        self
+    }
+
+    /// Stores the files that the agent is given next to the sessions of this folder; otherwise they are held in memory.
+    pub fn files_next_to(mut self, sessions: impl AsRef<Path>) -> Self {
+        self.ports.files = Arc::new(AttachmentStore::of_sessions(sessions.as_ref()));
         self
     }
 

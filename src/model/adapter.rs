@@ -13,6 +13,7 @@ use ptc_core::value::{Json, json};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
+use super::attached::refused_file;
 use super::calls::Respond;
 use super::dialect::{Dialect, Used};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
@@ -170,6 +171,9 @@ impl Attempts for Answer<'_> {
         let key = self.current_key().await?;
         let dialect = self.model.dialect();
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
+        if let Some(error) = refused_file(self.request, endpoint) {
+            return Err(error.into());
+        }
         let draft = Draft { request: self.request, endpoint, dialect };
         self.report_limits(&draft, outlet).await;
         let body = draft.body(*language).map_err(|path| {

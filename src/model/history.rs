@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ptc_core::value::{Json, json};
 
 use super::{Content, Message, Request};
-use crate::event::{JsonText, NativeCall, Opaque, Role};
+use crate::event::{FileRecord, JsonText, NativeCall, Opaque, Role};
 
 /// Longest name that services accept.
 const NAME_MAX_CHARS: usize = 64;
@@ -22,7 +22,12 @@ pub(super) enum Spoken<'a> {
     /// Instructions in the middle.
     System(String),
     /// The user's side.
-    User(String),
+    User {
+        /// The text.
+        text: String,
+        /// The files that come with it.
+        files: Vec<&'a FileRecord>,
+    },
     /// The model.
     Assistant {
         /// Its text.
@@ -56,6 +61,8 @@ pub(crate) struct RequestLine<'a> {
     pub(crate) role: Role,
     /// The text; empty for a result.
     pub(crate) text: String,
+    /// The user's files.
+    pub(super) files: Vec<&'a FileRecord>,
     /// The assistant's calls that the next messages answer.
     pub(crate) calls: Vec<&'a NativeCall>,
     /// The assistant's reasoning in the provider's own form.
@@ -66,7 +73,7 @@ pub(crate) struct RequestLine<'a> {
 
 impl<'a> RequestLine<'a> {
     fn text(place: usize, role: Role, text: String) -> Self {
-        Self { place, role, text, calls: Vec::new(), opaque: None, answers: None }
+        Self { place, role, text, files: Vec::new(), calls: Vec::new(), opaque: None, answers: None }
     }
 
     fn is_user_text(&self) -> bool {
@@ -86,7 +93,7 @@ pub(super) fn spoken<'a>(request: &'a Request, provider: &str) -> Vec<Spoken<'a>
         let turn = match (line.role, line.answers) {
             (_, Some(answer)) => Spoken::Results(vec![answer]),
             (Role::System, _) => Spoken::System(line.text),
-            (Role::User | Role::Tool, _) => Spoken::User(line.text),
+            (Role::User | Role::Tool, _) => Spoken::User { text: line.text, files: line.files },
             (Role::Assistant, _) => Spoken::Assistant { text: line.text, calls: line.calls, opaque: line.opaque },
         };
         match (out.last_mut(), turn) {
@@ -104,7 +111,14 @@ pub(crate) fn request_lines<'a>(messages: &'a [Arc<Message>], provider: &str) ->
     for (place, message) in messages.iter().enumerate() {
         match message.role {
             Role::System => out.push(RequestLine::text(place, message.role, message.joined())),
-            Role::User => push_line(RequestLine::text(place, message.role, message.joined()), &mut out),
+            Role::User => {
+                let files = message.parts.iter().filter_map(|part| match part {
+                    Content::File(file) => Some(file),
+                    _ => None,
+                });
+                let line = RequestLine::text(place, message.role, message.joined());
+                push_line(RequestLine { files: files.collect(), ..line }, &mut out);
+            }
             Role::Assistant => {
                 let answered = answered(messages.get(place + 1..).unwrap_or_default());
                 let line = assistant(place, message, &answered, provider);
@@ -127,7 +141,10 @@ pub(crate) fn request_lines<'a>(messages: &'a [Arc<Message>], provider: &str) ->
 /// Adds a line. Two messages of the user in a row become one: many services demand that the roles alternate.
 fn push_line<'a>(line: RequestLine<'a>, out: &mut Vec<RequestLine<'a>>) {
     match out.last_mut() {
-        Some(before) if before.is_user_text() && line.is_user_text() => _ = write!(before.text, "\n\n{}", line.text),
+        Some(before) if before.is_user_text() && line.is_user_text() => {
+            _ = write!(before.text, "\n\n{}", line.text);
+            before.files.extend(line.files);
+        }
         _ => out.push(line),
     }
 }
@@ -212,7 +229,7 @@ fn assistant<'a>(place: usize, message: &'a Message, answered: &[&str], provider
                 _ = write!(line.text, "{gap}{call}");
             }
             Content::Reasoning(Opaque { provider: from, parts }) if from == provider => line.opaque = Some(parts),
-            Content::Reasoning(_) | Content::Result { .. } => {}
+            Content::Reasoning(_) | Content::Result { .. } | Content::File(_) => {}
         }
     }
     line
@@ -226,7 +243,7 @@ fn result<'a>(place: usize, part: &'a Content, open: &mut Vec<&'a NativeCall>) -
             None => RequestLine::text(place, Role::User, result.clone()),
             Some(known) => RequestLine::answer(place, open.remove(known), result),
         }),
-        Content::Reasoning(_) | Content::Call(_) => None,
+        Content::Reasoning(_) | Content::Call(_) | Content::File(_) => None,
     }
 }
 

@@ -1,13 +1,15 @@
 //! Requests and replies, free of any protocol.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use ptc_core::value::Json;
 
 use super::Retry;
 use crate::event::{
-    Address, ModelRecord, NativeCall, Opaque, Options, Role, SentMessage, SentPart, StructuredBy, Tokens, ToolSchema,
-    Want,
+    Address, FileRecord, ModelRecord, NativeCall, Opaque, Options, Role, SentMessage, SentPart, StructuredBy, Tokens,
+    ToolSchema, Want,
 };
 
 /// One question to a model.
@@ -25,6 +27,8 @@ pub struct Request {
     pub system: Option<String>,
     /// The other messages, oldest first. The requests of a run share them.
     pub messages: Vec<Arc<Message>>,
+    /// The bytes of the files in them.
+    pub files: FileBytes,
     /// JSON Schema of the answer, for a JSON answer.
     pub schema: Option<Json>,
     /// Tools that the model may call natively.
@@ -51,6 +55,28 @@ impl Request {
     /// The turn's number, from 1.
     pub fn turn(&self) -> u32 {
         self.address.turn_number().unwrap_or(1)
+    }
+}
+
+/// Bytes of files by their SHA-256. Clones share them.
+#[derive(Clone, PartialEq, Default)]
+pub struct FileBytes(BTreeMap<String, Arc<[u8]>>);
+
+impl FileBytes {
+    /// Adds a file.
+    pub fn insert(&mut self, sha256: impl Into<String>, bytes: Arc<[u8]>) {
+        self.0.insert(sha256.into(), bytes);
+    }
+
+    /// The bytes of a file.
+    pub fn get(&self, sha256: &str) -> Option<&[u8]> {
+        self.0.get(sha256).map(|bytes| &**bytes)
+    }
+}
+
+impl fmt::Debug for FileBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
@@ -91,6 +117,8 @@ pub struct Message {
 pub enum Content {
     /// Text.
     Text(String),
+    /// A file; its bytes are those of the request.
+    File(FileRecord),
     /// Reasoning, for the provider it came from and no other.
     Reasoning(Opaque),
     /// A tool call that the model asked for.
@@ -116,6 +144,7 @@ impl From<&SentMessage> for Message {
                     Some(Content::Text(text)) => text.push_str(more),
                     _ => parts.push(Content::Text(more.clone())),
                 },
+                SentPart::File(file) => others.push(Content::File(file.clone())),
                 SentPart::Call(call) => others.push(Content::Call(call.clone())),
                 SentPart::Result { call, name, result } => {
                     others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() });
@@ -133,24 +162,25 @@ impl Message {
         Self { role, parts: vec![Content::Text(text.into())] }
     }
 
-    /// Its parts as one text: calls as name and arguments, results as their JSON.
+    /// Its parts as one text: calls as name and arguments, results as their JSON. Files are no text.
     pub fn joined(&self) -> String {
-        self.written().concat()
+        self.written(|_| String::new()).concat()
     }
 
-    /// The same for users: text, calls and results each on lines of their own.
+    /// The same for users: text, files, calls and results each on lines of their own.
     pub fn lines(&self) -> String {
-        let written = self.written();
+        let written = self.written(|file| format!("[file {file}]"));
         let parts: Vec<&str> = written.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
         parts.join("\n")
     }
 
-    fn written(&self) -> Vec<String> {
+    fn written(&self, file: fn(&FileRecord) -> String) -> Vec<String> {
         self.parts
             .iter()
             .map(|part| match part {
                 Content::Text(text) | Content::Result { result: text, .. } => text.clone(),
                 Content::Call(call) => call.to_string(),
+                Content::File(record) => file(record),
                 Content::Reasoning(_) => String::new(),
             })
             .collect()

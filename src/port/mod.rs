@@ -34,6 +34,29 @@ pub trait Sink: Send + Sync {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>>;
 }
 
+/// Bytes of files that are given to runs, by their SHA-256.
+pub trait Attachments: Send + Sync {
+    /// Returns the bytes of a file; `None` if they are not there.
+    fn bytes(&self, sha256: &str) -> Option<Arc<[u8]>>;
+
+    /// Stores the bytes of a file before a request that contains it is made. Error: why that is not possible.
+    fn store(&self, sha256: &str, bytes: &Arc<[u8]>) -> Result<(), String>;
+}
+
+/// No files: for runs that send nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoAttachments;
+
+impl Attachments for NoAttachments {
+    fn bytes(&self, _: &str) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    fn store(&self, _: &str, _: &Arc<[u8]>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
 /// A sink for runs without a session: numbers and timestamps events without storing them.
 #[derive(Debug, Default)]
 pub struct Unsaved {

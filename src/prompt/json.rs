@@ -6,7 +6,7 @@ use ptc_core::signature::{self, Issue, Type, underscored};
 use ptc_core::template::{self, Missing, Origin, TemplateError};
 use ptc_core::value::{Json, Value};
 
-use super::{Asked, cut, data, ours, shown, system, tagged};
+use super::{Asked, cut, data, files, ours, shown, system, tagged};
 use crate::agent::Plan;
 use crate::event::MessagePart;
 use crate::model::Want;
@@ -52,6 +52,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
         inputs(plan, context, descriptions)
     });
     user.push(ours("output", format!("\n# Expected output\n\n{}", expected(plan))));
+    user.extend(files(plan, context));
     Ok(Opening { system: system(CARD, &plan.agent.system_prompt), user: joined(user), warnings })
 }
 

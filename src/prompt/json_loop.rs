@@ -13,7 +13,7 @@ use ptc_core::value::{Json, Value};
 
 use super::json::{self, Opening, joined};
 use super::ptc_lisp::feedback::checklist;
-use super::{Asked, cut, data, ours, system, tagged};
+use super::{Asked, cut, data, files, ours, system, tagged};
 use crate::agent::Plan;
 use crate::event::MessagePart;
 use crate::model::Want;
@@ -101,6 +101,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     if plan.variant.is_json() {
         user.push(ours("output", format!("\n# Expected final_answer\n\n{}", expected(plan))));
     }
+    user.extend(files(plan, context));
     Ok(Opening { system: joined(opening), user: joined(user), warnings })
 }
 

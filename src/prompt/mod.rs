@@ -13,11 +13,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ptc_core::lisp::hidden::HiddenTexts;
-use ptc_core::value::Json;
+use ptc_core::signature::Type;
+use ptc_core::value::{Json, Value};
 
 use crate::agent::{Plan, SystemPrompt};
-use crate::event::{self, Address, MessagePart, Role, RunText, ToolSchema};
-use crate::model::{Content, Message, Request, Want};
+use crate::event::{self, Address, FileRecord, MessagePart, Role, RunText, ToolSchema};
+use crate::model::{Content, FileBytes, Message, Request, Want};
 
 /// The request options of a mode, besides the messages.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +51,7 @@ pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Arc<Message
         want: asked.want,
         system: (!system.is_empty()).then(|| system.concat()),
         messages: messages.iter().filter(|message| message.role != Role::System).cloned().collect(),
+        files: FileBytes::default(),
         schema: asked.schema.clone(),
         tools: asked.tools.clone(),
         tool_choice: None,
@@ -85,6 +87,7 @@ pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
                     others.extend(said.opaque.iter().cloned().map(Content::Reasoning));
                 }
             }
+            event::MessagePart::File { file } => others.push(Content::File(file.clone())),
             event::MessagePart::Call { call } => others.push(Content::Call(call.clone())),
             event::MessagePart::Result { call, name, result } => {
                 others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() });
@@ -102,6 +105,7 @@ pub fn carried(message: &Message) -> Vec<MessagePart> {
         Content::Text(text) => {
             Some(MessagePart::Text { section: "history".to_owned(), text: text.clone(), untrusted: true })
         }
+        Content::File(file) => Some(MessagePart::File { file: file.clone() }),
         Content::Call(call) => Some(MessagePart::Call { call: call.clone() }),
         Content::Result { call, name, result } => {
             Some(MessagePart::Result { call: call.clone(), name: name.clone(), result: result.clone() })
@@ -129,12 +133,24 @@ pub fn mask(parts: &mut [MessagePart], hidden: &HiddenTexts, trusted: Trusted) {
         let text = match part {
             MessagePart::Text { text, untrusted, .. } if *untrusted || trusted == Trusted::Masked => text,
             MessagePart::Result { result, .. } => result,
-            MessagePart::Text { .. } | MessagePart::Reply { .. } | MessagePart::Call { .. } => continue,
+            MessagePart::Text { .. }
+            | MessagePart::Reply { .. }
+            | MessagePart::Call { .. }
+            | MessagePart::File { .. } => continue,
         };
         if let Cow::Owned(masked) = hidden.mask(text) {
             *text = masked;
         }
     }
+}
+
+/// The files of the parameters, in their order. Those whose values are hidden from models are not sent.
+fn files(plan: &Plan, context: &Value) -> Vec<MessagePart> {
+    let params = plan.signature.params.iter().flatten();
+    let is_sent = |name: &str| !(plan.settings.firewall && name.starts_with('_'));
+    let sent = params.filter(|field| *field.ty.base() == Type::File && is_sent(&field.name));
+    let record = sent.filter_map(|field| FileRecord::of_json(&Json::from(context.lookup(&field.name)?)));
+    record.map(|file| MessagePart::File { file }).collect()
 }
 
 /// A part written by us.

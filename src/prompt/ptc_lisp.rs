@@ -13,7 +13,7 @@ use ptc_core::template::{self, TemplateError};
 use ptc_core::value::{Bounds, Map, Value, json};
 
 use super::json::{Opening, joined};
-use super::{Asked, data, ours};
+use super::{Asked, data, files, ours};
 use crate::agent::{Completion, Plan, Transport};
 use crate::event::{JsonText, MessagePart, ToolSchema};
 use crate::model::Want;
@@ -112,6 +112,7 @@ pub fn open(
         user.push(ours("plan", feedback::checklist(&plan.settings.plan, &[])));
     }
     user.push(ours("turns", feedback::first_turn_line(plan, kept.tree_turns.unwrap_or(plan.settings.turn_budget))));
+    user.extend(files(plan, context));
     let warnings = mission.warnings.iter().map(|warning| warning.message.clone()).collect();
     Ok(Opening { system: limited(plan, joined(system)), user: joined(user), warnings })
 }

@@ -7,7 +7,7 @@ use ptc_core::value::Value;
 
 use super::json::{self, Opening};
 use super::ptc_lisp::{inventory, language, lisp_eval};
-use super::{Asked, ours, system};
+use super::{Asked, files, ours, system};
 use crate::agent::{Plan, Variant};
 use crate::event::MessagePart;
 use crate::model::Want;
@@ -44,6 +44,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
         user.push(ours("task", "\n# Task\n\n"));
     }
     let warnings = json::mission(plan, context, &mut user)?;
+    user.extend(files(plan, context));
     let mut system = system(card, &plan.agent.system_prompt);
     if plan.is_combined() {
         system.push(ours("language", PROGRAMS));

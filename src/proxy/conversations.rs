@@ -25,7 +25,8 @@ impl Digest {
                 MessagePart::Text { text: more, .. } => text.push_str(more),
                 MessagePart::Call { call } => parts.push(words_of(call)),
                 MessagePart::Result { call, result, .. } => parts.push(format!("{call} {result}")),
-                MessagePart::Reply { .. } => {}
+                // Other programs' files are texts that name them.
+                MessagePart::Reply { .. } | MessagePart::File { .. } => {}
             }
         }
         Self::new(message.role, &text, &parts)

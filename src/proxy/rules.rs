@@ -155,7 +155,7 @@ impl Condition {
                 parts.into_iter().any(|part| match part {
                     MessagePart::Text { text, .. } | MessagePart::Result { result: text, .. } => self.test.fits(text),
                     MessagePart::Call { call } => self.test.fits(&call.args),
-                    MessagePart::Reply { .. } => false,
+                    MessagePart::Reply { .. } | MessagePart::File { .. } => false,
                 })
             }),
         };

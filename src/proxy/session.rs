@@ -300,7 +300,7 @@ fn cleaned(part: &MessagePart, begun: &Begun) -> MessagePart {
             call.args = scrub.json_text(&call.args);
             MessagePart::Call { call }
         }
-        reply @ MessagePart::Reply { .. } => reply,
+        other @ (MessagePart::Reply { .. } | MessagePart::File { .. }) => other,
     }
 }
 

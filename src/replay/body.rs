@@ -10,13 +10,14 @@ use std::sync::Arc;
 use crate::event::{
     Address, Envelope, Event, JsonText, Message, MessagePart, RequestMade, Role, RunText, Sent, hex_sha,
 };
-use crate::model::{self, Request, Retry, rebuild_body, unpack_body};
+use crate::model::{self, Content, FileBytes, Request, Retry, rebuild_body, unpack_body};
+use crate::port::Attachments;
 use crate::prompt::outgoing;
 use crate::record::TurnAttempts;
 
 /// The messages, replies and requests that bodies are made of.
-#[derive(Default)]
-pub struct RecordedBodies {
+pub struct RecordedBodies<'a> {
+    files: &'a dyn Attachments,
     messages: HashMap<Address, HashMap<u32, Message>>,
     attempts: TurnAttempts,
     requests: HashMap<Address, RequestMade>,
@@ -29,6 +30,8 @@ pub struct RecordedBodies {
 pub enum BodyError {
     /// The turn has no request.
     NoRequest,
+    /// The bytes of this file are missing.
+    File(String),
     /// The rebuilt body has this hash instead of that of the body that was sent.
     Hash(String),
     /// The rebuilt body has this number of bytes instead of the recorded one.
@@ -41,6 +44,7 @@ impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRequest => f.write_str("its turn has no request"),
+            Self::File(name) => write!(f, "the bytes of the file {name} are missing next to the session"),
             Self::Hash(hash) => write!(f, "rebuilt from the recorded request it has the SHA-256 {hash}"),
             Self::Raw(why) => f.write_str(why),
             Self::Bytes(bytes) => write!(f, "rebuilt from the recorded request it has {bytes} bytes"),
@@ -48,7 +52,18 @@ impl fmt::Display for BodyError {
     }
 }
 
-impl RecordedBodies {
+impl<'a> RecordedBodies<'a> {
+    /// Bodies with these files.
+    pub fn new(files: &'a dyn Attachments) -> Self {
+        Self {
+            files,
+            messages: HashMap::new(),
+            attempts: TurnAttempts::default(),
+            requests: HashMap::new(),
+            raw: HashMap::new(),
+        }
+    }
+
     /// Takes the next event of the session.
     pub fn apply(&mut self, envelope: &Envelope) {
         match &envelope.event {
@@ -79,12 +94,25 @@ impl RecordedBodies {
             return raw_body(raw, sent);
         }
         let made = self.request(turn).ok_or(BodyError::NoRequest)?;
-        let body = rebuild_body(&recorded_request(turn, made, self.messages(turn, made)), sent);
+        let messages = self.messages(turn, made);
+        let files = self.files(&messages)?;
+        let body = rebuild_body(&Request { files, ..recorded_request(turn, made, messages) }, sent);
         let body = body.map_err(BodyError::Hash)?;
         match body.len() as u64 {
             bytes if bytes == sent.bytes => Ok(body),
             bytes => Err(BodyError::Bytes(bytes)),
         }
+    }
+
+    /// The bytes of the files in messages.
+    fn files(&self, messages: &[Arc<model::Message>]) -> Result<FileBytes, BodyError> {
+        let mut files = FileBytes::default();
+        for part in messages.iter().flat_map(|message| &message.parts) {
+            let Content::File(file) = part else { continue };
+            let bytes = self.files.bytes(&file.sha256).ok_or_else(|| BodyError::File(file.name.clone()))?;
+            files.insert(file.sha256.as_str(), bytes);
+        }
+        Ok(files)
     }
 
     /// The messages of a request as the model got them.
@@ -133,6 +161,7 @@ fn recorded_request(turn: &Address, made: &RequestMade, messages: Vec<Arc<model:
         want: made.want,
         system: (!system.is_empty()).then(|| system.concat()),
         messages,
+        files: FileBytes::default(),
         schema: made.schema.as_ref().map(JsonText::json),
         tools: made.tools.clone(),
         tool_choice: None,

@@ -17,7 +17,7 @@ use crate::event::{
     ReplyStatus,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, Nobody, Sink, SinkError, Stop};
+use crate::port::{Clock, NoAttachments, Nobody, Sink, SinkError, Stop};
 use crate::program::Job;
 use crate::record::Attempts;
 use crate::tool::{Failure, Invocation, Tools};
@@ -60,6 +60,7 @@ impl<'a> RecordedPorts<'a> {
             person: &Nobody,
             clock: self,
             history: self,
+            files: &NoAttachments,
             events,
             stop: Stop::default(),
         }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ServedAgent;
 use super::metrics::Metrics;
-use crate::agent::{Step, StepFold};
+use crate::agent::{Agent, Diagnostic, Place, Step, StepFold};
 use crate::event::{Address, Envelope, ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Human, Nobody};
 use crate::session::{Session, SessionId};
@@ -91,6 +91,18 @@ pub struct Runs {
     end: CancellationToken,
 }
 
+/// Refuses files in a context from outside: a client must not make the server read or send what is stored here.
+pub(super) fn refuse_files(agent: &Agent, context: &Json) -> Result<(), StartError> {
+    match agent.file_inputs(context).first() {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("`{name}` is a file, and clients cannot give files; give its content as text");
+            let found = Diagnostic::error(Place::Context, Reason::InvalidContext, message);
+            Err(StartError::Agent(vec![found.key(name.clone())]))
+        }
+    }
+}
+
 impl Runs {
     /// Runs of these agents that are stopped when `end` is cancelled.
     pub fn new(agents: Vec<ServedAgent>, workbench: &Workbench, options: RunOptions, end: CancellationToken) -> Self {
@@ -103,6 +115,7 @@ impl Runs {
     /// Starts a run.
     pub fn start(&self, served: &ServedAgent, context: Json, seed: u64) -> Result<ActiveRun, RunRefusal> {
         self.check_tools(served)?;
+        refuse_files(&served.agent, &context).map_err(RunRefusal::Start)?;
         let slot = self.slot()?;
         let spec = RunSpec {
             agent: served.agent.clone(),

@@ -2,6 +2,7 @@
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
+mod attachments;
 mod branch;
 mod copy;
 #[doc(hidden)]
@@ -26,6 +27,7 @@ mod skeleton;
 mod whole;
 mod writer;
 
+pub use attachments::{AttachmentStore, FILES, copy_files};
 pub use header::{Captured, Group, Header, Imported, Parent, ParentKind, SessionId};
 pub use journal::Unwritten;
 pub use list::{FindError, SessionKey, Summary, find, list, summarize};

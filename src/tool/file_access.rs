@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Grant, Grants};
-use crate::config::read_resolved_file;
+use crate::config::{read_resolved_bytes, read_resolved_file};
 use crate::event::Decision;
 
 /// The flag that allows files outside of the definition's folder.
@@ -259,6 +259,17 @@ impl FileAccess {
             self.decide(&named, question(&named));
         }
         if self.is_allowed(&named) { Ok(resolved) } else { Err(FileRefusal::NeedsConsent(named)) }
+    }
+
+    /// Returns whether no file may be named.
+    pub fn is_nowhere(&self) -> bool {
+        self.scope == Scope::Nowhere
+    }
+
+    /// Reads the input that a key of a definition in this folder names.
+    pub fn read_bytes(&self, folder: &Path, key: &str, path: &Path) -> Result<Vec<u8>, FileRefusal> {
+        let resolved = self.resolve(folder, key, path)?;
+        read_resolved_bytes(&resolved).map_err(FileRefusal::Unreadable)
     }
 
     /// Reads the file that a key of a definition in this folder names.

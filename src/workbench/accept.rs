@@ -20,7 +20,7 @@ use crate::port::{Human, RunClock, Sink, SinkError, Stop, SystemClock};
 use crate::replay::{
     AcceptSink, Answers, RecordedEdits, RecordedPorts, Recording, ResumePorts, TimedSink, carry_of, input_of, plan_of,
 };
-use crate::session::{Parent, ParentKind, Recorder, Session};
+use crate::session::{AttachmentStore, Parent, ParentKind, Recorder, Session, copy_files};
 
 /// What answers where the recording has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,10 +69,12 @@ impl Workbench {
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::clone(&clock) as _)
             .map_err(StartError::Recorder)?;
         let path = recorder.path().to_owned();
+        copy_files(session.events(), &session.path, &path).map_err(unusable)?;
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
         let saving = Some(self.saving(&recorder));
         let written = Written { recorder, feed: feed.clone() };
         let models = LiveModels::of(self, Arc::clone(&person));
+        let files = AttachmentStore::of_session(&path);
         let (task_stop, task_id, tools) = (stop.clone(), id.clone(), self.outside());
         let task = tokio::spawn(async move {
             let mut carries = std::collections::HashMap::new();
@@ -89,7 +91,7 @@ impl Workbench {
                     }
                     Some(live) => {
                         let ports = Ports::new(&**live, &*clock, events, task_stop.clone());
-                        let ports = Ports { models: &models, tools: &tools, person: &*person, ..ports };
+                        let ports = Ports { models: &models, tools: &tools, person: &*person, files: &files, ..ports };
                         let resumed = ResumePorts::new(Arc::clone(&recording), run.clone(), ports, Answers::default());
                         let resumed = resumed.edited_by(&edits);
                         engine::run_carrying(plan, input, &resumed.ports(events, task_stop.clone())).await

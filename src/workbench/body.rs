@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 
 use crate::event::{Address, ErrorRecord, Event, Sent};
 use crate::replay::RecordedBodies;
-use crate::session::Session;
+use crate::session::{AttachmentStore, Session};
 
 /// Returns the body that an attempt sent. Without the number of an attempt it is the last one.
 ///
@@ -22,7 +22,8 @@ pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
             (Address::from(turn), Some(number))
         }
     };
-    let bodies = bodies(session, &turn).ok_or_else(|| {
+    let files = AttachmentStore::of_session(&session.path);
+    let bodies = bodies(session, &turn, &files).ok_or_else(|| {
         unknown(format!("no request was made at {turn}; `sessions show` prints the address of each turn"))
     })?;
     let sent = attempts(session, &turn);
@@ -64,9 +65,9 @@ fn attempts(session: &Session, turn: &Address) -> Vec<Sent> {
 }
 
 /// The events that the bodies of a turn are made of.
-fn bodies(session: &Session, turn: &Address) -> Option<RecordedBodies> {
+fn bodies<'f>(session: &Session, turn: &Address, files: &'f AttachmentStore) -> Option<RecordedBodies<'f>> {
     let (request, parts) = session.request_indexes(turn)?;
-    let mut bodies = RecordedBodies::default();
+    let mut bodies = RecordedBodies::new(files);
     if session.header.captured.is_some() {
         // Each body holds what differs from the one before.
         let all = (0..session.len()).filter_map(|index| session.event(index));

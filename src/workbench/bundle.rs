@@ -15,7 +15,7 @@ use super::format::plural;
 use crate::event::{Envelope, Event, JsonText};
 use crate::export::{Removal, printable};
 use crate::replay::{Recording, ReplayOutcome, Report, adopt, regenerate};
-use crate::session::{Header, Session, SessionId, shell_word, write_session};
+use crate::session::{Header, Session, SessionId, copy_files, shell_word, write_session};
 
 const AGENT: &str = "agent.toml";
 const DOCTOR: &str = "doctor.json";
@@ -46,6 +46,11 @@ impl Workbench {
         let shared = SharedSession::of(session, prepared).await;
         let draft = draft_folder(folder).ok_or_else(|| failed("this is not the name of a folder".to_owned()))?;
         let written = self.fill(&draft, &shared, prepared, findings).await;
+        // What was removed from the events is no file of the bundle either.
+        let written = written.and_then(|bytes| {
+            let copied = copy_files(shared.events.iter().cloned(), &session.path, &draft.join(AGENT))?;
+            Ok(bytes + copied)
+        });
         let named = written.and_then(|bytes| {
             std::fs::rename(&draft, folder).map_err(|error| format!("cannot be written: {error}"))?;
             Ok(bytes)

@@ -23,7 +23,7 @@ use crate::engine;
 use crate::event::{Address, Edit, Editor, Envelope, ErrorRecord, Event, JsonText, hex_sha};
 use crate::port::{Human, SystemClock};
 use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
-use crate::session::{Parent, ParentKind, Prefix, Session};
+use crate::session::{Parent, ParentKind, Prefix, Session, copy_files};
 
 /// Something that is changed at the point of a fork.
 #[derive(Debug, Clone, PartialEq)]
@@ -181,6 +181,7 @@ impl Workbench {
         let header = header_of(parent);
         self.check_resumable(&begun, Arc::clone(&person))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
+        copy_files(session.events(), &session.path, &file).map_err(unusable)?;
         let running = self.go_on(&file, onto, person)?;
         Ok(Running { warnings: misfits, ..running })
     }

@@ -62,6 +62,19 @@ impl Workbench {
         self.secrets(&texts).into_iter().map(|finding| finding.message).collect()
     }
 
+    /// Refuses files that hold the key of a configured provider: they are sent and stored as they are.
+    pub(super) fn refuse_file_keys(&self, agent: &Agent, context: &Context) -> Result<(), StartError> {
+        let mut files = agent.files.iter().chain(&context.files);
+        let scrub = Scrub::new(self.config.providers.iter().filter_map(|provider| provider.key.as_ref()?.read().ok()));
+        let holds = |bytes: &[u8]| scrub.clean(&String::from_utf8_lossy(bytes)).1 > 0;
+        let Some(file) = files.find(|file| holds(&file.bytes)) else { return Ok(()) };
+        let message = format!(
+            "the file {} holds the key of a provider; take it out: keys are never sent in a prompt nor stored with a session",
+            file.record.name
+        );
+        Err(StartError::Agent(vec![Diagnostic::error(Place::Context, Reason::InvalidAgent, message)]))
+    }
+
     /// Refuses an agent or a context that holds the key of a configured provider. The error names the provider, never the key.
     pub(super) fn refuse_keys(&self, agent: &Agent, context: &Context) -> Result<(), StartError> {
         let (definition, data) = (agent.to_toml(), context.json.to_value().to_string());

@@ -10,7 +10,7 @@ use ptc_core::value::Json;
 use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
 use super::prepare::in_own_mode;
-use super::run::clock_of;
+use super::run::{clock_of, stored_files};
 use super::stages::{Stage, follow};
 use super::tools::Looks;
 use super::{Running, StartError, Workbench};
@@ -252,6 +252,7 @@ impl Workbench {
         let (name, workbench) = (spec.pipeline.name, self.clone());
         let (task_feed, task_stop, task_session) = (feed.clone(), stop.clone(), session.clone());
         let tools = self.outside();
+        let files = stored_files(path.as_deref(), &context)?;
         let task = tokio::spawn(async move {
             let tee = Tee::new(recorder, task_feed);
             let (run, cancel) = (Address::run(0), task_stop.token());
@@ -262,7 +263,7 @@ impl Workbench {
             let consents = looks.consents;
             let record = PipelineRecord { name, then: later.iter().map(Stage::record).collect() };
             let live = Ports::new(&*first.model, &*clock, &tee, task_stop.clone());
-            let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
+            let ports = Ports { models: &models, person: &*person, tools: &tools, files: &files, ..live };
             let descriptions = context.descriptions;
             let pipeline = Some(record);
             let input = Input { descriptions, pipeline, consents, notices, ..Input::new(context.json) };

@@ -23,7 +23,7 @@ use crate::model::Model;
 use crate::port::{Human, RunClock, Stop};
 use crate::replay::{Recording, carry_of, input_of};
 use crate::session::diff::{Comparison, Divergence};
-use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
+use crate::session::{AttachmentStore, Parent, ParentKind, Prefix, Recorder, Session, copy_files};
 
 /// What is to be run again.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -124,6 +124,7 @@ impl Workbench {
         };
         let header = header_of(parent);
         let path = prefix.write(&self.folders.sessions_dir, &header, &[]).map_err(StartError::Recorder)?;
+        copy_files(session.events(), &session.path, &path).map_err(unusable)?;
         let opened = Session::open(&path).map_err(|error| unusable(error.to_string()))?;
         let last_ms = opened.events().map(|envelope| envelope.at_ms).max().unwrap_or_default();
         let clock = Arc::new(RunClock::start_after(last_ms));
@@ -134,12 +135,14 @@ impl Workbench {
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let models = LiveModels::of(self, Arc::clone(&person));
         let tools = self.outside();
+        let files = AttachmentStore::of_session(&opened.path);
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
             let step = in_a_row(&again, onto, |model| Ports {
                 models: &models,
                 tools: &tools,
                 person: &*person,
+                files: &files,
                 ..Ports::new(model, &*clock, &tee, task_stop.clone())
             });
             let step = step.await;

@@ -24,7 +24,7 @@ use crate::event::{Address, Envelope, Event, QuestionKind, RunEnd};
 use crate::model::Model;
 use crate::port::{Human, RunClock, Sink, Stop, named_option};
 use crate::replay::{Answers, RecordedEdits, Recording, ResumePorts, carry_of, input_of, plan_of};
-use crate::session::{Parent, ParentKind, Recorder, Session};
+use crate::session::{AttachmentStore, Parent, ParentKind, Recorder, Session, copy_files};
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
@@ -108,11 +108,12 @@ impl Workbench {
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
         let (next, tools) = (recording.runs().len(), self.outside());
+        let files = AttachmentStore::of_session(&session.path);
         let repeated = feed.clone();
         let repeats = move |envelope: &Envelope| repeated.push(envelope.clone());
         let task = tokio::spawn(async move {
             let ports = Ports::new(&*live, &*clock, &tee, task_stop.clone());
-            let ports = Ports { models: &models, tools: &tools, person: &person, ..ports };
+            let ports = Ports { models: &models, tools: &tools, person: &person, files: &files, ..ports };
             let step = if let Some(step) = ended {
                 step
             } else {
@@ -206,6 +207,7 @@ impl Workbench {
         let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::clone(&clock) as _)
             .map_err(StartError::Recorder)?;
         let path = Some(recorder.path().to_owned());
+        copy_files(session.events(), &session.path, recorder.path()).map_err(unusable)?;
         let saving = Some(self.saving(&recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
@@ -218,11 +220,12 @@ impl Workbench {
         });
         let warnings = plan.warnings.iter().cloned().chain(told).collect();
         let tools = self.outside();
+        let files = AttachmentStore::of_session(&path.clone().unwrap_or_default());
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
             let events: &dyn Sink = &tee;
             let live = Ports::new(&*live, &*clock, events, task_stop);
-            let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
+            let ports = Ports { models: &models, person: &*person, tools: &tools, files: &files, ..live };
             let continues = Some((earlier, carry));
             let input = Input { seed: start.seed, continues, notices, ..Input::at(run, context) };
             let step = engine::run(&plan, input, &ports).await;

@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
@@ -18,8 +18,8 @@ use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::ErrorRecord;
-use crate::port::{Clock, Human, RunClock, Stop, SystemClock};
-use crate::session::{Group, Header, Parent, Recorder, RecorderError, SessionId};
+use crate::port::{Attachments as _, Clock, Human, RunClock, Stop, SystemClock};
+use crate::session::{AttachmentStore, Group, Header, Parent, Recorder, RecorderError, SessionId};
 
 /// What is to be run.
 pub struct RunSpec {
@@ -134,6 +134,7 @@ impl Workbench {
         let agent = plan.agent.clone();
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
+        self.refuse_file_keys(&agent, &context)?;
         refuse_journal(&plan, spec.journal.as_ref())?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
@@ -143,6 +144,7 @@ impl Workbench {
         let recorder = recorder.map(|(recorder, _)| recorder);
         let clock = clock_of(recorder.as_ref());
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+        let files = stored_files(path.as_deref(), &context)?;
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let feed = Feed::default();
         let notices = self.secret_findings(&agent, &context);
@@ -161,7 +163,7 @@ impl Workbench {
             // The tool list of a server changes descriptions only; if it broke the agent, the run would use the agent without it.
             let plan = Plan::new(&agent).unwrap_or(plan);
             let live = Ports::new(&*model, &*clock, &events, task_stop.clone());
-            let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
+            let ports = Ports { models: &models, person: &*person, tools: &tools, files: &files, ..live };
             let step = engine::run(&plan, input, &ports).await;
             tools.end().await;
             drop(events);
@@ -186,6 +188,15 @@ impl Workbench {
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(RunClock::start()));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
     }
+}
+
+/// The files of a run, with those that the user named for its context.
+pub(super) fn stored_files(session: Option<&Path>, context: &Context) -> Result<AttachmentStore, StartError> {
+    let files = session.map_or_else(AttachmentStore::default, AttachmentStore::of_session);
+    for file in &context.files {
+        files.store(&file.record.sha256, &file.bytes).map_err(StartError::Session)?;
+    }
+    Ok(files)
 }
 
 /// Results of tasks mean nothing to an agent that keeps none.

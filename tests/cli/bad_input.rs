@@ -52,7 +52,7 @@ fn an_agent_file_that_cannot_be_read() {
 #[test]
 fn a_signature_that_cannot_be_read() {
     let agent = "mode = \"json\"\nprompt = \"{{a}}\"\nsignature = \"(a :string) -> {b :integer}\"\n";
-    assert_snapshot!(refused(agent), @r#"error: agent.toml: signature, line 1, column 19: unknown type :integer; did you mean :int?; types: :string, :int, :float, :number, :bool, :boolean, :keyword, :any, :map, :datetime, :enum["a" "b"], [:int] for a list, {name :string} for a map, ? after a type makes it optional"#);
+    assert_snapshot!(refused(agent), @r#"error: agent.toml: signature, line 1, column 19: unknown type :integer; did you mean :int?; types: :string, :int, :float, :number, :bool, :boolean, :keyword, :any, :map, :datetime, :file, :enum["a" "b"], [:int] for a list, {name :string} for a map, ? after a type makes it optional"#);
     let agent = "mode = \"json\"\nprompt = \"{{a}}\"\nsignature = \"(a :string -> :int\"\n";
     assert_snapshot!(refused(agent), @r#"error: agent.toml: signature, line 1, column 12: expected "," or ")" after the parameter "a", found "->""#);
 }

@@ -10,6 +10,7 @@ mod documents;
 mod example;
 mod export;
 mod faults;
+mod files;
 mod inspect;
 mod journal;
 pub(crate) mod leaks;

@@ -48,7 +48,7 @@ async fn nothing_is_sent_before_the_user_agreed() {
     let (program, done) = run(program(&server), &["models", "check", "small"], "").await;
     done.exits(2).tells("--yes");
     // The estimate comes first, with the price of the model.
-    done.tells("11 requests, about ").tells(" at most; a refused request is sent again");
+    done.tells("12 requests, about ").tells(" at most; a refused request is sent again");
     let (_, done) = run(program, &["models", "check", "small"], "n\n").await;
     done.exits(130);
     assert!(server.received().is_empty());

@@ -58,6 +58,9 @@ fn able(kit: Kit, received: &Received) -> Play {
     if asks(received, "are prime") {
         return kit.play([kit.begin(), kit.thought("2, 3, 5 …"), kit.text("8"), kit.end("stop")]);
     }
+    if asks(received, "What colour") {
+        return text(kit, received, "Red.");
+    }
     if asks(received, "Judge the sentence") {
         return match way(kit, &received.json()) {
             StructuredBy::Tool => {
@@ -140,13 +143,14 @@ async fn a_server_that_can_do_everything_is_reported_so_in_each_protocol() {
             ("tool results", Yes),
             ("reasoning", Yes),
             ("temperature", Yes),
+            ("images", Yes),
             ("errors", Yes),
         ];
         assert_eq!(abilities(&report), expected, "{kit:?}: {report:#?}");
         assert!(report.refused.is_empty(), "{kit:?}: {report:?}");
         assert_eq!(
             (u64::from(report.requests), server.received().len()),
-            (estimate.requests, if strict == Yes { 11 } else { 10 }),
+            (estimate.requests, if strict == Yes { 12 } else { 11 }),
             "{kit:?}"
         );
         assert!(report.tokens.output <= estimate.output && report.tokens.input > 0, "{kit:?}");

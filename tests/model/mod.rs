@@ -9,6 +9,7 @@ mod bodies;
 mod check;
 mod documents;
 mod faults;
+mod files;
 #[cfg(unix)]
 mod key_command;
 pub(crate) mod kit;

@@ -18,8 +18,8 @@ use jsonschema::Validator;
 use ptc_core::value::json;
 use ptc_workbench::event::{Address, Options, PartKind, Role};
 use ptc_workbench::model::{
-    Adapter, Call, Endpoint, Message, Model, ModelError, ModelEvent, Reply, Request, RetryPolicy, Timeouts, Want,
-    unpack,
+    Adapter, Call, Endpoint, FileBytes, Message, Model, ModelError, ModelEvent, Reply, Request, RetryPolicy, Timeouts,
+    Want, unpack,
 };
 use server::Server;
 use tokio::sync::mpsc;
@@ -114,6 +114,7 @@ pub(crate) fn request(text: &str) -> Request {
         want: Want::Json,
         system: Some("Answer with JSON.".into()),
         messages: vec![Message::text(Role::User, text).into()],
+        files: FileBytes::default(),
         schema: None,
         tools: Vec::new(),
         tool_choice: None,

@@ -54,7 +54,7 @@ def gemini():
     for name, wanted in [
         ("Tool", ["functionDeclarations"]),
         ("ToolConfig", ["functionCallingConfig"]),
-        ("Part", ["text", "thought", "thoughtSignature", "functionCall", "functionResponse"]),
+        ("Part", ["text", "thought", "thoughtSignature", "functionCall", "functionResponse", "inlineData"]),
         ("FunctionResponse", ["id", "name", "response"]),
     ]:
         known = defs[name]["properties"]
@@ -77,6 +77,8 @@ def chat():
     text = {"type": "string"}
     defs["ToolCall"]["properties"]["id"] = text
     defs["Message"]["properties"]["tool_call_id"] = text
+    # The SDK writes an image as Base64.
+    defs["Message"]["properties"]["images"] = {"type": "array", "items": text}
     # The server samples with it (api/types.go); the SDK does not name it yet.
     defs["Options"]["properties"]["min_p"] = {"type": "number"}
     # Schemas of tools are JSON Schemas: the server leaves out what it does not know.
@@ -107,7 +109,9 @@ def responses():
     schema["properties"] = {key: schema["properties"][key] for key in sent}
     schema["required"] = ["model", "input"]
     defs = schema["$defs"]
-    defs["EasyInputMessageParam"]["properties"]["content"] = {"type": "string"}
+    kinds = ["ResponseInputTextParam", "ResponseInputImageParam", "ResponseInputFileParam"]
+    parts = {"type": "array", "items": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds]}}
+    defs["EasyInputMessageParam"]["properties"]["content"] = {"anyOf": [{"type": "string"}, parts]}
     defs["FunctionCallOutput"]["properties"]["output"] = {"type": "string"}
     # JSON Schemas, of any content.
     for name, key in [("FunctionToolParam", "parameters"), ("ResponseFormatTextJSONSchemaConfigParam", "schema")]:

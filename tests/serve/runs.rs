@@ -240,3 +240,15 @@ async fn runs_at_the_same_time_leave_whole_sessions_and_are_counted() {
     assert!(metrics.contains("tokens_total{agent=\"judge\",kind=\"output\"} 280"), "{metrics}");
     assert!(served.dir().exists());
 }
+
+#[tokio::test]
+async fn a_client_cannot_name_a_file_of_the_server() {
+    let agent = "mode = \"text\"\nprompt = \"{{photo}}\"\nsignature = \"(photo :file) -> :string\"\n";
+    let served = Wish::of(&[("seer", agent)]).start().await;
+    let record = json!({"name": "a", "type": "text/plain", "size": 1, "sha256": "0".repeat(64)});
+    for photo in [json!({"file": "/etc/passwd"}), json!({"file": "seer.toml"}), record] {
+        let got = served.post("/agents/seer/run", json!({"context": {"photo": photo}}).to_string()).await;
+        assert!(got.status >= 400 && got.text.contains("clients cannot give files"), "{} {}", got.status, got.text);
+    }
+    assert_eq!(served.session_files().len(), 0);
+}

@@ -89,7 +89,7 @@ impl AnswerShape {
             Type::Bool => Self::Scalar(Scalar::Bool),
             Type::Enum(words) => Self::Scalar(Scalar::Words(words.clone())),
             Type::String | Type::Keyword | Type::Datetime => Self::Scalar(Scalar::String),
-            Type::Any | Type::Optional(_) | Type::Narrowed { .. } => Self::Any,
+            Type::Any | Type::File | Type::Optional(_) | Type::Narrowed { .. } => Self::Any,
         }
     }
 

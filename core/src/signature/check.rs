@@ -106,8 +106,16 @@ fn fits(ty: &Type, value: &Value) -> bool {
         },
         Type::Map => value.kind() == Kind::Map,
         Type::Datetime => value.kind() == Kind::Datetime,
+        Type::File => is_file(value),
         Type::Enum(_) | Type::List(_) | Type::Record { .. } | Type::Optional(_) | Type::Narrowed { .. } => false,
     }
+}
+
+/// Is this the record of a file: its name, type, size and hash?
+fn is_file(value: &Value) -> bool {
+    let text = |name: &str| value.lookup(name).is_some_and(|value| value.kind() == Kind::String);
+    ["name", "type", "sha256"].into_iter().all(text)
+        && value.lookup("size").is_some_and(|size| size.kind() == Kind::Int)
 }
 
 fn check_fields(fields: &[Field], map: &Map, at: &Trail, issues: &mut Vec<Issue>) {

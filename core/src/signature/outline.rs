@@ -16,6 +16,7 @@ pub fn json_type_name(ty: &Type) -> String {
         Type::Int => "integer".to_owned(),
         Type::Float | Type::Number => "number".to_owned(),
         Type::Bool => "boolean".to_owned(),
+        Type::File => "file".to_owned(),
         Type::Any => "any value".to_owned(),
         Type::Map | Type::Record { .. } => "object".to_owned(),
         Type::Enum(values) => {
@@ -74,6 +75,7 @@ pub fn example(ty: &Type) -> Json {
         Type::Float => Node::Float(0.0).into(),
         Type::Bool => Node::Bool(true).into(),
         Type::Keyword => Json::str("keyword"),
+        Type::File => Json::empty().with("file", Json::str("FILE.png")),
         Type::Datetime => Json::str("2026-01-31T09:30:00Z"),
         Type::Any | Type::Map => Json::empty().with("key", Json::str("value")),
         Type::Enum(values) => Json::str(values.first().map_or("", String::as_str)),

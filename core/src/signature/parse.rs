@@ -47,7 +47,7 @@ impl std::error::Error for SignatureError {}
 
 /// Parses a signature: `(a :int) -> T`, `-> T`, or a bare output type.
 pub fn parse(text: &str) -> Result<Signature, SignatureError> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = Parser { text, at: 0, depth: 0, takes_file: false };
     let signature = parser.signature(Arrow::Required)?;
     parser.end(&signature)?;
     Ok(signature)
@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Result<Signature, SignatureError> {
 
 /// Like [`parse`], but also accepts parameters alone, `(a :string)`: the form used next to a raw JSON Schema.
 pub fn parse_inputs(text: &str) -> Result<Signature, SignatureError> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = Parser { text, at: 0, depth: 0, takes_file: false };
     let signature = parser.signature(Arrow::MayBeMissing)?;
     parser.end(&signature)?;
     Ok(signature)
@@ -84,6 +84,8 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: u64,
+    /// The type that follows is that of a parameter.
+    takes_file: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -109,6 +111,7 @@ impl<'a> Parser<'a> {
     }
 
     fn output(&mut self) -> Parsed<Type> {
+        self.takes_file = false;
         self.space();
         self.ty("the output type after \"->\"")
     }
@@ -190,6 +193,7 @@ impl<'a> Parser<'a> {
             let error = self.unexpected(&[&format!("a space and a type after the name {name:?}")]);
             return Err(error.hint(format!("write {}", group.example)));
         }
+        self.takes_file = group.close == PARAMS.close && self.depth == 0;
         let ty = self.ty(&format!("a type after the name {name:?}"))?;
         let mut end = self.at;
         self.space();
@@ -248,6 +252,11 @@ impl<'a> Parser<'a> {
         }
         match (word, words::scalar(word)) {
             ("enum", _) => self.choices(),
+            (_, Some(Type::File)) if !(self.takes_file && self.depth == 1) => {
+                let message = "a `:file` is a parameter of its own, not an output and not inside a list or a map";
+                let error = failure(message.to_owned(), span, &["another type"]);
+                Err(error.hint("write (photo :file) -> :string"))
+            }
             (_, Some(ty)) => Ok(ty),
             (_, None) => {
                 let guess = words::guess(word).map(|guess| format!("did you mean {guess}?"));

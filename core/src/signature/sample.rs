@@ -39,6 +39,7 @@ impl SamplePosition {
             Type::Narrowed { base, keywords } => narrow::fit(keywords, self.value(base)),
             Type::String | Type::Any => Json::str(self.hinted(TEXTS)),
             Type::Keyword => Json::str(self.pick(WORDS)),
+            Type::File => Json::empty().with("file", Json::str("FILE.png")),
             Type::Enum(values) if self.seed == 0 => Json::str(values.first().map_or("", String::as_str)),
             Type::Enum(values) => {
                 Json::str(self.choose(values.len()).and_then(|at| values.get(at)).map_or("", String::as_str))

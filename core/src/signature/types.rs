@@ -52,6 +52,8 @@ pub enum Type {
     Map,
     /// `:datetime`
     Datetime,
+    /// `:file`: a file that is given to an agent; only a parameter of its own has this type
+    File,
     /// `:enum["a" "b"]`; never empty, no duplicates
     Enum(Vec<String>),
     /// `[T]`

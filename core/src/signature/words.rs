@@ -17,6 +17,7 @@ pub(super) const SCALARS: &[(&str, Type)] = &[
     ("any", Type::Any),
     ("map", Type::Map),
     ("datetime", Type::Datetime),
+    ("file", Type::File),
 ];
 
 /// The notation of the other types; part of every message about an unknown type.
@@ -34,6 +35,10 @@ pub const FORMS: &[(&str, &str)] = &[
     (":datetime", "A date and time as ISO 8601 text: `2026-11-22T10:00:00Z`."),
     (":map", "An object with any content."),
     (":any", "Anything."),
+    (
+        "(photo :file) -> :string",
+        "`:file`: a file that the model gets: an image, a PDF, a sound or a text (docs/files.md); only for parameters.",
+    ),
     (
         ":enum[\"new\" \"in use\"]",
         "One of these texts; quotes are optional for texts without spaces, and so are commas.",

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -18,7 +19,10 @@ use super::state::{Driver, Halt};
 use crate::event::{
     Address, ErrorRecord, Event, Interrupt, InterruptReason, JsonText, ReplyEnd, ReplyStatus, RequestMade,
 };
-use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request, Written, typed};
+use crate::model::{
+    Call, Content, ErrorClass, FileBytes, Finish, Message, Model, ModelError, ModelEvent, Reply, Request, Written,
+    typed,
+};
 use crate::port::SinkError;
 use crate::prompt::{self, Asked};
 
@@ -37,6 +41,7 @@ impl Driver<'_> {
         let ranges = if was_edited { ranges } else { self.gate_of_request(at, ranges).await? };
         let messages = self.conversation.of_ranges(&ranges);
         let request = prompt::request(self.plan, at.clone(), self.input.seed, &messages, asked);
+        let request = Request { files: self.file_bytes(&messages), ..request };
         let made = RequestMade {
             messages: ranges,
             tools: request.tools.clone(),
@@ -55,6 +60,20 @@ impl Driver<'_> {
             self.usage.estimate(&request, &reply);
         }
         self.gate_of_reply(at, &request, reply).await
+    }
+
+    /// The bytes of the files in messages, as far as they are known.
+    fn file_bytes(&self, messages: &[Arc<Message>]) -> FileBytes {
+        let mut files = FileBytes::default();
+        for part in messages.iter().flat_map(|message| &message.parts) {
+            let Content::File(file) = part else { continue };
+            let own = self.plan.agent.files.iter().find(|known| known.record.sha256 == file.sha256);
+            let bytes = own.map(|known| Arc::clone(&known.bytes)).or_else(|| self.ports.files.bytes(&file.sha256));
+            if let Some(bytes) = bytes {
+                files.insert(file.sha256.as_str(), bytes);
+            }
+        }
+        files
     }
 
     /// The reply of a turn, when it was edited.

@@ -10,7 +10,9 @@ use crate::agent::{Plan, Step};
 use crate::engine::input::{Carry, Input};
 use crate::engine::modes::{Answered, Start, machine};
 use crate::engine::ports::Ports;
-use crate::event::{Address, ErrorRecord, JsonText, Notice, NoticeLevel, RunEnd, RunStart, RunWait, UsageRecord};
+use crate::event::{
+    Address, ErrorRecord, FileRecord, JsonText, Notice, NoticeLevel, RunEnd, RunStart, RunWait, UsageRecord,
+};
 use crate::port::SinkError;
 use crate::prompt::ptc_lisp::Kept;
 
@@ -28,6 +30,7 @@ impl Driver<'_> {
         ports: &'r Ports<'r>,
     ) -> BoxFuture<'r, (Step, Carry, BudgetShare)> {
         Box::pin(async move {
+            let input = Input { context: plan.agent.with_file_records(&input.context), ..input };
             let mut driver = Driver::new(plan, &input, ports);
             let mut machine = machine(plan, start_of(plan, &input));
             let result = match driver.start().await {
@@ -44,6 +47,12 @@ impl Driver<'_> {
     async fn start(&self) -> Result<(), SinkError> {
         let (plan, input, run) = (self.plan, self.input, &self.input.address);
         _ = input.tree.levels(plan.settings.max_depth);
+        for record in FileRecord::all_in(&input.context) {
+            let known = plan.agent.files.iter().find(|known| known.record == record);
+            if let Some(file) = known {
+                self.ports.files.store(&record.sha256, &file.bytes).map_err(SinkError::Storage)?;
+            }
+        }
         let model = self.ports.model.info();
         let has_price = model.price.is_some();
         let start = RunStart {

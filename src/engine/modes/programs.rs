@@ -237,7 +237,10 @@ pub(super) fn failed(plan: &Plan, value: &Value) -> ErrorRecord {
 pub(super) fn text_of(parts: &[MessagePart]) -> String {
     let text = |part: &MessagePart| match part {
         MessagePart::Text { text, .. } => text.clone(),
-        MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => String::new(),
+        MessagePart::Reply { .. }
+        | MessagePart::File { .. }
+        | MessagePart::Call { .. }
+        | MessagePart::Result { .. } => String::new(),
     };
     parts.iter().map(text).collect()
 }

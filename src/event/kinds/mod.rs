@@ -3,6 +3,7 @@
 mod answer;
 mod call;
 mod edit;
+mod file;
 mod raw;
 mod reply;
 mod request;
@@ -11,6 +12,7 @@ mod run;
 pub use answer::*;
 pub use call::*;
 pub use edit::*;
+pub use file::*;
 pub use raw::*;
 pub use reply::*;
 pub use request::*;

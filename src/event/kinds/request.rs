@@ -117,6 +117,11 @@ pub enum MessagePart {
         /// The call.
         call: crate::event::NativeCall,
     },
+    /// A file that the model gets, before the texts that follow it.
+    File {
+        /// The file; its bytes are stored next to the session.
+        file: crate::event::FileRecord,
+    },
     /// The result of a tool call that the model asked for.
     Result {
         /// The model's id of the call.
@@ -140,6 +145,7 @@ struct PartFields {
     call: Option<Called>,
     name: Option<String>,
     result: Option<String>,
+    file: Option<crate::event::FileRecord>,
 }
 
 /// A call, or the id of one.
@@ -155,13 +161,16 @@ impl TryFrom<PartFields> for MessagePart {
     type Error = &'static str;
 
     fn try_from(fields: PartFields) -> Result<Self, Self::Error> {
-        let PartFields { section, text, untrusted, reply, call, name, result } = fields;
+        let PartFields { section, text, untrusted, reply, call, name, result, file } = fields;
+        if let Some(file) = file {
+            return Ok(Self::File { file });
+        }
         match (section, text, reply, call, name, result) {
             (Some(section), Some(text), ..) => Ok(Self::Text { section, text, untrusted }),
             (_, _, Some(reply), ..) => Ok(Self::Reply { reply }),
             (_, _, _, Some(Called::Whole(call)), ..) => Ok(Self::Call { call }),
             (_, _, _, Some(Called::Id(call)), Some(name), Some(result)) => Ok(Self::Result { call, name, result }),
-            _ => Err("a part of a message is a text, a reply, a call or a result"),
+            _ => Err("a part of a message is a text, a reply, a file, a call or a result"),
         }
     }
 }

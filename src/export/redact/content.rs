@@ -124,6 +124,8 @@ const MESSAGE: &[Field] = &[
     shape(&["role"]), shape(&["source"]),
     shape(&["parts", "*", "section"]), field(&["parts", "*", "text"], Group::Messages),
     shape(&["parts", "*", "reply"]),
+    field(&["parts", "*", "file", "name"], Group::Context), field(&["parts", "*", "file", "sha256"], Group::Context),
+    shape(&["parts", "*", "file", "type"]),
     field(&["parts", "*", "call", "args"], Group::Arguments), id(&["parts", "*", "call"]),
     id(&["parts", "*", "name"]), field(&["parts", "*", "result"], Group::Results),
 ];

@@ -11,6 +11,7 @@ use serde_with::skip_serializing_none;
 use super::{is_on_vertex, takes_sampling, version};
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
+use crate::model::attached::{Attached, FileKind};
 use crate::model::dialect::SchemaForm;
 use crate::model::history::{Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
@@ -115,10 +116,30 @@ enum CacheControl {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Block<'a> {
     Text { text: String },
+    Image { source: Bytes<'a> },
+    Document { source: Bytes<'a>, title: Option<&'a str> },
     ToolUse { id: String, name: String, input: Json },
     ToolResult { tool_use_id: String, content: &'a str },
     Thinking { thinking: Option<String>, signature: Option<String> },
     RedactedThinking { data: Option<String> },
+}
+
+/// The bytes of a file.
+#[derive(Serialize)]
+struct Bytes<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: String,
+}
+
+/// A file as a block.
+fn file_block<'a>(file: &Attached<'a>) -> Block<'a> {
+    let source = || Bytes { r#type: "base64", media_type: &file.record.media_type, data: file.base64() };
+    match file.kind {
+        FileKind::Image => Block::Image { source: source() },
+        FileKind::Text => Block::Text { text: file.tagged_text() },
+        FileKind::Pdf | FileKind::Audio => Block::Document { source: source(), title: Some(&file.record.name) },
+    }
 }
 
 /// The body of a question.
@@ -245,7 +266,10 @@ fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
         let (role, blocks) = match turn {
             Spoken::System(text) if takes_sampling(draft.endpoint) => ("user", vec![text_block(&text)]),
             Spoken::System(text) => ("system", vec![text_block(&text)]),
-            Spoken::User(text) => ("user", vec![text_block(&text)]),
+            Spoken::User { text, files } => {
+                let files = Attached::all(draft.request, &files);
+                ("user", files.iter().map(file_block).chain([text_block(&text)]).collect())
+            }
             Spoken::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
             Spoken::Results(results) => {
                 let results = results.iter();

@@ -10,6 +10,7 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
+use crate::model::attached::{Attached, FileKind};
 use crate::model::history::{Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::written;
@@ -76,6 +77,12 @@ enum ToolChoice<'a> {
     Tool { name: &'a str },
 }
 
+/// The bytes of a file in Base64.
+#[derive(Serialize)]
+struct Source {
+    bytes: String,
+}
+
 #[derive(Serialize)]
 struct Message<'a> {
     role: &'static str,
@@ -86,6 +93,15 @@ struct Message<'a> {
 #[serde(rename_all = "camelCase")]
 enum Block<'a> {
     Text(String),
+    Image {
+        format: &'a str,
+        source: Source,
+    },
+    Document {
+        format: &'a str,
+        name: String,
+        source: Source,
+    },
     #[serde(rename_all = "camelCase")]
     ToolUse {
         tool_use_id: String,
@@ -168,6 +184,19 @@ fn reasoning(draft: &Draft<'_>) -> Option<Json> {
     Some(Json::empty().with("reasoning_effort", Json::str(asked)))
 }
 
+/// A file as a block. The name of a document may hold few kinds of characters.
+fn file_block<'a>(place: usize, file: &Attached<'a>) -> Block<'a> {
+    let source = || Source { bytes: file.base64() };
+    match file.kind {
+        FileKind::Image => Block::Image { format: file.format(), source: source() },
+        FileKind::Text => Block::Text(file.tagged_text()),
+        FileKind::Pdf | FileKind::Audio => {
+            let name = format!("file-{}-{}", place + 1, accepted(&file.record.name, "document").replace('_', "-"));
+            Block::Document { format: file.format(), name, source: source() }
+        }
+    }
+}
+
 fn text_block<'a>(text: &str) -> Block<'a> {
     Block::Text(if text.trim().is_empty() { NOTHING } else { text }.to_owned())
 }
@@ -200,7 +229,12 @@ fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
     let mut turns: Vec<Message<'a>> = Vec::new();
     for turn in spoken(draft.request, &draft.endpoint.provider) {
         let (role, content) = match turn {
-            Spoken::System(text) | Spoken::User(text) => ("user", vec![text_block(&text)]),
+            Spoken::System(text) => ("user", vec![text_block(&text)]),
+            Spoken::User { text, files } => {
+                let files = Attached::all(draft.request, &files);
+                let blocks = files.iter().enumerate().map(|(place, file)| file_block(place, file));
+                ("user", blocks.chain([text_block(&text)]).collect())
+            }
             Spoken::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
             Spoken::Results(results) => {
                 let block = |answer: &model::history::Answered<'a>| Block::ToolResult {

@@ -11,6 +11,7 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model::ToolChoice;
+use crate::model::attached::{Attached, FileKind};
 use crate::model::dialect::SchemaForm;
 use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
@@ -41,12 +42,32 @@ struct Content<'a> {
     parts: Vec<Part<'a>>,
 }
 
-/// Text, a call or a result, with the signature that the service gave it.
+/// The bytes of a file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Blob<'a> {
+    mime_type: &'a str,
+    data: String,
+}
+
+/// A file as a part.
+fn file_part<'a>(file: &Attached<'a>) -> Part<'a> {
+    match file.kind {
+        FileKind::Text => Part { text: Some(file.tagged_text()), ..Part::default() },
+        FileKind::Image | FileKind::Pdf | FileKind::Audio => {
+            let blob = Blob { mime_type: &file.record.media_type, data: file.base64() };
+            Part { inline_data: Some(blob), ..Part::default() }
+        }
+    }
+}
+
+/// Text, a file, a call or a result, with the signature that the service gave it.
 #[skip_serializing_none]
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
     text: Option<String>,
+    inline_data: Option<Blob<'a>>,
     function_call: Option<Call<'a>>,
     function_response: Option<Response<'a>>,
     thought_signature: Option<Json>,
@@ -214,7 +235,11 @@ fn text_part<'a>(text: &str) -> Part<'a> {
 
 fn contents<'a>(draft: &Draft<'a>) -> Vec<Content<'a>> {
     let turns = spoken(draft.request, &draft.endpoint.provider).into_iter().map(|turn| match turn {
-        Spoken::System(text) | Spoken::User(text) => Content { role: "user", parts: vec![text_part(&text)] },
+        Spoken::System(text) => Content { role: "user", parts: vec![text_part(&text)] },
+        Spoken::User { text, files } => {
+            let files = Attached::all(draft.request, &files);
+            Content { role: "user", parts: files.iter().map(file_part).chain([text_part(&text)]).collect() }
+        }
         Spoken::Assistant { text, calls, opaque } => Content { role: "model", parts: model(text, &calls, opaque) },
         Spoken::Results(results) => Content { role: "user", parts: results.iter().map(result).collect() },
     });

@@ -11,6 +11,7 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model::ToolChoice;
+use crate::model::attached::{Attached, FileKind};
 use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::Draft;
 use crate::model::openai::Tool;
@@ -54,6 +55,8 @@ struct Options<'a> {
 struct Message<'a> {
     role: &'static str,
     content: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<String>,
     thinking: Option<Json>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<ToolCall<'a>>,
@@ -115,7 +118,7 @@ fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
     for turn in spoken(draft.request, &draft.endpoint.provider) {
         match turn {
             Spoken::System(text) => out.push(message("system", text)),
-            Spoken::User(text) => out.push(message("user", text)),
+            Spoken::User { text, files } => out.push(user(&text, &Attached::all(draft.request, &files))),
             Spoken::Assistant { text, calls, opaque } => out.push(assistant(text, &calls, opaque)),
             Spoken::Results(results) => out.extend(results.iter().map(result)),
         }
@@ -124,7 +127,22 @@ fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
 }
 
 fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Message<'a> {
-    Message { role, content: text.into(), thinking: None, tool_calls: Vec::new(), tool_name: None, tool_call_id: None }
+    Message {
+        role,
+        content: text.into(),
+        images: Vec::new(),
+        thinking: None,
+        tool_calls: Vec::new(),
+        tool_name: None,
+        tool_call_id: None,
+    }
+}
+
+/// A message of the user; the texts among its files come before its own.
+fn user<'a>(text: &str, files: &[Attached<'a>]) -> Message<'a> {
+    let (texts, images): (Vec<&Attached<'_>>, Vec<_>) = files.iter().partition(|file| file.kind == FileKind::Text);
+    let text = texts.iter().map(|file| file.tagged_text()).chain([text.to_owned()]).collect::<String>();
+    Message { images: images.iter().map(|file| file.base64()).collect(), ..message("user", text) }
 }
 
 /// Reasoning goes back with calls only: it belongs to the work that is not finished.

@@ -8,6 +8,7 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall};
 use crate::model::Request;
+use crate::model::attached::{Attached, FileKind};
 use crate::model::history::{Spoken, accepted, arguments_text, spoken};
 
 /// A message. Reasoning goes back under the name that the server gave it.
@@ -17,11 +18,64 @@ pub(super) struct Message<'a> {
     role: &'static str,
     tool_call_id: Option<&'a str>,
     #[serialize_always]
-    content: Option<Cow<'a, str>>,
+    content: Option<Body<'a>>,
     reasoning_content: Option<Json>,
     reasoning_details: Option<Json>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<ToolCall<'a>>,
+}
+
+/// The content of a message: a text, or parts where files come with it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Body<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+    File { file: FileData<'a> },
+    InputAudio { input_audio: AudioData<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct FileData<'a> {
+    filename: &'a str,
+    file_data: String,
+}
+
+#[derive(Serialize)]
+struct AudioData<'a> {
+    data: String,
+    format: &'a str,
+}
+
+/// A file as a part.
+fn part<'a>(file: &Attached<'a>) -> Part<'a> {
+    match file.kind {
+        FileKind::Image => Part::ImageUrl { image_url: ImageUrl { url: file.data_url() } },
+        FileKind::Pdf => Part::File { file: FileData { filename: &file.record.name, file_data: file.data_url() } },
+        FileKind::Audio => Part::InputAudio { input_audio: AudioData { data: file.base64(), format: file.format() } },
+        FileKind::Text => Part::Text { text: file.tagged_text().into() },
+    }
+}
+
+/// A message of the user; its files come before the text.
+fn user<'a>(text: String, files: &[Attached<'a>]) -> Message<'a> {
+    if files.is_empty() {
+        return message("user", text);
+    }
+    let parts = files.iter().map(part).chain([Part::Text { text: text.into() }]).collect();
+    Message { content: Some(Body::Parts(parts)), ..message("user", "") }
 }
 
 #[derive(Serialize)]
@@ -44,7 +98,7 @@ pub(super) fn messages<'a>(request: &'a Request, provider: &str) -> Vec<Message<
     for turn in spoken(request, provider) {
         match turn {
             Spoken::System(text) => out.push(message("system", text)),
-            Spoken::User(text) => out.push(message("user", text)),
+            Spoken::User { text, files } => out.push(user(text, &Attached::all(request, &files))),
             Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
             Spoken::Assistant { text, calls, opaque } => out.push(calling(text, &calls, opaque)),
             Spoken::Results(results) => out.extend(
@@ -61,7 +115,7 @@ fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Message<'a>
     Message {
         role,
         tool_call_id: None,
-        content: Some(text.into()),
+        content: Some(Body::Text(text.into())),
         reasoning_content: None,
         reasoning_details: None,
         tool_calls: Vec::new(),
@@ -74,7 +128,7 @@ fn calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>
     let given = opaque.map(JsonText::json);
     let given = given.as_ref().and_then(|parts| parts.items()?.first());
     let reasoning = |name: &str| given.and_then(|part| part.get(name)).cloned();
-    let content = Some(text).filter(|text| !text.is_empty()).map(Cow::Owned);
+    let content = Some(text).filter(|text| !text.is_empty()).map(|text| Body::Text(text.into()));
     Message {
         content,
         reasoning_content: reasoning("reasoning_content"),

@@ -12,6 +12,7 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
+use crate::model::attached::{Attached, FileKind};
 use crate::model::history::{Spoken, accepted, arguments_text, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{is_strict, written};
@@ -74,13 +75,29 @@ enum Format {
     JsonObject,
 }
 
+/// The content of a message: a text, or parts where files come with it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    InputText { text: String },
+    InputImage { image_url: String, detail: &'static str },
+    InputFile { filename: &'a str, file_data: String },
+}
+
 /// A part of the conversation.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Item<'a> {
     Message {
         role: &'static str,
-        content: Cow<'a, str>,
+        content: Content<'a>,
     },
     Call {
         r#type: &'static str,
@@ -166,7 +183,7 @@ fn input<'a>(draft: &Draft<'a>) -> Vec<Item<'a>> {
     for turn in spoken(draft.request, &draft.endpoint.provider) {
         match turn {
             Spoken::System(text) => out.push(message("developer", text)),
-            Spoken::User(text) => out.push(message("user", text)),
+            Spoken::User { text, files } => out.push(user(text, &Attached::all(draft.request, &files))),
             Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
             Spoken::Assistant { text, calls, opaque } => add_calling(text, &calls, opaque, &mut out),
             Spoken::Results(results) => out.extend(results.iter().map(|answer| Item::Result {
@@ -180,7 +197,21 @@ fn input<'a>(draft: &Draft<'a>) -> Vec<Item<'a>> {
 }
 
 fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Item<'a> {
-    Item::Message { role, content: text.into() }
+    Item::Message { role, content: Content::Text(text.into()) }
+}
+
+/// A message of the user; its files come before the text.
+fn user<'a>(text: String, files: &[Attached<'a>]) -> Item<'a> {
+    if files.is_empty() {
+        return message("user", text);
+    }
+    let part = |file: &Attached<'a>| match file.kind {
+        FileKind::Image => Part::InputImage { image_url: file.data_url(), detail: "auto" },
+        FileKind::Text => Part::InputText { text: file.tagged_text() },
+        FileKind::Pdf | FileKind::Audio => Part::InputFile { filename: &file.record.name, file_data: file.data_url() },
+    };
+    let parts = files.iter().map(part).chain([Part::InputText { text }]).collect();
+    Item::Message { role: "user", content: Content::Parts(parts) }
 }
 
 /// Adds text and calls with the reasoning between them in the recorded order. Reasoning goes back with calls only: it

@@ -48,6 +48,7 @@ fn request() -> Request {
         want: Want::Json,
         system: None,
         messages: vec![],
+        files: crate::model::FileBytes::default(),
         schema: None,
         tools: Vec::new(),
         tool_choice: None,

@@ -35,6 +35,7 @@ fn request(want: Want, signature: &str) -> Request {
         want,
         system: None,
         messages: vec![Message::text(Role::User, "Use the tool search.").into()],
+        files: crate::model::FileBytes::default(),
         schema: None,
         tools: Vec::new(),
         tool_choice: None,

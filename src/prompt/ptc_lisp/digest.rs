@@ -29,6 +29,7 @@ pub struct Shown<'a> {
 pub fn coalesced(plan: &Plan, opening: &[MessagePart], shown: &Shown<'_>, standing: Standing) -> Vec<MessagePart> {
     let is_fixed = |part: &&MessagePart| match part {
         MessagePart::Text { section, .. } => !matches!(section.as_str(), "turns" | "plan" | "memory"),
+        MessagePart::File { .. } => true,
         MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => false,
     };
     let mut parts: Vec<MessagePart> = opening.iter().filter(is_fixed).cloned().collect();

@@ -14,7 +14,7 @@ use super::compare::Divergence;
 use super::layer::Rules;
 use super::{Recording, ReplayOutcome, Report, replay_by, replay_redacted};
 use crate::event::{Address, Envelope};
-use crate::session::{Header, Session};
+use crate::session::{AttachmentStore, Session};
 
 /// The part of a session that a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Verification {
 pub async fn verify(session: &Session) -> Verification {
     let mut findings = file::check(session);
     let events: Vec<Envelope> = session.events().collect();
-    findings.extend(check_events(&session.header, &events));
+    findings.extend(check_events(session, &events));
     let replay = if findings.iter().any(|found| found.check == Check::File) || session.header.foreign_origin().is_some()
     {
         None
@@ -140,15 +140,15 @@ pub async fn verify(session: &Session) -> Verification {
 /// Checks that the events of a session agree with each other. Nothing is replayed.
 pub fn verify_events(session: &Session) -> Vec<Finding> {
     let events: Vec<Envelope> = session.events().collect();
-    check_events(&session.header, &events)
+    check_events(session, &events)
 }
 
-fn check_events(header: &Header, events: &[Envelope]) -> Vec<Finding> {
+fn check_events(session: &Session, events: &[Envelope]) -> Vec<Finding> {
     let mut found = runs::check(events);
     // Where content was removed, hashes are those of the content that was recorded.
-    if header.redacted.is_none() {
+    if session.header.redacted.is_none() {
         found.extend(agents::check(events));
-        found.extend(requests::check(events));
+        found.extend(requests::check(events, &AttachmentStore::of_session(&session.path)));
     }
     found
 }

@@ -5,10 +5,11 @@
 
 use super::{Check, Finding};
 use crate::event::{Envelope, Event, JsonText};
+use crate::port::Attachments;
 use crate::replay::body::RecordedBodies;
 
-pub(super) fn check(events: &[Envelope]) -> Vec<Finding> {
-    let mut bodies = RecordedBodies::default();
+pub(super) fn check(events: &[Envelope], files: &dyn Attachments) -> Vec<Finding> {
+    let mut bodies = RecordedBodies::new(files);
     let mut found = Vec::new();
     for envelope in events {
         bodies.apply(envelope);

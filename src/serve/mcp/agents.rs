@@ -23,6 +23,7 @@ use super::{Answer, WorkbenchServer};
 use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
 use crate::port::{Human, Stop, SystemClock};
 use crate::program::{self, Setting};
+use crate::serve::runs::refuse_files;
 use crate::serve::{ServedAgent, core_json};
 use crate::workbench::{RunSpec, Running, Source};
 
@@ -237,6 +238,9 @@ async fn start(
     model: Option<String>,
     context: &RequestContext<RoleServer>,
 ) -> Result<Step, String> {
+    if let Some(data) = &data {
+        refuse_files(&agent, data).map_err(|error| error.to_string())?;
+    }
     let spec = RunSpec {
         agent,
         model,

@@ -140,6 +140,7 @@ fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Sect
     for part in &message.parts {
         match part {
             MessagePart::Text { section, text, untrusted } => push(section, text.clone(), origin.clone(), *untrusted),
+            MessagePart::File { file } => push("file", file.to_string(), origin.clone(), true),
             MessagePart::Call { call } => push("call", call.to_string(), origin.clone(), true),
             MessagePart::Result { name, result, .. } => {
                 push("result", result.clone(), format!("{name}{}", turn(at)), true);
@@ -162,6 +163,6 @@ const NAME_GAP: &str = " + ";
 
 /// Does a part of this name continue the last line of the section before it?
 fn is_same_line(before: &Section, name: &str) -> bool {
-    let alone = |name: &str| matches!(name, "call" | "result");
+    let alone = |name: &str| matches!(name, "call" | "file" | "result");
     !before.text.ends_with('\n') && !alone(name) && !alone(&before.name)
 }

@@ -10,13 +10,17 @@ use ptc_core::value::{Json, json};
 use super::observed::Observed;
 use super::{Ability, CheckRow, REPLY_TOKENS, is_refusal};
 use crate::config::options_over;
-use crate::event::{Address, JsonText, NativeCall, Opaque, Options, Role, StructuredBy, ToolSchema, Want};
-use crate::model::{Content, ErrorClass, Finish, Message, ModelError, Reply, Request, Retry};
+use crate::event::{
+    Address, FileRecord, JsonText, NativeCall, Opaque, Options, Role, StructuredBy, ToolSchema, Want, hex_sha,
+};
+use crate::model::{Content, ErrorClass, FileBytes, Finish, Message, ModelError, Reply, Request, Retry};
 
 /// The id of a model that no server has.
 pub(super) const UNKNOWN_MODEL: &str = "ptc-workbench-unknown-model";
 /// Width of a reply or an error in a row.
 const NOTE_CELLS: usize = 160;
+/// A red square.
+const PICTURE: &[u8] = include_bytes!("../../../assets/red.png");
 const TOOL: &str = "get_temperature";
 const CITIES: [&str; 2] = ["Paris", "Rome"];
 
@@ -43,6 +47,8 @@ pub(super) enum Probe {
     Reasoning,
     /// Temperature.
     Sampling,
+    /// An image as input.
+    Images,
     /// An error in the service's words.
     UnknownModel,
 }
@@ -59,6 +65,7 @@ pub(super) const PROBES: &[Probe] = &[
     Probe::ToolResults,
     Probe::Reasoning,
     Probe::Sampling,
+    Probe::Images,
     Probe::UnknownModel,
 ];
 
@@ -114,6 +121,7 @@ impl Probe {
             Self::ToolResults => "tool results",
             Self::Reasoning => "reasoning",
             Self::Sampling => "temperature",
+            Self::Images => "images",
             Self::UnknownModel => "errors",
         }
     }
@@ -130,6 +138,7 @@ impl Probe {
             Self::ParallelCalls => {
                 "What is the temperature in Paris, and what in Rome? Call the tool get_temperature for both cities in one reply."
             }
+            Self::Images => "What colour has this picture? Answer with one word.",
             Self::Reasoning => "How many of the numbers from 1 to 20 are prime? Answer with the number.",
         }
     }
@@ -144,7 +153,15 @@ impl Probe {
             ..Options::default()
         };
         let has_tools = matches!(self, Self::Tools | Self::StrictTools | Self::ParallelCalls | Self::ToolResults);
-        let mut messages: Vec<Arc<Message>> = vec![Message::text(Role::User, self.question()).into()];
+        let mut question = Message::text(Role::User, self.question());
+        let mut files = FileBytes::default();
+        if self == Self::Images {
+            let sha256 = hex_sha(PICTURE);
+            files.insert(sha256.as_str(), PICTURE.into());
+            let (name, media_type) = ("red.png".to_owned(), "image/png".to_owned());
+            question.parts.push(Content::File(FileRecord { name, media_type, size: PICTURE.len() as u64, sha256 }));
+        }
+        let mut messages: Vec<Arc<Message>> = vec![question.into()];
         if self == Self::ToolResults {
             messages.extend(history.messages());
         }
@@ -159,6 +176,7 @@ impl Probe {
             },
             system: None,
             messages,
+            files,
             schema: (self == Self::Schema).then(schema),
             tools: if has_tools { vec![tool()] } else { Vec::new() },
             tool_choice: None,
@@ -216,6 +234,8 @@ impl Probe {
                     (false, None) => (Ability::Partly, "the effort is accepted; no reasoning was seen".to_owned()),
                 }
             }
+            Self::Images if text.to_lowercase().contains("red") => (Ability::Yes, text.to_owned()),
+            Self::Images => (Ability::Partly, format!("accepted, and not seen: {text}")),
             Self::Sampling if seen.has_notice() => (Ability::No, "not accepted; left out".to_owned()),
             Self::Text | Self::ToolResults | Self::Sampling => (Ability::Yes, text.to_owned()),
         }

@@ -210,6 +210,7 @@ fn shown(parts: &[MessagePart]) -> String {
     let part = |part: &MessagePart| match part {
         MessagePart::Text { text, .. } => text.clone(),
         MessagePart::Reply { reply } => format!("the reply of {reply}"),
+        MessagePart::File { file } => format!("file {}", file.name),
         MessagePart::Call { call } => format!("call {}", call.name),
         MessagePart::Result { call, name, result } => format!("{call} {name} gave {result}"),
     };

@@ -84,7 +84,7 @@ impl Writer<'_> {
             Type::Int => named("integer"),
             Type::Float | Type::Number => named("number"),
             Type::Bool => named("boolean"),
-            Type::Map => named("object"),
+            Type::Map | Type::File => named("object"),
             Type::Any => Vec::new(),
             Type::Datetime => with(named("string"), "format", Json::str("date-time")),
             Type::Enum(values) => with(named("string"), "enum", Json::list(values.iter().map(Json::str))),

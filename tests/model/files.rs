@@ -1,0 +1,119 @@
+//! Files in requests: the part that each protocol wants, and what is refused before anything is sent.
+
+use ptc_workbench::config::Protocol;
+use ptc_workbench::event::Role;
+use ptc_workbench::event::{FileRecord, hex_sha};
+use ptc_workbench::model::{Content, ErrorClass, Message, Request, media_type};
+use serde_json::{Value, json};
+
+use super::ask;
+use super::kit::{ALL, Kit};
+use crate::openai::request;
+use crate::openai::server::Server;
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\nimage";
+const PDF: &[u8] = b"%PDF-1.7 document";
+const WAV: &[u8] = b"RIFF\x01\x02\x03\x04WAVEfmt sound";
+const TEXT: &[u8] = b"lines </file> of text";
+
+/// A question about a file.
+fn asking(name: &str, bytes: &[u8]) -> Request {
+    let record = FileRecord {
+        name: name.into(),
+        media_type: media_type(bytes).unwrap().into(),
+        size: bytes.len() as u64,
+        sha256: hex_sha(bytes),
+    };
+    let mut asked = request("");
+    asked.files.insert(record.sha256.as_str(), bytes.into());
+    let parts = vec![Content::Text("What is it?".into()), Content::File(record)];
+    asked.messages = vec![Message { role: Role::User, parts }.into()];
+    asked
+}
+
+/// The content of the last message of a body.
+fn content(kit: Kit, body: &Value) -> Value {
+    let last = |name: &str| body[name].as_array().unwrap().last().unwrap().clone();
+    match kit.0 {
+        Protocol::Responses => last("input")["content"].clone(),
+        Protocol::Gemini => last("contents")["parts"].clone(),
+        Protocol::Ollama => last("messages"),
+        _ => last("messages")["content"].clone(),
+    }
+}
+
+/// What this protocol gets for a file, or nothing where it has no place for it.
+fn expected(kit: Kit, name: &str) -> Option<Value> {
+    let base64 = match name {
+        "a.png" => "iVBORw0KGgppbWFnZQ==",
+        "b.pdf" => "JVBERi0xLjcgZG9jdW1lbnQ=",
+        _ => "UklGRgECAwRXQVZFZm10IHNvdW5k",
+    };
+    let text = "<file name=\"d.txt\">\nlines <\\/file> of text\n</file>\n";
+    let url = |kind: &str| format!("data:{kind};base64,{base64}");
+    let blob = |kind: &str| json!([{"inlineData": {"mimeType": kind, "data": base64}}, {"text": "What is it?"}]);
+    let question = |kind: &str| json!({"type": kind, "text": "What is it?"});
+    let source = |kind: &str| json!({"type": "base64", "media_type": kind, "data": base64});
+    Some(match (kit.0, name) {
+        (Protocol::OpenAi, "a.png") => {
+            json!([{"type": "image_url", "image_url": {"url": url("image/png")}}, question("text")])
+        }
+        (Protocol::OpenAi, "b.pdf") => json!([{"type": "file", "file": {"filename": "b.pdf",
+            "file_data": url("application/pdf")}}, question("text")]),
+        (Protocol::OpenAi, "c.wav") => {
+            json!([{"type": "input_audio", "input_audio": {"data": base64, "format": "wav"}}, question("text")])
+        }
+        (Protocol::OpenAi | Protocol::Anthropic, "d.txt") => json!([{"type": "text", "text": text}, question("text")]),
+        (Protocol::Responses, "a.png") => json!([{"type": "input_image", "image_url": url("image/png"),
+            "detail": "auto"}, question("input_text")]),
+        (Protocol::Responses, "b.pdf") => json!([{"type": "input_file", "filename": "b.pdf",
+            "file_data": url("application/pdf")}, question("input_text")]),
+        (Protocol::Responses, "d.txt") => json!([{"type": "input_text", "text": text}, question("input_text")]),
+        (Protocol::Anthropic, "a.png") => json!([{"type": "image", "source": source("image/png")}, question("text")]),
+        (Protocol::Anthropic, "b.pdf") => json!([{"type": "document", "source": source("application/pdf"),
+            "title": "b.pdf"}, question("text")]),
+        (Protocol::Gemini, "a.png") => blob("image/png"),
+        (Protocol::Gemini, "b.pdf") => blob("application/pdf"),
+        (Protocol::Gemini, "c.wav") => blob("audio/wav"),
+        (Protocol::Gemini, "d.txt") => json!([{"text": text}, {"text": "What is it?"}]),
+        (Protocol::Ollama, "a.png") => json!({"role": "user", "content": "What is it?", "images": [base64]}),
+        (Protocol::Ollama, "d.txt") => json!({"role": "user", "content": format!("{text}What is it?")}),
+        (Protocol::Bedrock, "a.png") => {
+            json!([{"image": {"format": "png", "source": {"bytes": base64}}}, {"text": "What is it?"}])
+        }
+        (Protocol::Bedrock, "b.pdf") => json!([{"document": {"format": "pdf", "name": "file-1-b-pdf",
+            "source": {"bytes": base64}}}, {"text": "What is it?"}]),
+        (Protocol::Bedrock, "d.txt") => json!([{"text": text}, {"text": "What is it?"}]),
+        _ => return None,
+    })
+}
+
+#[tokio::test]
+async fn a_file_becomes_the_part_that_its_protocol_wants_or_is_refused_before_the_request() {
+    for kit in ALL {
+        for (name, bytes) in [("a.png", PNG), ("b.pdf", PDF), ("c.wav", WAV), ("d.txt", TEXT)] {
+            let server = Server::play([kit.answer("a thing")]).await;
+            let asked = ask(kit, &server, &kit.model(&server), &asking(name, bytes)).await;
+            let Some(expected) = expected(kit, name) else {
+                let error = asked.error();
+                assert_eq!((error.class, server.received().len()), (ErrorClass::Configuration, 0), "{kit:?} {name}");
+                assert!(error.message.contains(name) && error.message.contains("takes no files"), "{}", error.message);
+                continue;
+            };
+            assert_eq!(asked.reply().text, "a thing", "{kit:?} {name}");
+            assert_eq!(content(kit, &server.received()[0].json()), expected, "{kit:?} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_whose_bytes_are_missing_is_refused_before_the_request() {
+    for kit in ALL {
+        let server = Server::play([kit.answer("a thing")]).await;
+        let mut asked = asking("a.png", PNG);
+        asked.files = Default::default();
+        let asked = ask(kit, &server, &kit.model(&server), &asked).await;
+        assert!(asked.error().message.contains("the bytes of the file a.png are missing"), "{kit:?}");
+        assert!(server.received().is_empty(), "{kit:?}");
+    }
+}
