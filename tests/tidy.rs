@@ -280,6 +280,49 @@ fn the_folder_of_shared_material_is_not_named() {
     }));
 }
 
+/// What the root of the project holds.
+const ROOT: &[&str] = &[
+    ".cargo",
+    ".ci",
+    ".dockerignore",
+    ".editorconfig",
+    ".github",
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "Dockerfile",
+    "LICENSE",
+    "README.md",
+    "assets",
+    "benches",
+    "build.rs",
+    "clippy.toml",
+    "core",
+    "deny.toml",
+    "docs",
+    "examples",
+    "fuzz",
+    "proptest-regressions",
+    "rustfmt.toml",
+    "sessions",
+    "src",
+    "tests",
+];
+
+#[test]
+fn nothing_but_the_project_is_tracked_at_its_root() {
+    let listed =
+        std::process::Command::new("git").args(["ls-files", "-z"]).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    // A package of the sources has no repository.
+    let Ok(listed) = listed else { return };
+    let paths = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let foreign = paths.split('\0').filter_map(|path| path.split('/').next()).filter(|first| !first.is_empty());
+    none(foreign.filter(|first| !ROOT.contains(first)).map(str::to_owned).collect::<std::collections::BTreeSet<_>>());
+}
+
 #[test]
 fn each_limit_has_a_test() {
     none(untested(Tree::project(), &TABLE_OF_LIMITS, LIMITS.iter().map(|limit| limit.name)));

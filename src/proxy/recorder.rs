@@ -65,7 +65,10 @@ impl Recorder {
     /// Takes the next note.
     pub(super) fn take(&mut self, note: Note) {
         match note {
-            Note::Begun { id, at_ms, begun, .. } => self.begin(id, at_ms, begun),
+            Note::Begun { id, at_ms, begun, .. } => {
+                self.begin(id, at_ms, begun);
+                self.report_disk();
+            }
             Note::Replied { id, at_ms, status, headers, by } => {
                 let Some(open) = self.open.get_mut(&id) else { return };
                 open.line.status = Some(status);
@@ -84,10 +87,12 @@ impl Recorder {
                     events.into_iter().for_each(|event| session.of_turn(at_ms, event));
                 }
             }
-            Note::Ended { id, at_ms, ms, end } => self.end(id, at_ms, ms, end),
+            Note::Ended { id, at_ms, ms, end } => {
+                self.end(id, at_ms, ms, end);
+                self.report_disk();
+            }
             Note::Close => {}
         }
-        self.report_disk();
     }
 
     fn begin(&mut self, id: u64, at_ms: i64, begun: Box<Begun>) {
