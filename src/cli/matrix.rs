@@ -45,7 +45,7 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
         models: split_models(&of_matrix.models),
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),
-        filter: of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0)),
+        filter: Box::new(of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0))),
     };
     let plan = workbench.plan_matrix(&spec)?;
     if plan.cells.is_empty() {
@@ -62,7 +62,9 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
         );
         return Ok(exit::OK);
     }
-    estimate.iter().for_each(|estimate| print_note(&estimated(estimate)));
+    if let Some(estimate) = &estimate {
+        print_note(&estimated(estimate));
+    }
     let baseline = baseline(of_matrix, &plan.cells)?;
     check(of_matrix)?;
     results::check(&of_matrix.results)?;

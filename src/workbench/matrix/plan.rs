@@ -32,7 +32,7 @@ pub struct MatrixSpec {
     /// What the seeds of the trials come from.
     pub seed: u64,
     /// Which cases of each agent.
-    pub filter: CaseFilter,
+    pub filter: Box<CaseFilter>,
 }
 
 /// An agent of a matrix.

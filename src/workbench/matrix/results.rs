@@ -102,11 +102,14 @@ fn number(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }
 
+/// Place, tags and weight of a case.
+type Marks = (u32, Vec<String>, f64);
+
 /// The places of the cells of a plan among all cells, those of other shards included.
 struct Places<'p> {
     plan: &'p MatrixPlan,
     /// Agents with the places, tags and weights of their cases.
-    cases: BTreeMap<&'p str, BTreeMap<String, (u32, Vec<String>, f64)>>,
+    cases: BTreeMap<&'p str, BTreeMap<String, Marks>>,
     /// Cells with their places in the plan.
     merged: HashMap<&'p Cell, u32>,
 }
@@ -280,7 +283,7 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
             }
         }
     }
-    rows.sort_by(|one, other| (one.order, one.trial).cmp(&(other.order, other.trial)));
+    rows.sort_by_key(|row| (row.order, row.trial));
     let (_, trials, seed) = plan.unwrap_or_default();
     let mut plan = MatrixPlan { agents: Vec::new(), trials, seed, cells: Vec::new() };
     let (mut finished, mut untried) = (Vec::new(), Vec::new());
@@ -311,6 +314,8 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
         }
     }
     let mut state = MatrixState::new(plan, finished);
-    untried.into_iter().for_each(|(key, why)| state.apply(&MatrixEvent::Untried { key, why }));
+    for (key, why) in untried {
+        state.apply(&MatrixEvent::Untried { key, why });
+    }
     Ok(state)
 }
