@@ -92,7 +92,7 @@ options! {
     "compression" Is::FlagOrTable(|_, _, _| {}), "In `ptc_lisp`: sends one message with the current state instead of the history.";
     "plan" Is::List(|agent, to, found| to.plan = settings::read_plan(agent, found)), "Items that the run works through: texts, or tables `{ id, description }`. The prompt shows which are done.";
     "progress" Is::Text(|to, text| to.progress = Some(text.to_owned())), "A PTC-Lisp expression whose text replaces the checklist of `plan`.";
-    "cases" Is::Cases, "Inputs with expected outputs, one `[[cases]]` each (docs/testing.md).";
+    "cases" Is::Cases, "Inputs with expected outputs, one `[[cases]]` each, or names of files of cases (docs/testing.md, docs/improve.md).";
     "retry" Is::Table(|agent, to, found| to.retry = settings::read_retry(agent, found)), "What happens after a temporary failure of the model.";
     "prompt_limit" Is::Table(|agent, to, found| to.prompt_chars = settings::read_prompt_chars(agent, found)), "How long the prompt may get.";
     "format_options" Is::Table(|agent, to, found| to.format = settings::read_format(agent, found)), "How values are shown to a model that writes programs.";

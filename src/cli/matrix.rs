@@ -16,10 +16,10 @@ use super::source::{agent_source, mode};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
-use crate::workbench::format::{Marks, plural};
+use crate::workbench::format::{Marks, cost, plural};
 use crate::workbench::matrix::{
-    Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Pace, PairedReport, Trial,
-    called, compare_with, matrix_rows, paired, split_models, totals,
+    Baseline, Cell, CellReport, Change, ChangeKind, CostEstimate, MatrixFile, MatrixSpec, MatrixState, Pace,
+    PairedReport, Trial, called, compare_with, matrix_rows, paired, split_models, totals,
 };
 use progress::Progress;
 
@@ -45,14 +45,41 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
         models: split_models(&of_matrix.models),
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),
-        filter: of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0)),
+        filter: Box::new(of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0))),
     };
     let plan = workbench.plan_matrix(&spec)?;
+    if plan.cells.is_empty() {
+        results::check(&of_matrix.results)?;
+        results::write(&of_matrix.results, "Empty shard", (&[], &MatrixState::new(plan, [])), None)?;
+        print_note("this shard has no case");
+        return Ok(exit::OK);
+    }
+    let estimate = workbench.estimate_cost(&plan);
+    if of_matrix.estimate {
+        let trials = plural(plan.trials().count() as u64, "trial");
+        print_line(
+            &estimate.as_ref().map_or_else(|| format!("{trials}: no earlier matrix has a known cost"), estimated),
+        );
+        return Ok(exit::OK);
+    }
+    if let Some(estimate) = &estimate {
+        print_note(&estimated(estimate));
+    }
     let baseline = baseline(of_matrix, &plan.cells)?;
     check(of_matrix)?;
     results::check(&of_matrix.results)?;
     let (file, state) = workbench.begin_matrix(plan)?;
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
+}
+
+/// The expected cost in words.
+fn estimated(estimate: &CostEstimate) -> String {
+    let CostEstimate { trials, cost: expected, low, high, earlier, unknown } = estimate;
+    let [expected, low, high] = [expected, low, high].map(|amount| cost(Some(*amount)));
+    let more =
+        if *unknown > 0 { format!(", and {} of unknown cost", plural(*unknown, "trial")) } else { String::new() };
+    let (trials, earlier) = (plural(trials - unknown, "trial"), plural(*earlier, "earlier trial"));
+    format!("expected cost: {expected} ({low} to {high}) for {trials}, from {earlier}{more}")
 }
 
 /// Continues a matrix.

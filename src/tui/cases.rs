@@ -31,8 +31,8 @@ pub enum Step {
 /// Something that is to be done with the cases of a draft.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TestRequest {
-    /// Read the cases of the texts of this version; answers [`TestResponse::Listed`].
-    List(u64, Box<DraftTexts>),
+    /// Read the cases of the texts of this version, whose file is in this folder; answers [`TestResponse::Listed`].
+    List(u64, Box<DraftTexts>, PathBuf),
     /// Run a case of the texts; answers [`TestResponse::Tested`].
     Run {
         /// The batch of runs that it belongs to.

@@ -27,7 +27,7 @@ fn read(cases: &str, files: &[(&str, &str)]) -> Result<Vec<Case>, String> {
 }
 
 fn shown(case: &Case) -> String {
-    let context = case.context.as_ref().map(|json| json.to_text()).unwrap_or_default();
+    let context = case.context.as_ref().map(ptc_core::value::Json::to_text).unwrap_or_default();
     let expect = case.expect.as_ref().map(|expect| expect.outline().replace('\n', " ")).unwrap_or_default();
     let marks = format!(
         "{}{}{}",

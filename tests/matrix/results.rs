@@ -74,6 +74,20 @@ fn a_row_has_what_other_programs_need() {
 }
 
 #[test]
+fn a_shard_without_a_case_is_no_error() {
+    let program = program();
+    let part = |shard: &str| {
+        let results = format!("{}.jsonl", &shard[..1]);
+        compare(&program, &["--filter", "case 12", "--shard", shard, "--results", &results]).exits(0).stderr.clone()
+    };
+    let told = [part("1/2"), part("2/2")].concat();
+    assert_eq!(told.matches("this shard has no case").count(), 1, "{told}");
+    let merged = program.run(["merge", "1.jsonl", "2.jsonl", "--json"]).exits(0).json();
+    let passed: Vec<&Value> = merged["cells"].as_array().unwrap().iter().map(|cell| &cell["passed"]).collect();
+    assert_eq!(passed.iter().filter(|passed| ***passed == json!(2)).count(), 2, "{passed:?}");
+}
+
+#[test]
 fn results_of_test_are_merged_too() {
     let program = program();
     let test = |more: &[&str]| program.run(["test", "a.toml"].iter().chain(more));

@@ -1,5 +1,7 @@
 //! The tests screen: cases of the draft, runs of one or all, what was expected and got, watch mode.
 
+use std::path::PathBuf;
+
 use std::sync::Arc;
 
 use ptc_workbench::agent::{Mismatch, Verdict};
@@ -31,7 +33,7 @@ fn with_cases(size: (u16, u16), number: usize) -> Model {
     let effects = press(&mut model, "f11");
     let version = model.workbench.version();
     let texts = Box::new(model.workbench.texts());
-    assert_eq!(effects, [Effect::Tests(TestRequest::List(version, texts))]);
+    assert_eq!(effects, [Effect::Tests(TestRequest::List(version, texts, PathBuf::new()))]);
     let outlines = (1..=number).map(|number| outline(&format!("case {number}"))).collect();
     apply_message(&mut model, Msg::Tests(TestResponse::Listed(version, Ok(outlines))));
     model

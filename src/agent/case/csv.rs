@@ -33,7 +33,7 @@ impl<R: BufRead> Records<R> {
             }
         }
         // A line end inside quotes belongs to the cell.
-        while self.line.iter().filter(|byte| **byte == b'"').count() % 2 == 1 {
+        while has_open_quote(&self.line) {
             if !self.read_line()? {
                 return Err(invalid("a quoted cell does not end"));
             }
@@ -51,6 +51,11 @@ impl<R: BufRead> Records<R> {
     }
 }
 
+/// Does a quoted cell continue after these bytes? Doubled quotes cancel out.
+fn has_open_quote(bytes: &[u8]) -> bool {
+    bytes.iter().fold(false, |is_open, byte| is_open != (*byte == b'"'))
+}
+
 fn invalid(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.into())
 }
@@ -65,12 +70,11 @@ pub(super) fn trimmed(line: &[u8]) -> &[u8] {
 fn cells(record: &[u8], separator: u8) -> io::Result<Vec<String>> {
     let (mut cells, mut rest) = (Vec::new(), record);
     loop {
-        let (cell, after) = match rest.strip_prefix(b"\"") {
-            Some(inside) => quoted(inside)?,
-            None => {
-                let end = rest.iter().position(|byte| *byte == separator).unwrap_or(rest.len());
-                (rest[..end].to_vec(), &rest[end..])
-            }
+        let (cell, after) = if let Some(inside) = rest.strip_prefix(b"\"") {
+            quoted(inside)?
+        } else {
+            let end = rest.iter().position(|byte| *byte == separator).unwrap_or(rest.len());
+            (rest[..end].to_vec(), &rest[end..])
         };
         cells.push(String::from_utf8(cell).map_err(|_| invalid("a row is not UTF-8 text"))?);
         match after {

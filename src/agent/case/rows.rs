@@ -108,6 +108,11 @@ impl Iterator for CaseRows {
 }
 
 impl CaseRows {
+    /// Passes over the next case without reading what it expects. Errors: its row cannot be read.
+    pub(crate) fn skip_case(&mut self) -> Result<(), Diagnostic> {
+        self.next_table().map(drop).map_err(|why| Diagnostic::option("cases", why))
+    }
+
     /// The next case.
     fn advance(&mut self) -> Result<Option<Case>, String> {
         let Some((place, table)) = self.next_table()? else { return Ok(None) };

@@ -132,14 +132,8 @@ impl CaseSource {
 
     fn mapped(&self, row: &Json, types: &Types) -> Result<Json, String> {
         let mut context = Json::empty();
-        let same: Vec<(String, String)> = match self.inputs.is_empty() {
-            true => types
-                .params()
-                .filter(|name| row.get(name).is_some())
-                .map(|name| (name.to_owned(), name.to_owned()))
-                .collect(),
-            false => Vec::new(),
-        };
+        let params = types.params().filter(|name| self.inputs.is_empty() && row.get(name).is_some());
+        let same: Vec<(String, String)> = params.map(|name| (name.to_owned(), name.to_owned())).collect();
         for (input, column) in self.inputs.iter().chain(&same) {
             if let Some(value) = types.input(input, cell(row, column)?)? {
                 context = context.with(input, value);

@@ -40,6 +40,9 @@ pub struct MatrixFlags {
     /// Concurrent trials (4), also limited by `concurrent_requests` of each provider
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Print the expected cost, from earlier matrices, and run nothing
+    #[arg(long, conflicts_with = "resume")]
+    pub estimate: bool,
     /// Begin no further trial when this cost is reached; --resume continues
     #[arg(long, value_name = "COST")]
     pub max_cost: Option<f64>,
@@ -71,6 +74,7 @@ impl MatrixFlags {
             ("--models", !self.models.is_empty()),
             ("--trials", self.trials.is_some()),
             ("--jobs", self.jobs.is_some()),
+            ("--estimate", self.estimate),
             ("--max-cost", self.max_cost.is_some()),
             ("--baseline", self.baseline.is_some()),
             ("--save-baseline", self.save_baseline.is_some()),

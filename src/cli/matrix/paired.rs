@@ -91,7 +91,10 @@ pub(super) fn lines(reports: &[PairedReport], marks: &Marks) -> Vec<String> {
             PairedVerdict::Worse => marks.failed,
             PairedVerdict::Undecided | PairedVerdict::Equal => marks.none,
         };
-        lines.push(marks.line(mark, &format!("  {}: {}", safe_line(&report.other.name()), verdict(report))));
+        lines.push(format!(
+            "  {}",
+            marks.line(mark, &format!("{}: {}", safe_line(&report.other.name()), verdict(report)))
+        ));
         lines.extend(differences(report).into_iter().map(|line| format!("    {line}")));
         let changed = report.changed.iter().take(SHOWN).map(|case| format!("    {}", changed(case)));
         lines.extend(changed);
@@ -108,7 +111,7 @@ fn verdict(report: &PairedReport) -> String {
     match (report.verdict, report.more) {
         (PairedVerdict::Equal, _) => format!("no case differs ({})", plural(report.cases.into(), "case")),
         (PairedVerdict::Undecided, Some(more)) => {
-            format!("not decided: {split}, {chance}; about {} more would tell", plural(more, "case"))
+            format!("not decided: {split}, {chance}; about {} would tell", plural(more, "more case"))
         }
         (PairedVerdict::Undecided, None) => format!("not decided: {split}, {chance}"),
         (PairedVerdict::Better | PairedVerdict::Worse, _) => format!("{}: {split}, {chance}", report.verdict.name()),

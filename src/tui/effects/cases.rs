@@ -8,15 +8,15 @@ use crate::port::Stop;
 use crate::tui::cases::{TestRequest, TestResponse};
 use crate::tui::message::Msg;
 use crate::tui::services::{Services, wait};
-use crate::workbench::suite::{TestedCase, case_outlines};
+use crate::workbench::suite::TestedCase;
 
 /// Executes a request; a stop ends the case that runs. Must be called on a blocking thread, inside of the runtime.
 pub(super) fn execute(request: TestRequest, services: &Services, stop: &Stop) -> EffectResult {
     let workbench = &services.workbench;
     let response = match request {
-        TestRequest::List(version, texts) => {
+        TestRequest::List(version, texts, folder) => {
             let agent = texts.to_agent_with(&Agent::default(), workbench.file_access());
-            let cases = agent.and_then(|agent| case_outlines(&agent).map_err(|found| vec![found]));
+            let cases = agent.and_then(|agent| workbench.case_outlines(&agent, &folder).map_err(|found| vec![found]));
             TestResponse::Listed(version, cases.map_err(|found| first(&found)))
         }
         TestRequest::Run { batch, texts, folder, name } => {

@@ -21,7 +21,7 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
 
 /// Reads the cases of the draft.
 pub(super) fn list(model: &Model) -> Effect {
-    Effect::Tests(TestRequest::List(model.workbench.version(), Box::new(model.workbench.texts())))
+    Effect::Tests(TestRequest::List(model.workbench.version(), Box::new(model.workbench.texts()), folder(model)))
 }
 
 /// Closes the screen.

@@ -269,13 +269,17 @@ fn key_source(key: Option<&KeySource>) -> Option<(&'static str, String)> {
     })
 }
 
-/// Notes the cassettes that cases name.
+/// Notes the cassettes that cases name, and the files that hold cases. Of a pattern the folder is read, and nothing is noted.
 pub(super) fn cassettes(document: &Json, path: &Path, access: &FileAccess) {
     let folder = path.parent().unwrap_or(Path::new(""));
     for case in document.get("cases").and_then(Json::items).unwrap_or_default() {
         if let Some(name) = case.get("cassette").and_then(Json::as_str) {
             // Whether it is allowed is reported with the file.
             _ = access.resolve(&folder_of(path), "cases.cassette", &folder.join(name));
+        }
+        let file = case.as_str().or_else(|| case.get("file").and_then(Json::as_str));
+        if let Some(name) = file.filter(|name| !name.contains('*')) {
+            _ = access.resolve(&folder_of(path), "cases.file", &folder.join(name));
         }
     }
 }

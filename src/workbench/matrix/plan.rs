@@ -32,7 +32,7 @@ pub struct MatrixSpec {
     /// What the seeds of the trials come from.
     pub seed: u64,
     /// Which cases of each agent.
-    pub filter: CaseFilter,
+    pub filter: Box<CaseFilter>,
 }
 
 /// An agent of a matrix.
@@ -133,7 +133,7 @@ impl MatrixPlan {
 
 impl Workbench {
     /// Plans a matrix: nothing is run, no key is read. Errors: names of models that mean nothing, cases that cannot be used, no cell in
-    /// which an agent could run.
+    /// which an agent could run. A shard may be empty: its plan has no cells.
     pub fn plan_matrix(&self, spec: &MatrixSpec) -> Result<MatrixPlan, MatrixError> {
         if spec.trials == 0 {
             return Err(MatrixError("a matrix needs at least one trial (--trials)".to_owned()));
@@ -147,9 +147,15 @@ impl Workbench {
             if plan.agents.iter().any(|known| known.name == *name) {
                 return Err(MatrixError(format!("`{name}` is named twice")));
             }
+            if agent.has_case_files() {
+                return Err(MatrixError(format!(
+                    "{name}: its cases are in files; `ptc-workbench compare FILE` reads them into the plan"
+                )));
+            }
             plan.agents.push(MatrixAgent { name: name.clone(), toml: agent.to_toml() });
             let cases =
                 chosen(agent, &spec.filter).map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
+            let Some(cases) = cases else { continue };
             for mode in if spec.modes.is_empty() { &Mode::ALL[..] } else { &spec.modes } {
                 for model in self.models_of(spec, &Agent { mode: *mode, ..agent.clone() })? {
                     let cell = Cell {
@@ -163,7 +169,7 @@ impl Workbench {
                 }
             }
         }
-        if plan.trials().next().is_none() {
+        if plan.trials().next().is_none() && !plan.cells.is_empty() {
             let reasons =
                 plan.cells.iter().filter_map(|cell| Some(format!("{}: {}", cell.name(), cell.unfit.as_ref()?)));
             return Err(MatrixError(format!("nothing can be run\n  {}", reasons.collect::<Vec<_>>().join("\n  "))));
@@ -209,15 +215,20 @@ pub fn split_models(words: &[String]) -> Vec<String> {
     models
 }
 
-/// The cases of an agent that a filter chooses. Errors: a case that cannot be used; none is chosen of those that there are.
-fn chosen(agent: &Agent, filter: &CaseFilter) -> Result<Vec<Case>, Diagnostic> {
+/// The cases of an agent that a filter chooses; `None` when none of them is in this shard.
+///
+/// Errors: a case that cannot be used; none is chosen of those that there are.
+fn chosen(agent: &Agent, filter: &CaseFilter) -> Result<Option<Vec<Case>>, Diagnostic> {
     let cases = agent.cases()?;
     let selection = Selection::of(cases.iter().cloned().map(Ok), filter)?;
     if selection.count() == 0 && !cases.is_empty() {
+        if filter.shard.is_some() {
+            return Ok(None);
+        }
         let message = format!("none of its {} cases is chosen; change --filter, --sample or --shard", cases.len());
         return Err(Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key("cases"));
     }
-    Ok(selection.choose(cases))
+    Ok(Some(selection.choose(cases)))
 }
 
 /// The cell once per case. A cell in which the agent cannot run represents all.

@@ -3,7 +3,7 @@
 //! In: a matrix or a suite with what came of it. Out: [`ResultRow`]s in the order of the plan; from the rows of all shards the matrix that
 //! one machine would have had. Rows of one trial in two files are an error, never added up.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
@@ -102,11 +102,16 @@ fn number(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }
 
+/// Place, tags and weight of a case.
+type Marks = (u32, Vec<String>, f64);
+
 /// The places of the cells of a plan among all cells, those of other shards included.
 struct Places<'p> {
     plan: &'p MatrixPlan,
     /// Agents with the places, tags and weights of their cases.
-    cases: BTreeMap<&'p str, BTreeMap<String, (u32, Vec<String>, f64)>>,
+    cases: BTreeMap<&'p str, BTreeMap<String, Marks>>,
+    /// Cells with their places in the plan.
+    merged: HashMap<&'p Cell, u32>,
 }
 
 impl<'p> Places<'p> {
@@ -117,7 +122,8 @@ impl<'p> Places<'p> {
             let cases = cases.map(|(place, case)| (case.name, (number(place), case.tags, case.weight))).collect();
             (agent.name.as_str(), cases)
         };
-        Self { plan, cases: plan.agents.iter().map(of_agent).collect() }
+        let merged = plan.cells.iter().enumerate().map(|(place, cell)| (cell, number(place))).collect();
+        Self { plan, cases: plan.agents.iter().map(of_agent).collect(), merged }
     }
 
     fn order(&self, cell: &Cell) -> ([u32; 4], Vec<String>, f64) {
@@ -136,7 +142,9 @@ impl<'p> Places<'p> {
             |list: &[&str], name: &str| number(list.iter().position(|known| *known == name).unwrap_or_default());
         let agents: Vec<&str> = self.plan.agents.iter().map(|agent| agent.name.as_str()).collect();
         let known = cell.case.as_ref().and_then(|name| self.cases.get(cell.agent.as_str())?.get(name));
-        let (case, tags, weight) = known.cloned().unwrap_or((0, Vec::new(), 1.0));
+        // A merged plan has no definitions: its cells are in the order of the whole plan.
+        let merged = || (self.merged.get(cell).copied().unwrap_or_default(), Vec::new(), 1.0);
+        let (case, tags, weight) = known.cloned().unwrap_or_else(merged);
         let order = [place(&agents, &cell.agent), place(&modes, &cell.mode), place(&models, &cell.model), case];
         (order, tags, weight)
     }
@@ -275,19 +283,21 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
             }
         }
     }
-    rows.sort_by(|one, other| (one.order, one.trial).cmp(&(other.order, other.trial)));
+    rows.sort_by_key(|row| (row.order, row.trial));
     let (_, trials, seed) = plan.unwrap_or_default();
     let mut plan = MatrixPlan { agents: Vec::new(), trials, seed, cells: Vec::new() };
     let (mut finished, mut untried) = (Vec::new(), Vec::new());
+    let mut places: HashMap<Cell, usize> = HashMap::new();
     for row in rows {
         let cell = row.cell();
-        if plan.cells.last() != Some(&cell) {
-            if plan.agents.iter().all(|agent| agent.name != cell.agent) {
-                plan.agents.push(MatrixAgent { name: cell.agent.clone(), toml: String::new() });
-            }
-            plan.cells.push(cell);
+        if plan.agents.iter().all(|agent| agent.name != cell.agent) {
+            plan.agents.push(MatrixAgent { name: cell.agent.clone(), toml: String::new() });
         }
-        let key = TrialKey { cell: plan.cells.len() - 1, trial: row.trial };
+        let place = *places.entry(cell).or_insert_with_key(|cell| {
+            plan.cells.push(cell.clone());
+            plan.cells.len() - 1
+        });
+        let key = TrialKey { cell: place, trial: row.trial };
         match row.verdict {
             RowVerdict::CannotRun => {}
             RowVerdict::Error => untried.push((key, row.why.unwrap_or_default())),
@@ -304,6 +314,8 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
         }
     }
     let mut state = MatrixState::new(plan, finished);
-    untried.into_iter().for_each(|(key, why)| state.apply(&MatrixEvent::Untried { key, why }));
+    for (key, why) in untried {
+        state.apply(&MatrixEvent::Untried { key, why });
+    }
     Ok(state)
 }

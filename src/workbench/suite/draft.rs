@@ -3,7 +3,7 @@
 //! In: an agent as it is in the editors, the folder of its file. Out: outlines of its cases, and a [`TestedCase`] for each trial. Nothing is asked: a
 //! run that waits for the user is an error of its case.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{CaseFilter, Suite, SuiteAgent, TrialReport};
 use crate::agent::{Agent, Case, Diagnostic, Step, StepFold, Verdict};
@@ -49,14 +49,18 @@ impl CaseOutline {
     }
 }
 
-/// The cases of an agent, in the order of its file.
-///
-/// Errors: the first case that cannot be used.
-pub fn case_outlines(agent: &Agent) -> Result<Vec<CaseOutline>, Diagnostic> {
-    Ok(agent.cases()?.iter().map(|case| CaseOutline::of(case, agent)).collect())
-}
+/// Cases that a screen lists; files may hold any number.
+const OUTLINES: usize = 1_000;
 
 impl Workbench {
+    /// The first cases of an agent whose file is in this folder, those of files included, in order.
+    ///
+    /// Errors: the first case that cannot be used.
+    pub fn case_outlines(&self, agent: &Agent, folder: &Path) -> Result<Vec<CaseOutline>, Diagnostic> {
+        let rows = agent.case_rows(folder, self.file_access()).take(OUTLINES);
+        rows.map(|case| Ok(CaseOutline::of(&case?, agent))).collect()
+    }
+
     /// Runs one case of an agent; `None` when it was stopped.
     ///
     /// Errors: the agent cannot run, or has no case of this name.

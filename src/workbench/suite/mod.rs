@@ -16,7 +16,7 @@ use crate::event::Tokens;
 use crate::tool::FileAccess;
 use crate::workbench::matrix::{Outcome, Pace};
 
-pub use draft::{CaseOutline, TestedCase, case_outlines};
+pub use draft::{CaseOutline, TestedCase};
 pub use junit::junit;
 pub use selection::{CaseFilter, Selection, Shard};
 
@@ -67,14 +67,18 @@ impl SuiteAgent {
 
     /// The chosen cases in order, read again one by one. A row that has changed meanwhile and cannot be used ends it with the problem.
     fn cases(&self) -> impl Iterator<Item = Result<Case, Diagnostic>> + Send + use<> {
-        let mut places = self.selection.places.clone().into_iter().peekable();
-        let rows = self.agent.case_rows(&self.folder, &self.access).enumerate();
-        rows.filter_map(move |(place, case)| {
-            let is_chosen = places.peek().is_some_and(|next| *next as usize == place);
-            if is_chosen {
-                places.next();
+        let places = self.selection.places.clone().into_iter();
+        let mut rows = self.agent.case_rows(&self.folder, &self.access);
+        let mut passed: u32 = 0;
+        places.map_while(move |place| {
+            while passed < place {
+                passed += 1;
+                if let Err(found) = rows.skip_case() {
+                    return Some(Err(found));
+                }
             }
-            (is_chosen || case.is_err()).then_some(case)
+            passed += 1;
+            rows.next()
         })
     }
 

@@ -67,7 +67,7 @@ pub struct PairedReport {
     pub gained: u32,
     /// Cases whose pass rate is lower.
     pub lost: u32,
-    /// McNemar's exact probability that this is chance; with several trials of a case the sign test over cases.
+    /// `McNemar`'s exact probability that this is chance; with several trials of a case the sign test over cases.
     pub probability: f64,
     /// The same after Holm's correction for all comparisons of the matrix.
     pub adjusted: f64,

@@ -9,7 +9,7 @@ const Z_POWER: f64 = 0.841_621_233_572_914;
 /// Resamples of a bootstrap interval.
 const RESAMPLES: usize = 4_000;
 
-/// McNemar's exact test: the two-sided probability of a split at least as uneven as `gained` to `lost` when both are equally likely.
+/// `McNemar`'s exact test: the two-sided probability of a split at least as uneven as `gained` to `lost` when both are equally likely.
 pub(super) fn mcnemar_exact(gained: u32, lost: u32) -> f64 {
     let n = u64::from(gained) + u64::from(lost);
     if n == 0 {
@@ -46,7 +46,7 @@ pub(super) fn holm(probabilities: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The pairs that a McNemar test at 5 % needs to find this difference with a power of 80 % (Connor 1987): `gained` and `lost` of `pairs`.
+/// The pairs that a `McNemar` test at 5 % needs to find this difference with a power of 80 % (Connor 1987): `gained` and `lost` of `pairs`.
 /// `None` without a difference.
 pub(super) fn pairs_needed(gained: u32, lost: u32, pairs: u32) -> Option<u64> {
     if gained == lost || pairs == 0 {
