@@ -118,8 +118,6 @@ impl Dialect {
     /// The dialect of a server that is known to refuse this as well.
     fn without(self, refused: Restriction) -> Self {
         match refused {
-            // Whether a reply is streamed is part of the endpoint.
-            Restriction::Streaming => self,
             Restriction::StreamOptions => Self { stream_usage: false, ..self },
             Restriction::MaxTokens => Self { tokens: TokensKey::MaxCompletionTokens, ..self },
             Restriction::ReasoningEffort => Self { effort_word: false, ..self },
@@ -128,7 +126,8 @@ impl Dialect {
             Restriction::NamedTool => Self { named: false, ..self },
             Restriction::JsonObject => Self { object: false, ..self },
             Restriction::OpenApiSchema if self.form == SchemaForm::OpenApi => Self { form: SchemaForm::Plain, ..self },
-            Restriction::OpenApiSchema => self,
+            // Whether a reply is streamed is part of the endpoint.
+            Restriction::OpenApiSchema | Restriction::Streaming => self,
             Restriction::LooseSchema => Self { form: SchemaForm::Strict, ..self },
             Restriction::StrictTools => Self { strict_tools: false, ..self },
         }

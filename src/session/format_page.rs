@@ -18,7 +18,7 @@ const HEADING: &str = include_str!("format_page.md");
 const UNITS: &[(&str, &[&str])] = &[
     ("ms", &["ms", "wait_ms", "queued_ms", "first_ms", "mission_ms", "waited_ms"]),
     ("ms since 1970, UTC", &["t", "now", "created_ms", "deadline"]),
-    ("bytes", &["bytes", "lens", "schema_bytes", "b", "head", "tail"]),
+    ("bytes", &["bytes", "lens", "schema_bytes", "b", "head", "tail", "size"]),
     ("byte offset in the text", &["span", "fixes", "error_at"]),
     (
         "tokens",

@@ -236,9 +236,12 @@ async fn a_server_that_ignores_what_it_takes_is_found_out() {
 async fn a_server_without_streams_is_asked_for_whole_replies_from_then_on() {
     for kit in ALL {
         let dir = tempfile::tempdir().unwrap();
-        let server = Server::script(move |_, received| match is_streamed(received) {
-            true => Play::json("400 Bad Request", kit.error("invalid_request_error", "no streams here").to_string()),
-            false => kit.whole("ready"),
+        let server = Server::script(move |_, received| {
+            if is_streamed(received) {
+                let error = kit.error("invalid_request_error", "no streams here");
+                return Play::json("400 Bad Request", error.to_string());
+            }
+            kit.whole("ready")
         })
         .await;
         let report = check(kit, &server, dir.path()).await;

@@ -3,7 +3,7 @@
 use ptc_workbench::config::Protocol;
 use ptc_workbench::event::Role;
 use ptc_workbench::event::{FileRecord, hex_sha};
-use ptc_workbench::model::{Content, ErrorClass, Message, Request, media_type};
+use ptc_workbench::model::{Content, ErrorClass, FileBytes, Message, Request, media_type};
 use serde_json::{Value, json};
 
 use super::ask;
@@ -75,7 +75,7 @@ fn expected(kit: Kit, name: &str) -> Option<Value> {
         (Protocol::Gemini, "a.png") => blob("image/png"),
         (Protocol::Gemini, "b.pdf") => blob("application/pdf"),
         (Protocol::Gemini, "c.wav") => blob("audio/wav"),
-        (Protocol::Gemini, "d.txt") => json!([{"text": text}, {"text": "What is it?"}]),
+        (Protocol::Gemini | Protocol::Bedrock, "d.txt") => json!([{"text": text}, {"text": "What is it?"}]),
         (Protocol::Ollama, "a.png") => json!({"role": "user", "content": "What is it?", "images": [base64]}),
         (Protocol::Ollama, "d.txt") => json!({"role": "user", "content": format!("{text}What is it?")}),
         (Protocol::Bedrock, "a.png") => {
@@ -83,7 +83,6 @@ fn expected(kit: Kit, name: &str) -> Option<Value> {
         }
         (Protocol::Bedrock, "b.pdf") => json!([{"document": {"format": "pdf", "name": "file-1-b-pdf",
             "source": {"bytes": base64}}}, {"text": "What is it?"}]),
-        (Protocol::Bedrock, "d.txt") => json!([{"text": text}, {"text": "What is it?"}]),
         _ => return None,
     })
 }
@@ -111,7 +110,7 @@ async fn a_file_whose_bytes_are_missing_is_refused_before_the_request() {
     for kit in ALL {
         let server = Server::play([kit.answer("a thing")]).await;
         let mut asked = asking("a.png", PNG);
-        asked.files = Default::default();
+        asked.files = FileBytes::default();
         let asked = ask(kit, &server, &kit.model(&server), &asked).await;
         assert!(asked.error().message.contains("the bytes of the file a.png are missing"), "{kit:?}");
         assert!(server.received().is_empty(), "{kit:?}");

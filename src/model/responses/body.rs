@@ -84,11 +84,14 @@ enum Content<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum Part<'a> {
-    InputText { text: String },
-    InputImage { image_url: String, detail: &'static str },
-    InputFile { filename: &'a str, file_data: String },
+    #[serde(rename = "input_text")]
+    Text { text: String },
+    #[serde(rename = "input_image")]
+    Image { image_url: String, detail: &'static str },
+    #[serde(rename = "input_file")]
+    File { filename: &'a str, file_data: String },
 }
 
 /// A part of the conversation.
@@ -206,11 +209,11 @@ fn user<'a>(text: String, files: &[Attached<'a>]) -> Item<'a> {
         return message("user", text);
     }
     let part = |file: &Attached<'a>| match file.kind {
-        FileKind::Image => Part::InputImage { image_url: file.data_url(), detail: "auto" },
-        FileKind::Text => Part::InputText { text: file.tagged_text() },
-        FileKind::Pdf | FileKind::Audio => Part::InputFile { filename: &file.record.name, file_data: file.data_url() },
+        FileKind::Image => Part::Image { image_url: file.data_url(), detail: "auto" },
+        FileKind::Text => Part::Text { text: file.tagged_text() },
+        FileKind::Pdf | FileKind::Audio => Part::File { filename: &file.record.name, file_data: file.data_url() },
     };
-    let parts = files.iter().map(part).chain([Part::InputText { text }]).collect();
+    let parts = files.iter().map(part).chain([Part::Text { text }]).collect();
     Item::Message { role: "user", content: Content::Parts(parts) }
 }
 

@@ -56,7 +56,9 @@ impl Observed {
             requests: 0,
             tokens: usage.unwrap_or_default(),
         };
-        heard.into_iter().for_each(|event| seen.take(event));
+        for event in heard {
+            seen.take(event);
+        }
         seen
     }
 
