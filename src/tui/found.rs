@@ -88,7 +88,9 @@ mod tests {
         let mut all = Vec::new();
         for (text, kind) in [("a", "reply"), ("b", "reply"), ("aa", "call"), ("aaa", "reply")] {
             let found = FoundText::of(&pattern, text, "turn 1", kind, HitPlace::Card(3));
-            found.into_iter().for_each(|found| FoundText::add(&mut all, found));
+            if let Some(found) = found {
+                FoundText::add(&mut all, found);
+            }
         }
         let lines: Vec<(&str, usize)> = all.iter().map(|found| (found.kind.as_str(), found.count)).collect();
         assert_eq!(lines, [("reply", 4), ("call", 2)]);

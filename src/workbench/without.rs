@@ -80,9 +80,10 @@ impl Removal {
         let is_left = |section: &&Section| {
             section.role != Role::System && !removal.messages.contains(&section.key.0) && section.place() != place
         };
-        match sections.iter().any(|section| is_left(&section)) {
-            true => Ok(removal),
-            false => Err("nothing would be left to send: it is the only part that is no system prompt".to_owned()),
+        if sections.iter().any(|section| is_left(&section)) {
+            Ok(removal)
+        } else {
+            Err("nothing would be left to send: it is the only part that is no system prompt".to_owned())
         }
     }
 

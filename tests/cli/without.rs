@@ -22,7 +22,7 @@ async fn forked(agent: &'static str, plays: Vec<Play>, title: &'static str) -> (
     })
     .await
     .unwrap();
-    let bodies = server.received().iter().map(|received| received.json()).collect();
+    let bodies = server.received().iter().map(crate::openai::server::Received::json).collect();
     (program, done, bodies)
 }
 

@@ -6,6 +6,7 @@ use ptc_workbench::event::{Address, Envelope};
 use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::theme::Theme;
+use ptc_workbench::tui::transcript::Cell;
 use ptc_workbench::tui::{ansi, picture};
 use ptc_workbench::workbench::RunEnding;
 
@@ -100,8 +101,7 @@ fn rows_of_alignment_do_not_stay_in_the_runs_of_the_workbench() {
     let mut model = side_by_side([run_of(&[1]), run_of(&[40])]);
     press(&mut model, "f2");
     let runs = model.workbench.runs.all().len();
-    let padded =
-        model.workbench.run.iter().flat_map(|run| run.transcript.cells()).map(|cell| cell.padding()).sum::<usize>();
+    let padded = model.workbench.run.iter().flat_map(|run| run.transcript.cells()).map(Cell::padding).sum::<usize>();
     assert_eq!((runs, padded), (2, 0));
 }
 

@@ -54,7 +54,9 @@ fn the_selected_part_is_chosen_and_the_runs_are_shown_beside_the_original() {
     assert!(model.screen == Screen::Compare && model.inspector.is_none() && model.compare.sides.len() == 3);
 
     let mut original = Transcript::default();
-    two_turns().iter().for_each(|envelope| original.apply(envelope));
+    for envelope in two_turns() {
+        original.apply(&envelope);
+    }
     original.close();
     let sessions = vec![Some("one".to_owned()), Some("other".to_owned())];
     let started = StartedWithout { turn: Address::run(0).turn(2), original: Some(original), sessions };
@@ -72,7 +74,9 @@ fn the_selected_part_is_chosen_and_the_runs_are_shown_beside_the_original() {
 fn from_the_ledger_and_the_chart_the_largest_part_is_chosen() {
     for keys in [&["down"][..], &["b"]] {
         let mut model = opened();
-        keys.iter().for_each(|key| drop(press(&mut model, key)));
+        for key in keys {
+            press(&mut model, key);
+        }
         press(&mut model, "x");
         let effects = press(&mut model, "enter");
         let parts = opened().inspector.unwrap().inspection().unwrap().request.clone();

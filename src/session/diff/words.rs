@@ -8,8 +8,8 @@ use similar::{DiffOp, TextDiff};
 
 /// For texts with more words between their common start and end, that part is one difference: the smallest diff may take long.
 const MAX_WORDS: usize = 4_000;
-/// Texts with a smaller share of common words are different as a whole.
-const LEAST_COMMON: f64 = 0.25;
+/// Texts of which less than one word in so many is common are different as a whole.
+const LEAST_COMMON: usize = 4;
 
 /// The ranges that only the left text has, and those that only the right one has.
 pub type WordRanges = [Vec<Range<usize>>; 2];
@@ -28,9 +28,10 @@ pub fn diff_words(left: &str, right: &str) -> Option<WordRanges> {
         let (inside, changed) = fine((left, one_rest), (right, other_rest));
         (start + end + inside, changed)
     };
-    let share = common as f64 / one.len().max(other.len()).max(1) as f64;
+    let longer = one.len().max(other.len());
+    let is_alike = longer > 0 && common * LEAST_COMMON >= longer;
     let [one, other] = changed;
-    (share >= LEAST_COMMON).then(|| [joined(left, one), joined(right, other)])
+    is_alike.then(|| [joined(left, one), joined(right, other)])
 }
 
 /// How many words are common, and those that are not.
@@ -41,12 +42,11 @@ fn fine((left, one): (&str, &[Range<usize>]), (right, other): (&str, &[Range<usi
     let mut changed = WordRanges::default();
     let mut common = 0;
     for op in diff.ops() {
-        match op {
-            DiffOp::Equal { len, .. } => common += len,
-            _ => {
-                changed[0].extend_from_slice(&one[op.old_range()]);
-                changed[1].extend_from_slice(&other[op.new_range()]);
-            }
+        if let DiffOp::Equal { len, .. } = op {
+            common += len;
+        } else {
+            changed[0].extend_from_slice(&one[op.old_range()]);
+            changed[1].extend_from_slice(&other[op.new_range()]);
         }
     }
     (common, changed)
@@ -99,28 +99,24 @@ mod tests {
         Some([mark(left, one), mark(right, other)])
     }
 
-    fn pair(left: &str, right: &str) -> Option<[String; 2]> {
-        Some([left.to_owned(), right.to_owned()])
-    }
-
     #[test]
     fn only_the_words_that_differ_are_marked() {
         let cases = [
-            ("(return {:n 7})", "(return {:n 70})", pair("(return {:n [7]})", "(return {:n [70]})")),
+            ("(return {:n 7})", "(return {:n 70})", Some(["(return {:n [7]})", "(return {:n [70]})"])),
             (
                 "{\"a\": 0.97, \"b\": 1}",
                 "{\"a\": 0.93, \"b\": 1}",
-                pair("{\"a\": [0.97], \"b\": 1}", "{\"a\": [0.93], \"b\": 1}"),
+                Some(["{\"a\": [0.97], \"b\": 1}", "{\"a\": [0.93], \"b\": 1}"]),
             ),
-            ("(f a)", "(f a b c)", pair("(f a)", "(f a [b c])")),
-            ("(f a\n   b)", "(f a b)", pair("(f a\n   b)", "(f a b)")),
-            ("日本 (a)", "日本 (é)", pair("日本 ([a])", "日本 ([é])")),
-            ("same", "same", pair("same", "same")),
+            ("(f a)", "(f a b c)", Some(["(f a)", "(f a [b c])"])),
+            ("(f a\n   b)", "(f a b)", Some(["(f a\n   b)", "(f a b)"])),
+            ("日本 (a)", "日本 (é)", Some(["日本 ([a])", "日本 ([é])"])),
+            ("same", "same", Some(["same", "same"])),
             ("", "", None),
             ("(return {:n 7})", "I cannot do this.", None),
         ];
         for (left, right, wanted) in cases {
-            assert_eq!(marked(left, right), wanted, "{left:?} {right:?}");
+            assert_eq!(marked(left, right), wanted.map(|texts| texts.map(str::to_owned)), "{left:?} {right:?}");
         }
     }
 

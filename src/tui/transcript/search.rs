@@ -196,7 +196,9 @@ impl Transcript {
             let sent = (!self.search.repeats).then_some(&mut sent);
             texts::visit(&cell.card, &cell.at, &self.store, sent, &mut |kind, text| {
                 let found = FoundText::of(pattern, text, &at, kind, place);
-                found.into_iter().for_each(|found| FoundText::add(&mut all, found));
+                if let Some(found) = found {
+                    FoundText::add(&mut all, found);
+                }
             });
             if self.outline_of(index).is_some() && self.search.hits.contains(&index) {
                 all.push(FoundText { at, kind: "in the turn".to_owned(), place, count: 1, excerpt: String::new() });

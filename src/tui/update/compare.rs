@@ -361,7 +361,9 @@ fn go_difference(model: &mut Model, direction: Direction) {
     match (turn, run) {
         (Some(turn), Some(run)) => {
             let start = run.transcript.first_cell(&turn);
-            start.into_iter().for_each(|cell| run.transcript.show_from(cell, 0, now_ms));
+            if let Some(cell) = start {
+                run.transcript.show_from(cell, 0, now_ms);
+            }
             run.transcript.mark_turn(Some(&turn));
         }
         _ => model.show_toast(Tone::Info, "no further turn differs"),

@@ -5,7 +5,6 @@
 use crate::tui::found::{FoundText, HitPlace};
 use crate::tui::message::Effect;
 use crate::tui::model::{HitLine, Model, Picks, Popup, Tone};
-use crate::workbench::format::plural;
 
 /// Columns of the place and of the kind before what was found.
 const PLACE: usize = 10;
@@ -16,22 +15,22 @@ pub(super) fn list(model: &mut Model) -> Vec<Effect> {
     if matches!(model.popups.last(), Some(Popup::Seek { .. })) {
         model.popups.pop();
     }
-    let (needle, hits, selected) = match &model.inspector {
-        Some(open) => (open.needle().to_owned(), open.hit_list(), open.found().0),
-        None => {
-            let Some(transcript) = model.active_transcript() else { return Vec::new() };
-            let hits = transcript.hit_list();
-            let at = transcript.looked_at();
-            let selected = hits.iter().position(|hit| Some(hit.place) == at.map(HitPlace::Card));
-            (transcript.needle().to_owned(), hits, selected.map_or(0, |at| at + 1))
-        }
+    let (needle, hits, selected) = if let Some(open) = &model.inspector {
+        (open.needle().to_owned(), open.hit_list(), open.found().0.saturating_sub(1))
+    } else {
+        let Some(transcript) = model.active_transcript() else { return Vec::new() };
+        let hits = transcript.hit_list();
+        let at = transcript.looked_at().map(HitPlace::Card);
+        let selected = hits.iter().position(|hit| Some(hit.place) == at);
+        (transcript.needle().to_owned(), hits, selected.unwrap_or_default())
     };
     if hits.is_empty() {
         model.show_toast(Tone::Info, format!("nothing here holds `{needle}`"));
         return Vec::new();
     }
     let count: usize = hits.iter().map(|hit| hit.count).sum();
-    let message = format!("{} of `{needle}`", plural(count as u64, "match"));
+    let matches = if count == 1 { "match" } else { "matches" };
+    let message = format!("{count} {matches} of `{needle}`");
     let mut before = String::new();
     let mut line = |hit: &FoundText| {
         let place = if hit.at == before { "" } else { hit.at.as_str() };
@@ -41,7 +40,7 @@ pub(super) fn list(model: &mut Model) -> Vec<Effect> {
         HitLine { title, place: hit.place }
     };
     let lines: Vec<HitLine> = hits.iter().map(&mut line).collect();
-    let selected = selected.saturating_sub(1).min(lines.len() - 1);
+    let selected = selected.min(lines.len() - 1);
     model.popups.push(Popup::Fixes { title: "Matches", message, fixes: Picks::Hits(lines), selected });
     Vec::new()
 }
@@ -50,7 +49,11 @@ pub(super) fn list(model: &mut Model) -> Vec<Effect> {
 pub(super) fn go(model: &mut Model, place: HitPlace) {
     let now_ms = model.now_ms;
     match place {
-        HitPlace::Part(tab, part) => model.inspector.iter_mut().for_each(|open| open.go_to_hit(tab, part)),
+        HitPlace::Part(tab, part) => {
+            if let Some(open) = &mut model.inspector {
+                open.go_to_hit(tab, part);
+            }
+        }
         HitPlace::Card(cell) => {
             if let Some((view, _)) = super::reading::on_screen(model) {
                 view.transcript.go_to_match(cell, now_ms);

@@ -141,8 +141,9 @@ pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
             super::sessions::open_at(model, failing.session, failing.at)
         }
         Picks::Hits(hits) => {
-            let place = hits.get(selected).map(|hit| hit.place);
-            place.into_iter().for_each(|place| super::hits::go(model, place));
+            if let Some(hit) = hits.get(selected) {
+                super::hits::go(model, hit.place);
+            }
             Vec::new()
         }
     }

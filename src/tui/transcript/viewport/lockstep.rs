@@ -64,7 +64,9 @@ impl Transcript {
     pub fn block_rows(&mut self, block: Range<usize>, now_ms: i64) -> usize {
         let cells = self.cells.get(block.clone()).unwrap_or_default();
         let mut hasher = DefaultHasher::new();
-        cells.iter().for_each(|cell| cell.state().hash(&mut hasher));
+        for cell in cells {
+            cell.state().hash(&mut hasher);
+        }
         let state = (hasher.finish(), cells.iter().all(Cell::finished));
         let known = self.viewport.blocks.get(&block.start).filter(|(known, _)| state == (*known, true));
         if let Some((_, rows)) = known {
