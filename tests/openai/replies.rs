@@ -30,7 +30,7 @@ async fn a_streamed_reply_is_told_piece_by_piece() {
 
 #[tokio::test]
 async fn the_request_holds_what_was_asked_for_and_nothing_else() {
-    let server = Server::play([answer("ok")]).await;
+    let server = Server::play([answer(r#"{"ok":true}"#)]).await;
     let mut asked_for = request_json("Say \"é😀\"\n");
     asked_for.messages.push(
         Message {
