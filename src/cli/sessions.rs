@@ -107,9 +107,10 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
 }
 
 fn captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Result<(), UsageError> {
-    let (session, turn) = match flags.place.contains('@') {
-        true => workbench.turn_place(&flags.place)?,
-        false => (workbench.open_session(&flags.place)?, Address::run(0).turn(1)),
+    let (session, turn) = if flags.place.contains('@') {
+        workbench.turn_place(&flags.place)?
+    } else {
+        (workbench.open_session(&flags.place)?, Address::run(0).turn(1))
     };
     let file = flags.output.as_deref();
     let name = file.and_then(|file| file.file_stem()?.to_str()).unwrap_or("captured");

@@ -45,11 +45,15 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
     if let (Some(problem), true) = (problems.first(), sessions.is_empty()) {
         return Err(fail(format!("nothing was imported: {problem}")));
     }
-    problems.iter().for_each(|problem| print_error(&safe_line(problem)));
+    for problem in problems {
+        print_error(&safe_line(problem));
+    }
     if flags.json {
         print_json(&TrafficJson { sessions, requests: counts.requests, skipped: counts.skipped });
     } else {
-        sessions.iter().for_each(|session| print_line(session));
+        for session in sessions {
+            print_line(session);
+        }
         let skipped = if counts.skipped > 0 { format!(", {} others skipped", counts.skipped) } else { String::new() };
         print_note(&format!("{} to models{skipped}", plural(counts.requests as u64, "request")));
     }

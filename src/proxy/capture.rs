@@ -24,6 +24,9 @@ const LOOK_EACH: Duration = Duration::from_secs(20);
 /// Prices of models, by upstream and model.
 pub type Prices = Box<dyn Fn(&str, &str) -> Option<Price> + Send>;
 
+/// Gets exchanges that have ended, and problems of recording in words.
+pub type Report = Box<dyn Fn(Result<&ExchangeLine, &str>) + Send>;
+
 /// How traffic is recorded.
 pub struct CaptureOptions {
     /// Folder of sessions.
@@ -33,7 +36,7 @@ pub struct CaptureOptions {
     /// Prices of models.
     pub prices: Prices,
     /// Gets each exchange when it has ended, and problems of recording.
-    pub report: Box<dyn Fn(Result<&ExchangeLine, &str>) + Send>,
+    pub report: Report,
 }
 
 /// Records exchanges. Dropping it ends the sessions; [`Self::close`] waits for that.

@@ -101,12 +101,11 @@ impl Conversations {
             .iter_mut()
             .filter_map(|known| known.fits(&asked).map(|score| (score, known)))
             .max_by(|(one, first), (other, second)| one.cmp(other).then(second.last_ms.cmp(&first.last_ms)));
-        let (id, is_new) = match best {
-            Some((_, known)) => (known.id, false),
-            None => {
-                self.next += 1;
-                (ConversationId(self.next), true)
-            }
+        let (id, is_new) = if let Some((_, known)) = best {
+            (known.id, false)
+        } else {
+            self.next += 1;
+            (ConversationId(self.next), true)
         };
         let now = Conversation {
             id,

@@ -100,7 +100,9 @@ pub fn import_traffic(
     let mut last_ms = 0;
     for (id, recorded) in (1..).zip(found) {
         last_ms = recorded.at_ms.saturating_add_unsigned(recorded.ms);
-        notes(id, recorded, scrub).into_iter().for_each(|note| recorder.take(note));
+        for note in notes(id, recorded, scrub) {
+            recorder.take(note);
+        }
     }
     recorder.close_all(last_ms);
     Ok(counts)

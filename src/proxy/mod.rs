@@ -20,7 +20,7 @@ mod session;
 mod upstreams;
 
 pub use answers::{Answers, Miss};
-pub use capture::{Capture, CaptureOptions, Prices};
+pub use capture::{Capture, CaptureOptions, Prices, Report};
 pub use conversations::Conversations;
 pub use exchange::{ExchangeEnd, ExchangeLine};
 pub use import::{ImportedTraffic, TrafficFormat, import_traffic};

@@ -26,17 +26,17 @@ pub async fn run_program(
             _ = tokio::signal::ctrl_c() => {}
         }
     };
-    let code = status.code().or_else(|| signal_code(&status));
+    let code = status.code().or_else(|| signal_code(status));
     Ok(u8::try_from(code.unwrap_or(1)).unwrap_or(1))
 }
 
 #[cfg(unix)]
-fn signal_code(status: &std::process::ExitStatus) -> Option<i32> {
-    std::os::unix::process::ExitStatusExt::signal(status).map(|signal| 128 + signal)
+fn signal_code(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal)
 }
 
 #[cfg(not(unix))]
-fn signal_code(_: &std::process::ExitStatus) -> Option<i32> {
+fn signal_code(_: std::process::ExitStatus) -> Option<i32> {
     None
 }
 

@@ -84,11 +84,13 @@ impl Recorder {
                 let Some(reply) = &mut open.reply else { return };
                 let events = reply.take(ms, &bytes);
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
-                    events.into_iter().for_each(|event| session.of_turn(at_ms, event));
+                    for event in events {
+                        session.of_turn(at_ms, event);
+                    }
                 }
             }
             Note::Ended { id, at_ms, ms, end } => {
-                self.end(id, at_ms, ms, end);
+                self.end(id, at_ms, ms, &end);
                 self.report_disk();
             }
             Note::Close => {}
@@ -148,13 +150,13 @@ impl Recorder {
         self.close_beyond(at_ms);
     }
 
-    fn end(&mut self, id: u64, at_ms: i64, ms: u64, end: ExchangeEnd) {
+    fn end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) {
         let Some(Open { conversation, begun, mut line, reply }) = self.open.remove(&id) else { return };
         let (events, outcome) = reply.map(OpenReply::finish).unwrap_or_default();
         line.ms = ms;
         line.usage = outcome.usage;
         let is_answered = outcome.is_whole && outcome.error.is_none();
-        let problem = match &end {
+        let problem = match end {
             _ if is_answered => None,
             ExchangeEnd::ClientLeft => Some("the client closed the connection before the end of the reply".to_owned()),
             ExchangeEnd::Broken(why) => Some(format!("the connection to {} broke: {why}", begun.upstream)),
@@ -165,8 +167,10 @@ impl Recorder {
         };
         line.problem.clone_from(&problem);
         if let Some(session) = self.sessions.get_mut(&conversation) {
-            events.into_iter().for_each(|event| session.of_turn(at_ms, event));
-            session.end_turn(at_ms, &line, &outcome, &end, problem);
+            for event in events {
+                session.of_turn(at_ms, event);
+            }
+            session.end_turn(at_ms, &line, &outcome, end, problem);
         }
         let digest = is_answered.then(|| Digest::of_reply(&outcome.text, &outcome.calls));
         self.conversations.end(conversation, digest, outcome.id, at_ms);
@@ -196,10 +200,12 @@ impl Recorder {
         let mut open: Vec<u64> = self.open.keys().copied().collect();
         open.sort_unstable();
         for id in open {
-            self.end(id, at_ms, 0, ExchangeEnd::Broken("the proxy ended".to_owned()));
+            self.end(id, at_ms, 0, &ExchangeEnd::Broken("the proxy ended".to_owned()));
         }
         let sessions: Vec<ConversationId> = self.sessions.keys().copied().collect();
-        sessions.into_iter().for_each(|id| self.close(id, at_ms));
+        for id in sessions {
+            self.close(id, at_ms);
+        }
         self.options.retention.apply(&self.options.dir);
     }
 

@@ -100,16 +100,13 @@ impl OpenReply {
         let wire = wire(status, &scrub, &reads, bytes, blotted, outcome.echoes).map(|(wire, _)| wire);
         let mut parts: Vec<ReplyPart> = text.into_iter().collect();
         for (kind, text) in pieces {
-            match parts.last_mut().filter(|part| part.kind == kind) {
-                Some(part) => {
-                    part.lens.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
-                    part.ms.push(part.ms.last().copied().unwrap_or_default());
-                    part.text.push_str(&text);
-                }
-                None => {
-                    let lens = vec![u32::try_from(text.len()).unwrap_or(u32::MAX)];
-                    parts.push(ReplyPart { attempt: 1, kind, text, lens, ms: vec![0] });
-                }
+            let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+            if let Some(part) = parts.last_mut().filter(|part| part.kind == kind) {
+                part.lens.push(length);
+                part.ms.push(part.ms.last().copied().unwrap_or_default());
+                part.text.push_str(&text);
+            } else {
+                parts.push(ReplyPart { attempt: 1, kind, text, lens: vec![length], ms: vec![0] });
             }
         }
         // The text of a reply comes before its bytes, as in own sessions the bytes are the last that is recorded of it.

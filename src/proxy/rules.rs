@@ -217,9 +217,8 @@ fn rule(text: &str) -> Result<Rule, String> {
             Some("path") => Subject::Path,
             _ => return Err("a condition begins with `model`, `text`, `upstream` or `path`".to_owned()),
         };
-        let sign = match tokens.next() {
-            Some(Token::Sign(sign)) => sign,
-            _ => return Err("`=`, `!=`, `~` or `!~` follows what is compared".to_owned()),
+        let Some(Token::Sign(sign)) = tokens.next() else {
+            return Err("`=`, `!=`, `~` or `!~` follows what is compared".to_owned());
         };
         let value = tokens.next_value().ok_or("a text in quotes follows the sign")?;
         let test = if sign.ends_with('~') {

@@ -197,9 +197,9 @@ impl TurnRecord {
             }
             Event::Unknown(unknown) => self.unknown.push(unknown.clone()),
             // Events of the run.
-            Event::RunStart(_) | Event::RunEnd(_) | Event::RunWait(_) | Event::Resume(_) => {}
+            Event::RunStart(_) | Event::RunEnd(_) | Event::RunWait(_) | Event::Resume(_)
             // `sent` has its size; the bytes are for the proxy.
-            Event::RawRequest(_) => {}
+            | Event::RawRequest(_) => {}
         }
     }
 

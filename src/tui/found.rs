@@ -56,7 +56,7 @@ impl FoundText {
 /// The text around a byte on one line: what precedes it is cut where it is long.
 fn excerpt(text: &str, at: usize) -> String {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let before = text[line..at].char_indices().rev().nth(BEFORE).map(|(place, _)| line + place);
+    let before = text[line..at].char_indices().rev().nth(BEFORE - 1).map(|(place, _)| line + place);
     let start = before.unwrap_or(line);
     let cut = if start > line { "…" } else { "" };
     let words: Vec<&str> = text[start..].split_whitespace().take(EXCERPT).collect();
@@ -72,8 +72,10 @@ mod tests {
         let cases = [
             ("needle", "needle"),
             ("first line\n  a needle\nand more", "a needle and more"),
-            ("a long way to go before the needle", "…y to go before the needle"),
-            ("日本語日本語日本語日本語日本語 needle", "…本語日本語日本語日本語日本語 needle"),
+            // Sixteen characters, a blank among them.
+            ("a long way to go before the needle", "…o go before the needle"),
+            ("日本語日本語日本語日本語日本語 needle", "日本語日本語日本語日本語日本語 needle"),
+            ("一日本語日本語日本語日本語日本語 needle", "…日本語日本語日本語日本語日本語 needle"),
         ];
         let pattern = Regex::new("needle").unwrap();
         for (text, wanted) in cases {

@@ -18,7 +18,9 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
             messages.push(CapturedMessage { role: Role::User, parts: content("user", Some(input)) });
         }
         Some(input) => {
-            input.items().unwrap_or_default().iter().filter_map(item).for_each(|next| add(&mut messages, next))
+            for next in input.items().unwrap_or_default().iter().filter_map(item) {
+                add(&mut messages, next);
+            }
         }
         None => {}
     }
