@@ -91,7 +91,7 @@ pub const SCENES: &[Scene] = &[
     scene("sessions-none", "a search that finds nothing", SENTIMENT, &[Keys(&["f3", "/"]), Type("zebra")]),
     scene("session", "an opened session", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"])]),
     scene("transcript-search", "what was found in a transcript", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region")]),
-    scene("matches", "what was found in a run, by turn and kind", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "/"]), Type("country"), Keys(&["alt-l", "down", "down"])]),
+    scene("matches", "what was found in a run, by turn and kind", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region"), Keys(&["alt-l", "down", "down"])]),
     scene("overview", "one line for each turn of a long run, at a turn in which a tool failed", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "u", "}"])]),
     scene("overview-slow", "the slowest turns first, and where the time of one went", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "u", "s", "home", "down"])]),
     scene("overview-filter", "the turns in which one tool failed", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "u", "/"]), Type("tool:fetch failed"), Keys(&["enter"])]),
