@@ -179,7 +179,7 @@ impl Conversation {
             // The same again: only after a failure. Else two clients asked the same.
             (None, _) => (!self.is_answered && same_system).then_some((2, same_system, length)),
             (Some(next), Some(reply)) if *next == reply => Some((3, same_system, length)),
-            // A client that edits the reply, or that leaves it out, continues only what it can be told by.
+            // The client edited the reply or left it out: more than one message, or a system text, must match.
             (Some(_), Some(_)) => {
                 (length > 1 || same_system && !self.system.is_empty()).then_some((1, same_system, length))
             }

@@ -1,4 +1,4 @@
-//! The services behind the proxy, and which of them a request is for.
+//! The upstream services, and which of them a request is for.
 //!
 //! In: upstreams as the user names them, paths of requests. Out: the upstream of a request with the address to send it to. The path's protocol
 //! chooses the first upstream of that protocol; `/NAME/…` chooses by name. It must never send a request to a service that was not named.
@@ -8,7 +8,7 @@ use hyper::header::HeaderMap;
 use crate::config::{Config, Protocol};
 use crate::model::{Url, protocol_of};
 
-/// A service behind the proxy.
+/// An upstream service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     /// Its name.
@@ -43,7 +43,7 @@ pub(super) struct Route<'u> {
     pub(super) upstream: &'u Upstream,
     /// The protocol, where the request asks a model.
     pub(super) protocol: Option<Protocol>,
-    /// Path and query below the upstream's address.
+    /// Path and query, relative to the upstream's address.
     pub(super) path: String,
 }
 

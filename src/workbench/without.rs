@@ -144,7 +144,7 @@ impl Removal {
     }
 }
 
-/// A user who takes the part out of the request of a turn and of those that follow in its run; other questions go to the user behind it.
+/// A user who takes the part out of the request of a turn and of those that follow in its run; other questions go to the user whom it wraps.
 struct Remover {
     turn: Address,
     removal: Removal,

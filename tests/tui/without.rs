@@ -1,4 +1,4 @@
-//! Dropping a part of a request and asking again: the dialog over the open turn, the runs beside the original. No IO.
+//! Dropping a part of a request and asking again: the dialog over the open turn, the runs next to the original. No IO.
 
 use ptc_workbench::event::Address;
 use ptc_workbench::tui::compare::{CompareRequest, CompareResponse, StartedWithout, WithoutRequest};

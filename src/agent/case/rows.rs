@@ -251,7 +251,7 @@ fn json_line(reader: &mut BufReader<File>, place: &mut usize) -> Result<Option<J
     }
 }
 
-/// The files of a path, by name; `*` in the last part stands for any text.
+/// The files of a path, by name; `*` in the last part matches any text.
 fn files(folder: &Path, pattern: &str) -> Result<VecDeque<PathBuf>, String> {
     let path = folder.join(pattern);
     let last = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
@@ -271,7 +271,7 @@ fn files(folder: &Path, pattern: &str) -> Result<VecDeque<PathBuf>, String> {
     Ok(names.into_iter().map(|name| parent.join(name)).collect())
 }
 
-/// Does a name fit a pattern in which `*` stands for any text?
+/// Does a name fit a pattern in which `*` matches any text?
 fn fits(pattern: &str, name: &str) -> bool {
     let parts: Vec<&str> = pattern.split('*').collect();
     let [first, middle @ .., last] = parts.as_slice() else { return pattern == name };

@@ -83,7 +83,7 @@ fn message(json: &Json) -> CapturedMessage {
 
 fn assistant(json: &Json) -> Vec<MessagePart> {
     let mut parts = content("assistant", json.get("content"));
-    // Content beside calls is often empty.
+    // The content of a message with calls is often empty.
     parts.retain(|part| !matches!(part, MessagePart::Text { text, .. } if text.is_empty()));
     let refusal = text_of(json, "refusal").filter(|refusal| !refusal.is_empty());
     parts.extend(refusal.map(|refusal| text("refusal", refusal)));

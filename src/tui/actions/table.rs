@@ -293,7 +293,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Inside(S::Bottom), "inspect.bottom", "end", "To the end of the part.", &["end", "shift-g"], C::Inspector, 0),
     row(A::Inside(S::Enter), "inspect.enter", "into the part", "Goes into the part: lines, branches, forms; folds a branch there.", &["enter", "space"], C::Inspector, 2),
     row(A::Inside(S::Difference), "inspect.difference", "difference", "Shows the request against the one before, or whole again.", &["d"], C::Inspector, 3),
-    row(A::Inside(S::Without), "inspect.without", "drop a part, ask again", "Asks the model again without a part of the request, up to three times, beside this run.", &["x"], C::Inspector, 3),
+    row(A::Inside(S::Without), "inspect.without", "drop a part, ask again", "Asks the model again without a part of the request, up to three times, next to this run.", &["x"], C::Inspector, 3),
     row(A::Inside(S::Copy), "inspect.copy", "copy", "Copies the part, also to the terminal's clipboard.", &["y", "ctrl-c"], C::Inspector, 5),
     row(A::Seek, "inspect.seek", "search", "Searches all parts of the turn, what is folded or cut included.", &["/"], C::Inspector, 4),
     row(A::SeekList, "inspect.seek_list", "all matches", "Lists the parts in which something was found; Enter goes there.", &["shift-l"], C::Inspector, 0),

@@ -20,7 +20,7 @@ pub enum CompareRequest {
     Transcripts(Vec<String>),
     /// Run the draft in these modes; answers [`CompareResponse::Started`].
     Modes(DraftTexts, Vec<Mode>),
-    /// Run a session again without a part of a request, beside it; answers [`CompareResponse::Without`].
+    /// Run a session again without a part of a request, next to it; answers [`CompareResponse::Without`].
     Without(WithoutRequest),
     /// Find a session to open at a turn; answers [`CompareResponse::Found`].
     Find(String, Option<Address>),

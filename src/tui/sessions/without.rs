@@ -50,7 +50,7 @@ impl Without {
                 ),
                 Field::choice(
                     "times",
-                    "How often the model is asked without it; the runs are shown beside this one.",
+                    "How often the model is asked without it; the runs are shown next to this one.",
                     times,
                     0,
                 ),
