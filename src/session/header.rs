@@ -200,9 +200,14 @@ impl SessionId {
         Self(format!("{}-{random:08x}", stamp.strftime("%Y-%m-%dT%H-%M-%SZ")))
     }
 
-    /// Creates an id from a time (Unix ms) and a number by chance: the standard library's randomly keyed hasher.
+    /// Creates an id from a time (Unix ms) and a number by chance.
     pub fn draw(now_ms: i64) -> Self {
-        Self::new(now_ms, u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or_default())
+        Self::new(now_ms, Self::chance())
+    }
+
+    /// A number by chance: the standard library's randomly keyed hasher.
+    pub(crate) fn chance() -> u32 {
+        u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or_default()
     }
 
     /// Returns the id in a file name `<id>.jsonl`; `None` when the name has another form.

@@ -1,7 +1,5 @@
 //! Starting a run: from an agent and the user's options to a task in the background.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -184,7 +182,7 @@ impl Workbench {
     /// The same as part of a group.
     fn new_session_in(&self, group: Option<Group>) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
-        let header = Header { group, ..Header::new(SessionId::new(now, chance()), now) };
+        let header = Header { group, ..Header::new(SessionId::draw(now), now) };
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(RunClock::start()));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
     }
@@ -222,10 +220,5 @@ pub(super) fn clock_of(recorder: Option<&Recorder>) -> Arc<dyn Clock> {
 /// The header of a new session that comes from another one.
 pub(super) fn header_of(parent: Parent) -> Header {
     let now = SystemClock.now();
-    Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) }
-}
-
-/// Chance for the end of a session's id: the standard library's randomly keyed hasher.
-pub(super) fn chance() -> u32 {
-    u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or_default()
+    Header { parent: Some(parent), ..Header::new(SessionId::draw(now), now) }
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use ptc_core::reasons::Reason;
 
 use super::Workbench;
-use super::run::chance;
 use super::source::{example_ids, example_session};
 use crate::event::ErrorRecord;
 use crate::port::SystemClock;
@@ -122,7 +121,7 @@ impl Workbench {
             Ok(_) | Err(_) => {}
         }
         let now = SystemClock.now();
-        let done = recover(&path, &self.folders.sessions_dir, SessionId::new(now, chance()), now);
+        let done = recover(&path, &self.folders.sessions_dir, SessionId::draw(now), now);
         let folder = self.folders.sessions_dir.display();
         done.map_err(|error| match error.kind() {
             ErrorKind::Other => OpenError(format!("{} cannot be recovered: {error}", path.display())),

@@ -17,9 +17,8 @@ use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Context, Judgement, Step, Verdict};
 use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Nobody, Stop, SystemClock};
-use crate::session::Group;
+use crate::session::{Group, SessionId};
 use crate::workbench::case::judged_by;
-use crate::workbench::run::chance;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
@@ -76,7 +75,7 @@ impl Workbench {
     /// Starts a matrix: creates its file, runs nothing yet. Errors also name models that cannot be used now, such as those without a key.
     pub fn begin_matrix(&self, plan: MatrixPlan) -> Result<(MatrixFile, MatrixState), MatrixError> {
         self.check_models(&plan)?;
-        let file = MatrixFile::create(&self.folders.sessions_dir, &plan, SystemClock.now(), chance())?;
+        let file = MatrixFile::create(&self.folders.sessions_dir, &plan, SystemClock.now(), SessionId::chance())?;
         Ok((file, MatrixState::new(plan, [])))
     }
 
