@@ -58,7 +58,7 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
         .with_replies(Replies { recorded, asks_upstream: flags.record_missing })
         .with_rules(rules);
     let (service, closing) = (Arc::new(service), CancellationToken::new());
-    let served = tokio::spawn(listener.serve(Arc::new(Arc::clone(&service)), closing.clone()));
+    let served = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), closing.clone()));
     let code = match flags.command.split_first() {
         None => {
             ended_by_signal().await;
@@ -129,7 +129,7 @@ fn recordings(flags: &ProxyFlags, workbench: &Workbench) -> Result<Answers, Usag
 fn capture(flags: &ProxyFlags, workbench: &Workbench) -> Result<Capture, UsageError> {
     let config = workbench.config.clone();
     let options = CaptureOptions {
-        // What is missing is recorded beside what is there.
+        // Missing replies are added to the folder that the others are read from.
         dir: cassette_dir(flags).unwrap_or_else(|| workbench.folders.sessions_dir.clone()),
         retention: if flags.record_missing {
             Retention { sessions: usize::MAX, bytes: u64::MAX }

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, mpsc};
 
-use super::exchange::{Begun, Exchange, ExchangeLine, Note, now_ms, room_for};
+use super::exchange::{Begun, Exchange, ExchangeLine, Note, room_for};
 use super::recorder::Recorder;
 use super::retention::Retention;
 use crate::event::Price;
+use crate::port::SystemClock;
 
 /// Most bytes of traffic that wait for the recorder.
 pub(super) const MEMORY_BYTES: usize = 64 << 20;
@@ -62,7 +63,7 @@ impl Capture {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
         let room = room_for(&self.room, &self.notes, begun.body.len()).await;
-        _ = self.notes.send(Note::Begun { id, at_ms: now_ms(), begun: Box::new(begun), _room: room });
+        _ = self.notes.send(Note::Begun { id, at_ms: SystemClock.now(), begun: Box::new(begun), _room: room });
         Exchange { id, notes: self.notes.clone(), room: Arc::clone(&self.room), started, end: None }
     }
 
@@ -95,9 +96,9 @@ fn record(mut queue: mpsc::UnboundedReceiver<Note>, mut recorder: Recorder) {
         }
         recorder.take(note);
         if looked.elapsed() >= LOOK_EACH {
-            recorder.close_idle(now_ms());
+            recorder.close_idle(SystemClock.now());
             looked = Instant::now();
         }
     }
-    recorder.close_all(now_ms());
+    recorder.close_all(SystemClock.now());
 }

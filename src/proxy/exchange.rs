@@ -1,19 +1,21 @@
-//! One exchange: a request and its reply, as the connection tells the recorder about it.
+//! One exchange: a request and its reply, as the connection reports it to the recorder.
 //!
 //! In: what passes. Out: notes, in order, and a line for users at the end. A client that leaves drops its exchange, which ends it: every
 //! exchange that begins ends. It must never wait for the recorder unless its memory is full.
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
+use ptc_core::value::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::config::Protocol;
 use crate::event::Tokens;
 use crate::model::Scrub;
+use crate::port::SystemClock;
 
 /// A request that begins.
 #[derive(Debug)]
@@ -31,6 +33,20 @@ pub(super) struct Begun {
     pub(super) scrub: Scrub,
     /// What rules did with it.
     pub(super) notices: Vec<String>,
+}
+
+impl Begun {
+    /// The body without known secrets, and how many there were: everything that is recorded of the request is read from it.
+    pub(super) fn clean_body(&self) -> (Vec<u8>, u64) {
+        let mut body = self.body.to_vec();
+        let masked = self.scrub.blot(&mut body) as u64;
+        // Adjacent texts may make a secret together.
+        let json = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok());
+        match json.and_then(|json| self.scrub.json(&json)) {
+            Some(clean) => (clean.to_text().into_bytes(), masked + 1),
+            None => (body, masked),
+        }
+    }
 }
 
 /// How an exchange ended.
@@ -82,14 +98,14 @@ pub(super) async fn room_for(
 impl Exchange {
     /// The head of the reply came.
     pub(super) fn replied(&self, status: u16, headers: HeaderMap, by: Option<String>) {
-        self.note(Note::Replied { id: self.id, at_ms: now_ms(), status, headers, by });
+        self.note(Note::Replied { id: self.id, at_ms: SystemClock.now(), status, headers, by });
     }
 
     /// A piece of the body came.
     pub(super) async fn piece(&self, bytes: &Bytes) {
         let ms = self.elapsed_ms();
         let room = room_for(&self.room, &self.notes, bytes.len()).await;
-        self.note(Note::Piece { id: self.id, at_ms: now_ms(), ms, bytes: bytes.clone(), _room: room });
+        self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.clone(), _room: room });
     }
 
     /// It ended in this way.
@@ -110,14 +126,8 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         let end = self.end.take().unwrap_or(ExchangeEnd::ClientLeft);
-        self.note(Note::Ended { id: self.id, at_ms: now_ms(), ms: self.elapsed_ms(), end });
+        self.note(Note::Ended { id: self.id, at_ms: SystemClock.now(), ms: self.elapsed_ms(), end });
     }
-}
-
-/// Unix time in ms.
-pub(super) fn now_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    i64::try_from(since.unwrap_or(Duration::ZERO).as_millis()).unwrap_or(i64::MAX)
 }
 
 /// An exchange that has ended, for users.

@@ -7,7 +7,7 @@ use hyper::header::{
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
-use crate::model::{Secret, is_secret_name};
+use crate::model::{Scrub, Secret, is_secret_name};
 
 /// Headers of one connection.
 const HOP_BY_HOP: [HeaderName; 7] =
@@ -51,10 +51,10 @@ pub(super) fn without_length(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// The headers that are recorded: none that holds a key or a cookie.
-pub(super) fn recorded(headers: &HeaderMap) -> Vec<(String, String)> {
+/// The headers that are recorded: none that holds a key or a cookie, and no known secret in the others.
+pub(super) fn recorded(headers: &HeaderMap, scrub: &Scrub) -> Vec<(String, String)> {
     let kept = headers.iter().filter(|(name, _)| !is_secret(name));
-    kept.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect()
+    kept.map(|(name, value)| (name.to_string(), scrub.text(&String::from_utf8_lossy(value.as_bytes())))).collect()
 }
 
 /// The keys that a request carries, in headers and query.
@@ -92,7 +92,7 @@ fn is_secret(name: &HeaderName) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{MASK, Scrub};
+    use crate::model::MASK;
 
     fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
         let pair = |(name, value): &(&str, &str)| {
@@ -129,7 +129,7 @@ mod tests {
             ("x-auth-token", "sk-six-1"),
             ("accept", "*/*"),
         ]);
-        assert_eq!(recorded(&came), [("accept".to_owned(), "*/*".to_owned())]);
+        assert_eq!(recorded(&came, &Scrub::default()), [("accept".to_owned(), "*/*".to_owned())]);
         let path = "/v1beta/models/m:generateContent?alt=sse&key=sk-seven-1&x";
         assert_eq!(recorded_path(path), "/v1beta/models/m:generateContent?alt=sse&x");
         assert_eq!(recorded_path("/v1/x?key=sk"), "/v1/x");

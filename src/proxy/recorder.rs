@@ -12,7 +12,7 @@ use super::headers;
 use super::reply::OpenReply;
 use super::session::CapturedSession;
 use crate::event::Role;
-use crate::model::{CapturedRequest, Scrub};
+use crate::model::CapturedRequest;
 use crate::session::Imported;
 
 /// Conversations that are kept open; those that waited longest are ended first.
@@ -75,7 +75,7 @@ impl Recorder {
                 let Begun { protocol, scrub, .. } = &*open.begun;
                 open.reply = Some(OpenReply::new(*protocol, status, &headers, scrub.clone()));
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
-                    session.head(at_ms, status, recorded_headers(&headers, &open.begun.scrub), by);
+                    session.head(at_ms, status, headers::recorded(&headers, scrub), by);
                 }
             }
             Note::Piece { id, at_ms, ms, bytes, .. } => {
@@ -98,7 +98,8 @@ impl Recorder {
     }
 
     fn begin(&mut self, id: u64, at_ms: i64, begun: Box<Begun>) {
-        let read = CapturedRequest::read(begun.protocol, &begun.path, &begun.body);
+        let (body, masked) = begun.clean_body();
+        let read = CapturedRequest::read(begun.protocol, &begun.path, &body);
         let (request, problem) = match read {
             Ok(request) => (request, None),
             Err(why) => (CapturedRequest::default(), Some(why)),
@@ -121,7 +122,7 @@ impl Recorder {
         let mut line = ExchangeLine {
             place: None,
             upstream: begun.upstream.clone(),
-            model: begun.scrub.text(&request.model),
+            model: request.model.clone(),
             status: None,
             first_ms: None,
             ms: 0,
@@ -129,7 +130,10 @@ impl Recorder {
             problem: None,
         };
         if let Some(session) = self.sessions.get_mut(&conversation) {
-            session.begin_turn(at_ms, &begun, &request, problem.as_deref());
+            session.begin_turn(at_ms, &begun, &request, body, masked);
+            for text in problem.into_iter().chain(begun.notices.iter().cloned()) {
+                session.warn(at_ms, begun.scrub.text(&text));
+            }
             line.place = Some((session.id.clone(), session.turns()));
         }
         self.open.insert(id, Open { conversation, begun, line, reply: None });
@@ -137,8 +141,7 @@ impl Recorder {
 
     fn start_session(&mut self, conversation: ConversationId, at_ms: i64, begun: &Begun, request: &CapturedRequest) {
         let price = (self.options.prices)(&begun.upstream, &request.model);
-        let model = begun.scrub.text(&request.model);
-        match CapturedSession::create(&self.options.dir, at_ms, begun, &model, price, self.imported.as_ref()) {
+        match CapturedSession::create(&self.options.dir, at_ms, begun, &request.model, price, self.imported.as_ref()) {
             Ok(session) => _ = self.sessions.insert(conversation, session),
             Err(error) => {
                 if self.imported.is_some() {
@@ -218,8 +221,4 @@ impl Recorder {
             (self.options.report)(Err(&text));
         }
     }
-}
-
-fn recorded_headers(headers: &hyper::header::HeaderMap, scrub: &Scrub) -> Vec<(String, String)> {
-    headers::recorded(headers).into_iter().map(|(name, value)| (name, scrub.text(&value))).collect()
 }

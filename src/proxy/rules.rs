@@ -112,6 +112,11 @@ impl Rules {
         rules.collect::<Result<_, _>>().map(Self)
     }
 
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Applies all rules that fit, in order.
     pub(super) fn apply(&self, upstream: &str, path: &str, body: &[u8], request: Option<&CapturedRequest>) -> Changed {
         let mut changed = Changed::default();

@@ -3,8 +3,6 @@
 //! In: requests. Out: replies as they come, piece by piece. It must never answer in the upstream's place unless a rule or a recording does,
 //! and an upstream that breaks off breaks off for the client too.
 
-use std::sync::Arc;
-
 use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
@@ -173,18 +171,15 @@ impl ProxyService {
     }
 
     fn changed(&self, route: &Route<'_>, protocol: Protocol, body: &[u8]) -> Changed {
+        if self.rules.is_empty() {
+            return Changed::default();
+        }
         let request = CapturedRequest::read(protocol, &route.path, body).ok();
         self.rules.apply(&route.upstream.name, &route.path, body, request.as_ref())
     }
 }
 
 impl Handler for ProxyService {
-    fn answer(&self, request: Request) -> BoxFuture<'_, Reply> {
-        Box::pin(self.pass(request))
-    }
-}
-
-impl Handler for Arc<ProxyService> {
     fn answer(&self, request: Request) -> BoxFuture<'_, Reply> {
         Box::pin(self.pass(request))
     }
@@ -273,7 +268,8 @@ fn passing(pieces_of: Pieces, head: (u16, HeaderMap), exchange: Option<Exchange>
     let (status, passed) = head;
     let length = passed.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     let mut state = Passing { pieces: pieces_of, exchange, expected: length, left: cut, is_over: false };
-    if length == Some(0) {
+    let has_body = length != Some(0) && status != StatusCode::NO_CONTENT.as_u16();
+    if !has_body {
         state.end(ExchangeEnd::Complete);
     }
     let body = futures::stream::unfold(state, |mut state| async move { Some((state.next().await?, state)) });

@@ -17,7 +17,7 @@ use crate::event::{
     RawReply, RawRequest, Remaining, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source, Totals,
     TurnEnd, TurnStart, UsageRecord, Want, hex_sha,
 };
-use crate::model::{CapturedRequest, ReplyOutcome, pack_body};
+use crate::model::{CapturedMessage, CapturedRequest, ReplyOutcome, pack_body};
 use crate::session::{Captured, Header, Imported, RecorderError, SessionId, SessionWriter};
 
 /// Largest body that the next one is compared with, in bytes.
@@ -124,8 +124,20 @@ impl CapturedSession {
         self.of_turn(at_ms, Notice { level, text }.into());
     }
 
-    /// Begins a turn with a request.
-    pub(super) fn begin_turn(&mut self, at_ms: i64, begun: &Begun, request: &CapturedRequest, problem: Option<&str>) {
+    /// Adds a warning to the current turn.
+    pub(super) fn warn(&mut self, at_ms: i64, text: String) {
+        self.notice(at_ms, NoticeLevel::Warning, text);
+    }
+
+    /// Begins a turn with a request: as it was read from `body`, in which this number of secrets was overwritten.
+    pub(super) fn begin_turn(
+        &mut self,
+        at_ms: i64,
+        begun: &Begun,
+        request: &CapturedRequest,
+        body: Vec<u8>,
+        masked: u64,
+    ) {
         let Begun { scrub, .. } = begun;
         self.totals.turns += 1;
         self.totals.requests += 1;
@@ -134,37 +146,33 @@ impl CapturedSession {
         let remaining = Remaining { turns: 1, tree: None, tokens: None, mission_ms: None };
         let start = TurnStart { now: at_ms, kind: None, remaining, waited_ms: 0, stop: None };
         self.of_turn(at_ms, start.into());
-        let numbers: Vec<u32> = request.messages.iter().map(|message| self.message(at_ms, begun, message)).collect();
-        let cleaned = |json: &JsonText| JsonText::of(&scrub.json(&json.json()).unwrap_or_else(|| json.json()));
+        let numbers: Vec<u32> = request.messages.iter().map(|message| self.message(at_ms, message)).collect();
         let made = RequestMade {
             messages: ranges(&numbers),
             want: if request.schema.is_some() { Want::Json } else { Want::Text },
-            schema: request.schema.as_ref().map(cleaned),
+            schema: request.schema.clone(),
             tools: request.tools.clone(),
             tool_names: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             options: request.options.clone(),
             cache: false,
         };
         self.of_turn(at_ms, made.into());
-        let mut body = begun.body.to_vec();
-        let masked = scrub.blot(&mut body) as u64;
         let base = self.body.as_ref().map(|(address, body)| (address, body.as_slice()));
         let raw = pack_body(&body, base, masked);
         let sent = Sent {
             attempt: 1,
             provider: begun.upstream.clone(),
             url: scrub.text(&begun.url),
-            frame: cleaned(&request.frame),
+            frame: request.frame.clone(),
             bytes: raw.bytes,
             sha: raw.sha.clone(),
             structured_by: None,
         };
-        let recorded = headers::recorded(&begun.headers);
         let raw = RawRequest {
             attempt: 1,
             method: begun.method.clone(),
             path: scrub.text(&headers::recorded_path(&begun.path)),
-            headers: recorded.into_iter().map(|(name, value)| (name, scrub.text(&value))).collect(),
+            headers: headers::recorded(&begun.headers, scrub),
             body: raw,
         };
         self.of_turn(at_ms, raw.into());
@@ -172,10 +180,7 @@ impl CapturedSession {
         self.body = (body.len() <= BASE_MAX_BYTES).then(|| (self.turn(), body));
         if masked > 0 {
             let text = format!("{masked} known secrets in the body were overwritten with `*` in the recording");
-            self.notice(at_ms, NoticeLevel::Warning, text);
-        }
-        for text in problem.map(str::to_owned).into_iter().chain(begun.notices.iter().cloned()) {
-            self.notice(at_ms, NoticeLevel::Warning, scrub.text(&text));
+            self.warn(at_ms, text);
         }
         let retry = begun.headers.get("x-stainless-retry-count").and_then(|value| value.to_str().ok());
         if let Some(count) = retry.filter(|count| *count != "0") {
@@ -184,7 +189,7 @@ impl CapturedSession {
     }
 
     /// The number of a message; one that is new is recorded.
-    fn message(&mut self, at_ms: i64, begun: &Begun, message: &crate::model::CapturedMessage) -> u32 {
+    fn message(&mut self, at_ms: i64, message: &CapturedMessage) -> u32 {
         let digest = Digest::of(message);
         if let Some(number) = self.messages.get(&digest) {
             return *number;
@@ -197,7 +202,7 @@ impl CapturedSession {
         };
         let parts = match self.replies.get(&digest) {
             Some(reply) => vec![MessagePart::Reply { reply: reply.clone() }],
-            None => message.parts.iter().map(|part| cleaned(part, begun)).collect(),
+            None => message.parts.clone(),
         };
         let number = self.next_message;
         self.next_message += 1;
@@ -283,25 +288,6 @@ fn id_of_file(at_ms: i64, imported: &Imported, begun: &Begun) -> SessionId {
     let sha = hex_sha([imported.sha.as_bytes(), &begun.body, at_ms.to_string().as_bytes()].concat().as_slice());
     let number = sha.get(..8).and_then(|start| u32::from_str_radix(start, 16).ok());
     SessionId::new(at_ms, number.unwrap_or_default())
-}
-
-/// A part without secrets.
-fn cleaned(part: &MessagePart, begun: &Begun) -> MessagePart {
-    let scrub = &begun.scrub;
-    match part.clone() {
-        MessagePart::Text { section, text, untrusted } => {
-            MessagePart::Text { section, text: scrub.text(&text), untrusted }
-        }
-        MessagePart::Result { call, name, result } => {
-            MessagePart::Result { call, name: scrub.text(&name), result: scrub.json_text(&result) }
-        }
-        MessagePart::Call { mut call } => {
-            call.name = scrub.text(&call.name);
-            call.args = scrub.json_text(&call.args);
-            MessagePart::Call { call }
-        }
-        other @ (MessagePart::Reply { .. } | MessagePart::File { .. }) => other,
-    }
 }
 
 /// Numbers as inclusive ranges.

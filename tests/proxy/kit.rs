@@ -112,7 +112,7 @@ impl Proxied {
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
         let base = format!("http://{}", listener.address());
         let closing = CancellationToken::new();
-        let task = tokio::spawn(listener.serve(Arc::new(Arc::clone(&service)), closing.clone()));
+        let task = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), closing.clone()));
         Self { base, server, lines, service, closing, task, dir }
     }
 

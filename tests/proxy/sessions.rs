@@ -270,3 +270,25 @@ async fn a_captured_request_makes_an_agent_whose_tools_answer_as_they_did() {
     assert!(later.contains("# assistant") && later.contains("# tool"), "{later}");
     assert!(agent_of_request(session, &Address::from("r0/t9"), "weather").is_err());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_part_of_a_request_is_recorded_with_a_key() {
+    let key = "sk-proxy-0123456789";
+    let (start, end) = key.split_at(10);
+    let body = json!({"model": format!("m {key}"), "stop": [start, end, "x", key], "reasoning_effort": key, key: 1,
+        "response_format": {"type": "json_schema", "json_schema": {"schema": {"description": key}}},
+        "tools": [{"type": "function", "function": {"name": key, "description": key, "parameters": {"description": key}}}],
+        "messages": [{"role": "user", "content": [{"type": key, "data": key}, {"type": "text", "text": key}]},
+            {"role": "assistant", "content": null, "tool_calls": [{"id": key, "type": "function", "function": {"name": key, "arguments": format!("{{\"a\":\"{key}\"}}")}}]},
+            {"role": "tool", "tool_call_id": key, "content": key}]});
+    let proxied = Proxied::play([answer("fine")]).await;
+    let request = proxied.post("/v1/chat/completions", body.to_string()).header("x-api-key", key).header("x-note", key);
+    assert!(fetch(request).await.is_whole);
+    assert_eq!(proxied.server.received()[0].json(), body, "the service gets all of it");
+    let (sessions, _dir) = proxied.end().await;
+    let text = std::fs::read_to_string(&sessions[0].path).unwrap();
+    assert!(!text.contains(key) && !text.contains(end), "{text}");
+    let recorded = sent_body(&sessions[0], "r0/t1").unwrap();
+    assert!(!recorded.contains(start) && !recorded.contains(end), "{recorded}");
+    assert!(verify(&sessions[0]).await.findings.is_empty());
+}

@@ -76,7 +76,8 @@ impl CapturedRequest {
             Protocol::Ollama => chat::read_ollama(&body),
             Protocol::Responses => responses::read(&body),
             Protocol::Anthropic => anthropic::read(&body),
-            Protocol::Gemini | Protocol::Bedrock => gemini::read(&body, path),
+            Protocol::Gemini => gemini::read(&body, path),
+            Protocol::Bedrock => return Err("requests to Bedrock are signed and not read here".to_owned()),
         };
         let messages = super::protocols::language(protocol).messages_key();
         read.frame = JsonText::of(&body.without(messages));
