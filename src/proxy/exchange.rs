@@ -157,7 +157,8 @@ impl fmt::Display for ExchangeLine {
             Some((session, turn)) => write!(f, "{session} t{turn}")?,
             None => f.write_str("not recorded")?,
         }
-        write!(f, "  {} {}", self.upstream, self.model)?;
+        let model = if self.model.is_empty() { "–" } else { &self.model };
+        write!(f, "  {} {model}", self.upstream)?;
         match self.status {
             Some(status) => write!(f, "  {status}")?,
             None => f.write_str("  no reply")?,

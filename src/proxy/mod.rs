@@ -1,7 +1,8 @@
 //! The proxy between other programs and model services: their traffic passes unchanged and becomes sessions.
 //!
 //! In: requests of clients, upstreams or recordings that answer them. Out: the replies as they came, and captured sessions. It must never
-//! change a byte that no rule names, never record a key, and never keep a reply back because it is recorded.
+//! change a byte that no rule names, never record a key, and never keep a reply back because it is recorded, unless the
+//! recorder's memory is full.
 
 mod answers;
 mod capture;

@@ -34,9 +34,9 @@ impl Recording {
     pub fn of(session: &Session) -> Result<Self, String> {
         if let Some(captured) = &session.header.captured {
             return Err(format!(
-                "{} was captured from requests to {captured}: its program is another one and cannot be replayed; `proxy --replay {}` \
-                 answers that program from the recording",
-                session.header.id, session.header.id
+                "{0} was captured from requests of another program to {captured} and cannot be replayed or continued: `proxy --replay {0}` \
+                 answers that program from the recording, `sessions agent {0}` makes an agent of a request",
+                session.header.id
             ));
         }
         if let Some(imported) = &session.header.imported {

@@ -71,6 +71,14 @@ fn traffic_that_other_programs_recorded_becomes_sessions_once() {
     program.run(["sessions", "verify", session]).exits(0);
     let text = std::fs::read_to_string(program.sessions_dir().join(format!("{session}.jsonl"))).unwrap();
     assert!(text.contains("kept") && !text.contains("sk-har-secret"), "{text}");
+    // It is found, exported and redacted like any other session.
+    assert!(program.run(["sessions", "search", "sure?"]).exits(0).stdout.contains(session));
+    let exported = program.run(["sessions", "export", session, "--format", "md"]);
+    assert!(exported.exits(0).stdout.contains("sure?") && exported.stdout.contains("four"), "{}", exported.stdout);
+    let redacted = program.run(["sessions", "export", session, "--format", "json", "--redact", "regex:sure"]);
+    assert!(!redacted.exits(0).stdout.contains("sure?"), "{}", redacted.stdout);
+    let fork = program.run(["fork", session, "--at", "r0/t1"]);
+    assert!(fork.stderr.contains("sessions agent"), "{}", fork.stderr);
     let again = program.run(["sessions", "import", "traffic.har"]);
     assert!(again.exits(2).stderr.contains("nothing was imported"), "{}", again.stderr);
     let replay = program.run(["replay", session]);

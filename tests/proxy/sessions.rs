@@ -235,6 +235,9 @@ async fn the_oldest_captured_sessions_are_removed_and_marked_ones_stay() {
     left.sort();
     assert_eq!(left, ["2020-01-01T00-00-00Z-00000000", ids[0].as_str(), ids[1].as_str(), ids[4].as_str()]);
     busy.unlock().unwrap();
+    // By size: of two that are left without marks, none fits.
+    assert_eq!(Retention { sessions: usize::MAX, bytes: 0 }.apply(&folder), 2);
+    assert_eq!(sessions_in(&folder).len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
