@@ -2,14 +2,15 @@
 //!
 //! In: entries of a TOML document. Out: an [`Agent`]. A row is a field of the agent ([`fields`](super::fields)) or an option of the modes
 //! ([`options`](super::options)), which is kept as written and given its type by [`Settings`](super::Settings). Must not decide what a value
-//! means for a run.
+//! means for a run. The reference page is made of the same tables.
 
-use super::Agent;
+use ptc_core::value::Json;
+
 use super::inline::Source;
 use super::option_type::OptionType;
-use super::{fields, options};
-use crate::config::document::{Entry, KeyDoc, KeyLine, Problems};
-use ptc_core::value::Json;
+use super::{Agent, fields, keys, options, settings};
+use crate::config::OPTIONS;
+use crate::config::document::{Entry, KeyDoc, KeyLine, KeyTable, Problems, key_table};
 
 /// What is read into: the agent, and where `@file` and the files of agents start from.
 pub(super) struct Target<'a> {
@@ -87,6 +88,39 @@ impl AgentKey {
         match &self.value {
             KeyValue::Field { .. } => line,
             KeyValue::Option(kind) => kind.document(&line),
+        }
+    }
+}
+
+/// The tables of an agent file, those of tools apart: its keys first, then the options of modes, then the tables among both.
+pub fn reference() -> Vec<KeyTable> {
+    let table = |lines| KeyTable { title: String::new(), lines };
+    let fields = keys::all().filter(|key| matches!(key.value, keys::KeyValue::Field { .. }));
+    let fields = table(fields.map(keys::AgentKey::line).collect());
+    let options = table(keys::options().map(|(key, _)| key.line()).collect());
+    let parts = [key_table("[system_prompt]", fields::SYSTEM_PROMPT), key_table("[model_options]", OPTIONS)];
+    [fields, options].into_iter().chain(parts).chain(settings::tables()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::value::json::Node;
+
+    use super::*;
+    use crate::agent::Agent;
+
+    #[test]
+    fn what_counts_without_a_key_is_what_an_agent_without_it_has() {
+        let agent = Agent::default();
+        for key in keys::all() {
+            let keys::KeyValue::Field { write, .. } = key.value else { continue };
+            let documented = key.line().usual;
+            let has = match write(&agent).map(|json| json.node) {
+                Some(Node::Str(text)) => text.clone(),
+                Some(Node::Int(int)) => int.to_string(),
+                _ => continue,
+            };
+            assert!(documented == has || key.name == "name", "{}: documented {documented:?}, is {has:?}", key.name);
         }
     }
 }

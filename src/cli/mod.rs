@@ -15,7 +15,6 @@ mod keyboard;
 mod lisp;
 mod matrix;
 mod mcp;
-mod merge;
 mod model_check;
 mod models;
 mod new;
@@ -65,7 +64,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Fork(flags) => fork::fork(flags, arguments.plain, workbench).await,
         Command::Rerun(flags) => rerun::rerun(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
-        Command::Merge(flags) => merge::merge(flags, arguments.plain),
+        Command::Merge(flags) => results::merge(flags, arguments.plain),
         Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing).await,
         Command::Signature { command } => signature::signature(command),

@@ -1,15 +1,19 @@
 //! Files of results: rows, an HTML page and a Markdown summary, as `test`, `compare` and `merge` write them.
 //!
-//! In: the flags, a matrix. Out: files. Places are checked before anything runs.
+//! In: the flags, a matrix. Out: files. Places are checked before anything runs. `merge` starts nothing and reads no session.
 
-use super::arguments::ResultFlags;
-use super::output::{UsageError, print_note, safe, unwritable};
+use std::fs::File;
+use std::io::BufReader;
+
+use super::arguments::{MergeFlags, ResultFlags};
+use super::matrix::print_merged;
+use super::output::{UsageError, exit, print_note, safe, unwritable};
 use crate::agent::Step;
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::matrix::{
-    Failure, MatrixState, RESULTS_BEGIN, ResultRow, Results, SHOWN_FAILURES, matrix_markdown, matrix_page, paired,
-    result_lines, totals,
+    Failure, MatrixState, RESULTS_BEGIN, ResultRow, Results, SHOWN_FAILURES, matrix_markdown, matrix_page, merge_rows,
+    paired, read_result_lines, result_lines, totals,
 };
 
 /// How a page begins.
@@ -76,4 +80,22 @@ fn failures(state: &MatrixState, workbench: Option<&Workbench>) -> Vec<Failure> 
         }
     }
     found
+}
+
+/// Prints the matrix of the files.
+pub(super) fn merge(flags: &MergeFlags, plain: bool) -> Result<u8, UsageError> {
+    let read = |path: &std::path::PathBuf| {
+        let file = path.display().to_string();
+        let opened = File::open(path).map_err(|error| UsageError(format!("{file}: cannot be read: {error}")))?;
+        Ok::<(String, Vec<ResultRow>), UsageError>((file.clone(), read_result_lines(&file, BufReader::new(opened))?))
+    };
+    let files = flags.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let state = merge_rows(files)?;
+    if state.plan.cells.is_empty() {
+        return Err(UsageError(
+            "the files hold no row: write them with `test` or `compare` and --results FILE".to_owned(),
+        ));
+    }
+    print_merged(&state, flags, plain)?;
+    Ok(if state.untried().is_empty() { exit::OK } else { exit::FAILED })
 }

@@ -1,4 +1,4 @@
-//! Models made of Rust code: closures and scripts, for libraries and tests.
+//! Models without a service: closures and scripts, for libraries and tests, and the model of a pinned program.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use super::outlet::{Failure, Outlet};
 use super::retry::{Attempts, Round};
 use super::scrub::Scrub;
 use super::tape::Tape;
-use super::{Call, Model, ModelError, Reply, Request, RetryPolicy};
+use super::{Call, Finish, Model, ModelError, Reply, Request, RetryPolicy};
 use crate::event::ModelRecord;
 
 type Answer = dyn Fn(&Request) -> Result<Reply, ModelError> + Send + Sync;
@@ -107,4 +107,34 @@ pub fn script<R: IntoReply>(replies: impl IntoIterator<Item = R>) -> ClosureMode
                 .hint("give it at least one reply"))
         })
     })
+}
+
+/// A program in the place of a model.
+pub struct Pinned {
+    program: String,
+}
+
+impl Pinned {
+    /// The name of the model in sessions.
+    pub const NAME: &str = "pinned";
+
+    /// Answers with this program.
+    pub fn new(program: impl Into<String>) -> Self {
+        Self { program: program.into() }
+    }
+}
+
+impl Model for Pinned {
+    fn info(&self) -> ModelRecord {
+        let name = || Self::NAME.to_owned();
+        ModelRecord { alias: name(), provider: name(), id: name(), price: None }
+    }
+
+    fn answer<'a>(&'a self, _: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let text = format!("```clojure\n{}\n```", self.program.trim_end());
+            call.text(1, text.clone()).await;
+            Ok(Reply { finish: Some(Finish::Stop), ..Reply::from(text) })
+        })
+    }
 }

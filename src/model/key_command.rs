@@ -12,8 +12,8 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
-use super::late_secrets::register_secret;
 use super::process_group::ProcessGroup;
+use super::secret::register_secret;
 use super::secret::{Secret, is_word};
 use crate::config::KeyCommand;
 

@@ -26,15 +26,12 @@ mod http;
 mod human;
 mod key_command;
 mod language;
-mod late_secrets;
 mod listener;
 mod listing;
 mod ollama;
 mod openai;
 mod outlet;
 mod outside;
-mod pinned;
-mod probe;
 mod process_group;
 mod protocols;
 mod proxy;
@@ -87,13 +84,13 @@ pub use {
         CapturedMessage, CapturedReply, CapturedRequest, Coding, Echoes, ReplyOutcome, pack_body, protocol_of,
         unpack_body,
     },
+    closure::Pinned,
     endpoint::{Endpoint, Known, StructuredOutput, shown_address},
     gate::Gate,
     human::{HumanModel, everything},
     listing::{LIST_MS, listed},
+    listing::{is_loopback, listens},
     outside::{Incoming, Outgoing, exchange, speaker},
-    pinned::Pinned,
-    probe::{is_loopback, listens},
     protocols::read_frames,
     retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy},
     sample::{FAULTS, Fault, Sample},

@@ -12,8 +12,8 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Member, Node};
 
 use super::ModelError;
-use super::late_secrets::{generation, late_secrets};
 use super::secret::{MASK, SECRET_MIN_BYTES, Secret};
+use super::secret::{generation, late_secrets};
 use super::secret_index::SecretIndex;
 
 /// Most bytes that a stream holds back; longer separators within a secret are not looked through.

@@ -1,8 +1,10 @@
-//! Keys and where they are found.
+//! Keys, where they are found, and those that this process learned after its start (from key commands and authorisation servers).
 //!
 //! In: the source of a key; commands are run in `key_command.rs`. Out: the key for one header, and all secrets that this machine knows. It must never print a key.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::scrub::Scrub;
 use super::{ErrorClass, ModelError, proxy, variables};
@@ -126,6 +128,29 @@ pub fn known_secrets(providers: &[Provider]) -> Scrub {
     let headers = headers.flat_map(|(name, text)| variables::secrets(name, text));
     let keys: Vec<Secret> = keys.chain(headers).chain(Secret::of_environment()).collect();
     Scrub::new(keys).with_late_secrets()
+}
+
+static SECRETS: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Adds a secret; one shorter than [`SECRET_MIN_BYTES`] is omitted.
+pub(crate) fn register_secret(secret: &Secret) {
+    let mut secrets = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    if secret.expose().len() >= SECRET_MIN_BYTES && !secrets.contains(secret) {
+        secrets.push(secret.clone());
+        GENERATION.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// Returns a number that differs after each added secret.
+pub(super) fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+/// Returns the number and the secrets that belong to it.
+pub(super) fn late_secrets() -> (u64, Vec<Secret>) {
+    let secrets = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    (generation(), secrets.clone())
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 pub mod json;
 pub mod json_loop;
 pub mod ptc_lisp;
-pub mod refs;
 pub mod text;
 
 use std::borrow::Cow;

@@ -2,7 +2,6 @@
 //!
 //! Stable parts come first: cards, tools, data, expected output, mission (agent contract §12).
 
-pub mod digest;
 pub mod feedback;
 pub(in crate::prompt) mod inventory;
 

@@ -2,15 +2,17 @@
 //! computed.
 //!
 //! In: the input events of a recording, and those that the engine emits. Out: the recorded event of each, with the fields
-//! that differ, and the events that the run did not use. Notes never differ (see [`class_of_field`]).
+//! that differ, and the events that the run did not use; runs of a pipeline whose context is not what the run before returned. Notes never differ (see [`class_of_field`]).
 
 use std::collections::{HashMap, VecDeque};
 
 use super::Recording;
+use super::compare::{Divergence, input_divergence};
 use super::difference::{EventDifference, differences};
+use crate::agent::{Agent, Context, Plan, Step};
 use crate::event::{
-    Address, Answerer, CallStatus, Class, Edit, Envelope, Event, ReplyPart, RunStart, TurnStart, class_of_field,
-    hex_sha,
+    Address, Answerer, CallStatus, Class, Edit, Envelope, Event, JsonText, ReplyPart, RunStart, TurnStart,
+    class_of_field, hex_sha,
 };
 
 /// The recorded inputs of a root run that the replay has not used yet.
@@ -191,4 +193,47 @@ fn is_last_failed_turn(recording: &Recording, at: &Address) -> bool {
     let next = turn.turn_number().map(|number| turn.run_part().turn(number.saturating_add(1)));
     recording.at(&turn.run_part()).iter().any(has_failed)
         && next.is_some_and(|next| recording.turn_start(&next).is_none())
+}
+
+/// Returns the differences of the recorded contexts of later steps. `steps`: the results of the root runs, in order.
+pub(super) fn context_differences(recording: &Recording, steps: &[Step]) -> Vec<Divergence> {
+    let mut found = Vec::new();
+    let mut later = 0;
+    for (place, run) in recording.runs().iter().enumerate() {
+        let Some((envelope, start)) = start_of(recording.at(run)) else { continue };
+        if let Some(pipeline) = &start.pipeline {
+            later = pipeline.then.len();
+            continue;
+        }
+        // A run that continues a conversation is no step.
+        if later == 0 || start.continues.is_some() {
+            later = 0;
+            continue;
+        }
+        later -= 1;
+        let before = place.checked_sub(1).and_then(|place| steps.get(place));
+        let Some(context) = before.and_then(|before| chained(start, before)) else { continue };
+        let now = RunStart {
+            context: JsonText::of(&context.json),
+            context_descriptions: context.descriptions,
+            ..start.clone()
+        };
+        let difference = differences(Some(&envelope.event), Some(&now.into()), &|_| true);
+        found.extend(difference.map(|difference| input_divergence(envelope, difference)));
+    }
+    found
+}
+
+fn start_of(events: &[Envelope]) -> Option<(&Envelope, &RunStart)> {
+    events.iter().find_map(|envelope| match &envelope.event {
+        Event::RunStart(start) => Some((envelope, start)),
+        _ => None,
+    })
+}
+
+/// Returns the context that a step gets from the run before it; `None` when its agent cannot be used.
+fn chained(start: &RunStart, before: &Step) -> Option<Context> {
+    let agent = Agent::recorded(&start.agent.toml).ok()?;
+    let plan = Plan::new(&agent).ok()?;
+    Context::chained_onto(&plan, before).ok()
 }

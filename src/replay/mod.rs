@@ -15,9 +15,7 @@ mod edits;
 mod exact;
 mod inputs;
 mod layer;
-mod opening;
 mod order;
-mod pipeline;
 mod point;
 mod ports;
 mod program_context;
@@ -49,8 +47,8 @@ pub use {
     body::{BodyError, RecordedBodies},
     demo::DemoModel,
     edits::RecordedEdits,
+    edits::fails_before_request,
     exact::ExactModel,
-    opening::fails_before_request,
     point::{Point, Stage},
     ports::RecordedPorts,
     program_context::{ProgramContext, program_context},
@@ -149,7 +147,7 @@ pub async fn replay_by(
         }
     }
     if report.outcome == ReplayOutcome::Identical {
-        let contexts = pipeline::context_differences(recording, &report.steps).into_iter();
+        let contexts = inputs::context_differences(recording, &report.steps).into_iter();
         report.differences.extend(contexts.filter(|_| !rules.ignores_layer(Layer::Input)));
         if let Some(first) = report.differences.first() {
             report.outcome = ReplayOutcome::Diverged(Box::new(first.clone()));

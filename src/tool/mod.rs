@@ -15,7 +15,6 @@ mod external;
 mod file_access;
 mod grant;
 mod http;
-mod live;
 mod mcp;
 mod process;
 mod search;
@@ -36,6 +35,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use arguments::{canonical, plain_text};
+pub use builtin::LiveTools;
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
 pub use consent::{ALLOW_FLAG, ConsentPolicy, Ruling};
@@ -47,7 +47,6 @@ pub use file_access::{
 };
 pub use grant::{Grant, Grants};
 pub use http::Http;
-pub use live::LiveTools;
 pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_file, read_listing, read_result};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};

@@ -1,5 +1,5 @@
 //! Accepts what comes out today: a new session with the recorded inputs and today's derived events; and answers that the recording does not
-//! have, from a live model or the user.
+//! have, from a live model or the user. Also what a run continues with when the program computes something else today.
 //!
 //! In: a session. Out: a run in the background that writes another one.
 
@@ -18,7 +18,8 @@ use crate::event::{Address, Envelope, Event};
 use crate::model::{HumanModel, Model};
 use crate::port::{Human, RunClock, Sink, SinkError, Stop, SystemClock};
 use crate::replay::{
-    AcceptSink, Answers, RecordedEdits, RecordedPorts, Recording, ResumePorts, TimedSink, carry_of, input_of, plan_of,
+    AcceptSink, AdoptError, AdoptedRecording, Answers, RecordedEdits, RecordedPorts, Recording, ResumePorts, TimedSink,
+    adopt, carry_of, input_of, plan_of,
 };
 use crate::session::{AttachmentStore, Parent, ParentKind, Recorder, Session, copy_files};
 
@@ -127,4 +128,27 @@ impl Workbench {
 
 fn now_ms() -> i64 {
     SystemClock.now()
+}
+
+/// A recording to continue from.
+#[derive(Default)]
+pub(super) struct Onto {
+    pub(super) adopted: AdoptedRecording,
+    /// Warnings for the continued run.
+    pub(super) notices: Vec<String>,
+}
+
+impl Workbench {
+    /// Adopts a recording, which is of this session or begins as it does.
+    pub(super) async fn onto(&self, recording: &Arc<Recording>, session: &Session) -> Result<Onto, StartError> {
+        let named = self.name_of(&session.path);
+        match adopt(recording).await {
+            Ok(adopted) => Ok(Onto { notices: adopted.notice(&named).into_iter().collect(), adopted }),
+            Err(AdoptError::Replay(error)) => Err(unusable(error)),
+            Err(error) => Err(unusable(format!(
+                "{} takes another course today than the recorded one, so that nothing can go on from there; `ptc-workbench replay {named} --accept` makes a session of today's course.\n{error}",
+                session.header.id
+            ))),
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! In: a session, a point, edits. Out: a run in the background that writes the new session. It continues like a resumed run: the recording
 //! as far as it reaches, then live. Differences of today's program are reported, and the recording is used; a session that takes another
-//! course today before it gets to the point is not forked.
+//! course today before it gets to the point is not forked. A pinned program is a fork without a model: an agent that runs the program of a
+//! turn.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,13 +12,13 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature;
 use ptc_core::value::{Json, json};
 
-use super::adopted::Onto;
+use super::accept::Onto;
 use super::prepare::refuse_closures;
 use super::replies::{self, PROGRAM, RecordedTurn};
 use super::resume::{Resuming, unusable};
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan};
+use crate::agent::{Agent, Context, Diagnostic, Inputs, Mode, Place, Plan, StepFold};
 use crate::config::document;
 use crate::engine;
 use crate::event::{Address, Edit, Editor, Envelope, ErrorRecord, Event, JsonText, hex_sha};
@@ -278,4 +279,39 @@ async fn opens(begun: &Arc<Recording>, point: &Point) -> Result<(), StartError> 
     }
     let failed = fails_before_request(begun, &point.target).await.map_err(|error| unusable(error.to_string()))?;
     failed.map_or(Ok(()), |fail| Err(unusable(format!("nothing can begin at {point}: {}", fail.message))))
+}
+
+impl Workbench {
+    /// The agent of a session whose model is the program of the turn at this address, with the definitions that earlier turns of the
+    /// run made. Tools stay as they are; child agents and questions still need a model or a user.
+    pub fn pin(&self, session: &Session, turn: &Address) -> Result<Agent, StartError> {
+        if let Some(origin) = session.header.foreign_origin() {
+            return Err(unusable(format!(
+                "{} was {origin}: its programs can be looked at, but not run again, because it does not hold what they were given",
+                session.header.id
+            )));
+        }
+        let run = turn.run_part();
+        let mut fold = StepFold::default();
+        session.events().filter(|envelope| envelope.run() == run).for_each(|envelope| fold.apply(&envelope));
+        let recording = Recording::of(session).map_err(unusable)?;
+        let Inputs { agent, context } = inputs_at(&recording, turn)?;
+        let step = fold.step();
+        let place = step.turns.iter().position(|known| known.address.as_ref() == Some(turn));
+        let place = place.ok_or_else(|| unusable(format!("the session has no turn {turn}")))?;
+        let program = |place: usize| step.turns[place].program.clone();
+        let last = program(place).ok_or_else(|| unusable(format!("{turn} ran no program")))?;
+        // A definition that was changed at a turn of a fork precedes its program.
+        let defined = |place: usize| {
+            let edits = step.turns[place].edits.iter();
+            edits.filter_map(|edit| Some(format!("(def {} {})", edit.target.strip_prefix("memory.")?, edit.text())))
+        };
+        let earlier = |place: usize| program(place).filter(|_| step.turns[place].success);
+        let earlier = (0..place).flat_map(|place| defined(place).chain(earlier(place)));
+        let whole: Vec<String> = earlier.chain(defined(place)).chain([last]).collect();
+        Ok(Agent { mode: Mode::PtcLisp, model: None, context, ..agent }
+            .with_option("program", Json::str(whole.join("\n")))
+            .with_option("completion", Json::str("return_required"))
+            .once())
+    }
 }

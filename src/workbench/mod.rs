@@ -4,7 +4,6 @@
 
 mod accept;
 mod adapters;
-mod adopted;
 mod agent_file;
 pub mod audit;
 mod body;
@@ -36,7 +35,6 @@ mod models;
 mod new_agent;
 mod open;
 pub mod overview;
-mod pin;
 mod pipeline;
 mod points;
 mod prepare;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::adopted::Onto;
+use super::accept::Onto;
 use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
 use super::fork::{Changed, ForkSpec, inputs_at};

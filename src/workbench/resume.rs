@@ -8,7 +8,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::adopted::Onto;
+use super::accept::Onto;
 use super::child_models::LiveModels;
 use super::ending::more_turns;
 use super::feed::{Feed, ResumeSink, Tee};

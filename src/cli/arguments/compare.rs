@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::results::ResultFlags;
+use super::test::ResultFlags;
 use super::test::SelectionFlags;
 
 /// Flags of `compare`.

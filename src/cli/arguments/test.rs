@@ -1,10 +1,9 @@
-//! The arguments of `test`, and the choice of cases that `compare` shares with it.
+//! The arguments of `test` and `merge`, and what `compare` shares with them: the choice of cases, the files of results.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::results::ResultFlags;
 use crate::workbench::suite::{CaseFilter, Shard};
 
 /// The choice of cases.
@@ -69,4 +68,33 @@ pub struct TestFlags {
     /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Files that the results are written to.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Files of results")]
+pub struct ResultFlags {
+    /// Write a line of JSON for each trial, for `merge` and other programs
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub results: Option<PathBuf>,
+    /// Write an HTML page with intervals, changes and failures
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write a Markdown summary for a pull request
+    #[arg(long, value_name = "FILE.md")]
+    pub summary: Option<PathBuf>,
+}
+
+/// Flags of `merge`.
+#[derive(Debug, Args)]
+pub struct MergeFlags {
+    /// Files that --results of `test` or `compare` wrote, such as those of all shards
+    #[arg(value_name = "FILE.jsonl", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Files of results
+    #[command(flatten)]
+    pub results: ResultFlags,
 }

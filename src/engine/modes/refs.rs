@@ -11,7 +11,7 @@ use super::decision::{Answered, Effects};
 use crate::agent::{Plan, Ref, RefSource};
 use crate::event::{ErrorRecord, MessagePart};
 use crate::program::{Job, expression, path};
-use crate::prompt::refs as texts;
+use crate::prompt::json as texts;
 
 /// The refs of a run.
 #[derive(Debug)]

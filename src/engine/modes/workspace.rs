@@ -19,8 +19,8 @@ use crate::agent::{Completion, MemoryStrategy, Plan};
 use crate::event::{ErrorRecord, Kept as KeptText, MemoryChange, MessagePart, TasksKept};
 use crate::program::Job;
 use crate::prompt::ptc_lisp::Kept;
-use crate::prompt::ptc_lisp::digest::{Shown, coalesced};
 use crate::prompt::ptc_lisp::feedback::{Seen, Standing, TurnKind};
+use crate::prompt::ptc_lisp::feedback::{Shown, coalesced};
 use crate::tool::Tool;
 
 /// Results that programs can name: `*1`, `*2`, `*3`.

@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 
 use crate::config::{Env, read_regular_file};
-use crate::model::late_secrets::register_secret;
 use crate::model::secret::Secret;
+use crate::model::secret::register_secret;
 use crate::model::{ErrorClass, ModelError};
 
 /// The name of the credentials for users.

@@ -2,7 +2,6 @@
 //!
 //! In: an inspection of the workbench, steps of the reader. Out: rows for the view. It must never read a file or run a program.
 
-mod frames;
 mod growth;
 mod program;
 mod rows;

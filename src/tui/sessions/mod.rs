@@ -3,7 +3,6 @@
 //! In: a [`SessionAction`], what is known of the session, what the user chose and wrote. Out: an [`ArchiveRequest`], or why there is none.
 //! Pure: it reads no file. A new action is a variant of [`SessionAction`] and, with a dialog, one of [`Purpose`].
 
-pub mod case;
 pub mod check;
 pub mod export;
 pub mod fork;
@@ -86,7 +85,7 @@ pub enum Purpose {
     /// A new message to a finished run.
     Message(rerun::Message),
     /// A case or a regression test.
-    Case(case::Case),
+    Case(marks::Case),
     /// An export.
     Export(export::Export),
     /// Tags or a note.

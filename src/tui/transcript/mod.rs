@@ -15,7 +15,6 @@ pub mod outline;
 pub mod partial;
 mod pieces;
 mod places;
-mod readers;
 mod search;
 mod select;
 mod texts;
@@ -68,7 +67,7 @@ pub struct Transcript {
     read: VecDeque<Arc<TurnEntry>>,
     store: MessageStore,
     definitions: Definitions,
-    readers: readers::Readers,
+    readers: typed::Readers,
     /// The content of the title and the status line.
     pub facts: Facts,
     /// How long the recorded run took, where this is its replay: the replay's own time means nothing to a reader.

@@ -1,16 +1,18 @@
 //! What a reply that a user types would be read as: how far it is, and what does not fit.
 //!
 //! In: a reader of the turn, what the request wants, its schema, the text so far. Out: a line about its state and one for each issue. Pure;
-//! nothing is applied. It must never judge by itself: that is for the reader.
+//! nothing is applied. It must never judge by itself: that is for the reader. A run whose agent cannot be read any more has no reader, nor
+//! has a turn before which turns are missing: what they defined is not known.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptc_core::lisp;
 use ptc_core::reply::stream::Phase;
 
 use super::partial::{self, Reading};
-use crate::engine::{Judged, Reader, Remark, Standing};
-use crate::event::JsonText;
+use crate::engine::{Judged, Reader, Remark, Standing, Turn};
+use crate::event::{Address, Edit, JsonText, RunStart};
 
 /// What a typed text is so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -181,5 +183,34 @@ pub(in crate::tui) mod tests {
         assert!(standing == Standing::Wrong && said.contains("3:10: unbound_var: unknown name `cuont`"), "{said}");
         let (standing, said) = judgement("```clojure\n1\n```\n```clojure\n2\n```\n");
         assert!(standing == Standing::Wrong && said.contains("multiple_code_blocks"), "{said}");
+    }
+}
+
+/// Bytes of a context up to which its keys are known.
+const CONTEXT_BYTES: usize = 1 << 20;
+
+/// The readers of the runs of a transcript.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Readers {
+    /// With the number of edits that it knows.
+    of_runs: HashMap<Address, (usize, Option<Arc<Reader>>)>,
+    edits: Vec<(Address, Edit)>,
+}
+
+impl Readers {
+    /// Takes an edit.
+    pub(super) fn edited(&mut self, at: &Address, edit: &Edit) {
+        self.edits.push((at.run_part(), edit.clone()));
+    }
+
+    /// The reader of a turn of a run.
+    pub(super) fn of(&mut self, run: &Address, start: &RunStart, turn: Turn) -> Option<Arc<Reader>> {
+        let edits = self.edits.iter().filter(|(at, _)| at == run).map(|(_, edit)| edit);
+        let count = edits.clone().count();
+        let known = self.of_runs.entry(run.clone()).or_insert((usize::MAX, None));
+        if known.0 != count {
+            *known = (count, Reader::of(start, edits, CONTEXT_BYTES).map(Arc::new));
+        }
+        known.1.as_ref().map(|reader| Arc::new(reader.for_turn(turn)))
     }
 }

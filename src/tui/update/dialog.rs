@@ -3,7 +3,7 @@
 use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
-use super::begin::{Beginning, begin};
+use super::sessions::{Beginning, begin};
 use ptc_core::signature::underscored;
 use ptc_core::text::did_you_mean;
 

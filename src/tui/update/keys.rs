@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
     cases, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, reading, run, runs, save,
-    sessions, stop, take, tour,
+    sessions, take, tour,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -386,7 +386,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
             }
             Popup::Answer { editor, .. } => {
                 model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
-                stop::announce(model, Action::Close);
+                run::announce(model, Action::Close);
                 Vec::new()
             }
             Popup::Find(find) => {
@@ -416,7 +416,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
         Screen::Sessions => sessions::close(model),
         Screen::Compare => compare::close(model),
         Screen::Tests => cases::close(model),
-        Screen::Workbench if model.workbench.running() => stop::by_escape(model),
+        Screen::Workbench if model.workbench.running() => run::by_escape(model),
         Screen::Workbench => {
             if !model.wide() && model.workbench.focus == Pane::Run {
                 model.workbench.focus = model.workbench.home();

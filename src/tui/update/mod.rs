@@ -1,6 +1,5 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
-mod begin;
 mod cases;
 mod compare;
 mod dialog;
@@ -20,7 +19,6 @@ mod run;
 mod runs;
 mod save;
 mod sessions;
-mod stop;
 mod take;
 mod tour;
 

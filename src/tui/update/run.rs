@@ -1,9 +1,10 @@
-//! Starting, watching, answering and stopping runs.
+//! Starting, watching, answering and stopping runs. Nothing that costs time or money is stopped by one key, nor by Escape in an editor.
 
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
+use super::save;
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::config::Notify;
 use crate::event::{Address, Decision, Envelope, ErrorRecord, Event};
@@ -19,8 +20,6 @@ use crate::tui::model::{
 use crate::tui::recovery::KeptReply;
 use crate::workbench::{RunEnding, RunUpdate};
 
-use super::save;
-
 /// F5: runs the draft, stops the run, or comes back to an open question.
 pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     model.screen = Screen::Workbench;
@@ -30,7 +29,7 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     if model.workbench.running() {
-        return super::stop::by_run_key(model);
+        return super::run::by_run_key(model);
     }
     if std::mem::take(&mut model.workbench.stop_told) && model.workbench.run.is_some() {
         // The run ended between both presses: the second one is not meant to start another.
@@ -414,4 +413,40 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
         return Some(Vec::new());
     };
     Some(choose_option(model, &option))
+}
+
+/// Escape in the workbench while a run is in progress.
+pub(super) fn by_escape(model: &mut Model) -> Vec<Effect> {
+    if matches!(model.workbench.focus, Pane::Editor(_)) && !model.waits_for_user() {
+        let key = model.keymap.first_name(Action::Run);
+        model.show_toast(Tone::Info, format!("the run continues; {key} twice stops it"));
+        return Vec::new();
+    }
+    if is_announced(model, Action::Close) { stop(model) } else { Vec::new() }
+}
+
+/// The run key while a run is in progress.
+pub(super) fn by_run_key(model: &mut Model) -> Vec<Effect> {
+    if is_announced(model, Action::Run) { stop(model) } else { Vec::new() }
+}
+
+/// Was the stop announced before? If not, it is now.
+pub(super) fn is_announced(model: &mut Model, action: Action) -> bool {
+    if model.workbench.stop_told {
+        return true;
+    }
+    announce(model, action);
+    false
+}
+
+/// Announces that this key stops the run when it is pressed again.
+pub(super) fn announce(model: &mut Model, action: Action) {
+    let key = |action| model.keymap.first_name(action);
+    let text = if model.waits_for_user() {
+        format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close))
+    } else {
+        format!("the run continues; {} again stops it", key(action))
+    };
+    model.workbench.stop_told = true;
+    model.show_toast(Tone::Info, text);
 }

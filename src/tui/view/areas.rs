@@ -1,10 +1,12 @@
 //! The layout of the workbench, from the size of the screen, the focus and the divider: nothing moves while the user types.
-//! Also lines of an area, and how far a text in it can be scrolled.
+//! Also lines of an area, how far a text in it can be scrolled, and the panel of popups that ask about a run: it must never cover that run.
 
 use ratatui::layout::Rect;
 
+use super::{answer, areas, form};
 use crate::agent::Place;
-use crate::tui::model::{PLACES, Pane, TWO_COLUMNS, Workbench};
+use crate::tui::model::{Asker, Model, PLACES, Pane, Popup, Screen, TWO_COLUMNS, Workbench};
+use crate::tui::sessions::Purpose;
 
 /// Shares of the editors in their column.
 const SHARES: [u16; PLACES.len()] = [4, 2, 3, 3, 4, 3];
@@ -140,4 +142,47 @@ pub(super) fn scroll_limit(rows: usize, height: u16) -> usize {
 pub(super) fn line_of(area: Rect, line: usize) -> Rect {
     let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
     if y >= area.bottom() { Rect::default() } else { Rect { y, height: 1, ..area } }
+}
+
+/// Rows from which on a narrow screen has room for both.
+const ROWS: u16 = 20;
+/// Rows that a panel below leaves: title, rule and the end of the run, status.
+const RUN_ROWS: u16 = 7;
+/// Columns that a panel next to the run needs.
+const COLUMNS: u16 = 46;
+
+/// Returns the panel of a popup about the run that is shown; `None` for any other popup.
+pub(super) fn panel(popup: &Popup, model: &Model, screen: Rect) -> Option<Rect> {
+    let asks_about_run = match popup {
+        Popup::Answer { question, asker: Asker::Run, .. } => !question.options.is_empty(),
+        Popup::Form(_, Purpose::Breakpoints) => model.workbench.run.is_some(),
+        _ => false,
+    };
+    if !asks_about_run || model.screen != Screen::Workbench || model.inspector.is_some() {
+        return None;
+    }
+    if model.wide() && !model.workbench.zoomed {
+        let column = areas::areas(screen, &model.workbench).column?;
+        return (column.width >= COLUMNS).then_some(column);
+    }
+    if screen.height < ROWS {
+        return None;
+    }
+    let columns = screen.width.saturating_sub(4);
+    let wanted = match popup {
+        Popup::Answer { question, .. } => answer::asked(question, columns).len() + question.options.len() + 2,
+        Popup::Form(form, _) => usize::from(form::rows(form, screen.width)),
+        _ => 0,
+    };
+    let height = u16::try_from(wanted + 3).unwrap_or(u16::MAX).min(screen.height - RUN_ROWS);
+    Some(Rect { y: screen.bottom() - height, height, ..screen })
+}
+
+/// Returns what a panel below leaves of the screen.
+pub(super) fn rest(model: &Model, screen: Rect) -> Rect {
+    let panel = model.popups.last().and_then(|popup| panel(popup, model, screen));
+    match panel {
+        Some(panel) if panel.width == screen.width => Rect { height: screen.height - panel.height, ..screen },
+        _ => screen,
+    }
 }

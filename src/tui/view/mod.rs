@@ -7,7 +7,6 @@ mod budget;
 mod cases;
 mod choices;
 mod compare;
-mod dock;
 mod draft_runs;
 mod editor;
 mod form;

@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::areas::{line_of, scroll_limit};
-use super::{answer, bars, choices, dock, editor, form, help, menu, preview};
+use super::{answer, areas, bars, choices, editor, form, help, menu, preview};
 use crate::port::Gate;
 use crate::tui::actions::ActionRow;
 use crate::tui::colours::Language;
@@ -62,7 +62,7 @@ pub(super) fn layout(model: &mut Model) {
 
 /// The box of a popup.
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
-    if let Some(panel) = dock::panel(popup, model, screen) {
+    if let Some(panel) = areas::panel(popup, model, screen) {
         return panel;
     }
     let (columns, rows) = match popup {

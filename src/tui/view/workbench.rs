@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
 use super::areas::{Areas, areas, place};
-use super::{bars, dock, draft_runs, editor, inputs, overview, run, steps};
+use super::{areas, bars, draft_runs, editor, inputs, overview, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;
 use crate::tui::forms::brackets_at;
@@ -58,7 +58,7 @@ pub(super) fn text_areas(model: &Model) -> Vec<Rect> {
 }
 
 fn screen_areas(model: &Model) -> Areas {
-    let screen = dock::rest(model, Rect::new(0, 0, model.size.0, model.size.1));
+    let screen = areas::rest(model, Rect::new(0, 0, model.size.0, model.size.1));
     areas(screen, &model.workbench)
 }
 
@@ -121,7 +121,7 @@ fn mark(finding: &Diagnostic) -> Piece {
 }
 
 pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
-    let areas = areas(dock::rest(model, screen), &model.workbench);
+    let areas = areas(areas::rest(model, screen), &model.workbench);
     bars::title(model, areas.title, buffer);
     let mut cursor = None;
     if let (Some((pipeline, top)), Some(column)) = (&model.workbench.pipeline, areas.column) {

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::cell::{Cell, called};
 use super::chance::wilson;
+use super::plan::{Cell, called};
 use super::report::CellReport;
 use super::state::Outcome;
 use crate::workbench::files::write_whole;

@@ -59,7 +59,7 @@ impl CostEstimate {
 impl Workbench {
     /// The expected cost of a plan; `None` when no earlier matrix has a trial of known cost of one of its agents, modes and models.
     pub fn estimate_cost(&self, plan: &MatrixPlan) -> Option<CostEstimate> {
-        let version = |cell: &super::cell::Cell| (cell.agent.clone(), cell.mode.clone(), cell.model.clone());
+        let version = |cell: &super::plan::Cell| (cell.agent.clone(), cell.mode.clone(), cell.model.clone());
         let mut kinds: Vec<((String, String, String), Kind)> = Vec::new();
         for cell in plan.cells.iter().filter(|cell| cell.unfit.is_none()) {
             let name = version(cell);

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::interval::Stretches;
 use crate::agent::{Step, StepFold};
 use crate::event::{
     Address, Check, Envelope, Event, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait, Tokens,
@@ -175,6 +174,33 @@ impl Meter {
 fn any_index(path: &str) -> String {
     let is_index = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     path.split('.').map(|part| if is_index(part) { "*" } else { part }).collect::<Vec<_>>().join(".")
+}
+
+/// Stretches of time: first and one-past-last Unix ms.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Stretches(Vec<(i64, i64)>);
+
+impl Stretches {
+    /// Adds one; an empty one changes nothing.
+    pub(super) fn add(&mut self, from_ms: i64, to_ms: i64) {
+        if from_ms < to_ms {
+            self.0.push((from_ms, to_ms));
+        }
+    }
+
+    /// Milliseconds between these two times that lie in at least one stretch.
+    pub(super) fn within(&self, from_ms: i64, to_ms: i64) -> u64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let mut counted_to = from_ms;
+        let mut total = 0;
+        for (start, end) in sorted {
+            let (start, end) = (start.max(counted_to), end.min(to_ms));
+            total += elapsed_ms(start, end);
+            counted_to = counted_to.max(end);
+        }
+        total
+    }
 }
 
 #[cfg(test)]

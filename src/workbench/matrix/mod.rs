@@ -7,11 +7,9 @@
 mod answers;
 mod background;
 mod baseline;
-mod cell;
 mod chance;
 mod estimate;
 mod file;
-mod interval;
 mod meter;
 mod page;
 mod paired;
@@ -25,13 +23,13 @@ pub use crate::session::Ledger;
 pub use answers::{AnswerGroup, canonical};
 pub use background::{MatrixRun, MatrixUpdate};
 pub use baseline::{Baseline, BaselineCell, BaselineError, Change, ChangeKind, compare_with};
-pub use cell::{Cell, called};
 pub use chance::{pass_hat, wilson};
 pub use estimate::CostEstimate;
 pub use file::{MATRIX_FOLDER, MatrixEntry, MatrixFile};
 pub use meter::{Measures, Meter};
 pub use page::{Failure, Results, SHOWN_FAILURES, matrix_markdown, matrix_page};
 pub use paired::{MeanInterval, PairedCase, PairedReport, PairedVerdict, paired};
+pub use plan::{Cell, called};
 pub use plan::{MatrixAgent, MatrixPlan, MatrixSpec, split_models};
 pub use report::{CellReport, Mean, TrialRef, report, totals};
 pub use results::{

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use super::cell::Cell;
 use super::paired::{MeanInterval, PairedReport, PairedVerdict};
+use super::plan::Cell;
 use super::report::CellReport;
 use crate::agent::Step;
 use crate::export::{document, escape};

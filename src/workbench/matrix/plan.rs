@@ -1,14 +1,14 @@
-//! The plan of a matrix: which cells there are, which of them an agent cannot run in, and the seed of every trial.
+//! The plan of a matrix: which cells (an agent in a mode with a model on a case) there are, which of them an agent cannot run in, and the seed of every trial.
 //!
 //! In: a [`MatrixSpec`]. Out: a [`MatrixPlan`] that holds everything a later resume needs; the agents' files are not read again.
 
 use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
 
 use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::cell::Cell;
 use super::run::MatrixError;
 use super::state::TrialKey;
 use crate::agent::{Agent, Case, Diagnostic, Mode, Place, Plan};
@@ -269,6 +269,47 @@ fn findings_text(findings: &[Diagnostic]) -> String {
 /// What counts for an agent without cases: it returns.
 fn without_expectations() -> Case {
     Case::default()
+}
+
+/// What its trials have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Cell {
+    /// The agent, as it was named.
+    pub agent: String,
+    /// The mode's name.
+    pub mode: String,
+    /// The model, as it was named.
+    pub model: String,
+    /// The case's name; absent when the agent has none and runs on its own context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// Why the agent cannot run here. Such a cell has no trials and represents every case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfit: Option<String>,
+}
+
+impl Cell {
+    /// The cell in words, the same in every matrix: agent, mode, model, case.
+    pub fn name(&self) -> String {
+        let words = [Some(&self.agent), Some(&self.mode), Some(&self.model), self.case.as_ref()];
+        words.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// Do both ask the same question, whatever the answer is?
+    pub fn is_same(&self, other: &Self) -> bool {
+        // A matrix that an older program planned names its agents as they were typed.
+        let agent = |cell: &Self| called(&cell.agent, Path::new(""));
+        let words = |cell: &Self| (agent(cell), cell.mode.clone(), cell.model.clone(), cell.case.clone());
+        words(self) == words(other)
+    }
+}
+
+/// What an agent is called in the cells: the path as seen from `here`, in whatever way it was written.
+pub fn called(name: &str, here: &Path) -> String {
+    let path = Path::new(name);
+    let path = path.strip_prefix(here).unwrap_or(path);
+    let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
+    parts.collect::<PathBuf>().display().to_string()
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::answers::{AnswerGroup, groups};
-use super::cell::Cell;
 use super::chance::{pass_hat, wilson};
+use super::plan::Cell;
 use super::state::Trial;
 
 /// The smallest number of trials with a 95th percentile.

@@ -8,8 +8,8 @@ use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 
-use super::cell::Cell;
 use super::meter::Measures;
+use super::plan::Cell;
 use super::plan::{MatrixAgent, MatrixPlan};
 use super::run::MatrixError;
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};

@@ -195,7 +195,7 @@ impl Workbench {
             Ok(spec) => spec,
             Err(error) => return untried(error.to_string()),
         };
-        let cell = plan.cells.get(key.cell).map(super::cell::Cell::name).unwrap_or_default();
+        let cell = plan.cells.get(key.cell).map(super::plan::Cell::name).unwrap_or_default();
         let run = RunSpec {
             context: Some(Context::from(spec.case.inputs(&spec.agent))),
             agent: spec.agent,

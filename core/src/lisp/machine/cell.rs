@@ -1,4 +1,4 @@
-//! Cells: the contents of atoms and volatiles.
+//! Cells: the contents of atoms and volatiles, which take the place of the cells in values that leave a program or a branch.
 //!
 //! A value of a program holds only the number of a cell; the machine that made the cell holds its content until the
 //! program (or the branch) ends. So no value can contain itself, and nothing outlives its program. A branch of a
@@ -13,7 +13,8 @@ use hashbrown::HashMap;
 
 use super::Machine;
 use super::function::Callable;
-use crate::lisp::{Error, EvalResult, described};
+use crate::lisp::boundary::without_cells;
+use crate::lisp::{Error, EvalResult, Memory, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -123,4 +124,26 @@ pub(crate) fn cell_of(position: usize, value: &Value) -> EvalResult<&Cell> {
     Error::new(Reason::TypeError, problem)
         .hint("(atom x) makes one; a definition of an earlier program holds only the value: (def total (inc total))")
         .halt()
+}
+
+impl Machine<'_> {
+    /// The memory after the run, with the contents of cells.
+    pub(crate) fn leaving_memory(&self) -> EvalResult<Memory> {
+        let mut memory = self.globals.memory(&self.world);
+        if self.cells.is_some() {
+            for binding in memory.values_mut() {
+                binding.value = self.leaving(std::mem::take(&mut binding.value))?;
+            }
+        }
+        Ok(memory)
+    }
+
+    /// The value with the contents of the cells in it, for values that leave the program or the branch.
+    pub(crate) fn leaving(&self, value: Value) -> EvalResult {
+        if self.cells.is_none() {
+            return Ok(value);
+        }
+        self.check_size(&value)?;
+        without_cells(&value)
+    }
 }

@@ -16,7 +16,6 @@ mod error_reason;
 mod function;
 mod globals;
 mod journal;
-mod leaving;
 mod projection;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fancy_regex::{Absent, Assertion, BacktrackingControlVerb, Expr, LookAround};
 
-use super::class::Class;
+use super::program::Class;
 use super::program::{Anchor, Insn, MOST_INSNS, RegexError, Test};
 
 /// Steps of building a set, per set and per range. A set with the letters of all languages has about 700 ranges.

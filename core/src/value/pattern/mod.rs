@@ -3,7 +3,6 @@
 //! In: a source text. Out: a program that searches texts by backtracking, in steps that are counted and can be
 //! interrupted. It must never search without counting, and must follow Perl's rules.
 
-mod class;
 mod emit;
 mod perl;
 mod program;

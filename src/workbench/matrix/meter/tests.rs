@@ -159,3 +159,14 @@ fn a_derived_event_never_decides_about_time() {
         .map(|kind| crate::event::KINDS.iter().find(|(name, ..)| *name == kind).map(|(_, class, _)| *class));
     assert_eq!(classes, [Some(Class::Input), Some(Class::Note)]);
 }
+
+#[test]
+fn what_overlaps_counts_once_and_what_lies_outside_does_not() {
+    let mut waits = Stretches::default();
+    for (from, to) in [(50, 60), (10, 30), (20, 40), (25, 28), (90, 200), (7, 7), (60, 50)] {
+        waits.add(from, to);
+    }
+    assert_eq!(waits.within(0, 100), 30 + 10 + 10);
+    assert_eq!(waits.within(15, 55), 25 + 5);
+    assert_eq!(Stretches::default().within(0, 100), 0);
+}

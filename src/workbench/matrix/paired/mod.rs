@@ -8,7 +8,7 @@ mod statistics;
 pub use statistics::MeanInterval;
 use statistics::{bootstrap_mean, holm, mcnemar_exact, pairs_needed};
 
-use super::cell::Cell;
+use super::plan::Cell;
 use super::report::CellReport;
 
 /// Largest probability at which a difference counts.
