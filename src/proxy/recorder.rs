@@ -21,6 +21,10 @@ const OPEN_MOST: usize = 256;
 /// Time after which a conversation is ended, in ms. What follows later is a session of its own.
 const IDLE_MS: i64 = 15 * 60 * 1_000;
 
+/// The notice in sessions whose file had no bytes.
+const REBUILT: &str =
+    "the file has messages, not requests: requests and replies are rebuilt, their bytes are not those that were sent";
+
 /// An exchange whose end has not come.
 struct Open {
     conversation: ConversationId,
@@ -39,6 +43,8 @@ pub(super) struct Recorder {
     is_reported: bool,
     /// The file that the traffic is read from.
     imported: Option<Imported>,
+    /// Its requests and replies are rebuilt from messages.
+    is_rebuilt: bool,
     /// Conversations whose sessions exist already: they are not imported again.
     known: HashSet<ConversationId>,
 }
@@ -53,13 +59,19 @@ impl Recorder {
             open: HashMap::new(),
             is_reported: false,
             imported: None,
+            is_rebuilt: false,
             known: HashSet::new(),
         }
     }
 
-    /// A recorder of the traffic in a file.
-    pub(super) fn of_file(options: CaptureOptions, imported: Imported) -> Self {
-        Self { imported: Some(imported), ..Self::new(options) }
+    /// A recorder of the traffic in a file, whose requests and replies may be rebuilt from messages.
+    pub(super) fn of_file(options: CaptureOptions, imported: Imported, is_rebuilt: bool) -> Self {
+        Self { imported: Some(imported), is_rebuilt, ..Self::new(options) }
+    }
+
+    /// Reports what was wrong with the file.
+    pub(super) fn report_problem(&self, problem: &str) {
+        (self.options.report)(Err(problem));
     }
 
     /// Takes the next note.
@@ -131,6 +143,9 @@ impl Recorder {
         };
         if let Some(session) = self.sessions.get_mut(&conversation) {
             session.begin_turn(at_ms, &begun, &request, body, masked);
+            if self.is_rebuilt && session.turns() == 1 {
+                session.warn(at_ms, REBUILT.to_owned());
+            }
             for text in problem.into_iter().chain(begun.notices.iter().cloned()) {
                 session.warn(at_ms, begun.scrub.text(&text));
             }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod command;
+mod imports;
 mod kit;
 mod passing;
 mod sessions;

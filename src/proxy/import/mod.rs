@@ -1,0 +1,249 @@
+//! Traffic that other programs recorded, as captured sessions: HTTP archives, lines with a request and its response, spans, trajectories,
+//! transcripts of coding assistants.
+//!
+//! In: the text of a file. Out: sessions, as if the traffic had passed the proxy. Where a file has no bytes, requests and replies are rebuilt
+//! from it, and each turn has a notice of that. What is not read of an exchange is in its bytes. It must never import a file twice.
+
+mod archive;
+mod assistants;
+mod codex;
+mod rebuilt;
+mod span_messages;
+mod spans;
+mod trajectory;
+
+use hyper::body::Bytes;
+use hyper::header::HeaderMap;
+use ptc_core::value::{Json, json};
+use serde_json::Value;
+
+use super::capture::CaptureOptions;
+use super::exchange::{Begun, ExchangeEnd, Note};
+use super::headers;
+use super::recorder::Recorder;
+use crate::model::{Scrub, Url, protocol_of};
+use crate::session::Imported;
+
+/// Largest body of a rebuilt request in bytes: each request of a transcript repeats what came before it.
+const REQUEST_MAX_BYTES: usize = 32 << 20;
+
+/// The form of a file of traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrafficFormat {
+    /// An HTTP archive, as browsers and debugging proxies write it.
+    Har,
+    /// JSON lines `{"request": …, "response": …}`.
+    Pairs,
+    /// OpenTelemetry spans in the JSON form of their protocol, one document or one in each line.
+    Otlp,
+    /// A trajectory in the Agent Trajectory Interchange Format.
+    Atif,
+    /// A transcript of Claude Code: JSON lines.
+    ClaudeCode,
+    /// A transcript of Codex: JSON lines.
+    Codex,
+    /// A chat recorded by Gemini CLI: one document.
+    GeminiCli,
+}
+
+impl TrafficFormat {
+    /// Returns the format of a file; `None` when it is no traffic.
+    pub fn of(text: &str) -> Option<Self> {
+        let text = without_mark(text).trim_start();
+        // A few lines may be broken, or of a kind that several formats have.
+        let found = text.lines().take(50).find_map(|line| of_line(&serde_json::from_str(line).ok()?));
+        if found.is_some() {
+            return found;
+        }
+        if !text.starts_with('{') {
+            return None;
+        }
+        let file: Value = serde_json::from_str(text).ok()?;
+        let has = |key: &str| file.get(key).is_some();
+        if file.pointer("/log/entries").is_some() {
+            return Some(Self::Har);
+        }
+        of_line(&file).or_else(|| (has("sessionId") && has("messages")).then_some(Self::GeminiCli))
+    }
+
+    /// The name in sessions.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Har => "har",
+            Self::Pairs => "request and response lines",
+            Self::Otlp => "otlp",
+            Self::Atif => "atif",
+            Self::ClaudeCode => "claude code transcript",
+            Self::Codex => "codex transcript",
+            Self::GeminiCli => "gemini cli chat",
+        }
+    }
+
+    /// Whether files hold messages, not the bytes of requests and replies.
+    pub fn is_rebuilt(self) -> bool {
+        !matches!(self, Self::Har | Self::Pairs)
+    }
+}
+
+/// The format that a JSON object belongs to.
+fn of_line(line: &Value) -> Option<TrafficFormat> {
+    let has = |key: &str| line.get(key).is_some();
+    let kind = line.get("type").and_then(Value::as_str);
+    if has("request") && has("response") {
+        Some(TrafficFormat::Pairs)
+    } else if has("resourceSpans") {
+        Some(TrafficFormat::Otlp)
+    } else if line.get("schema_version").and_then(Value::as_str).is_some_and(|version| version.starts_with("ATIF")) {
+        Some(TrafficFormat::Atif)
+    } else if has("payload") && matches!(kind, Some("session_meta" | "response_item" | "turn_context" | "event_msg")) {
+        Some(TrafficFormat::Codex)
+    } else if has("uuid") && has("sessionId") && has("message") && matches!(kind, Some("user" | "assistant")) {
+        Some(TrafficFormat::ClaudeCode)
+    } else {
+        None
+    }
+}
+
+/// The text without a byte order mark.
+fn without_mark(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
+}
+
+/// An exchange in a file.
+struct Recorded {
+    at_ms: i64,
+    method: String,
+    url: Url,
+    request_headers: HeaderMap,
+    body: Bytes,
+    status: u16,
+    headers: HeaderMap,
+    reply: Bytes,
+    ms: u64,
+}
+
+/// An entry of a file: an exchange, or why it is none, with its place.
+type Entry = Result<Recorded, String>;
+
+/// What was imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImportedTraffic {
+    /// Requests that ask a model.
+    pub requests: usize,
+    /// Entries that ask none, or that cannot be read.
+    pub skipped: usize,
+}
+
+/// Writes the sessions of a file. Entries that cannot be read and problems of writing go to the report of the options.
+///
+/// Errors: the file has no request to a model.
+pub fn import_traffic(
+    text: &str,
+    format: TrafficFormat,
+    imported: Imported,
+    scrub: &Scrub,
+    options: CaptureOptions,
+) -> Result<ImportedTraffic, String> {
+    let mut counts = ImportedTraffic::default();
+    let mut recorder = Recorder::of_file(options, imported, format.is_rebuilt());
+    let mut last_ms = 0;
+    for entry in entries(without_mark(text), format)? {
+        match entry {
+            Ok(recorded) => {
+                counts.requests += 1;
+                last_ms = last_ms.max(recorded.at_ms.saturating_add_unsigned(recorded.ms));
+                for note in notes(counts.requests as u64, recorded, scrub) {
+                    recorder.take(note);
+                }
+            }
+            Err(problem) => {
+                counts.skipped += 1;
+                if !problem.is_empty() {
+                    recorder.report_problem(&problem);
+                }
+            }
+        }
+    }
+    if counts.requests == 0 {
+        return Err("it has no request to a model that can be read".to_owned());
+    }
+    recorder.close_all(last_ms);
+    Ok(counts)
+}
+
+/// The entries of a file, oldest first. Those that ask no model have no text.
+///
+/// Errors: the file is no document of its format.
+fn entries(text: &str, format: TrafficFormat) -> Result<Box<dyn Iterator<Item = Entry> + '_>, String> {
+    let other = || Err(String::new());
+    Ok(match format {
+        TrafficFormat::Har => {
+            let file = json::parse(text).map_err(|error| error.to_string())?;
+            let items = file.at("log.entries").and_then(Json::items).unwrap_or_default();
+            sorted(items.iter().map(|entry| archive::of_archive(entry).map_or_else(other, Ok)))
+        }
+        TrafficFormat::Pairs => {
+            let lines = (0..).zip(text.lines().filter(|line| !line.trim().is_empty()));
+            sorted(lines.map(|(number, line)| {
+                json::parse(line).ok().and_then(|line| archive::of_pair(&line, number)).map_or_else(other, Ok)
+            }))
+        }
+        TrafficFormat::Otlp => sorted(spans::entries(text).into_iter()),
+        TrafficFormat::Atif => Box::new(trajectory::entries(&document(text)?).into_iter()),
+        TrafficFormat::GeminiCli => Box::new(assistants::of_gemini(document(text)?)),
+        TrafficFormat::ClaudeCode => Box::new(assistants::of_claude(lines(text))),
+        TrafficFormat::Codex => Box::new(codex::entries(lines(text))),
+    })
+}
+
+/// One JSON document.
+fn document(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("it is no JSON document: {error}"))
+}
+
+/// The lines of a file that are JSON, or which line is none.
+fn lines(text: &str) -> impl Iterator<Item = Result<Value, String>> + '_ {
+    let numbered = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    numbered.map(|(number, line): (usize, _)| {
+        serde_json::from_str(line).map_err(|error| format!("line {number} is not JSON and was left out: {error}"))
+    })
+}
+
+/// Exchanges by their time; entries that are none keep their places at the end.
+fn sorted<'a>(entries: impl Iterator<Item = Entry>) -> Box<dyn Iterator<Item = Entry> + 'a> {
+    let mut all: Vec<Entry> = entries.collect();
+    all.sort_by_key(|entry| entry.as_ref().map_or(i64::MAX, |recorded| recorded.at_ms));
+    Box::new(all.into_iter())
+}
+
+/// What the recorder would have learned.
+fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Vec<Note> {
+    let Recorded { at_ms, method, url, request_headers, body, status, headers, reply, ms } = recorded;
+    let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    let Some(protocol) = protocol_of(&path) else { return Vec::new() };
+    let mut shown = url.clone();
+    shown.set_query(None);
+    let begun = Begun {
+        upstream: url.host_str().unwrap_or("unknown").to_owned(),
+        protocol,
+        method,
+        url: shown.to_string(),
+        scrub: scrub.clone().knowing(headers::keys(&request_headers, &path)),
+        path,
+        headers: request_headers,
+        body,
+        notices: Vec::new(),
+    };
+    let end_ms = at_ms.saturating_add_unsigned(ms);
+    vec![
+        Note::Begun { id, at_ms, begun: Box::new(begun), _room: None },
+        Note::Replied { id, at_ms: end_ms, status, headers, by: None },
+        Note::Piece { id, at_ms: end_ms, ms, bytes: reply, _room: None },
+        Note::Ended { id, at_ms: end_ms, ms, end: ExchangeEnd::Complete },
+    ]
+}
+
+/// Unix time in ms of an ISO time.
+fn time_of(text: &str) -> Option<i64> {
+    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+}

@@ -1,0 +1,87 @@
+//! Exchanges that are rebuilt: files that keep messages have no requests, so these are made of the messages before each reply.
+//!
+//! In: messages and a reply in the words of one protocol. Out: an exchange whose address names the file's format. It must never look like
+//! bytes that passed.
+
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use serde_json::Value;
+
+use super::{Entry, REQUEST_MAX_BYTES, Recorded};
+use crate::model::Url;
+
+/// A request and its reply as JSON.
+pub(super) struct Rebuilt<'a> {
+    /// Unix time of the request in ms.
+    pub(super) at_ms: i64,
+    /// How long the reply took in ms.
+    pub(super) ms: u64,
+    /// The format in addresses: `claude-code`.
+    pub(super) scheme: &'a str,
+    /// The service that answered.
+    pub(super) provider: &'a str,
+    /// Path of the endpoint whose protocol the bodies have.
+    pub(super) path: &'a str,
+    pub(super) request: Value,
+    pub(super) status: u16,
+    pub(super) reply: Value,
+    /// What it was made of, for its notice.
+    pub(super) origin: &'a str,
+}
+
+impl Rebuilt<'_> {
+    /// The exchange. Errors: the request is beyond [`REQUEST_MAX_BYTES`].
+    pub(super) fn entry(self) -> Entry {
+        let body = self.request.to_string();
+        if body.len() > REQUEST_MAX_BYTES {
+            return Err(format!(
+                "the request of {} would have {} MiB, more than {}: it was left out",
+                self.origin,
+                body.len() >> 20,
+                REQUEST_MAX_BYTES >> 20
+            ));
+        }
+        let host: String = self.provider.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let host = if host.is_empty() { "unknown" } else { &host };
+        let path = self.path.trim_start_matches('/');
+        let url = Url::parse(&format!("{}://{}/{path}", self.scheme, host.to_ascii_lowercase()))
+            .map_err(|error| format!("{} has no address: {error}", self.origin))?;
+        Ok(Recorded {
+            at_ms: self.at_ms,
+            method: "POST".to_owned(),
+            url,
+            request_headers: HeaderMap::new(),
+            body: Bytes::from(body),
+            status: self.status,
+            headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]),
+            reply: Bytes::from(self.reply.to_string()),
+            ms: self.ms,
+        })
+    }
+}
+
+/// The text of a member, or nothing.
+pub(super) fn text<'a>(json: &'a Value, key: &str) -> &'a str {
+    json.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// An ISO time in a member, in Unix ms.
+pub(super) fn time(json: &Value, key: &str) -> Option<i64> {
+    super::time_of(text(json, key))
+}
+
+/// The time between two Unix times in ms, without negative ones.
+pub(super) fn elapsed(from_ms: i64, to_ms: i64) -> u64 {
+    u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or(0)
+}
+
+/// An object without these members.
+pub(super) fn without(json: &Value, keys: &[&str]) -> Value {
+    let members = json.as_object().into_iter().flatten();
+    Value::Object(
+        members
+            .filter(|(key, _)| !keys.contains(&key.as_str()))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    )
+}
