@@ -16,7 +16,7 @@ use super::source::{agent_source, mode};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
-use crate::workbench::format::{Marks, cost, plural};
+use crate::workbench::format::{Marks, cache_line, cost, judges_line, plural};
 use crate::workbench::matrix::{
     Baseline, Cell, CellReport, Change, ChangeKind, CostEstimate, MatrixFile, MatrixSpec, MatrixState, Pace,
     PairedReport, Trial, called, compare_with, matrix_rows, paired, split_models, totals,
@@ -144,7 +144,7 @@ async fn finish(
     let mut progress = Progress::new(&state, plain);
     let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost };
     let watch = &mut |event: &_, state: &_| progress.print_event(event, state);
-    let ran = workbench.run_matrix(&mut file, &mut state, pace, &stop, watch).await;
+    let ran = flags.matrix.cache.apply(workbench).run_matrix(&mut file, &mut state, pace, &stop, watch).await;
     signals.abort();
     progress.close();
     let go_on = file.to_go_on();
@@ -176,6 +176,7 @@ async fn finish(
     }
     if !flags.json {
         print_line(&report_lines(&reports, &all, (&pairs, changes.as_deref()), plain).join("\n"));
+        print_judges(&state);
     }
     if let Err(error) = ran {
         print_note(&format!(
@@ -226,12 +227,23 @@ pub(super) fn print_merged(state: &MatrixState, flags: &MergeFlags, plain: bool)
         print_json(&json::matrix(MERGED, state, &parts));
     } else {
         print_line(&report_lines(&reports, &all, (&pairs, None), plain).join("\n"));
+        print_judges(state);
     }
     for (key, why) in state.untried() {
         let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
         print_note(&safe(&format!("not tried: {cell}, trial {}: {why}", key.trial)));
     }
     results::write(&flags.results, "Merged results", (&matrix_rows(state), state), None)
+}
+
+/// Prints what the judges used, and what came from the cache.
+fn print_judges(state: &MatrixState) {
+    if let Some(line) = cache_line(state.from_cache()) {
+        print_line(&format!("\n{line}"));
+    }
+    if let Some(judges) = state.judges() {
+        print_line(&format!("\n{}", judges_line(&judges)));
+    }
 }
 
 /// Everything about a matrix, for a terminal.

@@ -41,7 +41,7 @@ impl Case {
         let name = form.entered("name").ok_or("a case needs a name")?;
         let file = form.entered("file").ok_or("name the agent file")?;
         let cassette = form.chosen("kind") == 1;
-        let spec = CaseSpec { run: None, name: Some(name), file: Some(file.into()), cassette };
+        let spec = CaseSpec { run: None, name: Some(name), file: Some(file.into()), cassette, rubric: None };
         Ok(ArchiveRequest::MakeCase(self.key.clone(), spec))
     }
 }

@@ -38,6 +38,11 @@ pub(super) fn begin(action: SessionAction, model: &Model) -> Option<Beginning> {
         SessionAction::Export => export::Export::open(session),
         SessionAction::Tags => mark().map(|(session, at, mark)| marks::Marks::tags(session, at, mark))?,
         SessionAction::Note => mark().map(|(session, at, mark)| marks::Marks::note(session, at, mark))?,
+        SessionAction::Label => {
+            let (session, at) = model.sessions.label_place()?;
+            let mark = model.sessions.marks.of(&session, at.as_ref());
+            marks::Marks::label(session, at, mark)
+        }
         SessionAction::Mark => {
             let (session, at, mut mark) = mark()?;
             mark.marked = !mark.marked;

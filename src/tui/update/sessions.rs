@@ -133,6 +133,12 @@ pub(super) fn branches(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Lists the sessions that wait for a label.
+pub(super) fn unlabelled(model: &mut Model) -> Vec<Effect> {
+    model.sessions.filter.replace_all("is:unlabelled");
+    query_changed(model)
+}
+
 pub(super) fn filter(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = true;
     Vec::new()
