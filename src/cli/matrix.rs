@@ -13,7 +13,9 @@ use super::output::{UsageError, columns, exit, print_json, print_line, print_not
 use super::results;
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
+use crate::agent::Agent;
 use crate::port::Stop;
+use crate::tool::{FileAccess, FileRevision};
 use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
 use crate::workbench::format::{Marks, cache_line, cost, judges_line, plural};
@@ -34,8 +36,14 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     let here = std::env::current_dir().unwrap_or_default();
     let named = |name: &String| {
         let access = workbench.file_access();
-        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-        let agent = agent_source(name, access)?.with_case_files_read(folder, access);
+        let revision = FileRevision::parse(name);
+        let path = revision.as_ref().map_or(Path::new(name), |revision| &revision.path);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let agent = match &revision {
+            Some(revision) => agent_at(revision, access)?,
+            None => agent_source(name, access)?,
+        };
+        let agent = agent.with_case_files_read(folder, access);
         let agent = agent.map_err(|found| UsageError(format!("{name}: {}", found.message)))?;
         Ok::<_, UsageError>((called(name, &here), agent))
     };
@@ -70,6 +78,13 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     results::check(&of_matrix.results)?;
     let (file, state) = workbench.begin_matrix(plan)?;
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
+}
+
+/// The agent of a file at a git revision. The files that it names are those of today.
+fn agent_at(revision: &FileRevision, access: &FileAccess) -> Result<Agent, UsageError> {
+    let text = revision.read().map_err(UsageError)?;
+    let path = revision.path.display().to_string();
+    Agent::from_toml_with(&text, &path, access).map_err(|error| UsageError(format!("{}: {error}", revision.name())))
 }
 
 /// The expected cost in words.

@@ -18,6 +18,7 @@ mod http;
 mod live;
 mod mcp;
 mod process;
+mod revision;
 mod search;
 mod shaping;
 mod snippet;
@@ -50,6 +51,7 @@ pub use http::Http;
 pub use live::LiveTools;
 pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_file, read_listing, read_result};
 pub use process::{DEFAULT_VARIABLES, Program};
+pub use revision::FileRevision;
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
 pub use table::{Table, TableRow};
 
