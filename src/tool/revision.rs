@@ -48,7 +48,14 @@ impl FileRevision {
     fn git(&self, arguments: &[&str]) -> Result<Vec<u8>, String> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let output = Command::new("git")
-            .args(["--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+            .args([
+                "--no-pager",
+                "--no-replace-objects",
+                "-c",
+                "core.fsmonitor=false",
+                "-c",
+                "core.hooksPath=/dev/null",
+            ])
             .args(arguments)
             .current_dir(folder)
             .env("GIT_NO_LAZY_FETCH", "1")
@@ -72,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_revision_follows_the_name_of_an_agent_file() {
-        let parsed = |name: &str| FileRevision::parse(name).map(|found| (found.path.display().to_string(), found.revision));
+        let parsed =
+            |name: &str| FileRevision::parse(name).map(|found| (found.path.display().to_string(), found.revision));
         let named = |path: &str, revision: &str| Some((path.to_owned(), revision.to_owned()));
         assert_eq!(parsed("a.toml@HEAD~1"), named("a.toml", "HEAD~1"));
         assert_eq!(parsed("dir/a.toml@feature/x@{1}"), named("dir/a.toml", "feature/x@{1}"));
