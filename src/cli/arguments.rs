@@ -5,6 +5,7 @@ pub(super) mod lisp;
 mod proxy;
 mod refused;
 mod replay;
+mod results;
 mod serve;
 mod sessions;
 mod test;
@@ -22,12 +23,14 @@ pub(super) use compare::{CompareFlags, MatrixFlags};
 pub(super) use proxy::ProxyFlags;
 pub use refused::meant_command;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
+pub(super) use results::{MergeFlags, ResultFlags};
 pub(super) use serve::{McpFlags, ServeFlags};
 pub(super) use sessions::{CapturedAgentFlags, CaseFlags, ExampleFlags};
 pub(super) use sessions::{ExportFlags, ImportFlags};
-pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags};
-pub(super) use test::TestFlags;
-pub(super) use test::{MergeFlags, ResultFlags};
+pub(super) use sessions::{
+    FailuresFlags, LabelFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags,
+};
+pub(super) use test::{JudgeFlags, TestFlags};
 pub(super) use tools::{DoctorFlags, InspectFlags};
 pub(super) use tools::{ModelCheckFlags, ModelsAction, ModelsFlags};
 pub(super) use tools::{ToolsAction, ToolsFlags};
@@ -101,6 +104,8 @@ pub enum Command {
     Compare(CompareFlags),
     /// Run the cases of agents; exit with code 1 if one fails
     Test(TestFlags),
+    /// Judge the labelled runs of an agent by its rubrics; print how well judges and labels agree
+    Judge(JudgeFlags),
     /// Merge the results of several machines into one matrix
     Merge(MergeFlags),
     /// List, search, annotate and export sessions, or create cases from them
@@ -335,6 +340,8 @@ pub enum SessionsCommand {
     Note(NoteFlags),
     /// Mark a session, run or turn
     Mark(MarkFlags),
+    /// Label a session, run or turn: pass, fail or a score
+    Label(LabelFlags),
     /// Check that a session is whole, agrees with itself and replays; exit code 3 if anything is wrong
     Verify(VerifyFlags),
     /// Copy the readable part of a damaged session into a new one; the damaged file is not changed

@@ -11,6 +11,7 @@ use super::matrix;
 use super::output::{UsageError, columns, exit, print_json, print_line, print_note, safe};
 use crate::agent::{BUNDLED_PIPELINES, Bundled};
 use crate::session::diff::Comparison;
+use crate::tool::FileRevision;
 use crate::workbench::Workbench;
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};
 
@@ -34,6 +35,9 @@ pub(super) async fn compare(flags: &CompareFlags, plain: bool, workbench: &Workb
 
 /// Does the name mean an agent, or a pipeline, which is refused as one? Sessions are `last`, ids and their beginnings, and files of another kind.
 fn means_agent(name: &str) -> bool {
+    if FileRevision::parse(name).is_some() {
+        return true;
+    }
     let path = Path::new(name);
     let is_example = || Bundled::find(name).is_some() || BUNDLED_PIPELINES.iter().any(|example| example.name == name);
     path.extension().is_some_and(|ending| ending == "toml") || (!path.exists() && is_example())

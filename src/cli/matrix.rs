@@ -13,10 +13,12 @@ use super::output::{UsageError, columns, exit, print_json, print_line, print_not
 use super::results;
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
+use crate::agent::Agent;
 use crate::port::Stop;
+use crate::tool::{FileAccess, FileRevision};
 use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
-use crate::workbench::format::{Marks, cost, plural};
+use crate::workbench::format::{Marks, cache_line, cost, judges_line, plural};
 use crate::workbench::matrix::{
     Baseline, Cell, CellReport, Change, ChangeKind, CostEstimate, MatrixFile, MatrixSpec, MatrixState, Pace,
     PairedReport, Trial, called, compare_with, matrix_rows, paired, split_models, totals,
@@ -34,8 +36,14 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     let here = std::env::current_dir().unwrap_or_default();
     let named = |name: &String| {
         let access = workbench.file_access();
-        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-        let agent = agent_source(name, access)?.with_case_files_read(folder, access);
+        let revision = FileRevision::parse(name);
+        let path = revision.as_ref().map_or(Path::new(name), |revision| &revision.path);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let agent = match &revision {
+            Some(revision) => agent_at(revision, access)?,
+            None => agent_source(name, access)?,
+        };
+        let agent = agent.with_case_files_read(folder, access);
         let agent = agent.map_err(|found| UsageError(format!("{name}: {}", found.message)))?;
         Ok::<_, UsageError>((called(name, &here), agent))
     };
@@ -70,6 +78,13 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     results::check(&of_matrix.results)?;
     let (file, state) = workbench.begin_matrix(plan)?;
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
+}
+
+/// The agent of a file at a git revision. The files that it names are those of today.
+fn agent_at(revision: &FileRevision, access: &FileAccess) -> Result<Agent, UsageError> {
+    let text = revision.read().map_err(UsageError)?;
+    let path = revision.path.display().to_string();
+    Agent::from_toml_with(&text, &path, access).map_err(|error| UsageError(format!("{}: {error}", revision.name())))
 }
 
 /// The expected cost in words.
@@ -144,7 +159,7 @@ async fn finish(
     let mut progress = Progress::new(&state, plain);
     let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost };
     let watch = &mut |event: &_, state: &_| progress.print_event(event, state);
-    let ran = workbench.run_matrix(&mut file, &mut state, pace, &stop, watch).await;
+    let ran = flags.matrix.cache.apply(workbench).run_matrix(&mut file, &mut state, pace, &stop, watch).await;
     signals.abort();
     progress.close();
     let go_on = file.to_go_on();
@@ -176,6 +191,7 @@ async fn finish(
     }
     if !flags.json {
         print_line(&report_lines(&reports, &all, (&pairs, changes.as_deref()), plain).join("\n"));
+        print_judges(&state);
     }
     if let Err(error) = ran {
         print_note(&format!(
@@ -226,12 +242,23 @@ pub(super) fn print_merged(state: &MatrixState, flags: &MergeFlags, plain: bool)
         print_json(&json::matrix(MERGED, state, &parts));
     } else {
         print_line(&report_lines(&reports, &all, (&pairs, None), plain).join("\n"));
+        print_judges(state);
     }
     for (key, why) in state.untried() {
         let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
         print_note(&safe(&format!("not tried: {cell}, trial {}: {why}", key.trial)));
     }
     results::write(&flags.results, "Merged results", (&matrix_rows(state), state), None)
+}
+
+/// Prints what the judges used, and what came from the cache.
+fn print_judges(state: &MatrixState) {
+    if let Some(line) = cache_line(state.from_cache()) {
+        print_line(&format!("\n{line}"));
+    }
+    if let Some(judges) = state.judges() {
+        print_line(&format!("\n{}", judges_line(&judges)));
+    }
 }
 
 /// Everything about a matrix, for a terminal.

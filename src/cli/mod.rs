@@ -11,6 +11,7 @@ mod export;
 mod fork;
 mod inspect;
 mod journal;
+mod judge;
 mod keyboard;
 mod lisp;
 mod matrix;
@@ -66,6 +67,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
         Command::Merge(flags) => results::merge(flags, arguments.plain),
         Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
+        Command::Judge(flags) => judge::judge(flags, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing).await,
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),

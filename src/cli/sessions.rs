@@ -17,7 +17,7 @@ use super::screenshot::Drawing;
 use crate::agent::{Step, StepFold};
 use crate::event::{Address, Event};
 use crate::export::step;
-use crate::session::{Marks, RunState, Session, Summary, shell_word, summarize};
+use crate::session::{Marks, Ruled, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
 use crate::workbench::{CaseSpec, Workbench, agent_of_request, sent_body, write_new_agent};
 use marks::MarkJson;
@@ -43,12 +43,14 @@ pub(super) async fn sessions(
         SessionsCommand::Show { session, json, body: None } => {
             let key = workbench.find_session(session)?;
             show(&workbench.open_found(&key)?, &workbench.marks_next_to(&key)?, *json, plain);
+            print_rulings(&workbench.rulings_on(&key));
         }
         SessionsCommand::Search(flags) => return search::search(flags, plain, workbench),
         SessionsCommand::Failures(flags) => return failures::failures(flags, plain, workbench),
         SessionsCommand::Tag(flags) => return marks::tag(flags, workbench),
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
+        SessionsCommand::Label(flags) => return marks::label(flags, workbench),
         SessionsCommand::Verify(flags) => return verify::verify(flags, workbench).await,
         SessionsCommand::Recover(flags) => return verify::recover(flags, workbench),
         SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing).await,
@@ -65,6 +67,7 @@ fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
         name: flags.name.clone(),
         file: flags.agent.clone(),
         cassette: flags.cassette,
+        rubric: flags.rubric.clone(),
     };
     let made = workbench.make_case(&session, &spec)?;
     let file = made.file.display().to_string();
@@ -258,7 +261,17 @@ fn line(summary: &Summary, marks: &Marks) -> String {
 pub(super) fn show_in_words(name: &str, workbench: &Workbench) -> Result<(), UsageError> {
     let key = workbench.find_session(name)?;
     show(&workbench.open_found(&key)?, &workbench.marks_next_to(&key)?, false, true);
+    print_rulings(&workbench.rulings_on(&key));
     Ok(())
+}
+
+/// Prints what judges found, after the turns.
+fn print_rulings(rulings: &[Ruled]) {
+    for Ruled { ruling, .. } in rulings {
+        print_note(&safe_line(&format!("judged by the rubric {:?}: {}", ruling.rubric, ruling.line())));
+        let sessions: Vec<&str> = ruling.votes.iter().filter_map(|vote| vote.session.as_deref()).collect();
+        print_note(&safe_line(&format!("    judges: {}", sessions.join(" "))));
+    }
 }
 
 fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {

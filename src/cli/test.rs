@@ -14,7 +14,7 @@ use crate::agent::Verdict;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
-use crate::workbench::format::{Marks, duration, plural};
+use crate::workbench::format::{Marks, cache_line, duration, judges_line, plural};
 use crate::workbench::matrix::{Pace, merge_rows, suite_rows};
 use crate::workbench::suite::{CaseFilter, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
@@ -22,6 +22,7 @@ use crate::workbench::suite::{CaseFilter, CaseReport, Counts, Suite, SuiteAgent,
 const XML: &str = "<?xml";
 
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let workbench = &flags.cache.apply(workbench);
     let agents = flags.agents.iter().map(|name| agent(name, flags, workbench)).collect::<Result<Vec<_>, _>>()?;
     for agent in agents.iter().filter(|agent| agent.selection.total == 0) {
         print_note(&format!(
@@ -141,6 +142,12 @@ fn summary(report: &SuiteReport, marks: &Marks) {
     if let Some(rate) = report.weighted_rate() {
         print_line(&format!("weighted by the cases: {:.1} % passed", rate * 100.0));
     }
+    if let Some(line) = cache_line(report.from_cache()) {
+        print_line(&line);
+    }
+    if let Some(judges) = report.judges() {
+        print_line(&judges_line(&judges));
+    }
     let skipped: u64 = report.agents.iter().map(|agent| agent.skipped).sum();
     if skipped > 0 {
         print_note(&format!("{} skipped", plural(skipped, "case")));
@@ -173,5 +180,11 @@ fn of_case(case: &CaseReport, marks: &Marks) {
         }
         let lines = trial.verdict.lines();
         lines.iter().flat_map(|line| line.lines()).for_each(|line| print_line(&format!("      {}", safe(line))));
+    }
+    // The mismatches of a trial that failed have the reasons of its judges.
+    for trial in case.trials.iter().filter(|trial| trial.verdict.is_pass()) {
+        for ruling in &trial.rulings {
+            print_line(&safe_line(&format!("      judged: {}", ruling.line())));
+        }
     }
 }

@@ -38,7 +38,7 @@ pub use messages::{Replies, RunText, Said, SentMessage, SentPart};
 pub(crate) use messages::{in_order, slice};
 pub use raw::JsonText;
 #[doc(hidden)]
-pub use usage::{OwnUsage, Spending, TotalUsage};
+pub use usage::{FromCache, OwnUsage, Spending, TotalUsage};
 #[doc(hidden)]
 pub use waits::Waits;
 pub(crate) use words::words;

@@ -80,6 +80,33 @@ fn by_price(one: Option<Price>, other: Option<Price>) -> Ordering {
     key(one).cmp(&key(other))
 }
 
+/// What runs took from the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct FromCache {
+    /// Replies.
+    pub replies: u32,
+    /// What these replies cost when they were made, in the price table's unit, as far as it is known. The figures of costs contain it.
+    pub cost: f64,
+}
+
+impl FromCache {
+    /// The sum.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        Self { replies: self.replies + more.replies, cost: self.cost + more.cost }
+    }
+
+    /// What of a cost was paid now.
+    pub fn spent(&self, cost: Option<f64>) -> f64 {
+        (cost.unwrap_or_default() - self.cost).max(0.0)
+    }
+
+    /// Was nothing taken?
+    pub fn is_nothing(&self) -> bool {
+        self.replies == 0
+    }
+}
+
 /// Usage of one run, without its child runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OwnUsage(Spending);

@@ -90,6 +90,11 @@ impl Adapter {
         draft.body(self.language).unwrap_or_else(|_| self.language.body(&draft))
     }
 
+    /// The address that requests go to, without secrets.
+    pub fn address(&self) -> String {
+        self.target.shown()
+    }
+
     /// The limits of protocol and service for the first request of a run, as text.
     pub fn limits(&self, request: &Request) -> Vec<String> {
         limits(self.language, &self.draft(&with_unique_ids(request)))

@@ -257,6 +257,8 @@ pub struct Reply {
     pub queued_ms: Option<u64>,
     /// From sending to the first delta.
     pub first_ms: Option<u64>,
+    /// It was stored earlier: no model was asked.
+    pub cached: bool,
 }
 
 impl From<String> for Reply {

@@ -168,7 +168,7 @@ impl Model for DemoModel {
                 call.tell(ModelEvent::Notice("the demo answers from a recording with another prompt".to_owned())).await;
             }
             let reply = play_reply(recording, &at, call, ReplyPace::AsRecorded).await?;
-            Ok(Reply { structured_by: None, requests: 0, ..reply })
+            Ok(Reply { structured_by: None, requests: 0, cached: false, ..reply })
         })
     }
 }

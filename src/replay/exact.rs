@@ -72,7 +72,7 @@ impl Model for ExactModel {
                 return Err(self.miss_error(request));
             }
             let reply = play_reply(&self.recording, &request.address, call, ReplyPace::Immediate).await?;
-            Ok(Reply { structured_by: None, requests: 0, ..reply })
+            Ok(Reply { structured_by: None, requests: 0, cached: false, ..reply })
         })
     }
 }

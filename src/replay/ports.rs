@@ -299,6 +299,7 @@ fn reply_result(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
             requests: end.requests,
             queued_ms: end.queued_ms,
             first_ms: end.first_ms,
+            cached: end.cached,
         }),
     }
 }

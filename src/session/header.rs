@@ -130,6 +130,7 @@ words! {
         Rerun "rerun" "A new run with the same inputs.";
         Accept "accept" "The expected recording, updated to the program's current behaviour.";
         Recover "recover" "The readable events of a damaged session.";
+        Judge "judge" "A judge's run about the answer of the session, which has ended.";
     }
 }
 
@@ -140,6 +141,7 @@ impl ParentKind {
             Self::Continue => "goes on",
             Self::Rerun => "re-run",
             Self::Accept => "accepted",
+            Self::Judge => "judges",
             other => other.name(),
         }
     }

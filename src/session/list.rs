@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::read::open_file;
-use super::{Parent, ReadError, RunState, Session, SessionId};
+use super::{Parent, ParentKind, ReadError, RunState, Session, SessionId};
 use crate::event::TotalUsage;
 
 /// Identifies exactly one session, independent of its header.
@@ -62,6 +62,12 @@ impl Summary {
     /// before its run started.
     pub(super) fn is_begun(&self) -> bool {
         !self.mode.is_empty() || self.damage.is_some()
+    }
+
+    /// Returns whether a user may label it: a run has ended that is neither an example nor a judge's.
+    pub fn can_be_labelled(&self) -> bool {
+        let is_judge = self.parent.as_ref().is_some_and(|parent| parent.kind == ParentKind::Judge);
+        self.state != RunState::Open && self.damage.is_none() && !self.example && !is_judge
     }
 
     /// Returns the id, or the path of a file that is not named after its id.

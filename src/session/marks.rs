@@ -1,4 +1,4 @@
-//! Tags, notes and bookmarks that users attach to sessions, runs and turns.
+//! Tags, notes, bookmarks and labels that users attach to sessions, runs and turns.
 //!
 //! In: `marks.jsonl` next to the sessions. Out: the current marks; later lines win. The file is only appended to, one
 //! line at a time under a lock, so that concurrent programs lose nothing. Session files are not changed.
@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::label::Label;
 use crate::config::{create_private_dir, private_options};
 use crate::event::Address;
 
@@ -24,6 +25,9 @@ pub struct Mark {
     pub note: Option<String>,
     /// True if it is bookmarked.
     pub marked: bool,
+    /// What a user found it to be worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
 }
 
 impl Mark {
@@ -54,6 +58,12 @@ pub struct MarkChange {
     /// New bookmark state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<bool>,
+    /// New label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
+    /// Removes the label.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlabel: bool,
 }
 
 /// All marks of a folder.
@@ -90,6 +100,9 @@ impl Marks {
             mark.note = (!note.is_empty()).then_some(note);
         }
         mark.marked = change.mark.unwrap_or(mark.marked);
+        if change.unlabel || change.label.is_some() {
+            mark.label = change.label;
+        }
         if mark.is_empty() {
             by_address.remove(&change.at);
         }
@@ -110,18 +123,29 @@ impl Marks {
         self.get(id, at).cloned().unwrap_or_default()
     }
 
+    /// Returns the label of a session: that of the whole, else that of the last labelled run or turn in it.
+    pub fn label_of(&self, id: &str) -> Option<&Label> {
+        let own = self.get(id, None).and_then(|mark| mark.label.as_ref());
+        own.or_else(|| self.of_session(id).filter_map(|(_, mark)| mark.label.as_ref()).last())
+    }
+
     /// Returns the sessions that have marks.
     pub fn sessions(&self) -> impl Iterator<Item = &str> {
         self.by_session.iter().filter(|(_, by_address)| !by_address.is_empty()).map(|(id, _)| id.as_str())
     }
 }
 
-/// Appends a change to the marks of a folder. Waits for other writers; starts a new line after a torn one.
+/// Appends a change to the marks of a folder.
 pub fn write_mark(dir: &Path, change: &MarkChange) -> io::Result<()> {
+    append_line(dir, MARKS_FILE, change)
+}
+
+/// Appends a value as a line to a file of a folder. Waits for other writers; starts a new line after a torn one.
+pub(super) fn append_line(dir: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
     create_private_dir(dir)?;
-    let mut file = private_options().read(true).append(true).create(true).open(dir.join(MARKS_FILE))?;
+    let mut file = private_options().read(true).append(true).create(true).open(dir.join(name))?;
     file.lock()?;
-    let mut line = serde_json::to_vec(change)?;
+    let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     let length = file.seek(SeekFrom::End(0))?;
     if length > 0 {

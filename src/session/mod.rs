@@ -13,6 +13,7 @@ mod header;
 #[doc(hidden)]
 pub mod index;
 mod journal;
+mod label;
 mod ledger;
 mod lines;
 mod list;
@@ -22,6 +23,7 @@ mod place;
 mod read;
 mod record;
 mod recover;
+mod rulings;
 mod shell;
 mod skeleton;
 mod whole;
@@ -40,10 +42,12 @@ pub use {
     crate::record::TurnState,
     branch::Prefix,
     journal::Medium,
+    label::{Grade, Label},
     ledger::Ledger,
     list::LAST,
     marks::{MARKS_FILE, Mark, MarkChange, Marks, write_mark},
     place::Written,
+    rulings::{Ruled, read_rulings, write_ruling},
     shell::shell_word,
     skeleton::{EventRange, RunEntry, RunState, Skeleton, TurnEntry},
     whole::write_session,

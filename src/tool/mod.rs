@@ -17,6 +17,7 @@ mod grant;
 mod http;
 mod mcp;
 mod process;
+mod revision;
 mod search;
 mod shaping;
 mod snippet;
@@ -49,6 +50,7 @@ pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_file, read_listing, read_result};
 pub use process::{DEFAULT_VARIABLES, Program};
+pub use revision::FileRevision;
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
 pub use table::{Table, TableRow};
 

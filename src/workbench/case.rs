@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
-use super::Workbench;
 use super::files::{check_folder, write_whole, write_whole_in_folder};
 use super::fork::inputs_at;
-use crate::agent::{Agent, Bundled, Case, Expect, Inputs, Judgement, Step, Verdict};
+use super::{SessionKey, Workbench};
+use crate::agent::{Agent, Bundled, Case, Expect, Inputs, RubricExample};
 use crate::config::read_regular_file;
 use crate::event::{Address, ErrorRecord, Event, RunEnd};
 use crate::replay::{Recording, cassette};
-use crate::session::Session;
+use crate::session::{Label, Session};
 use crate::tool::FileAccess;
 
 /// The folder of an agent file's cassettes, next to it.
@@ -34,6 +34,8 @@ pub struct CaseSpec {
     pub file: Option<PathBuf>,
     /// Also a cassette, which answers for the model.
     pub cassette: bool,
+    /// What a judge is to find in the answer, in the place of the recorded answer.
+    pub rubric: Option<String>,
 }
 
 /// What was made.
@@ -99,7 +101,10 @@ impl Workbench {
         }
         let folder = file.parent().unwrap_or(Path::new(""));
         let relative = spec.cassette.then(|| format!("{CASSETTES}/{}.jsonl", file_name(&name)));
-        let case = table(&name, &ended, relative.as_deref())?;
+        let case = match &spec.rubric {
+            Some(rubric) => judged_table(&name, &ended, rubric, self.label_of_run(session, &ended.address)?.as_ref())?,
+            None => table(&name, &ended, relative.as_deref(), self.label_of_run(session, &ended.address)?.as_ref())?,
+        };
         let with_case = agent.clone().with_case(case);
         let label = file.display().to_string();
         let text = with_case.rewrite_with(&original.clone().unwrap_or_default(), &label, self.file_access());
@@ -210,14 +215,52 @@ pub(super) fn agent_in(
     }
 }
 
-/// The table of the case.
-fn table(name: &str, ended: &Ended, cassette: Option<&str>) -> Result<Json, CaseError> {
+impl Workbench {
+    /// The label of a root run: its own, else that of its session.
+    fn label_of_run(&self, session: &Session, run: &Address) -> Result<Option<Label>, CaseError> {
+        let key = if session.path.is_file() {
+            SessionKey::File(session.path.clone())
+        } else {
+            SessionKey::Example(session.header.id.to_string())
+        };
+        let marks = self.marks_next_to(&key).map_err(|error| CaseError(error.to_string()))?;
+        let id = session.header.id.as_str();
+        let own = marks.get(id, Some(run)).and_then(|mark| mark.label.clone());
+        Ok(own.or_else(|| marks.get(id, None).and_then(|mark| mark.label.clone())))
+    }
+}
+
+/// The table of a case whose answer is judged by a rubric. A label of the run is an example for the judge.
+fn judged_table(name: &str, ended: &Ended, rubric: &str, label: Option<&Label>) -> Result<Json, CaseError> {
+    if rubric.trim().is_empty() {
+        return Err(CaseError("a rubric needs words: write --rubric TEXT".to_owned()));
+    }
+    let expect = Json::empty().with("rubric", Json::str(rubric.trim()));
+    let example = label.zip(ended.end.value.as_ref()).map(|(label, answer)| RubricExample {
+        inputs: None,
+        answer: answer.json(),
+        score: label.grade.score(),
+        reason: label.note.clone(),
+    });
+    let expect = match example {
+        Some(example) => expect.with("examples", Json::list([example.to_json()])),
+        None => expect,
+    };
+    let named = Json::empty().with("name", Json::str(name));
+    Ok(named.with("context", Case::write_context(&ended.asked.context)).with("expect", expect))
+}
+
+/// The table of the case. An answer that a user labelled as a failure is what must not be answered.
+fn table(name: &str, ended: &Ended, cassette: Option<&str>, label: Option<&Label>) -> Result<Json, CaseError> {
     let named = Json::empty().with("name", Json::str(name));
     if let Some(cassette) = cassette {
         return Ok(named.with("cassette", Json::str(cassette)));
     }
     let expect = match (&ended.end.value, &ended.end.fail) {
         (_, Some(fail)) => Expect::write_fail(&fail.reason),
+        (Some(answer), None) if label.is_some_and(|label| !label.grade.is_pass()) => {
+            Json::empty().with("not", Json::empty().with("value", answer.json()))
+        }
         (Some(answer), None) => Expect::write_value(&answer.json()),
         (None, None) => return Err(CaseError(format!("{} ended without an answer", ended.address))),
     };
@@ -238,13 +281,6 @@ fn copy(session: &Session, file: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it exists already; give the case another --name"));
     }
     write_whole_in_folder(file, &session.complete_lines()?)
-}
-
-/// The verdict on a Step, with its score. A predicate is a program and may take its time: it runs on a thread for that.
-pub(super) async fn judged_by(case: Case, step: Step) -> Judgement {
-    let judged = tokio::task::spawn_blocking(move || case.judgement(&step)).await;
-    let failed = |error| Verdict::Error(format!("{}: {error}", Reason::InternalError));
-    judged.unwrap_or_else(|error| Judgement { verdict: failed(error), score: 0.0 })
 }
 
 #[cfg(test)]

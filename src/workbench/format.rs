@@ -89,7 +89,8 @@ impl Marks {
     }
 }
 
-use crate::event::Tokens;
+use crate::agent::JudgesUsage;
+use crate::event::{FromCache, Tokens};
 
 /// A duration: `412 ms`, `3.1 s`, `2 min 05 s`.
 pub fn duration(ms: u64) -> String {
@@ -151,6 +152,21 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 /// How many of these tokens came from the provider's cache; `None` where none did or it is unknown.
 pub fn cached(tokens: Option<Tokens>) -> Option<String> {
     tokens?.cache_read.filter(|read| *read > 0).map(|read| format!("{} cached", count(read)))
+}
+
+/// What came from the cache of replies, in one line; nothing where all models were asked.
+pub fn cache_line(taken: FromCache) -> Option<String> {
+    let replies = if taken.replies == 1 { "reply" } else { "replies" };
+    let paid =
+        if taken.cost > 0.0 { format!(", cost {} not paid again", cost(Some(taken.cost))) } else { String::new() };
+    let line = || format!("{} {replies} came from the cache{paid}; their times are those of the cache", taken.replies);
+    (!taken.is_nothing()).then(line)
+}
+
+/// What judges used, in one line: it is in no other figure.
+pub fn judges_line(judges: &JudgesUsage) -> String {
+    let paid = if judges.cost > 0.0 { format!(", cost {}", cost(Some(judges.cost))) } else { String::new() };
+    format!("judges: {}, {} tokens{paid}, in no other figure", plural(judges.votes, "vote"), count(judges.tokens))
 }
 
 /// A cost in the price table's unit; `–` when unknown.

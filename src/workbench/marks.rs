@@ -1,4 +1,4 @@
-//! Tags, notes and marks that a user writes on sessions, runs and turns.
+//! Tags, notes, marks and labels that a user writes on sessions, runs and turns.
 //!
 //! In: `SESSION` or `SESSION@ADDRESS`, what to write. Out: what holds then. Sessions are never changed.
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{OpenError, SessionKey, Workbench};
 use crate::event::Address;
 use crate::port::SystemClock;
-use crate::session::{Mark, MarkChange, Marks, Session, write_mark};
+use crate::session::{Label, Mark, MarkChange, Marks, Session, write_mark};
 
 /// Characters of a tag at most.
 const TAG_CHARS: usize = 64;
@@ -84,7 +84,12 @@ impl Workbench {
         self.write(place, MarkChange { note: Some(text.trim().to_owned()), ..MarkChange::default() })
     }
 
-    /// Replaces tags, note and mark together, as one change.
+    /// Replaces the label; nothing takes it away.
+    pub fn label(&self, place: &MarkPlace, label: Option<Label>) -> Result<Mark, OpenError> {
+        self.write(place, MarkChange { unlabel: label.is_none(), label, ..MarkChange::default() })
+    }
+
+    /// Replaces tags, note, mark and label together, as one change.
     pub fn set_mark(&self, place: &MarkPlace, mark: &Mark) -> Result<(), OpenError> {
         let now = self.mark_of(place)?;
         let add: Vec<String> = mark.tags.difference(&now.tags).cloned().collect();
@@ -96,6 +101,8 @@ impl Workbench {
             del,
             note,
             mark: (now.marked != mark.marked).then_some(mark.marked),
+            unlabel: now.label.is_some() && mark.label.is_none(),
+            label: mark.label.clone().filter(|_| now.label != mark.label),
             ..MarkChange::default()
         };
         if now != *mark {

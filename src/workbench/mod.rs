@@ -5,6 +5,7 @@
 mod accept;
 mod adapters;
 mod agent_file;
+mod agreement;
 pub mod audit;
 mod body;
 mod budget;
@@ -27,6 +28,7 @@ pub mod format;
 mod handle;
 mod import;
 pub mod inspect;
+mod judging;
 mod keys;
 mod marks;
 pub mod matrix;
@@ -42,6 +44,7 @@ mod preview;
 mod prompt_kinds;
 mod question_queue;
 mod replies;
+mod reply_cache;
 mod rerun;
 mod resume;
 mod run;
@@ -56,15 +59,20 @@ mod tree;
 mod without;
 pub mod wording;
 
+use std::path::Path;
+use std::sync::Arc;
+
 use crate::config::{Config, Folders};
 use crate::tool::{ConsentPolicy, FileAccess};
 use adapters::Adapters;
 use adapters::Gates;
+use reply_cache::TrialReplies;
 
 pub use crate::replay::Answers;
 pub use crate::session::SessionKey;
 pub use accept::Missing;
 pub use agent_file::{AgentFile, AgentFiles, Overwrite, SaveError};
+pub use agreement::{AgreementSpec, AgreementTable, Kappa, LabelledRun};
 pub use body::sent_body;
 pub use budget::{Budget, Hit};
 pub use captured_agent::{agent_of_request, write_new_agent};
@@ -117,13 +125,26 @@ pub struct Workbench {
     access: FileAccess,
     /// Where runs share them, their adapters.
     adapters: Option<Adapters>,
+    /// The folder of stored replies of trials.
+    reply_cache: Option<Arc<Path>>,
+    /// Those of the trial whose runs this workbench starts.
+    replies: Option<TrialReplies>,
 }
 
 impl Workbench {
     /// A workbench on this configuration and these folders, where no tool starts a process or leaves the machine.
     pub fn new(config: Config, folders: Folders) -> Self {
         let access = FileAccess::default();
-        Self { config, folders, gates: Gates::default(), policy: ConsentPolicy::default(), access, adapters: None }
+        Self {
+            config,
+            folders,
+            gates: Gates::default(),
+            policy: ConsentPolicy::default(),
+            access,
+            adapters: None,
+            reply_cache: None,
+            replies: None,
+        }
     }
 
     /// The same workbench with this access to the files that definitions name.

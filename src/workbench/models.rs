@@ -7,6 +7,7 @@ use std::time::Duration;
 use ptc_core::reasons::Reason;
 use serde::Serialize;
 
+use super::reply_cache::CachedModel;
 use super::source::demo;
 use super::{SessionKey, StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
@@ -129,7 +130,7 @@ impl Workbench {
             }
             ModelChoice::Http(model) => {
                 let fallback = model.fallback.clone();
-                let adapter = self.adapter(*model)?;
+                let adapter = self.stored(self.adapter(*model)?);
                 match fallback {
                     None => adapter,
                     // One that cannot be used is reported before the run, which does without it.
@@ -140,6 +141,14 @@ impl Workbench {
                 }
             }
         })
+    }
+
+    /// The model of an adapter, with stored replies in a trial that has them.
+    fn stored(&self, adapter: Arc<Adapter>) -> Arc<dyn Model> {
+        match &self.replies {
+            Some(replies) => Arc::new(CachedModel::new(adapter, replies.clone())),
+            None => adapter,
+        }
     }
 
     /// The adapter of a provider's model; a shared one where runs share them. Its key is there.

@@ -10,6 +10,7 @@ use ptc_core::reasons::Reason;
 
 use super::format::{plural, size};
 use super::{Definitions, OpenError, Workbench};
+use crate::agent::Ruling;
 use crate::event::{Address, Envelope, ErrorRecord, Role, RunLedger, SentMessage, SentPart, Source};
 use crate::session::{Session, SessionKey, Summary, TurnEntry, summarize};
 
@@ -25,6 +26,8 @@ pub struct OpenSession {
     pub runs: Vec<RunOutline>,
     /// Reads the turns.
     pub turns: Arc<TurnReader>,
+    /// What judges found about its last run, oldest first.
+    pub rulings: Vec<Ruling>,
 }
 
 /// A run of a saved session.
@@ -101,7 +104,8 @@ impl Workbench {
                 Summary { example: true, path: format!("{id}.jsonl").into(), ..summarize(&session) }
             }
         };
-        Ok(OpenSession { summary, runs, turns: Arc::new(TurnReader { session, replaced: OnceLock::new() }) })
+        let rulings = self.rulings_on(key).into_iter().map(|ruled| ruled.ruling).collect();
+        Ok(OpenSession { summary, runs, rulings, turns: Arc::new(TurnReader { session, replaced: OnceLock::new() }) })
     }
 }
 

@@ -37,6 +37,15 @@ pub struct RunSpec {
     pub journal: Option<Map>,
 }
 
+/// What the session of a run belongs to and comes from.
+#[derive(Debug, Default)]
+pub(super) struct Origin {
+    /// The matrix cell.
+    pub(super) group: Option<Group>,
+    /// The session that it is about.
+    pub(super) parent: Option<Parent>,
+}
+
 /// A run in the background.
 #[derive(Debug)]
 pub struct Running {
@@ -121,11 +130,11 @@ impl Workbench {
 
     /// Starts a run on the current runtime.
     pub fn start(&self, spec: RunSpec) -> Result<Running, StartError> {
-        self.start_in(spec, None, Stop::default())
+        self.start_in(spec, Origin::default(), Stop::default())
     }
 
-    /// Starts a run that belongs to a group and ends with this stop.
-    pub(super) fn start_in(&self, spec: RunSpec, group: Option<Group>, stop: Stop) -> Result<Running, StartError> {
+    /// Starts a run whose session has an origin, and that ends with this stop.
+    pub(super) fn start_in(&self, spec: RunSpec, origin: Origin, stop: Stop) -> Result<Running, StartError> {
         let name = self.model_name(spec.model.as_deref(), &spec.agent);
         let answering = self.answering(&spec.agent, spec.model.as_deref(), None)?;
         let Ready { plan, below } = self.ready(&spec.agent, &answering)?;
@@ -137,7 +146,7 @@ impl Workbench {
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
         let model = self.model_of(answering, spec.person)?;
-        let recorder = spec.save.then(|| self.new_session_in(group)).transpose()?;
+        let recorder = spec.save.then(|| self.new_session_in(origin)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let clock = clock_of(recorder.as_ref());
@@ -176,13 +185,14 @@ impl Workbench {
 impl Workbench {
     /// A new session file and its id.
     pub(super) fn new_session(&self) -> Result<(Recorder, SessionId), StartError> {
-        self.new_session_in(None)
+        self.new_session_in(Origin::default())
     }
 
-    /// The same as part of a group.
-    fn new_session_in(&self, group: Option<Group>) -> Result<(Recorder, SessionId), StartError> {
+    /// The same with an origin.
+    fn new_session_in(&self, origin: Origin) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
-        let header = Header { group, ..Header::new(SessionId::draw(now), now) };
+        let Origin { group, parent } = origin;
+        let header = Header { group, parent, ..Header::new(SessionId::draw(now), now) };
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(RunClock::start()));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
     }

@@ -8,7 +8,7 @@ use crate::engine::parsed;
 
 fn judgement(expect: &str, step: &Step) -> Judgement {
     let toml = format!("prompt = \"x\"\nmode = \"text\"\n[[cases]]\nname = \"one\"\nexpect = {expect}\n");
-    Agent::from_toml(&toml, "a.toml").unwrap().cases().unwrap().remove(0).judgement(step)
+    Agent::from_toml(&toml, "a.toml").unwrap().cases().unwrap().remove(0).judgement(step, &[])
 }
 
 /// The verdict in words: its name, the score, its lines.

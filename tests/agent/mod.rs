@@ -12,6 +12,7 @@ mod fixes;
 mod judged;
 mod options;
 mod plan;
+mod rubrics;
 mod written;
 
 use ptc_workbench::agent::{Diagnostic, Severity};

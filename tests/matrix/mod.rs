@@ -4,6 +4,7 @@ mod baseline;
 mod command;
 mod gate;
 mod jobs;
+mod judged;
 mod results;
 mod stopped;
 

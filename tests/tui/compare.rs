@@ -258,6 +258,7 @@ fn trial(cell: usize, trial: u32, passed: bool) -> MatrixUpdate {
         why: (!passed).then(|| "score: expected 0.97, got 0.93".to_owned()),
         outcome: Outcome::Answer(Kept::Whole(format!("{{\"score\":{}}}", if passed { 0.97 } else { 0.93 }))),
         measures,
+        rulings: Vec::new(),
     })))
 }
 

@@ -158,7 +158,7 @@ fn branches_stand_below_what_they_began_as_and_the_youngest_tree_first() {
 
 #[test]
 fn tags_notes_and_marks_are_written_on_the_session_and_on_a_turn_of_it() {
-    let written = Mark { tags: tags(["slow"]), note: Some("why?".to_owned()), marked: false };
+    let written = Mark { tags: tags(["slow"]), note: Some("why?".to_owned()), marked: false, label: None };
     let mut model = fresh(LARGE);
     press(&mut model, "f3");
     apply_message(&mut model, Msg::Listed(vec![session("long")], marks(&[("long", &written)])));

@@ -1,7 +1,8 @@
 //! Expectations: what a case expects of a run, as the key `expect` holds it.
 //!
 //! In: the value of `expect`. Out: an [`Expect`], or the problem with its place. The shape of the value determines its meaning: text in
-//! round brackets is a predicate, a table with one key of [`FORMS`] names its form, everything else is the exact value.
+//! round brackets is a predicate, a table with one key of [`FORMS`] names its form (a rubric has its options next to it), everything else is the
+//! exact value.
 
 use ptc_core::reasons::{REASONS, Reason};
 use ptc_core::text::{LineCol, did_you_mean};
@@ -10,13 +11,14 @@ use ptc_core::value::json;
 use regex::Regex;
 
 use super::read::weight;
+use super::rubric::{RUBRIC, Rubric};
 use super::trajectory::Trajectory;
 use crate::agent::RawSchema;
 use crate::config::document::{Entry, Problem};
 use crate::program::expression::OF_RUN;
 
 /// Names of the explicit forms of `expect`.
-const FORMS: [&str; 15] = [
+const FORMS: [&str; 16] = [
     "value",
     "json",
     "predicate",
@@ -32,6 +34,7 @@ const FORMS: [&str; 15] = [
     "any",
     "not",
     "run",
+    RUBRIC,
 ];
 /// The key next to `all`: the share of the weights that must hold.
 const AT_LEAST: &str = "at_least";
@@ -71,6 +74,8 @@ pub enum Expect {
     Not(Box<Expect>),
     /// How the run came to its answer.
     Run(Trajectory),
+    /// The answer fulfils what these words ask for, as a model judges it.
+    Rubric(Box<Rubric>),
 }
 
 /// One of several expectations.
@@ -105,6 +110,9 @@ impl Expect {
             return if text.trim_start().starts_with('(') { predicate(entry, text) } else { Ok(Self::bare(entry)) };
         }
         let entries = if entry.json.members().is_some() { entry.entries()? } else { Vec::new() };
+        if entries.iter().any(|entry| entry.key == RUBRIC) {
+            return Rubric::read(entry).map(|rubric| Self::Rubric(Box::new(rubric)));
+        }
         match entries.as_slice() {
             [only] if FORMS.contains(&only.key) => return Self::form(only, None, depth),
             [all, share] | [share, all] if (all.key, share.key) == ("all", AT_LEAST) => {
@@ -203,6 +211,7 @@ impl Expect {
             Self::Any(parts) => list(parts.iter().map(Self::outline).collect(), "or"),
             Self::Not(part) => format!("not: {}", part.outline()),
             Self::Run(trajectory) => trajectory.outline(),
+            Self::Rubric(rubric) => rubric.outline(),
         }
     }
 
@@ -223,6 +232,7 @@ impl Expect {
             Self::Any(_) => "any",
             Self::Not(_) => "not",
             Self::Run(_) => "run",
+            Self::Rubric(_) => RUBRIC,
         }
     }
 }
@@ -272,7 +282,7 @@ fn one_or_several(entry: &Entry<'_>) -> Result<Vec<Json>, Problem> {
 }
 
 /// A number from 0 to 1.
-fn threshold(entry: &Entry<'_>) -> Result<f64, Problem> {
+pub(super) fn threshold(entry: &Entry<'_>) -> Result<f64, Problem> {
     let share = entry.amount()?;
     if share <= 1.0 { Ok(share) } else { Err(entry.problem(format!("`{}` must be between 0 and 1", entry.path))) }
 }

@@ -1,12 +1,15 @@
 //! Judging: a Step against what a case expects.
 //!
-//! In: a [`Case`], a [`Step`]. Out: a [`Judgement`]: the verdict with every expectation that failed and why, and a score from 0 to 1.
-//! Nothing is run but predicates. A run that failed is judged by expectations only where one of them expects a failure.
+//! In: a [`Case`], a [`Step`], the [`Rulings`] of judges. Out: a [`Judgement`]: the verdict with every expectation that failed and why, and a score from 0 to 1.
+//! Nothing is run but predicates; a rubric without a ruling is a question that the workbench puts to a judge first. A run that failed is judged by expectations only where one of them expects a failure.
+
+use std::cell::RefCell;
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Difference, Node};
 
 use super::expect::{Part, Tolerance};
+use super::rubric::{Question, Rubric, Ruling};
 use super::similarity::{MOST_CHARS, similarity};
 use super::trajectory::facts;
 use super::{Case, Expect, Mismatch, Verdict};
@@ -17,7 +20,7 @@ use crate::program::expression::OF_RUN;
 /// Characters of a value in a message.
 const SHOWN: usize = 200;
 /// Thresholds are compared with this tolerance: sums of weights are rounded.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// What a Step is worth for a case.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,17 +31,57 @@ pub struct Judgement {
     pub score: f64,
 }
 
+/// The rulings on the rubrics of a case, and the questions that have none yet.
+#[derive(Debug, Default)]
+struct Rulings<'r> {
+    known: &'r [(Question, Ruling)],
+    open: RefCell<Vec<Question>>,
+}
+
+impl Rulings<'_> {
+    /// Judges by a rubric. Without a ruling it does not hold, and the question is kept.
+    fn judged(&self, question: Question) -> (Vec<Mismatch>, f64) {
+        match self.known.iter().find(|(known, _)| *known == question) {
+            Some((_, ruling)) if ruling.passed => (Vec::new(), ruling.score),
+            Some((_, ruling)) => (vec![Mismatch::whole(ruling.why())], ruling.score),
+            None => {
+                let mut open = self.open.borrow_mut();
+                if !open.contains(&question) {
+                    open.push(question);
+                }
+                graded(vec![Mismatch::whole("no judge was asked")])
+            }
+        }
+    }
+}
+
 /// An expectation after judging: what failed, and its score. Errors: a predicate failed.
 type Judged = Result<(Vec<Mismatch>, f64), String>;
 
 impl Case {
     /// Is the Step of a run what the case expects? A predicate is run here and blocks until it has ended.
     pub fn judge(&self, step: &Step) -> Verdict {
-        self.judgement(step).verdict
+        self.judgement(step, &[]).verdict
     }
 
-    /// The verdict with its score. A predicate is run here and blocks until it has ended.
-    pub fn judgement(&self, step: &Step) -> Judgement {
+    /// The questions that judges must answer before a verdict on this Step; none where the verdict does not depend on them.
+    pub fn questions(&self, step: &Step) -> Vec<Question> {
+        let rulings = Rulings::default();
+        self.judged(step, &rulings);
+        rulings.open.into_inner()
+    }
+
+    /// The verdict with its score, given the rulings on the rubrics. A predicate is run here and blocks until it has ended.
+    pub fn judgement(&self, step: &Step, rulings: &[(Question, Ruling)]) -> Judgement {
+        let rulings = Rulings { known: rulings, open: RefCell::default() };
+        let judgement = self.judged(step, &rulings);
+        if rulings.open.into_inner().is_empty() {
+            return judgement;
+        }
+        Judgement { verdict: Verdict::Error("a rubric needs a judge, and none was asked".to_owned()), score: 0.0 }
+    }
+
+    fn judged(&self, step: &Step, rulings: &Rulings<'_>) -> Judgement {
         let of = |verdict: Verdict| Judgement { score: f64::from(u8::from(verdict.is_pass())), verdict };
         if let Some(at) = &step.waits_for {
             let why = format!("the run waits for the answer to {at}; cases cannot ask a person");
@@ -57,7 +100,7 @@ impl Case {
                 of(Verdict::fail(format!("the run failed with {}", failure_text(fail))))
             }
             (_, None) => of(Verdict::Pass),
-            (_, Some(expect)) => match judge(expect, step) {
+            (_, Some(expect)) => match judge(expect, step, rulings) {
                 Ok((found, score)) if found.is_empty() => Judgement { verdict: Verdict::Pass, score },
                 Ok((found, score)) => Judgement { verdict: Verdict::Fail(found), score },
                 Err(why) => of(Verdict::Error(why)),
@@ -77,18 +120,35 @@ impl Expect {
                 _ => false,
             }
     }
+
+    /// Is a rubric in it?
+    pub fn has_rubric(&self) -> bool {
+        !self.rubrics().is_empty()
+    }
+
+    /// The rubrics in it, in order.
+    pub fn rubrics(&self) -> Vec<&Rubric> {
+        match self {
+            Self::Rubric(rubric) => vec![rubric],
+            Self::All(parts, _) => parts.iter().flat_map(|part| part.expect.rubrics()).collect(),
+            Self::Any(parts) => parts.iter().flat_map(Self::rubrics).collect(),
+            Self::At(parts) => parts.iter().flat_map(|(_, part)| part.rubrics()).collect(),
+            Self::Not(part) => part.rubrics(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 fn failure_text(fail: &ErrorRecord) -> String {
     format!("{}: {}", fail.reason, fail.message)
 }
 
-fn judge(expect: &Expect, step: &Step) -> Judged {
+fn judge(expect: &Expect, step: &Step, rulings: &Rulings<'_>) -> Judged {
     match expect {
-        Expect::All(parts, at_least) => all(parts, *at_least, step),
-        Expect::Any(parts) => any(parts, step),
+        Expect::All(parts, at_least) => all(parts, *at_least, step, rulings),
+        Expect::Any(parts) => any(parts, step, rulings),
         Expect::Not(part) => {
-            let (found, _) = judge(part, step)?;
+            let (found, _) = judge(part, step, rulings)?;
             let why = || {
                 vec![Mismatch {
                     expectation: "not".to_owned(),
@@ -102,7 +162,7 @@ fn judge(expect: &Expect, step: &Step) -> Judged {
         Expect::Predicate(text) if step.fail.is_none() => predicate(text, step),
         _ => match (&step.fail, &step.answer) {
             (Some(fail), _) => Ok(graded(vec![Mismatch::whole(format!("the run failed with {}", failure_text(fail)))])),
-            (None, answer) => of_answer(expect, &answer.clone().unwrap_or_default(), step),
+            (None, answer) => of_answer(expect, &answer.clone().unwrap_or_default(), step, rulings),
         },
     }
 }
@@ -125,10 +185,10 @@ fn named(found: Vec<Mismatch>, name: &str) -> Vec<Mismatch> {
     found.into_iter().map(add).collect()
 }
 
-fn all(parts: &[Part], at_least: Option<f64>, step: &Step) -> Judged {
+fn all(parts: &[Part], at_least: Option<f64>, step: &Step, rulings: &Rulings<'_>) -> Judged {
     let (mut found, mut sum, mut total, mut held) = (Vec::new(), 0.0, 0.0, 0.0);
     for (place, part) in parts.iter().enumerate() {
-        let (of_part, score) = judge(&part.expect, step)?;
+        let (of_part, score) = judge(&part.expect, step, rulings)?;
         total += part.weight;
         sum += part.weight * score;
         held += if of_part.is_empty() { part.weight } else { 0.0 };
@@ -146,10 +206,10 @@ fn all(parts: &[Part], at_least: Option<f64>, step: &Step) -> Judged {
     }
 }
 
-fn any(parts: &[Expect], step: &Step) -> Judged {
+fn any(parts: &[Expect], step: &Step, rulings: &Rulings<'_>) -> Judged {
     let (mut all, mut best) = (Vec::new(), 0.0_f64);
     for (place, part) in parts.iter().enumerate() {
-        let (found, score) = judge(part, step)?;
+        let (found, score) = judge(part, step, rulings)?;
         if found.is_empty() {
             return Ok((Vec::new(), score));
         }
@@ -181,7 +241,7 @@ fn predicate(text: &str, step: &Step) -> Judged {
 }
 
 /// Judges an expectation about the answer or a part of it.
-fn of_answer(expect: &Expect, answer: &Json, step: &Step) -> Judged {
+fn of_answer(expect: &Expect, answer: &Json, step: &Step, rulings: &Rulings<'_>) -> Judged {
     let whole = |why: String| Ok(graded(vec![Mismatch::whole(why)]));
     match expect {
         Expect::Value(wanted) => Ok(graded(json::differences(wanted, answer).iter().map(mismatch).collect())),
@@ -215,18 +275,19 @@ fn of_answer(expect: &Expect, answer: &Json, step: &Step) -> Judged {
             _ => whole(format!("expected {wanted} ± {}, got {}", within.amount(*wanted), shown(answer))),
         },
         Expect::Set(wanted) => Ok(graded(set(wanted, answer))),
-        Expect::At(parts) => at(parts, answer, step),
+        Expect::At(parts) => at(parts, answer, step, rulings),
+        Expect::Rubric(rubric) => Ok(rulings.judged(Question { rubric: (**rubric).clone(), answer: answer.clone() })),
         // Nested below `at`, these apply to the part.
-        _ => judge(expect, &Step { answer: Some(answer.clone()), ..step.clone() }),
+        _ => judge(expect, &Step { answer: Some(answer.clone()), ..step.clone() }, rulings),
     }
 }
 
 /// The parts of an answer by path.
-fn at(parts: &[(String, Expect)], answer: &Json, step: &Step) -> Judged {
+fn at(parts: &[(String, Expect)], answer: &Json, step: &Step, rulings: &Rulings<'_>) -> Judged {
     let (mut all, mut sum) = (Vec::new(), 0.0);
     for (path, expect) in parts {
         let (found, score) = match answer.at(path) {
-            Some(part) => of_answer(expect, part, step)?,
+            Some(part) => of_answer(expect, part, step, rulings)?,
             None => graded(vec![Mismatch::whole("expected a value, got nothing")]),
         };
         let place = |inner: &str| if inner.is_empty() { path.clone() } else { format!("{path}.{inner}") };

@@ -8,6 +8,7 @@ mod expect;
 mod judge;
 mod read;
 mod rows;
+mod rubric;
 mod similarity;
 mod source;
 mod trajectory;
@@ -25,6 +26,7 @@ pub use expect::Expect;
 pub use judge::Judgement;
 pub(super) use read::read;
 pub use rows::CaseRows;
+pub use rubric::{JudgesUsage, Question, Rubric, RubricExample, Ruling, Vote};
 
 /// Failures that are no result of the agent: it could not be tried.
 const UNTRIED: [Reason; 16] = [

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::test::ResultFlags;
+use super::results::{CacheFlags, ResultFlags};
 use super::test::SelectionFlags;
 
 /// Flags of `compare`.
@@ -64,6 +64,9 @@ pub struct MatrixFlags {
     /// Files of results
     #[command(flatten)]
     pub results: ResultFlags,
+    /// The cache of replies
+    #[command(flatten)]
+    pub cache: CacheFlags,
 }
 
 impl MatrixFlags {
@@ -82,6 +85,7 @@ impl MatrixFlags {
             ("--filter", !self.selection.filter.is_empty()),
             ("--sample", self.selection.sample.is_some()),
             ("--shard", self.selection.shard.is_some()),
+            ("--cache", self.cache.cache.is_some()),
             ("--results", self.results.results.is_some()),
             ("--report", self.results.report.is_some()),
             ("--summary", self.results.summary.is_some()),

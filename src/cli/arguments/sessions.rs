@@ -1,4 +1,4 @@
-//! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark`,
+//! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark`, `label`,
 //! `verify`, `recover`, `case`, `example`, `export` and `import`.
 
 use std::ffi::OsString;
@@ -114,6 +114,23 @@ pub struct MarkFlags {
     pub json: bool,
 }
 
+/// Flags of `sessions label`.
+#[derive(Debug, Args)]
+pub struct LabelFlags {
+    /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
+    #[arg(value_name = "SESSION[@ADDRESS]")]
+    pub place: String,
+    /// pass, fail, a score from 0 to 1, or none to remove the label
+    #[arg(value_name = "LABEL")]
+    pub label: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// Print what is written on it then as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Flags of `sessions verify`.
 #[derive(Debug, Args)]
 pub struct VerifyFlags {
@@ -148,6 +165,9 @@ pub struct CaseFlags {
     /// The run, when the session holds several
     #[arg(long, value_name = "ADDRESS")]
     pub run: Option<String>,
+    /// Expect that a model judges the answer to fulfil TEXT; a label of the run becomes an example for the judge
+    #[arg(long, value_name = "TEXT", conflicts_with = "cassette")]
+    pub rubric: Option<String>,
     /// Make a regression test: a copy of the session next to the agent file is replayed, no model is asked
     #[arg(long)]
     pub cassette: bool,

@@ -1,9 +1,10 @@
-//! The arguments of `test` and `merge`, and what `compare` shares with them: the choice of cases, the files of results.
+//! The arguments of `test` and `judge`, and the choice of cases that `compare` shares with it.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::results::{CacheFlags, ResultFlags};
 use crate::workbench::suite::{CaseFilter, Shard};
 
 /// The choice of cases.
@@ -27,6 +28,38 @@ impl SelectionFlags {
         let sample = self.sample.map(|count| (count as usize, seed));
         CaseFilter { conditions: self.filter.clone(), sample, shard: self.shard, names: None }
     }
+}
+
+/// Flags of `judge`.
+#[derive(Debug, Args)]
+pub struct JudgeFlags {
+    /// Agent file, or name of an example agent, whose labelled runs are judged
+    #[arg(value_name = "AGENT.toml")]
+    pub agent: String,
+    /// Judge all runs by this rubric; without it by those of the agent's cases
+    #[arg(long, value_name = "TEXT")]
+    pub rubric: Option<String>,
+    /// With --rubric: models of the judges, separated by commas
+    #[arg(long, value_name = "MODEL,…", value_delimiter = ',', requires = "rubric")]
+    pub models: Vec<String>,
+    /// With --rubric: runs of each judge
+    #[arg(long, value_name = "N", requires = "rubric", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub votes: Option<u32>,
+    /// With --rubric: the score that passes, from 0 to 1
+    #[arg(long, value_name = "SCORE", requires = "rubric")]
+    pub at_least: Option<f64>,
+    /// The newest N labelled runs
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Runs that are judged at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+    /// The cache of replies
+    #[command(flatten)]
+    pub cache: CacheFlags,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of `test`.
@@ -62,39 +95,13 @@ pub struct TestFlags {
     /// Files of results
     #[command(flatten)]
     pub results: ResultFlags,
+    /// The cache of replies
+    #[command(flatten)]
+    pub cache: CacheFlags,
     /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// Files that the results are written to.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Files of results")]
-pub struct ResultFlags {
-    /// Write a line of JSON for each trial, for `merge` and other programs
-    #[arg(long, value_name = "FILE.jsonl")]
-    pub results: Option<PathBuf>,
-    /// Write an HTML page with intervals, changes and failures
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Write a Markdown summary for a pull request
-    #[arg(long, value_name = "FILE.md")]
-    pub summary: Option<PathBuf>,
-}
-
-/// Flags of `merge`.
-#[derive(Debug, Args)]
-pub struct MergeFlags {
-    /// Files that --results of `test` or `compare` wrote, such as those of all shards
-    #[arg(value_name = "FILE.jsonl", required = true)]
-    pub files: Vec<PathBuf>,
-    /// Print as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Files of results
-    #[command(flatten)]
-    pub results: ResultFlags,
 }

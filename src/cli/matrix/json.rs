@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::paired::PairedJson;
-use crate::event::Kept;
+use crate::agent::{JudgesUsage, Ruling};
+use crate::event::{FromCache, Kept};
 use crate::workbench::matrix::{
     AnswerGroup, Baseline, BaselineCell, Cell, CellReport, Change, ChangeKind, MatrixState, Outcome, PairedReport,
 };
@@ -27,6 +28,9 @@ pub(super) struct MatrixJson<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     paired: Vec<PairedJson<'a>>,
     baseline: Option<BaselineJson<'a>>,
+    judges: Option<JudgesUsage>,
+    #[serde(skip_serializing_if = "FromCache::is_nothing")]
+    from_cache: FromCache,
 }
 
 #[derive(Serialize)]
@@ -69,6 +73,8 @@ struct ReportJson<'a> {
     errors: &'a BTreeMap<String, u32>,
     data_bytes: Option<f64>,
     kept_out_bytes: Option<f64>,
+    #[serde(skip_serializing_if = "FromCache::is_nothing")]
+    from_cache: FromCache,
     sessions: Vec<TrialJson<'a>>,
 }
 
@@ -94,6 +100,8 @@ struct TrialJson<'a> {
     session: &'a str,
     passed: bool,
     why: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[Ruling]>::is_empty")]
+    rulings: &'a [Ruling],
 }
 
 #[derive(Serialize)]
@@ -153,6 +161,8 @@ pub(super) fn matrix<'a>(id: &'a str, state: &'a MatrixState, parts: &Parts<'a>)
         untried: untried.collect(),
         paired: parts.pairs.iter().map(super::paired::json).collect(),
         baseline: parts.baseline.map(|(baseline, changes)| compared(baseline, changes)),
+        judges: state.judges(),
+        from_cache: state.from_cache(),
     }
 }
 
@@ -163,6 +173,7 @@ fn report(report: &CellReport) -> ReportJson<'_> {
         session: &trial.session,
         passed: trial.passed,
         why: trial.why.as_deref(),
+        rulings: &trial.rulings,
     });
     ReportJson {
         cell: cell(&report.cell),
@@ -186,6 +197,7 @@ fn report(report: &CellReport) -> ReportJson<'_> {
         errors: &report.errors,
         data_bytes: rounded(report.data_bytes),
         kept_out_bytes: rounded(report.kept_out_bytes),
+        from_cache: report.from_cache,
         sessions: trials.collect(),
     }
 }

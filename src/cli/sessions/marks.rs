@@ -1,12 +1,15 @@
-//! `sessions tag`, `note` and `mark`: the user's remarks on sessions, runs and turns.
+//! `sessions tag`, `note`, `mark` and `label`: the user's remarks on sessions, runs and turns.
 
 use serde::Serialize;
 
-use crate::cli::arguments::{MarkFlags, NoteFlags, TagFlags};
+use crate::cli::arguments::{LabelFlags, MarkFlags, NoteFlags, TagFlags};
 use crate::cli::output::{UsageError, exit, print_json, print_line, safe_line};
 use crate::event::Address;
-use crate::session::Mark;
+use crate::session::{Label, Mark};
 use crate::workbench::{MarkPlace, Workbench};
+
+/// The word that takes a label away.
+const NO_LABEL: &str = "none";
 
 pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let (mut add, mut del) = (Vec::new(), Vec::new());
@@ -40,6 +43,20 @@ pub(super) fn mark(flags: &MarkFlags, workbench: &Workbench) -> Result<u8, Usage
     Ok(print_mark(&place, &mark, flags.json))
 }
 
+pub(super) fn label(flags: &LabelFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    let place = workbench.mark_place(&flags.place)?;
+    let label = match flags.label.as_str() {
+        NO_LABEL if flags.note.is_none() => None,
+        NO_LABEL => return Err(UsageError("--note belongs to a label; `none` takes the label away".to_owned())),
+        grade => {
+            let note = flags.note.clone().map(|note| note.trim().to_owned()).filter(|note| !note.is_empty());
+            Some(Label { grade: grade.parse().map_err(UsageError)?, note })
+        }
+    };
+    let mark = workbench.label(&place, label)?;
+    Ok(print_mark(&place, &mark, flags.json))
+}
+
 fn print_mark(place: &MarkPlace, mark: &Mark, as_json: bool) -> u8 {
     if as_json {
         let mark = MarkJson { address: place.at.as_ref(), mark };
@@ -65,9 +82,10 @@ struct PlaceJson<'a> {
     mark: MarkJson<'a>,
 }
 
-/// `★ #slow #wrong  the note`; empty when nothing is written.
+/// `★ [fail too long] #slow #wrong  the note`; empty when nothing is written.
 pub(super) fn words(mark: &Mark) -> String {
     let mut words: Vec<String> = mark.marked.then(|| "★".to_owned()).into_iter().collect();
+    words.extend(mark.label.as_ref().map(|label| format!("[{}]", safe_line(&label.to_string()))));
     words.extend(mark.tags.iter().map(|tag| format!("#{}", safe_line(tag))));
     words.extend(mark.note.as_deref().map(safe_line));
     words.join(" ")

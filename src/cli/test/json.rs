@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use crate::agent::Verdict;
+use crate::agent::{JudgesUsage, Ruling, Verdict};
+use crate::event::FromCache;
 use crate::workbench::suite::{CaseReport, Counts, SuiteReport, TrialReport};
 
 /// What `--json` prints.
@@ -18,6 +19,9 @@ pub(super) struct SuiteJson<'a> {
     duration_ms: u64,
     stopped: bool,
     weighted: Option<f64>,
+    judges: Option<JudgesUsage>,
+    #[serde(skip_serializing_if = "FromCache::is_nothing")]
+    from_cache: FromCache,
 }
 
 #[derive(Serialize)]
@@ -56,6 +60,10 @@ struct TrialJson<'a> {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cost: Option<f64>,
+    #[serde(skip_serializing_if = "<[Ruling]>::is_empty")]
+    rulings: &'a [Ruling],
+    #[serde(skip_serializing_if = "FromCache::is_nothing")]
+    from_cache: FromCache,
 }
 
 #[derive(Serialize)]
@@ -91,6 +99,8 @@ pub(super) fn suite_json(report: &SuiteReport) -> SuiteJson<'_> {
         duration_ms: report.duration_ms,
         stopped: report.stopped,
         weighted: report.weighted_rate(),
+        judges: report.judges(),
+        from_cache: report.from_cache(),
     }
 }
 
@@ -125,5 +135,7 @@ fn trial(trial: &TrialReport) -> TrialJson<'_> {
         input_tokens: trial.tokens.map(|tokens| tokens.input),
         output_tokens: trial.tokens.map(|tokens| tokens.output),
         cost: trial.cost,
+        rulings: &trial.rulings,
+        from_cache: trial.from_cache,
     }
 }

@@ -209,6 +209,7 @@ impl Driver<'_> {
             requests: reply.requests,
             queued_ms: reply.queued_ms,
             first_ms: reply.first_ms.or(first_ms),
+            cached: reply.cached,
             ..ReplyEnd::new(reply.attempt, status)
         };
         self.emit(at, end).await?;

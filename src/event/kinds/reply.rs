@@ -114,6 +114,9 @@ pub struct ReplyEnd {
     /// From sending to the first delta.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ms: Option<u64>,
+    /// The reply was stored by an earlier trial (`--cache`): no model was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
 }
 
 impl ReplyEnd {
@@ -136,6 +139,7 @@ impl ReplyEnd {
             error: None,
             queued_ms: None,
             first_ms: None,
+            cached: false,
         }
     }
 }

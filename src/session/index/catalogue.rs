@@ -454,10 +454,9 @@ fn search_notes(query: &Query, marks: &Marks, id: &str, hits: &mut SessionMatche
         return;
     }
     for (at, mark) in marks.of_session(id) {
-        for (bit, term) in query.terms.iter().enumerate() {
-            let Some((note, found)) = mark.note.as_ref().and_then(|note| Some((note, term.pattern.find(note)?))) else {
-                continue;
-            };
+        let notes = mark.note.iter().chain(mark.label.iter().filter_map(|label| label.note.as_ref()));
+        for (note, (bit, term)) in notes.flat_map(|note| query.terms.iter().enumerate().map(move |term| (note, term))) {
+            let Some(found) = term.pattern.find(note) else { continue };
             let at = at.cloned().unwrap_or_else(|| "".into());
             let span = (found.start(), found.end());
             hits.add_term(bit, || (!term.absent).then(|| excerpt(note, span, Field::Note, at)));

@@ -27,6 +27,8 @@ pub enum Filter {
     FailedTool(WordList),
     /// A tag of the session, or of a run or turn in it.
     Tag(WordList),
+    /// A label of the session, or of a run or turn in it: pass, fail or a score.
+    Label(WordList),
     /// A prefix of its id.
     Id(WordList),
     /// A property of the session.
@@ -52,11 +54,17 @@ pub enum Flag {
     Damaged,
     /// It is a built-in example.
     Example,
+    /// A run has ended, and no label is on the session or a run or turn in it. Examples and runs of judges need none.
+    Unlabelled,
 }
 
 impl Flag {
-    pub(super) const ALL: [(&str, Self); 3] =
-        [("marked", Self::Marked), ("damaged", Self::Damaged), ("example", Self::Example)];
+    pub(super) const ALL: [(&str, Self); 4] = [
+        ("marked", Self::Marked),
+        ("damaged", Self::Damaged),
+        ("example", Self::Example),
+        ("unlabelled", Self::Unlabelled),
+    ];
 }
 
 /// A comparison with a number.
@@ -159,6 +167,7 @@ impl Filter {
     /// Returns whether the session satisfies the condition.
     pub fn holds(&self, summary: &Summary, facts: &Facts, marks: &Marks) -> bool {
         let marked = || marks.of_session(&summary.id);
+        let labels = || marked().filter_map(|(_, mark)| mark.label.as_ref());
         match self {
             Self::Mode(words) => words.matches(&summary.mode),
             Self::Model(words) => summary.models.iter().any(|model| words.matches(model)),
@@ -170,10 +179,12 @@ impl Filter {
             Self::FailedTool(_) => facts.failures.iter().any(|failure| self.selects(failure)),
             Self::Tool(words) => facts.tools.iter().any(|tool| words.matches(tool)),
             Self::Tag(words) => marked().any(|(_, mark)| mark.tags.iter().any(|tag| words.matches(tag))),
+            Self::Label(words) => labels().any(|label| words.matches(&label.grade.to_string())),
             Self::Id(words) => words.matches_start(&summary.id),
             Self::Is(Flag::Marked) => marked().any(|(_, mark)| mark.marked),
             Self::Is(Flag::Damaged) => summary.damage.is_some(),
             Self::Is(Flag::Example) => summary.example,
+            Self::Is(Flag::Unlabelled) => summary.can_be_labelled() && labels().next().is_none(),
             Self::Cost(number) => summary.usage.cost().is_some_and(|cost| number.holds(cost)),
             #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
             Self::Tokens(number) => summary.usage.tokens.is_some_and(|tokens| number.holds(tokens.total() as f64)),

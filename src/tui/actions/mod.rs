@@ -128,6 +128,7 @@ pub enum Action {
     Session(SessionAction),
     Original,
     Branches,
+    Unlabelled,
     CompareMarked,
     PlayPause,
     PlayStep(isize),

@@ -256,7 +256,7 @@ mod tests {
             result
         };
         let tags = std::iter::once("slow".to_owned()).collect();
-        let mark = Mark { tags, note: Some("zebra crossing".to_owned()), marked: true };
+        let mark = Mark { tags, note: Some("zebra crossing".to_owned()), marked: true, label: None };
         write(&mark).unwrap();
         assert_eq!(services.workbench.marks().unwrap().get(&id, None), Some(&mark));
         for query in ["tag:slow", "is:marked", "zebra"] {
@@ -328,7 +328,13 @@ mod tests {
         let again = export(&ExportSpec { replace: true, ..spec });
         assert!(matches!(&again, Err(error) if error.to_string().contains("is there already")), "{again:?}");
         let file = dir.path().join("mine.toml");
-        let spec = CaseSpec { run: None, name: Some("first".to_owned()), file: Some(file.clone()), cassette: true };
+        let spec = CaseSpec {
+            run: None,
+            name: Some("first".to_owned()),
+            file: Some(file.clone()),
+            cassette: true,
+            rubric: None,
+        };
         let Response::CaseMade(made) = execute(&services, Request::MakeCase(key, spec)) else { panic!("no case") };
         assert_eq!(made.unwrap().0.name, "first");
         assert!(fs::read_to_string(&file).unwrap().contains("cassettes/first.jsonl"));

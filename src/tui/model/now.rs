@@ -164,7 +164,7 @@ impl Model {
             Action::ReplayLenient if self.replays_leniently(popups) => Err("every difference is told here"),
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
             Action::Against => rule(!self.workbench.preview.sent.is_empty(), "the texts do not make a request yet"),
-            Action::Failures | Action::Branches | Action::Filter => {
+            Action::Failures | Action::Branches | Action::Filter | Action::Unlabelled => {
                 rule(self.sessions.all.as_ref().is_none_or(|all| !all.is_empty()), "there are no sessions yet")
             }
             Action::Session(SessionAction::EditHere) if self.open_gate().is_some() => Ok(()),

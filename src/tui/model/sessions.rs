@@ -128,6 +128,12 @@ impl Sessions {
         Some((session, self.viewer.as_ref().and_then(|viewer| viewer.transcript.selected_address())))
     }
 
+    /// What a label is written on: a session's id, and in an opened session the root run that is shown.
+    pub fn label_place(&self) -> Option<(String, Option<Address>)> {
+        let (session, at) = self.mark_place()?;
+        Some((session, at.map(|at| at.root())))
+    }
+
     /// Is that place marked?
     pub fn is_place_marked(&self) -> bool {
         let place = self.mark_place();

@@ -1,10 +1,10 @@
-//! The dialogs of tags, notes and cases made of a session.
+//! The dialogs of tags, notes, labels and cases made of a session.
 
 use std::collections::BTreeSet;
 
 use super::{Dialog, Purpose};
 use crate::event::Address;
-use crate::session::{Mark, Summary};
+use crate::session::{Label, Mark, Summary};
 use crate::tui::archive::ArchiveRequest;
 use crate::tui::colours::Language;
 use crate::tui::form::{Choice, Field, Form};
@@ -35,14 +35,21 @@ impl Marks {
         Self { session, at, mark }.dialog("Note on", field)
     }
 
+    /// The dialog of a label.
+    pub fn label(session: String, at: Option<Address>, mark: Mark) -> Dialog {
+        let hint = "pass, fail or a score from 0 to 1, then a note. Empty: no label.";
+        let field = Field::line("label", hint, mark.label.as_ref().map(ToString::to_string).unwrap_or_default());
+        Self { session, at, mark }.dialog("Label of", field)
+    }
+
     fn dialog(self, what: &str, field: Field) -> Dialog {
         let place = self.at.as_ref().map_or_else(|| "the session".to_owned(), ToString::to_string);
         let form = Form { title: format!("{what} {place}"), verb: "write", fields: vec![field], ..Form::default() };
         Dialog::new(form, Purpose::Marks(self))
     }
 
-    /// What is written.
-    pub fn submit(&self, form: &Form) -> ArchiveRequest {
+    /// What is written. Errors: the first word of a label is none.
+    pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
         let mut mark = self.mark.clone();
         if form.field("tags").is_some() {
             mark.tags = changed(&self.mark.tags, form.written("tags"));
@@ -50,7 +57,10 @@ impl Marks {
         if form.field("note").is_some() {
             mark.note = form.entered("note");
         }
-        ArchiveRequest::Mark { session: self.session.clone(), at: self.at.clone(), mark }
+        if form.field("label").is_some() {
+            mark.label = form.entered("label").as_deref().map(Label::parse).transpose()?;
+        }
+        Ok(ArchiveRequest::Mark { session: self.session.clone(), at: self.at.clone(), mark })
     }
 }
 
@@ -107,7 +117,7 @@ impl Case {
         let name = form.entered("name").ok_or("a case needs a name")?;
         let file = form.entered("file").ok_or("name the agent file")?;
         let cassette = form.chosen("kind") == 1;
-        let spec = CaseSpec { run: None, name: Some(name), file: Some(file.into()), cassette };
+        let spec = CaseSpec { run: None, name: Some(name), file: Some(file.into()), cassette, rubric: None };
         Ok(ArchiveRequest::MakeCase(self.key.clone(), spec))
     }
 }

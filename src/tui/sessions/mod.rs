@@ -28,6 +28,7 @@ pub enum SessionAction {
     Tags,
     Note,
     Mark,
+    Label,
     AddExample,
     AcceptReplay,
     Play,
@@ -67,9 +68,9 @@ impl SessionAction {
         matches!(self, Self::Fork | Self::Rerun | Self::MakeCase | Self::Export)
     }
 
-    /// Does it write a mark, tags or a note?
+    /// Does it write a mark, tags, a note or a label?
     pub fn is_mark(self) -> bool {
-        matches!(self, Self::Mark | Self::Tags | Self::Note)
+        matches!(self, Self::Mark | Self::Tags | Self::Note | Self::Label)
     }
 }
 
@@ -88,7 +89,7 @@ pub enum Purpose {
     Case(marks::Case),
     /// An export.
     Export(export::Export),
-    /// Tags or a note.
+    /// Tags, a note or a label.
     Marks(marks::Marks),
     /// An agent for the editors.
     Agent,
@@ -131,7 +132,7 @@ impl Purpose {
             Self::Message(message) => message.submit(form),
             Self::Case(case) => case.submit(form),
             Self::Export(export) => export.submit(form),
-            Self::Marks(marks) => Ok(marks.submit(form)),
+            Self::Marks(marks) => marks.submit(form),
             Self::Agent => workbench::agent_source(form).map(ArchiveRequest::OpenAgent),
             Self::NewAgent => Ok(ArchiveRequest::OpenAgent(AgentSource::New(workbench::written_agent(form)))),
             Self::InsertFile => workbench::written_file(form).map(ArchiveRequest::ReadFile),

@@ -216,6 +216,8 @@ pub struct EndCard {
     pub child_usage: TotalUsage,
     /// What a user can do about a failure.
     pub next: Option<String>,
+    /// What judges found about a saved session, a line for each rubric.
+    pub judged: Vec<String>,
 }
 
 /// How far a turn is.

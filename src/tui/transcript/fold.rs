@@ -7,7 +7,7 @@ use super::card::{Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_car
 use super::pieces::{Piece, Pieces};
 use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
-use crate::agent::edited_start;
+use crate::agent::{Ruling, edited_start};
 use crate::event::{
     Address, Edit, Envelope, Event, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus, RequestMade,
     RunEnd, RunLedger, RunStart, RunText, SentMessage, Source, ToolEnd, TotalUsage,
@@ -35,9 +35,19 @@ impl Transcript {
         for (run, piece) in Pieces::of(&session.runs) {
             transcript.place(run, piece);
         }
+        transcript.show_rulings(&session.rulings);
         transcript.close();
         transcript.go_top();
         transcript
+    }
+
+    /// Adds what judges found to the end of the last root run.
+    fn show_rulings(&mut self, rulings: &[Ruling]) {
+        let ends = self.cells.iter_mut().rev().filter(|cell| !cell.at.is_call());
+        let last = ends.filter_map(|cell| if let Card::End(card) = &mut cell.card { Some(card) } else { None }).next();
+        if let Some(card) = last {
+            card.judged = rulings.iter().map(|ruling| format!("{}: {}", ruling.rubric, ruling.line())).collect();
+        }
     }
 
     fn place(&mut self, run: &RunOutline, piece: Piece) {
@@ -405,7 +415,7 @@ impl Transcript {
             self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
             self.recorded_ms.unwrap_or_else(|| self.facts.elapsed_ms(envelope.at_ms))
         };
-        let card = EndCard { end: end.clone(), elapsed_ms, usage, child_usage, next };
+        let card = EndCard { end: end.clone(), elapsed_ms, usage, child_usage, next, judged: Vec::new() };
         self.push(at, Card::End(Box::new(card)), true);
     }
 

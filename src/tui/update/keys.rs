@@ -263,6 +263,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::SubmitDialog => dialog::submit(model),
         Action::GoOn => sessions::go_on(model),
         Action::Filter => sessions::filter(model),
+        Action::Unlabelled => sessions::unlabelled(model),
         Action::Reload => vec![Effect::List],
         Action::ReadUp => turn_pages(model, -1),
         Action::ReadDown => turn_pages(model, 1),

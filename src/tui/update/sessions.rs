@@ -138,6 +138,12 @@ pub(super) fn branches(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Lists the sessions that wait for a label.
+pub(super) fn unlabelled(model: &mut Model) -> Vec<Effect> {
+    model.sessions.filter.replace_all("is:unlabelled");
+    query_changed(model)
+}
+
 pub(super) fn filter(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = true;
     Vec::new()
@@ -339,6 +345,11 @@ pub(super) fn begin(action: SessionAction, model: &Model) -> Option<Beginning> {
         SessionAction::Export => export::Export::open(session),
         SessionAction::Tags => mark().map(|(session, at, mark)| marks::Marks::tags(session, at, mark))?,
         SessionAction::Note => mark().map(|(session, at, mark)| marks::Marks::note(session, at, mark))?,
+        SessionAction::Label => {
+            let (session, at) = model.sessions.label_place()?;
+            let mark = model.sessions.marks.of(&session, at.as_ref());
+            marks::Marks::label(session, at, mark)
+        }
         SessionAction::Mark => {
             let (session, at, mut mark) = mark()?;
             mark.marked = !mark.marked;

@@ -191,6 +191,11 @@ fn detail(model: &Model, case: &CaseLine, columns: usize) -> Vec<Row> {
                     duration(trial.duration_ms)
                 );
                 rows.push(Row::new([Piece::literal(Role::Good, "✓ "), Piece::new(Role::Text, &text)]));
+                for ruling in &trial.rulings {
+                    let line = format!("judged: {}", ruling.line());
+                    let wrapped = Wrapped::of(&line, columns.saturating_sub(2).max(1), Look::Rich(Language::Plain));
+                    rows.extend(wrapped.into_iter().map(|row| row.indented(2)));
+                }
             }
             verdict => {
                 for line in verdict.lines() {

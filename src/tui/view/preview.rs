@@ -30,6 +30,9 @@ fn rows(model: &Model, session: &Summary, area: Rect) -> Vec<Row> {
     if let Some(note) = model.sessions.marks.get(&session.id, None).and_then(|mark| mark.note.as_deref()) {
         rows.push(Row::new([Piece::literal(Role::Accent, " note  "), Piece::new(Role::Text, note)]));
     }
+    if let Some(label) = model.sessions.marks.label_of(&session.id) {
+        rows.push(Row::new([Piece::literal(Role::Accent, " label "), Piece::new(Role::Text, &label.to_string())]));
+    }
     let hit = model.sessions.hit(&session.key()).filter(|hit| !hit.matches.is_empty());
     if let Some(hit) = hit {
         rows.extend(hit.matches.iter().map(found));

@@ -340,8 +340,10 @@ impl Columns {
         let written = model.sessions.marks.get(&session.id, None);
         let tags: String =
             written.into_iter().flat_map(|mark| &mark.tags).flat_map(|tag| ["#", tag.as_str(), " "]).collect();
+        let label = model.sessions.marks.label_of(&session.id).map(|label| format!("[{}] ", label.grade));
         let mut result = vec![
             Piece::new(mark_role, &format!("{mark} ")),
+            Piece::new(Role::Accent, &label.unwrap_or_default()),
             Piece::literal(Role::Dim, example),
             Piece::new(Role::Accent, &tags),
         ];

@@ -339,6 +339,7 @@ mod tests {
             why: None,
             outcome: Outcome::Answer(Kept::of("1".to_owned())),
             measures: Measures::default(),
+            rulings: Vec::new(),
         };
         let mut file = MatrixFile::create(&own, &plan, 1_000, 1).unwrap();
         file.add(&trial(1), &spare).unwrap();

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Step, StepFold};
 use crate::event::{
-    Address, Check, Envelope, Event, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait, Tokens,
-    Want, elapsed_ms,
+    Address, Check, Envelope, Event, FromCache, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait,
+    Tokens, Want, elapsed_ms,
 };
 use crate::model::ErrorClass;
 use crate::session::Ledger;
@@ -45,6 +45,9 @@ pub struct Measures {
     pub data_bytes: u64,
     /// Bytes of it that no request carried.
     pub kept_out_bytes: u64,
+    /// What came from the cache; tokens and cost contain it.
+    #[serde(default, skip_serializing_if = "FromCache::is_nothing")]
+    pub from_cache: FromCache,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
@@ -126,6 +129,7 @@ impl Meter {
             errors: self.errors.clone(),
             data_bytes: self.ledger.data_bytes(),
             kept_out_bytes: self.ledger.kept_out_bytes(),
+            from_cache: FromCache::default(),
         }
     }
 

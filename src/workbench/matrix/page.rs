@@ -8,12 +8,15 @@ use std::fmt::Write as _;
 use super::paired::{MeanInterval, PairedReport, PairedVerdict};
 use super::plan::Cell;
 use super::report::CellReport;
-use crate::agent::Step;
+use crate::agent::{JudgesUsage, Step};
+use crate::event::FromCache;
 use crate::export::{document, escape};
-use crate::workbench::format::{cost, duration};
+use crate::workbench::format::{cache_line, cost, duration, judges_line};
 
 /// Failed trials that are shown with their turns.
 pub const SHOWN_FAILURES: usize = 100;
+/// Rulings of judges that are shown.
+const SHOWN_RULINGS: usize = 200;
 /// Characters of a reply or a program that are shown.
 const SHOWN_CHARS: usize = 4_000;
 
@@ -46,6 +49,9 @@ pub struct Failure {
 /// The page.
 pub fn matrix_page(title: &str, results: &Results<'_>, failures: &[Failure]) -> String {
     let mut body = format!("<h1>{}</h1>\n", escape(title));
+    if let Some(line) = cache_line(taken(results.reports)) {
+        _ = writeln!(body, "<p>{line}</p>");
+    }
     let tried: Vec<&CellReport> = results.reports.iter().filter(|report| report.cell.unfit.is_none()).collect();
     if !results.totals.is_empty() {
         body.push_str("<h2>All cases</h2>\n");
@@ -63,6 +69,7 @@ pub fn matrix_page(title: &str, results: &Results<'_>, failures: &[Failure]) -> 
         }
         body.push_str("</ul>\n");
     }
+    judgements(&mut body, results.reports);
     if !failures.is_empty() {
         _ = writeln!(body, "<h2>Failures</h2>");
         failures.iter().take(SHOWN_FAILURES).for_each(|failure| of_failure(&mut body, failure));
@@ -77,6 +84,9 @@ pub fn matrix_page(title: &str, results: &Results<'_>, failures: &[Failure]) -> 
 /// The results as Markdown for a pull request.
 pub fn matrix_markdown(title: &str, results: &Results<'_>) -> String {
     let mut text = format!("## {}\n\n", plain(title));
+    if let Some(line) = cache_line(taken(results.reports)) {
+        _ = writeln!(text, "{line}\n");
+    }
     for report in results.pairs {
         let (mark, words) = (mark(report.verdict), verdict(report));
         _ = writeln!(
@@ -110,6 +120,11 @@ pub fn matrix_markdown(title: &str, results: &Results<'_>) -> String {
         _ = write!(text, "\n<details><summary>Cases that differ</summary>\n\n{}\n\n</details>\n", changed.join("\n"));
     }
     text
+}
+
+/// What the trials took from the cache.
+fn taken(reports: &[CellReport]) -> FromCache {
+    reports.iter().map(|report| report.from_cache).fold(FromCache::default(), FromCache::plus)
 }
 
 fn changed_lines(report: &PairedReport) -> Vec<String> {
@@ -213,6 +228,45 @@ fn versions(body: &mut String, pairs: &[PairedReport]) {
             );
         }
         body.push_str("</table>\n");
+    }
+}
+
+/// The rulings of judges, the lowest scores first.
+fn judgements(body: &mut String, reports: &[CellReport]) {
+    let of_cell = |report| {
+        let CellReport { cell, sessions, .. }: &CellReport = report;
+        sessions.iter().flat_map(move |trial| trial.rulings.iter().map(move |ruling| (cell, trial, ruling)))
+    };
+    let mut all: Vec<_> = reports.iter().flat_map(of_cell).collect();
+    let Some(usage) = JudgesUsage::of(all.iter().map(|(_, _, ruling)| *ruling)) else { return };
+    all.sort_by(|one, other| one.2.score.total_cmp(&other.2.score));
+    _ = writeln!(
+        body,
+        "<h2>Judgements</h2>\n<p>{}</p>\n<table>\n<tr><th>trial</th><th>score</th>\
+         <th>at least</th><th>rubric</th><th>reason</th><th>sessions</th></tr>",
+        judges_line(&usage)
+    );
+    for (cell, trial, ruling) in all.iter().take(SHOWN_RULINGS) {
+        let sessions: Vec<String> = ruling
+            .votes
+            .iter()
+            .filter_map(|vote| Some(format!("<code>{}</code>", escape(vote.session.as_deref()?))))
+            .collect();
+        _ = writeln!(
+            body,
+            "<tr{}><td>{}</td><td>{:.2}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            if ruling.passed { "" } else { " class=\"warn\"" },
+            escape(&format!("{}, trial {}", cell.name(), trial.trial)),
+            ruling.score,
+            ruling.at_least,
+            escape(&ruling.rubric),
+            escape(&ruling.reasons()),
+            sessions.join(" ")
+        );
+    }
+    body.push_str("</table>\n");
+    if all.len() > SHOWN_RULINGS {
+        _ = writeln!(body, "<p>… and {} more</p>", all.len() - SHOWN_RULINGS);
     }
 }
 

@@ -8,6 +8,8 @@ use super::answers::{AnswerGroup, groups};
 use super::chance::{pass_hat, wilson};
 use super::plan::Cell;
 use super::state::Trial;
+use crate::agent::Ruling;
+use crate::event::FromCache;
 
 /// The smallest number of trials with a 95th percentile.
 const PERCENTILE_TRIALS: usize = 5;
@@ -16,7 +18,7 @@ const PERCENTILE_TRIALS: usize = 5;
 pub type Mean = f64;
 
 /// A trial and the session to open for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TrialRef {
     /// Its number, from 1.
     pub trial: u32,
@@ -26,6 +28,8 @@ pub struct TrialRef {
     pub passed: bool,
     /// Why not.
     pub why: Option<String>,
+    /// What judges found.
+    pub rulings: Vec<Ruling>,
 }
 
 /// The trials of a cell together.
@@ -71,6 +75,8 @@ pub struct CellReport {
     pub data_bytes: Option<Mean>,
     /// Bytes of it that no request carried: the mean.
     pub kept_out_bytes: Option<Mean>,
+    /// What the trials and their judges took from the cache, together.
+    pub from_cache: FromCache,
     /// The trials, in order.
     pub sessions: Vec<TrialRef>,
 }
@@ -114,6 +120,7 @@ pub fn report<'a>(cell: &Cell, trials: impl Iterator<Item = &'a Trial>) -> CellR
         errors,
         data_bytes: mean(trials.iter().map(|trial| Some(trial.measures.data_bytes))),
         kept_out_bytes: mean(trials.iter().map(|trial| Some(trial.measures.kept_out_bytes))),
+        from_cache: trials.iter().map(|trial| trial.from_cache()).fold(FromCache::default(), FromCache::plus),
         sessions: trials.iter().map(|trial| named(trial)).collect(),
     }
 }
@@ -148,7 +155,13 @@ pub fn totals<'a>(reports: &[CellReport], trials_of: impl Fn(usize) -> Vec<&'a T
 }
 
 fn named(trial: &Trial) -> TrialRef {
-    TrialRef { trial: trial.trial, session: trial.session.clone(), passed: trial.passed, why: trial.why.clone() }
+    TrialRef {
+        trial: trial.trial,
+        session: trial.session.clone(),
+        passed: trial.passed,
+        why: trial.why.clone(),
+        rulings: trial.rulings.clone(),
+    }
 }
 
 fn count(number: usize) -> u32 {

@@ -13,7 +13,7 @@ use super::plan::Cell;
 use super::plan::{MatrixAgent, MatrixPlan};
 use super::run::MatrixError;
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
-use crate::agent::{Agent, Verdict};
+use crate::agent::{Agent, Ruling, Verdict};
 use crate::workbench::suite::{SuiteReport, TrialReport};
 
 /// How every file of rows begins.
@@ -75,6 +75,9 @@ pub struct ResultRow {
     /// How it came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// What judges found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rulings: Vec<Ruling>,
     /// What it cost.
     #[serde(flatten)]
     pub measures: Measures,
@@ -173,6 +176,7 @@ pub fn matrix_rows(state: &MatrixState) -> Vec<ResultRow> {
             why: None,
             session: None,
             outcome: None,
+            rulings: Vec::new(),
             measures: Measures::default(),
         };
         if let Some(why) = &cell.unfit {
@@ -185,6 +189,7 @@ pub fn matrix_rows(state: &MatrixState) -> Vec<ResultRow> {
                 why: trial.why.clone(),
                 session: Some(trial.session.clone()),
                 outcome: Some(trial.outcome.clone()),
+                rulings: trial.rulings.clone(),
                 measures: trial.measures.clone(),
                 ..row(trial.trial, verdict)
             });
@@ -222,11 +227,13 @@ pub fn suite_rows(report: &SuiteReport, trials: u32) -> Vec<ResultRow> {
                 why: (!trial.verdict.is_pass()).then(|| trial.verdict.lines().join("\n")),
                 session: trial.session.clone(),
                 outcome: trial.outcome.clone(),
+                rulings: trial.rulings.clone(),
                 measures: Measures {
                     turns: trial.turns,
                     tokens: trial.tokens,
                     cost: trial.cost,
                     time_ms: trial.duration_ms,
+                    from_cache: trial.from_cache,
                     ..Measures::default()
                 },
             };
@@ -310,6 +317,7 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
                 why: row.why,
                 outcome: row.outcome.unwrap_or_else(|| Outcome::Fail("unknown".to_owned())),
                 measures: row.measures,
+                rulings: row.rulings,
             }),
         }
     }

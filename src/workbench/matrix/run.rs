@@ -11,14 +11,16 @@ use ptc_core::reasons::Reason;
 use tokio::sync::mpsc;
 
 use super::file::MatrixFile;
-use super::meter::Meter;
+use super::meter::{Measures, Meter};
 use super::plan::{Definitions, MatrixPlan};
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Context, Judgement, Step, Verdict};
 use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::{Group, SessionId};
-use crate::workbench::case::judged_by;
+use crate::workbench::judging::JudgedRun;
+use crate::workbench::reply_cache::trial_name;
+use crate::workbench::run::Origin;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
@@ -205,7 +207,9 @@ impl Workbench {
             seed: spec.seed,
             journal: None,
         };
-        let running = match self.unattended().start_in(run, Some(Group { id: matrix.to_owned(), cell }), stop.clone()) {
+        let origin = Origin { group: Some(Group { id: matrix.to_owned(), cell }), parent: None };
+        let workbench = self.for_trial(trial_name(key.trial));
+        let running = match workbench.unattended().start_in(run, origin, stop.clone()) {
             Ok(running) => running,
             Err(error) => return untried(error.to_string()),
         };
@@ -221,13 +225,17 @@ impl Workbench {
             return MatrixEvent::Stopped(key);
         }
         let outcome = Outcome::of(&step);
-        let case = spec.case;
-        let Judgement { verdict, score } = judged_by(case, step).await;
+        let judged =
+            JudgedRun { step: Arc::new(step), session: Some(session.clone()), seed: spec.seed, trial: key.trial };
+        let (Judgement { verdict, score }, rulings) = self.judgement(&spec.case, &judged, &stop).await;
         if let Verdict::Error(why) = &verdict {
+            if stop.reason().is_some() {
+                return MatrixEvent::Stopped(key);
+            }
             return untried(format!("{why} ({session})"));
         }
         let why = (!verdict.is_pass()).then(|| verdict.lines().join("\n"));
-        let measures = meter.measures();
+        let measures = Measures { from_cache: workbench.from_cache(), ..meter.measures() };
         let (cell, trial) = (key.cell, key.trial);
         MatrixEvent::Finished(Box::new(Trial {
             cell,
@@ -238,6 +246,7 @@ impl Workbench {
             why,
             outcome,
             measures,
+            rulings,
         }))
     }
 }

@@ -10,8 +10,8 @@ use super::answers::canonical;
 use super::meter::Measures;
 use super::plan::MatrixPlan;
 use super::report::{CellReport, report};
-use crate::agent::Step;
-use crate::event::Kept;
+use crate::agent::{JudgesUsage, Ruling, Step};
+use crate::event::{FromCache, Kept};
 
 /// Which trial: the cell's place in the plan, and the trial's number from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,12 +63,25 @@ pub struct Trial {
     pub outcome: Outcome,
     /// What it cost.
     pub measures: Measures,
+    /// What judges found; their cost is not part of the measures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rulings: Vec<Ruling>,
 }
 
 impl Trial {
     /// The share of what is expected that holds, from 0 to 1.
     pub fn score(&self) -> f64 {
         self.score.unwrap_or(f64::from(u8::from(self.passed)))
+    }
+
+    /// The cost of the run and of its judges that was paid now, as far as it is known.
+    pub fn spent(&self) -> f64 {
+        self.measures.from_cache.spent(self.measures.cost) + self.rulings.iter().map(Ruling::spent).sum::<f64>()
+    }
+
+    /// What the run and its judges took from the cache.
+    pub fn from_cache(&self) -> FromCache {
+        self.rulings.iter().fold(self.measures.from_cache, |sum, ruling| sum.plus(ruling.from_cache()))
     }
 
     /// Which one it is.
@@ -174,9 +187,19 @@ impl MatrixState {
         self.finished.len()
     }
 
-    /// The cost of the finished trials, as far as it is known.
+    /// The cost of the finished trials and of their judges, as far as it is known.
     pub fn spent(&self) -> f64 {
-        self.finished.values().filter_map(|trial| trial.measures.cost).sum()
+        self.finished.values().map(Trial::spent).sum()
+    }
+
+    /// What the finished trials and their judges took from the cache.
+    pub fn from_cache(&self) -> FromCache {
+        self.finished.values().map(Trial::from_cache).fold(FromCache::default(), FromCache::plus)
+    }
+
+    /// What the judges of the finished trials used together; `None` where none was asked.
+    pub fn judges(&self) -> Option<JudgesUsage> {
+        JudgesUsage::of(self.finished.values().flat_map(|trial| &trial.rulings))
     }
 
     /// Finished trials that did not pass.
@@ -253,6 +276,7 @@ mod tests {
             why: None,
             outcome,
             measures: Measures::default(),
+            rulings: Vec::new(),
         }
     }
 

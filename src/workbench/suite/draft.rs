@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CaseFilter, Suite, SuiteAgent, TrialReport};
 use crate::agent::{Agent, Case, Diagnostic, Step, StepFold, Verdict};
+use crate::event::FromCache;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 
@@ -114,6 +115,8 @@ impl TestedCase {
             turns: 0,
             tokens: None,
             cost: None,
+            rulings: Vec::new(),
+            from_cache: FromCache::default(),
         };
         Self { name: name.to_owned(), trial, got: None }
     }

@@ -71,8 +71,11 @@ impl Page {
         attributes.push(("timestamp", begun.strftime("%Y-%m-%dT%H:%M:%S").to_string()));
         attributes.push(("file", agent.label.clone()));
         self.open("testsuite", &attributes)?;
+        let taken = agent.from_cache();
+        let cached = (!taken.is_nothing()).then(|| ("replies_from_cache", taken.replies.to_string()));
         self.open("properties", &[])?;
-        for (name, value) in [("mode", agent.mode.name().to_owned()), ("model", agent.model.clone())] {
+        let facts = [("mode", agent.mode.name().to_owned()), ("model", agent.model.clone())];
+        for (name, value) in facts.into_iter().chain(cached) {
             self.empty("property", &[("name", name.to_owned()), ("value", value)])?;
         }
         self.close("properties")?;
@@ -93,6 +96,12 @@ impl Page {
         let several = case.trials.len() > 1;
         let name = if several { format!("{} [{}]", case.name, trial.number) } else { case.name.clone() };
         self.open("testcase", &named(agent, &name, trial.duration_ms))?;
+        if !trial.rulings.is_empty() || (trial.score > 0.0 && trial.score < 1.0) {
+            self.open("properties", &[])?;
+            let score = [("name", "score".to_owned()), ("value", format!("{:.4}", trial.score))];
+            self.empty("property", &score)?;
+            self.close("properties")?;
+        }
         let lines = trial.verdict.lines();
         let kind = match &trial.verdict {
             Verdict::Pass => None,
@@ -103,8 +112,11 @@ impl Page {
             let message: String = lines.first().into_iter().flat_map(|line| line.chars()).take(MESSAGE).collect();
             self.text(kind, &[("message", message), ("type", trial.verdict.name().to_owned())], &lines.join("\n"))?;
         }
-        if let Some(session) = &trial.session {
-            self.text("system-out", &[], &format!("session {session}"))?;
+        let session = trial.session.iter().map(|session| format!("session {session}"));
+        let rulings = trial.rulings.iter().map(|ruling| format!("rubric {}: {}", ruling.rubric, ruling.line()));
+        let lines: Vec<String> = session.chain(rulings).collect();
+        if !lines.is_empty() {
+            self.text("system-out", &[], &lines.join("\n"))?;
         }
         self.close("testcase")
     }

@@ -11,8 +11,8 @@ mod selection;
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Agent, Case, Diagnostic, Mode, Verdict};
-use crate::event::Tokens;
+use crate::agent::{Agent, Case, Diagnostic, JudgesUsage, Mode, Ruling, Verdict};
+use crate::event::{FromCache, Tokens};
 use crate::tool::FileAccess;
 use crate::workbench::matrix::{Outcome, Pace};
 
@@ -161,6 +161,17 @@ pub struct TrialReport {
     pub tokens: Option<Tokens>,
     /// Cost in the price table's currency, when known.
     pub cost: Option<f64>,
+    /// What judges found; their cost is not part of the trial's.
+    pub rulings: Vec<Ruling>,
+    /// What of the run came from the cache; the cost contains it.
+    pub from_cache: FromCache,
+}
+
+impl TrialReport {
+    /// The cost of the run and of its judges that was paid now, as far as it is known.
+    pub fn spent(&self) -> f64 {
+        self.from_cache.spent(self.cost) + self.rulings.iter().map(Ruling::spent).sum::<f64>()
+    }
 }
 
 /// How many trials came out how.
@@ -203,6 +214,13 @@ impl CaseReport {
 }
 
 impl AgentReport {
+    /// What the runs and their judges took from the cache.
+    pub fn from_cache(&self) -> FromCache {
+        let of =
+            |trial: &TrialReport| trial.rulings.iter().fold(trial.from_cache, |sum, one| sum.plus(one.from_cache()));
+        self.cases.iter().flat_map(|case| &case.trials).map(of).fold(FromCache::default(), FromCache::plus)
+    }
+
     /// Its trials counted.
     pub fn counts(&self) -> Counts {
         Counts::of(self.cases.iter().flat_map(|case| &case.trials))
@@ -213,6 +231,17 @@ impl SuiteReport {
     /// All trials counted.
     pub fn counts(&self) -> Counts {
         Counts::of(self.agents.iter().flat_map(|agent| &agent.cases).flat_map(|case| &case.trials))
+    }
+
+    /// What the runs and their judges took from the cache.
+    pub fn from_cache(&self) -> FromCache {
+        self.agents.iter().map(AgentReport::from_cache).fold(FromCache::default(), FromCache::plus)
+    }
+
+    /// What the judges of all trials used together; `None` where none was asked.
+    pub fn judges(&self) -> Option<JudgesUsage> {
+        let trials = self.agents.iter().flat_map(|agent| &agent.cases).flat_map(|case| &case.trials);
+        JudgesUsage::of(trials.flat_map(|trial| &trial.rulings))
     }
 
     /// The weighted pass rate over the cases that were run; `None` when all weights are equal, or none was run.

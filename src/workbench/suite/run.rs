@@ -9,12 +9,14 @@ use futures::stream::{self, StreamExt as _};
 
 use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
 use crate::agent::{Case, Context, Judgement, Mismatch, Step, Verdict};
+use crate::event::FromCache;
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::Session;
-use crate::tool::FileAccess;
-use crate::workbench::case::judged_by;
+use crate::workbench::judging::JudgedRun;
 use crate::workbench::matrix::Outcome;
+use crate::workbench::reply_cache::trial_name;
+use crate::workbench::run::Origin;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
@@ -59,7 +61,7 @@ impl Workbench {
                 continue;
             };
             watch(due.agent, case, &trial);
-            cost += trial.cost.unwrap_or_default();
+            cost += trial.spent();
             spent.store(suite.pace.is_spent(cost), Ordering::Relaxed);
             case.trials.push(trial);
         }
@@ -113,7 +115,7 @@ impl Workbench {
         };
         let started = Instant::now();
         let trial = match &case.cassette {
-            Some(name) => play(self.file_access(), agent, case, name, begun(due.number)).await,
+            Some(name) => self.play(agent, case, name, begun(due.number), stop).await,
             None => self.live(suite, agent, case, begun(due.number), stop).await,
         };
         let duration_ms = whole_ms(started);
@@ -138,22 +140,68 @@ impl Workbench {
             seed: trial.seed,
             journal: None,
         };
-        let Running { session, saving, task, .. } = match self.unattended().start_in(spec, None, stop.child()) {
-            Ok(running) => running,
-            Err(error) => {
-                let why = format!("the run could not be started: {error}");
-                return TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial };
-            }
-        };
+        let workbench = self.for_trial(trial_name(trial.number));
+        let Running { session, saving, task, .. } =
+            match workbench.unattended().start_in(spec, Origin::default(), stop.child()) {
+                Ok(running) => running,
+                Err(error) => {
+                    let why = format!("the run could not be started: {error}");
+                    return TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial };
+                }
+            };
         let step = task.await;
-        let trial = TrialReport { session, ..trial };
+        let trial = TrialReport { session, from_cache: workbench.from_cache(), ..trial };
         match (settled(saving).await, step) {
-            (Ok(()), Ok(step)) => judged(case.clone(), step, trial).await,
+            (Ok(()), Ok(step)) => self.judged(case, step, trial, stop).await,
             (Err(why), _) => TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial },
             (_, Err(error)) => {
                 let verdict = Verdict::Error(format!("the run broke off: {error}"));
                 TrialReport { verdict, score: 0.0, ..trial }
             }
+        }
+    }
+
+    /// The trial with its verdict and what it used.
+    async fn judged(&self, case: &Case, step: Step, trial: TrialReport, stop: &Stop) -> TrialReport {
+        let trial = used(trial, &step);
+        let run =
+            JudgedRun { step: Arc::new(step), session: trial.session.clone(), seed: trial.seed, trial: trial.number };
+        let (Judgement { verdict, score }, rulings) = self.judgement(case, &run, stop).await;
+        TrialReport { verdict, score, rulings, ..trial }
+    }
+
+    /// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
+    /// the answer is that.
+    async fn play(&self, agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport, stop: &Stop) -> TrialReport {
+        let failed = |why: String| Verdict::Error(format!("the cassette {name} cannot be played: {why}"));
+        let error = |why: String| TrialReport { verdict: failed(why), score: 0.0, ..trial.clone() };
+        let path = match self.file_access().resolve(&agent.root(), "cases.cassette", &agent.folder.join(name)) {
+            Ok(path) => path,
+            Err(refusal) => return error(format!("it names a file, {refusal}")),
+        };
+        let session = match Session::open(&path) {
+            Ok(session) => session,
+            Err(found) => return error(found.to_string()),
+        };
+        let recording = match cassette::with_agent(&session, &agent.agent) {
+            Ok(recording) => Arc::new(recording),
+            Err(found) => return error(found),
+        };
+        let report = match replay_by(&cassette::rules(case.lenient), &recording, None).await {
+            Ok((report, _)) => report,
+            Err(found) => return error(found.to_string()),
+        };
+        let trial = TrialReport { session: Some(session.header.id.to_string()), ..trial };
+        match (report.outcome, report.steps.into_iter().next_back()) {
+            (ReplayOutcome::Identical, Some(step)) if case.expect.is_some() => {
+                self.judged(case, step, trial, stop).await
+            }
+            (ReplayOutcome::Identical, Some(step)) => used(trial, &step),
+            (ReplayOutcome::Diverged(found), _) => {
+                let mismatch = Mismatch { why: format!("not as recorded: {found}"), ..Mismatch::default() };
+                TrialReport { verdict: Verdict::Fail(vec![mismatch]), score: 0.0, ..trial }
+            }
+            _ => TrialReport { verdict: failed("it ends before its run does".to_owned()), score: 0.0, ..trial },
         }
     }
 }
@@ -199,14 +247,9 @@ fn begun(number: u32) -> TrialReport {
         turns: 0,
         tokens: None,
         cost: None,
+        rulings: Vec::new(),
+        from_cache: FromCache::default(),
     }
-}
-
-/// The trial with its verdict and what it used.
-async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
-    let trial = used(trial, &step);
-    let Judgement { verdict, score } = judged_by(case, step).await;
-    TrialReport { verdict, score, ..trial }
 }
 
 /// The trial with the usage of the run and its child runs.
@@ -214,39 +257,6 @@ fn used(trial: TrialReport, step: &Step) -> TrialReport {
     let total = &step.usage.total;
     let outcome = Some(Outcome::of(step));
     TrialReport { turns: total.turns, tokens: total.tokens, cost: total.cost(), outcome, ..trial }
-}
-
-/// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
-/// the answer is that.
-async fn play(access: &FileAccess, agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -> TrialReport {
-    let failed = |why: String| Verdict::Error(format!("the cassette {name} cannot be played: {why}"));
-    let error = |why: String| TrialReport { verdict: failed(why), score: 0.0, ..trial.clone() };
-    let path = match access.resolve(&agent.root(), "cases.cassette", &agent.folder.join(name)) {
-        Ok(path) => path,
-        Err(refusal) => return error(format!("it names a file, {refusal}")),
-    };
-    let session = match Session::open(&path) {
-        Ok(session) => session,
-        Err(found) => return error(found.to_string()),
-    };
-    let recording = match cassette::with_agent(&session, &agent.agent) {
-        Ok(recording) => Arc::new(recording),
-        Err(found) => return error(found),
-    };
-    let report = match replay_by(&cassette::rules(case.lenient), &recording, None).await {
-        Ok((report, _)) => report,
-        Err(found) => return error(found.to_string()),
-    };
-    let trial = TrialReport { session: Some(session.header.id.to_string()), ..trial };
-    match (report.outcome, report.steps.into_iter().next_back()) {
-        (ReplayOutcome::Identical, Some(step)) if case.expect.is_some() => judged(case.clone(), step, trial).await,
-        (ReplayOutcome::Identical, Some(step)) => used(trial, &step),
-        (ReplayOutcome::Diverged(found), _) => {
-            let mismatch = Mismatch { why: format!("not as recorded: {found}"), ..Mismatch::default() };
-            TrialReport { verdict: Verdict::Fail(vec![mismatch]), score: 0.0, ..trial }
-        }
-        _ => TrialReport { verdict: failed("it ends before its run does".to_owned()), score: 0.0, ..trial },
-    }
 }
 
 /// Whole milliseconds since then.

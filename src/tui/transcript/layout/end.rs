@@ -28,6 +28,10 @@ pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
         let columns = frame.body();
         let body = card.end.fail.as_ref().map_or_else(|| returned(card, frame), |fail| failed(card, fail, columns));
         rows.extend(indent(body, 3));
+        for line in &card.judged {
+            let row = prose(vec![Piece::literal(Role::Accent, "judged  ")], line, Role::Text, columns);
+            rows.extend(indent(row, 3));
+        }
         rows.extend(indent(prose(Vec::new(), &usage(card), Role::Dim, columns), 3));
     }
     rows

@@ -198,6 +198,7 @@ mod tests {
             why: None,
             outcome: Outcome::Answer(Kept::Whole("1".to_owned())),
             measures: Measures { cost: Some(0.5), ..Measures::default() },
+            rulings: Vec::new(),
         };
         let of_case = |agent: &str, case: usize, marks: &str| {
             let trials: Vec<Trial> = marks.chars().enumerate().map(trial).collect();

@@ -37,6 +37,7 @@ fn trial(number: u32, passed: bool, answer: &str, time_ms: u64) -> Trial {
             waited_ms: 7,
             ..Measures::default()
         },
+        rulings: Vec::new(),
     }
 }
 

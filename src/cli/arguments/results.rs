@@ -1,0 +1,54 @@
+//! The arguments of `merge`, the files of results and the cache of replies that `test` and `compare` share with it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::workbench::Workbench;
+
+/// Files that the results are written to.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Files of results")]
+pub struct ResultFlags {
+    /// Write a line of JSON for each trial, for `merge` and other programs
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub results: Option<PathBuf>,
+    /// Write an HTML page with intervals, changes and failures
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write a Markdown summary for a pull request
+    #[arg(long, value_name = "FILE.md")]
+    pub summary: Option<PathBuf>,
+}
+
+/// Where replies are stored.
+#[derive(Debug, Clone, Default, Args)]
+pub struct CacheFlags {
+    /// Store the replies of models in DIR and take them from there: a trial that repeats an exact request asks no model
+    #[arg(long, value_name = "DIR", help_heading = "Files of results")]
+    pub cache: Option<PathBuf>,
+}
+
+impl CacheFlags {
+    /// The workbench with the folder that the flag names.
+    pub fn apply(&self, workbench: &Workbench) -> Workbench {
+        match &self.cache {
+            Some(dir) => workbench.clone().with_reply_cache(dir.clone()),
+            None => workbench.clone(),
+        }
+    }
+}
+
+/// Flags of `merge`.
+#[derive(Debug, Args)]
+pub struct MergeFlags {
+    /// Files that --results of `test` or `compare` wrote, such as those of all shards
+    #[arg(value_name = "FILE.jsonl", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Files of results
+    #[command(flatten)]
+    pub results: ResultFlags,
+}
