@@ -27,7 +27,7 @@ use crate::session::SessionId;
 use crate::workbench::{SessionKey, Workbench};
 
 /// The port that it listens on, unless another one is named.
-pub const PORT: u16 = 4141;
+const PORT: u16 = 4141;
 
 /// What a proxy is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
