@@ -11,12 +11,13 @@ use crate::agent::BUNDLED;
 use crate::cli::{self, Arguments, Command, Drawing};
 use crate::config::{Config, Folders, process_env};
 use crate::export::Content;
+use crate::proxy::{Audience, LiveTraffic, ProxySpec};
 use crate::session::LAST;
 use crate::tool::{ALLOW_FILES_FLAG, ConsentPolicy, FileAccess, Grants, NamedFile};
 use crate::tui::archive::AgentSource;
 use crate::tui::scenes::scene;
 use crate::tui::services::Services;
-use crate::tui::{self, Colours, Setup};
+use crate::tui::{self, Colours, FollowedProxy, Setup};
 use crate::workbench::{AgentFiles, NewAgent, SessionKey, Workbench};
 use futures::FutureExt as _;
 
@@ -60,6 +61,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
     runtime.block_on(async { cli::catch_file_size_signal() });
     let is_on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let follows = is_on_terminal && !arguments.plain;
     if let Some(Command::New(flags)) = &arguments.command
         && is_on_terminal
         && !arguments.plain
@@ -69,6 +71,13 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
         arguments.command = None;
     }
     let code = match &arguments.command {
+        Some(Command::Proxy(flags)) if follows && flags.command.is_empty() => {
+            let spec = cli::proxy_spec(flags);
+            let live = LiveTraffic::new();
+            let audience = Audience::Screen(live.clone());
+            let proxy = runtime.block_on(spec.start(&workbench, audience))?;
+            open(&arguments, workbench, &runtime, Some((spec, FollowedProxy { proxy, live })))?
+        }
         Some(command) => {
             let screen = |name: String, size| {
                 // The same picture whatever is configured here.
@@ -81,7 +90,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
             runtime.block_on(cli::run(command, &arguments, &workbench, drawing))
         }
         None if arguments.plain => print_linear(&arguments, &workbench)?,
-        None => open(&arguments, workbench, &runtime)?,
+        None => open(&arguments, workbench, &runtime, None)?,
     };
     // A thread that waits for the keyboard must not keep the program alive.
     runtime.shutdown_background();
@@ -119,8 +128,13 @@ fn print_linear(arguments: &Arguments, workbench: &Workbench) -> Result<u8, Stri
     told.map_err(|error| error.0)
 }
 
-/// Opens the workbench with an agent file, an example or a session.
-fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::Runtime) -> Result<u8, String> {
+/// Opens the workbench with an agent file, an example or a session, or with the traffic of a proxy.
+fn open(
+    arguments: &Arguments,
+    workbench: Workbench,
+    runtime: &tokio::runtime::Runtime,
+    proxy: Option<(ProxySpec, FollowedProxy)>,
+) -> Result<u8, String> {
     let colours = if arguments.no_color { Colours::Off } else { Colours::On };
     let mut setup = Setup::new(&workbench.config, &workbench.folders.config_dir, colours)?;
     let example = BUNDLED[0].name;
@@ -161,7 +175,7 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
         (None, None) => Services::new(workbench, &agent, file),
     };
     let services = services.with_terminal_lines(cli::pieces);
-    let left = runtime.block_on(tui::run(Arc::new(services), setup)).map_err(|error| error.to_string())?;
+    let left = runtime.block_on(tui::run(Arc::new(services), setup, proxy)).map_err(|error| error.to_string())?;
     left.notes.iter().for_each(|note| cli::print_warning(note));
     if let Some(session) = &left.waiting {
         cli::print_waiting(session);

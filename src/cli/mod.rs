@@ -46,6 +46,7 @@ pub use keyboard::ask_about_file;
 pub use new::create_agent;
 pub use output::{UsageError, exit, print_error, print_waiting, print_warning};
 pub use plain::{is_spoken, print_opened, print_session};
+pub use proxy::proxy_spec;
 pub use report::{catch_file_size_signal, hook_panics, keep_secret, log_to};
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};

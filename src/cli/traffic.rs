@@ -11,7 +11,7 @@ use super::arguments::ImportFlags;
 use super::output::{UsageError, exit, print_error, print_json, print_line, print_note, safe_line};
 use crate::event::hex_sha;
 use crate::model::known_secrets;
-use crate::proxy::{CaptureOptions, ExchangeLine, Retention, TrafficFormat, import_traffic};
+use crate::proxy::{CaptureOptions, ExchangeLine, IDLE, Retention, TrafficFormat, import_traffic};
 use crate::session::Imported;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
@@ -30,6 +30,8 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
     let options = CaptureOptions {
         dir: workbench.folders.sessions_dir.clone(),
         retention: Retention { sessions: usize::MAX, bytes: u64::MAX },
+        idle: IDLE,
+        live: None,
         prices: Box::new(move |upstream, model| config.facts(upstream, model).price),
         report: Box::new(move |line: Result<&ExchangeLine, &str>| {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);

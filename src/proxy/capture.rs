@@ -4,13 +4,15 @@
 //! together; beyond it connections wait. It must never lose a note while the thread runs.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::MissedTickBehavior;
 
 use super::exchange::{Begun, Exchange, ExchangeLine, Note, room_for};
+use super::live::LiveTraffic;
 use super::recorder::Recorder;
 use super::retention::Retention;
 use crate::event::Price;
@@ -19,8 +21,17 @@ use crate::port::SystemClock;
 /// Most bytes of traffic that wait for the recorder.
 pub(super) const MEMORY_BYTES: usize = 64 << 20;
 
-/// How often idle conversations are looked for.
+/// Time after which a conversation is ended. What follows later is a session of its own.
+pub const IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// How often idle conversations are looked for, at the least.
 const LOOK_EACH: Duration = Duration::from_secs(20);
+
+/// How long text that a screen follows waits to be written.
+const FOLLOW_EACH: Duration = Duration::from_millis(50);
+
+/// Notes that are taken at once.
+const TAKEN: usize = 256;
 
 /// Prices of models, by upstream and model.
 pub type Prices = Box<dyn Fn(&str, &str) -> Option<Price> + Send>;
@@ -38,6 +49,10 @@ pub struct CaptureOptions {
     pub prices: Prices,
     /// Gets each exchange when it has ended, and problems of recording.
     pub report: Report,
+    /// Time after which a conversation without a request is ended.
+    pub idle: Duration,
+    /// The screen that follows the traffic.
+    pub live: Option<LiveTraffic>,
 }
 
 /// Records exchanges. Dropping it ends the sessions; [`Self::close`] waits for that.
@@ -45,36 +60,43 @@ pub struct Capture {
     notes: mpsc::UnboundedSender<Note>,
     room: Arc<Semaphore>,
     next: AtomicU64,
-    thread: Option<std::thread::JoinHandle<()>>,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
 impl Capture {
-    /// Starts the recorder. Errors: the system has no thread left.
+    /// Starts the recorder. Errors: the system has no thread or timer left.
     pub fn start(options: CaptureOptions) -> std::io::Result<Self> {
         let (notes, queue) = mpsc::unbounded_channel();
         let thread = std::thread::Builder::new().name("proxy recorder".to_owned());
-        let thread = thread.spawn(move || record(queue, Recorder::new(options)))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let thread = thread.spawn(move || runtime.block_on(record(queue, options)))?;
         let room = Arc::new(Semaphore::new(MEMORY_BYTES));
-        Ok(Self { notes, room, next: AtomicU64::new(1), thread: Some(thread) })
+        Ok(Self { notes, room, next: AtomicU64::new(1), thread: Mutex::new(Some(thread)) })
     }
 
     /// Begins an exchange.
     pub(super) async fn begin(&self, begun: Begun) -> Exchange {
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
         let room = room_for(&self.room, &self.notes, begun.body.len()).await;
+        self.begin_in(room, started, begun)
+    }
+
+    /// The same without a wait, for a request that is in memory already.
+    pub(super) fn begin_in_hand(&self, begun: Begun) -> Exchange {
+        self.begin_in(None, Instant::now(), begun)
+    }
+
+    fn begin_in(&self, room: Option<OwnedSemaphorePermit>, started: Instant, begun: Begun) -> Exchange {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
         _ = self.notes.send(Note::Begun { id, at_ms: SystemClock.now(), begun: Box::new(begun), _room: room });
         Exchange { id, notes: self.notes.clone(), room: Arc::clone(&self.room), started, end: None }
     }
 
     /// Ends all sessions and waits until they are written. Exchanges that still run are recorded as far as they came.
-    pub fn close(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
+    pub fn close(&self) {
         _ = self.notes.send(Note::Close);
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
             // After a panic its sessions are on the disk as far as they were written.
             _ = thread.join();
         }
@@ -83,21 +105,33 @@ impl Capture {
 
 impl Drop for Capture {
     fn drop(&mut self) {
-        self.end();
+        self.close();
     }
 }
 
-/// Thread function.
-fn record(mut queue: mpsc::UnboundedReceiver<Note>, mut recorder: Recorder) {
-    let mut looked = Instant::now();
-    while let Some(note) = queue.blocking_recv() {
-        if matches!(note, Note::Close) {
-            break;
-        }
-        recorder.take(note);
-        if looked.elapsed() >= LOOK_EACH {
-            recorder.close_idle(SystemClock.now());
-            looked = Instant::now();
+/// Takes notes until the end.
+async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOptions) {
+    let mut idle = tokio::time::interval(options.idle.min(LOOK_EACH).max(Duration::from_millis(1)));
+    idle.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut follow = tokio::time::interval(FOLLOW_EACH);
+    follow.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut recorder = Recorder::new(options);
+    let mut notes = Vec::with_capacity(TAKEN);
+    'all: loop {
+        tokio::select! {
+            taken = queue.recv_many(&mut notes, TAKEN) => {
+                for note in notes.drain(..) {
+                    if matches!(note, Note::Close) {
+                        break 'all;
+                    }
+                    recorder.take(note);
+                }
+                if taken == 0 {
+                    break;
+                }
+            }
+            _ = follow.tick(), if recorder.is_followed() => recorder.show_text(SystemClock.now()),
+            _ = idle.tick() => recorder.close_idle(SystemClock.now()),
         }
     }
     recorder.close_all(SystemClock.now());

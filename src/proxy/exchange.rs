@@ -28,17 +28,29 @@ pub(super) struct Begun {
     /// Address without query.
     pub(super) url: String,
     pub(super) headers: HeaderMap,
+    /// The body as it is sent to the service.
     pub(super) body: Bytes,
+    /// The body that the client sent, where it is another one.
+    pub(super) came: Option<Bytes>,
     /// The secrets that must not be recorded, the client's keys among them.
     pub(super) scrub: Scrub,
-    /// What rules did with it.
+    /// What rules and the user did with it.
     pub(super) notices: Vec<String>,
 }
 
 impl Begun {
     /// The body without known secrets, and how many there were: everything that is recorded of the request is read from it.
     pub(super) fn clean_body(&self) -> (Vec<u8>, u64) {
-        let mut body = self.body.to_vec();
+        self.clean(&self.body)
+    }
+
+    /// The body that the client sent, likewise, where it is another one.
+    pub(super) fn clean_came(&self) -> Option<(Vec<u8>, u64)> {
+        self.came.as_ref().map(|came| self.clean(came))
+    }
+
+    fn clean(&self, body: &[u8]) -> (Vec<u8>, u64) {
+        let mut body = body.to_vec();
         let masked = self.scrub.blot(&mut body) as u64;
         // Adjacent texts may make a secret together.
         let json = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok());
@@ -47,6 +59,17 @@ impl Begun {
             None => (body, masked),
         }
     }
+
+    /// The program that asks, as it names itself.
+    pub(super) fn client(&self) -> String {
+        client_of(&self.headers)
+    }
+}
+
+/// The name of a program in its headers: the first word of `User-Agent`.
+pub(super) fn client_of(headers: &HeaderMap) -> String {
+    let agent = headers.get(hyper::header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    agent.unwrap_or_default().split_whitespace().next().unwrap_or_default().to_owned()
 }
 
 /// How an exchange ended.
@@ -65,10 +88,17 @@ pub enum ExchangeEnd {
 /// What the recorder learns.
 pub(super) enum Note {
     Begun { id: u64, at_ms: i64, begun: Box<Begun>, _room: Option<OwnedSemaphorePermit> },
-    Replied { id: u64, at_ms: i64, status: u16, headers: HeaderMap, by: Option<String> },
+    Replied { id: u64, at_ms: i64, status: u16, headers: HeaderMap, by: Option<String>, came: Option<Came> },
     Piece { id: u64, at_ms: i64, ms: u64, bytes: Bytes, _room: Option<OwnedSemaphorePermit> },
     Ended { id: u64, at_ms: i64, ms: u64, end: ExchangeEnd },
     Close,
+}
+
+/// A reply of the service that the user replaced.
+pub(super) struct Came {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
 }
 
 /// An exchange while it passes.
@@ -98,7 +128,13 @@ pub(super) async fn room_for(
 impl Exchange {
     /// The head of the reply came.
     pub(super) fn replied(&self, status: u16, headers: HeaderMap, by: Option<String>) {
-        self.note(Note::Replied { id: self.id, at_ms: SystemClock.now(), status, headers, by });
+        self.note(Note::Replied { id: self.id, at_ms: SystemClock.now(), status, headers, by, came: None });
+    }
+
+    /// The user replaced the reply that came.
+    pub(super) fn replaced(&self, status: u16, headers: HeaderMap, by: String, came: Came) {
+        let (by, came) = (Some(by), Some(came));
+        self.note(Note::Replied { id: self.id, at_ms: SystemClock.now(), status, headers, by, came });
     }
 
     /// A piece of the body came.
@@ -106,6 +142,12 @@ impl Exchange {
         let ms = self.elapsed_ms();
         let room = room_for(&self.room, &self.notes, bytes.len()).await;
         self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.clone(), _room: room });
+    }
+
+    /// The same for a piece that is in memory already, without a wait.
+    pub(super) fn piece_in_hand(&self, bytes: &Bytes) {
+        let ms = self.elapsed_ms();
+        self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.clone(), _room: None });
     }
 
     /// It ended in this way.

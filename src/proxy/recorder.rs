@@ -9,17 +9,14 @@ use super::capture::CaptureOptions;
 use super::conversations::{Asked, ConversationId, Conversations, Digest};
 use super::exchange::{Begun, ExchangeEnd, ExchangeLine, Note};
 use super::headers;
-use super::reply::OpenReply;
+use super::reply::{OpenReply, clean_came};
 use super::session::CapturedSession;
-use crate::event::Role;
+use crate::event::{RawReply, Role};
 use crate::model::CapturedRequest;
 use crate::session::Imported;
 
 /// Conversations that are kept open; those that waited longest are ended first.
 const OPEN_MOST: usize = 256;
-
-/// Time after which a conversation is ended, in ms. What follows later is a session of its own.
-const IDLE_MS: i64 = 15 * 60 * 1_000;
 
 /// The notice in sessions whose file had no bytes.
 const REBUILT: &str =
@@ -39,6 +36,8 @@ pub(super) struct Recorder {
     conversations: Conversations,
     sessions: HashMap<ConversationId, CapturedSession>,
     open: HashMap<u64, Open>,
+    /// Text of a reply that a screen follows waits to be written.
+    is_followed: bool,
     /// A problem of the disk was reported.
     is_reported: bool,
     /// The file that the traffic is read from.
@@ -57,6 +56,7 @@ impl Recorder {
             conversations: Conversations::default(),
             sessions: HashMap::new(),
             open: HashMap::new(),
+            is_followed: false,
             is_reported: false,
             imported: None,
             is_rebuilt: false,
@@ -81,21 +81,28 @@ impl Recorder {
                 self.begin(id, at_ms, begun);
                 self.report_disk();
             }
-            Note::Replied { id, at_ms, status, headers, by } => {
+            Note::Replied { id, at_ms, status, headers, by, came } => {
                 let Some(open) = self.open.get_mut(&id) else { return };
                 open.line.status = Some(status);
                 let Begun { protocol, scrub, .. } = &*open.begun;
                 open.reply = Some(OpenReply::new(*protocol, status, &headers, scrub.clone()));
+                let came = came.map(|came| clean_came(*protocol, &came, scrub));
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
-                    session.head(at_ms, status, headers::recorded(&headers, scrub), by);
+                    let headers = headers::recorded(&headers, scrub);
+                    session.head(at_ms, RawReply { attempt: 1, status, headers, by, came });
                 }
             }
             Note::Piece { id, at_ms, ms, bytes, .. } => {
                 let Some(open) = self.open.get_mut(&id) else { return };
+                let is_first = open.line.first_ms.is_none();
                 open.line.first_ms.get_or_insert(ms);
                 let Some(reply) = &mut open.reply else { return };
                 let events = reply.take(ms, &bytes);
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
+                    if is_first {
+                        session.streams(ms);
+                    }
+                    self.is_followed |= session.is_shown();
                     for event in events {
                         session.of_turn(at_ms, event);
                     }
@@ -106,6 +113,24 @@ impl Recorder {
                 self.report_disk();
             }
             Note::Close => {}
+        }
+    }
+
+    /// Does text that a screen follows wait to be written?
+    pub(super) fn is_followed(&self) -> bool {
+        self.is_followed
+    }
+
+    /// Writes the text that a screen follows.
+    pub(super) fn show_text(&mut self, at_ms: i64) {
+        self.is_followed = false;
+        for open in self.open.values_mut() {
+            let session = self.sessions.get_mut(&open.conversation).filter(|session| session.is_shown());
+            if let Some(session) = session
+                && let Some(event) = open.reply.as_mut().and_then(OpenReply::take_text)
+            {
+                session.of_turn(at_ms, event);
+            }
         }
     }
 
@@ -156,7 +181,8 @@ impl Recorder {
 
     fn start_session(&mut self, conversation: ConversationId, at_ms: i64, begun: &Begun, request: &CapturedRequest) {
         let price = (self.options.prices)(&begun.upstream, &request.model);
-        match CapturedSession::create(&self.options.dir, at_ms, begun, &request.model, price, self.imported.as_ref()) {
+        let (dir, live) = (&self.options.dir, self.options.live.clone());
+        match CapturedSession::create(dir, at_ms, begun, &request.model, price, self.imported.as_ref(), live) {
             Ok(session) => _ = self.sessions.insert(conversation, session),
             Err(error) => {
                 if self.imported.is_some() {
@@ -197,7 +223,8 @@ impl Recorder {
 
     /// Ends conversations that wait for too long, and the oldest beyond a number.
     fn close_beyond(&mut self, at_ms: i64) {
-        for id in self.conversations.forget(at_ms - IDLE_MS, OPEN_MOST) {
+        let idle_ms = i64::try_from(self.options.idle.as_millis()).unwrap_or(i64::MAX);
+        for id in self.conversations.forget(at_ms.saturating_sub(idle_ms), OPEN_MOST) {
             self.close(id, at_ms);
         }
     }

@@ -5,9 +5,10 @@
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 
+use super::exchange::Came;
 use crate::config::Protocol;
-use crate::event::{Event, PartKind, ReplyPart, Wire};
-use crate::model::{CapturedReply, Coding, Echoes, ReplyOutcome, Scrub, pack};
+use crate::event::{Event, PartKind, RawBody, ReplyPart, Wire};
+use crate::model::{CapturedReply, Coding, Echoes, ReplyOutcome, Scrub, pack, pack_body};
 
 /// Bytes of a reply that are kept before they are written.
 const PART_BYTES: usize = 64 << 10;
@@ -78,7 +79,8 @@ impl OpenReply {
         due
     }
 
-    fn take_text(&mut self) -> Option<Event> {
+    /// The text that was not written yet, for a screen that follows it.
+    pub(super) fn take_text(&mut self) -> Option<Event> {
         self.text.take().map(Event::from)
     }
 
@@ -114,6 +116,17 @@ impl OpenReply {
         all.extend(wire);
         (all, outcome)
     }
+}
+
+/// The bytes of a reply that the client did not get, with secrets overwritten. They are withheld when they hold a secret in pieces.
+pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> RawBody {
+    let mut reply = OpenReply::new(protocol, came.status, &came.headers, scrub.clone());
+    _ = reply.reader.push(&came.body);
+    let (_, outcome) = reply.reader.finish();
+    let mut body = came.body.clone();
+    let blotted = scrub.blot(&mut body);
+    let is_shown = !outcome.echoes.is_joined && blotted >= outcome.echoes.found;
+    pack_body(if is_shown { &body } else { b"" }, None, blotted.max(outcome.echoes.found) as u64)
 }
 
 /// A part of the bytes with secrets overwritten, and how many were so far. The bytes are withheld when they hold a secret in pieces.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ptc_core::value::{Json, json};
 use regex::Regex;
 
+use super::hold::HeldSide;
 use super::rule_text::{self, Token};
 use crate::event::MessagePart;
 use crate::model::CapturedRequest;
@@ -67,6 +68,8 @@ pub(super) enum Change {
     Set(String, Json),
     /// A text is replaced everywhere in the body.
     Replace(String, String),
+    /// It waits for the user, or its reply does.
+    Hold(HeldSide),
 }
 
 #[derive(Debug)]
@@ -97,6 +100,8 @@ pub(super) struct Changed {
     pub(super) is_dropped: bool,
     /// Bytes of the reply after which the connection is closed.
     pub(super) cut: Option<usize>,
+    /// What of it waits for the user.
+    pub(super) holds: Vec<HeldSide>,
     /// The rules that changed something.
     pub(super) notices: Vec<String>,
 }
@@ -117,6 +122,12 @@ impl Rules {
         self.0.is_empty()
     }
 
+    /// The first rule that holds something for the user.
+    pub fn holding(&self) -> Option<&str> {
+        let holds = |rule: &&Rule| rule.changes.iter().any(|change| matches!(change, Change::Hold(_)));
+        self.0.iter().find(holds).map(|rule| rule.text.as_str())
+    }
+
     /// Applies all rules that fit, in order.
     pub(super) fn apply(&self, upstream: &str, path: &str, body: &[u8], request: Option<&CapturedRequest>) -> Changed {
         let mut changed = Changed::default();
@@ -134,6 +145,7 @@ impl Rules {
                     Change::Fail(status, message) => changed.fail = Some((*status, message.clone())),
                     Change::Drop => changed.is_dropped = true,
                     Change::Cut(bytes) => changed.cut = Some(*bytes),
+                    Change::Hold(side) => changed.holds.push(*side),
                     Change::Set(path, value) => {
                         let before = changed.body.as_deref().unwrap_or(body);
                         changed.body = set(before, path, value).or(changed.body);
@@ -271,6 +283,8 @@ fn change(tokens: &mut rule_text::Tokens) -> Result<Change, String> {
             Ok(Change::Fail(status, message))
         }
         Some("drop") => Ok(Change::Drop),
+        Some("hold") if tokens.skip("reply") => Ok(Change::Hold(HeldSide::Reply)),
+        Some("hold") => Ok(Change::Hold(HeldSide::Request)),
         Some("cut") => Ok(Change::Cut(number(tokens, "the length of a reply that is cut, in bytes,")?)),
         Some("set") => {
             let path = tokens.next_word().ok_or("the name of a member follows `set`")?;
@@ -286,7 +300,7 @@ fn change(tokens: &mut rule_text::Tokens) -> Result<Change, String> {
             let to = tokens.next_text().ok_or("a text in quotes follows `with`")?;
             Ok(Change::Replace(from, to))
         }
-        _ => Err("a change is `delay MS`, `fail STATUS`, `drop`, `cut BYTES`, `set NAME = VALUE` or `replace \"A\" with \"B\"`".to_owned()),
+        _ => Err("a change is `delay MS`, `fail STATUS`, `drop`, `cut BYTES`, `hold`, `hold reply`, `set NAME = VALUE` or `replace \"A\" with \"B\"`".to_owned()),
     }
 }
 
@@ -343,6 +357,14 @@ mod tests {
         );
         assert!(body("when text ~ refund: replace \"refund\" with \"gift\"").contains("a gift, please"));
         assert_eq!(body("when text ~ refund: replace \"absent\" with \"gift\""), "");
+    }
+
+    #[test]
+    fn a_rule_holds_requests_or_replies() {
+        let rules = Rules::read("when model = m-mini: hold\nwhen text ~ refund: set n = 2; hold reply").unwrap();
+        assert_eq!(apply(&rules).holds, [HeldSide::Request, HeldSide::Reply]);
+        assert_eq!(rules.holding(), Some("when model = m-mini: hold"));
+        assert_eq!(Rules::read("when model = m: drop").unwrap().holding(), None);
     }
 
     #[test]

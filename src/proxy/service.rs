@@ -13,6 +13,8 @@ use super::answers::{Answers, RecordedReply};
 use super::capture::Capture;
 use super::exchange::{Begun, Exchange, ExchangeEnd};
 use super::headers;
+use super::held::{self, Asks};
+use super::hold::{HeldSide, Holds, Verdict};
 use super::rules::{Changed, Rules};
 use super::upstreams::{Route, Upstreams};
 use crate::config::Protocol;
@@ -38,13 +40,16 @@ pub struct ProxyService {
     capture: Option<Capture>,
     replies: Replies,
     rules: Rules,
+    /// Where requests and replies wait for the user; `None` without a screen.
+    holds: Option<Holds>,
     scrub: Scrub,
 }
 
 impl ProxyService {
     /// A proxy to these upstreams. `scrub`: secrets that are known here; the keys of each request are added.
     pub fn new(upstreams: Upstreams, client: UpstreamClient, capture: Option<Capture>, scrub: Scrub) -> Self {
-        Self { upstreams, client, capture, replies: Replies::default(), rules: Rules::default(), scrub }
+        let (replies, rules) = (Replies::default(), Rules::default());
+        Self { upstreams, client, capture, replies, rules, holds: None, scrub }
     }
 
     /// The same with replies from recordings.
@@ -59,14 +64,20 @@ impl ProxyService {
         Self { rules, ..self }
     }
 
+    /// The same with gates that a screen shows.
+    #[must_use]
+    pub fn with_holds(self, holds: Holds) -> Self {
+        Self { holds: Some(holds), ..self }
+    }
+
     /// The recordings that it answers from.
     pub fn recorded(&self) -> Option<&Answers> {
         self.replies.recorded.as_ref()
     }
 
-    /// Ends the recording, and waits until it is written.
-    pub fn close(self) {
-        if let Some(capture) = self.capture {
+    /// Ends the recording, and waits until it is written. What still passes is recorded as far as it came.
+    pub fn close(&self) {
+        if let Some(capture) = &self.capture {
             capture.close();
         }
     }
@@ -112,8 +123,9 @@ impl ProxyService {
             Err(error) => return refusal(StatusCode::BAD_REQUEST, "broken_body", &error.to_string()),
         };
         let changed = self.changed(route, protocol, &body);
+        let came = changed.body.is_some().then(|| body.clone());
         let body = changed.body.clone().map_or(body, Bytes::from);
-        let begun = Begun {
+        let mut begun = Begun {
             upstream: route.upstream.name.clone(),
             protocol,
             method: head.method.to_string(),
@@ -124,19 +136,31 @@ impl ProxyService {
                 shown.to_string()
             },
             headers: head.headers.clone(),
-            body: body.clone(),
+            body,
+            came,
             scrub: self.scrub.clone().knowing(headers::keys(&head.headers, &route.path)),
             notices: changed.notices.clone(),
         };
+        let mut verdict = Verdict::Pass;
+        if let Some(holds) = self.holds_at(HeldSide::Request, &changed) {
+            (begun, verdict) = held::hold_request(holds, self.capture.as_ref(), begun).await;
+        }
+        let body = begun.body.clone();
+        let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: body.clone() };
         let exchange = match &self.capture {
             Some(capture) => Some(capture.begin(begun).await),
             None => None,
         };
+        match verdict {
+            Verdict::Answer(text) => return written_reply(exchange, &asks, &text),
+            Verdict::Drop => return dropped(exchange, "the user closed the connection"),
+            Verdict::Pass | Verdict::Edited(_) => {}
+        }
         if !changed.delay.is_zero() {
             tokio::time::sleep(changed.delay).await;
         }
         if changed.is_dropped {
-            return dropped(exchange);
+            return dropped(exchange, "a rule of the proxy closed the connection");
         }
         if let Some((status, message)) = changed.fail {
             return failed(exchange, protocol, status, &message).await;
@@ -156,6 +180,9 @@ impl ProxyService {
         let passed = headers::without_length(headers::passed(&head.headers));
         match self.client.send(head.method, url, passed, UpstreamBody::Whole(body)).await {
             Ok(reply) => {
+                if let Some(holds) = self.holds_at(HeldSide::Reply, &changed) {
+                    return held::hold_reply(holds, reply, exchange, &asks, &route.upstream.name, changed.cut).await;
+                }
                 if let Some(exchange) = &exchange {
                     exchange.replied(reply.status(), reply.headers().clone(), None);
                 }
@@ -168,6 +195,11 @@ impl ProxyService {
                 unreachable(route, &why)
             }
         }
+    }
+
+    /// Where this request, or its reply, waits for the user.
+    fn holds_at(&self, side: HeldSide, changed: &Changed) -> Option<&Holds> {
+        self.holds.as_ref().filter(|holds| holds.is_closed(side) || changed.holds.contains(&side))
     }
 
     fn changed(&self, route: &Route<'_>, protocol: Protocol, body: &[u8]) -> Changed {
@@ -186,16 +218,32 @@ impl Handler for ProxyService {
 }
 
 /// Where the pieces of a body come from.
-enum Pieces {
+pub(super) enum Pieces {
     Upstream(Box<UpstreamReply>),
-    Recorded(std::vec::IntoIter<Vec<u8>>),
+    /// Pieces that are in memory, and what follows them.
+    InHand(std::vec::IntoIter<Bytes>, After),
+}
+
+/// What follows pieces in memory.
+pub(super) enum After {
+    /// The end.
+    End,
+    /// The connection broke: why.
+    Broken(String),
+    /// More from the upstream.
+    Upstream(Box<UpstreamReply>),
 }
 
 impl Pieces {
     async fn next(&mut self) -> Result<Option<Bytes>, String> {
         match self {
             Self::Upstream(reply) => reply.chunk().await,
-            Self::Recorded(pieces) => Ok(pieces.next().map(Bytes::from)),
+            Self::InHand(pieces, after) => match (pieces.next(), after) {
+                (Some(piece), _) => Ok(Some(piece)),
+                (None, After::End) => Ok(None),
+                (None, After::Broken(why)) => Err(why.clone()),
+                (None, After::Upstream(reply)) => reply.chunk().await,
+            },
         }
     }
 }
@@ -264,7 +312,12 @@ impl Passing {
 }
 
 /// A reply as it comes.
-fn passing(pieces_of: Pieces, head: (u16, HeaderMap), exchange: Option<Exchange>, cut: Option<usize>) -> Reply {
+pub(super) fn passing(
+    pieces_of: Pieces,
+    head: (u16, HeaderMap),
+    exchange: Option<Exchange>,
+    cut: Option<usize>,
+) -> Reply {
     let (status, passed) = head;
     let length = passed.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     let mut state = Passing { pieces: pieces_of, exchange, expected: length, left: cut, is_over: false };
@@ -294,7 +347,9 @@ fn answered(exchange: Option<Exchange>, reply: RecordedReply, cut: Option<usize>
     if let Some(exchange) = &exchange {
         exchange.replied(reply.status, map.clone(), Some(reply.place.clone()));
     }
-    passing(Pieces::Recorded(reply.pieces.into_iter()), (reply.status, headers::passed(&map)), exchange, cut)
+    let pieces: Vec<Bytes> = reply.pieces.into_iter().map(Bytes::from).collect();
+    let pieces = Pieces::InHand(pieces.into_iter(), After::End);
+    passing(pieces, (reply.status, headers::passed(&map)), exchange, cut)
 }
 
 /// A failure that a rule asks for, in the form of the protocol.
@@ -320,9 +375,17 @@ async fn failed(exchange: Option<Exchange>, protocol: Protocol, status: u16, mes
     reply
 }
 
-/// A connection that a rule closes: its body breaks off before its first byte.
-fn dropped(exchange: Option<Exchange>) -> Reply {
-    let why = "a rule of the proxy closed the connection";
+/// A text of the user in the place of the model's reply.
+fn written_reply(exchange: Option<Exchange>, asks: &Asks, text: &str) -> Reply {
+    let written = asks.written(text);
+    if let Some(exchange) = &exchange {
+        exchange.replied(200, written.headers.clone(), Some(held::BY_USER.to_owned()));
+    }
+    passing(Pieces::InHand(written.pieces.into_iter(), After::End), (200, written.headers), exchange, None)
+}
+
+/// A connection that is closed: its body breaks off before its first byte.
+pub(super) fn dropped(exchange: Option<Exchange>, why: &'static str) -> Reply {
     if let Some(exchange) = exchange {
         exchange.end(ExchangeEnd::NoReply(why.to_owned()));
     }

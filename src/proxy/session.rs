@@ -12,6 +12,7 @@ use ptc_core::value::Json;
 use super::conversations::Digest;
 use super::exchange::{Begun, ExchangeEnd, ExchangeLine};
 use super::headers;
+use super::live::{ConversationLine, ConversationState, LiveTraffic};
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Message, MessagePart, ModelRecord, Notice, NoticeLevel, Price,
     RawReply, RawRequest, Remaining, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source, Totals,
@@ -39,6 +40,9 @@ pub(super) struct CapturedSession {
     has_schema: bool,
     last_text: Option<String>,
     last_error: Option<ErrorRecord>,
+    price: Option<Price>,
+    line: ConversationLine,
+    live: Option<LiveTraffic>,
 }
 
 impl CapturedSession {
@@ -50,6 +54,7 @@ impl CapturedSession {
         model: &str,
         price: Option<Price>,
         imported: Option<&Imported>,
+        live: Option<LiveTraffic>,
     ) -> Result<Self, RecorderError> {
         let mut tries = 0;
         let (id, mut writer) = loop {
@@ -84,6 +89,20 @@ impl CapturedSession {
             ..RunStart::default()
         };
         writer.write(at_ms, run.clone(), start.into());
+        let line = ConversationLine {
+            session: id.to_string(),
+            client: begun.scrub.text(&begun.client()),
+            upstream: begun.upstream.clone(),
+            model: model.to_owned(),
+            turns: 0,
+            state: ConversationState::Asked,
+            tokens: None,
+            cost: None,
+            first_ms: None,
+            errors: 0,
+            problem: None,
+            at_ms,
+        };
         Ok(Self {
             id: id.to_string(),
             writer,
@@ -96,7 +115,36 @@ impl CapturedSession {
             has_schema: false,
             last_text: None,
             last_error: None,
+            price,
+            line,
+            live,
         })
+    }
+
+    /// Are its events shown on a screen?
+    pub(super) fn is_shown(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.is_shown(&self.id))
+    }
+
+    fn write(&mut self, at_ms: i64, address: Address, event: Event) {
+        let envelope = self.writer.write(at_ms, address, event);
+        if let Some(live) = &self.live {
+            live.event(&self.id, envelope);
+        }
+    }
+
+    /// How far it is has changed.
+    fn show(&mut self, state: ConversationState) {
+        self.line.state = state;
+        if let Some(live) = &self.live {
+            live.line(self.line.clone());
+        }
+    }
+
+    /// The first bytes of a reply came, so many ms after the request.
+    pub(super) fn streams(&mut self, ms: u64) {
+        self.line.first_ms = Some(ms);
+        self.show(ConversationState::Streams);
     }
 
     /// How many requests it has.
@@ -117,7 +165,7 @@ impl CapturedSession {
     /// Adds an event of the current turn.
     pub(super) fn of_turn(&mut self, at_ms: i64, event: Event) {
         let turn = self.turn();
-        self.writer.write(at_ms, turn, event);
+        self.write(at_ms, turn, event);
     }
 
     fn notice(&mut self, at_ms: i64, level: NoticeLevel, text: String) {
@@ -139,6 +187,8 @@ impl CapturedSession {
         masked: u64,
     ) {
         let Begun { scrub, .. } = begun;
+        (self.line.turns, self.line.at_ms, self.line.problem) = (self.line.turns + 1, at_ms, None);
+        self.show(ConversationState::Asked);
         self.totals.turns += 1;
         self.totals.requests += 1;
         self.last_error = None;
@@ -174,6 +224,7 @@ impl CapturedSession {
             path: scrub.text(&headers::recorded_path(&begun.path)),
             headers: headers::recorded(&begun.headers, scrub),
             body: raw,
+            came: begun.clean_came().map(|(came, masked)| pack_body(&came, None, masked)),
         };
         self.of_turn(at_ms, raw.into());
         self.of_turn(at_ms, sent.into());
@@ -212,8 +263,8 @@ impl CapturedSession {
     }
 
     /// Records the head of the reply.
-    pub(super) fn head(&mut self, at_ms: i64, status: u16, headers: Vec<(String, String)>, by: Option<String>) {
-        self.of_turn(at_ms, RawReply { attempt: 1, status, headers, by }.into());
+    pub(super) fn head(&mut self, at_ms: i64, reply: RawReply) {
+        self.of_turn(at_ms, reply.into());
     }
 
     /// Ends the turn.
@@ -252,6 +303,11 @@ impl CapturedSession {
         self.of_turn(at_ms, reply.into());
         let more = Totals { tokens: outcome.usage, ..Totals::default() };
         self.totals = self.totals.plus(&more);
+        self.line.tokens = self.totals.tokens;
+        self.line.cost = self.price.zip(self.totals.tokens).map(|(price, tokens)| price.cost(&tokens));
+        self.line.problem = error.as_ref().map(|error| error.message.clone());
+        self.line.errors += u32::from(error.is_some());
+        self.show(if error.is_some() { ConversationState::Failed } else { ConversationState::Answered });
         let turn_end = TurnEnd {
             success: error.is_none(),
             reason: error.as_ref().map(|error| error.reason.clone()),
@@ -278,8 +334,9 @@ impl CapturedSession {
         let end =
             RunEnd { value, fail, summary: None, refs: None, from_turn: None, journal: None, usage, inputs: None };
         let run = self.run.clone();
-        self.writer.write(at_ms, run, end.into());
+        self.write(at_ms, run, end.into());
         self.writer.sync();
+        self.show(ConversationState::Ended);
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::event::{
-    Address, Envelope, Event, JsonText, Message, MessagePart, RequestMade, Role, RunText, Sent, hex_sha,
+    Address, Envelope, Event, JsonText, Message, MessagePart, RawBody, RequestMade, Role, RunText, Sent, hex_sha,
 };
 use crate::model::{self, Content, FileBytes, Request, Retry, rebuild_body, unpack_body};
 use crate::port::Attachments;
@@ -135,6 +135,22 @@ impl<'a> RecordedBodies<'a> {
             .collect();
         messages.into_iter().map(|message| Arc::new(outgoing(message, &repeated))).collect()
     }
+}
+
+/// The body that the proxy replaced by another one, if it did.
+pub fn came_of(event: &Event) -> Option<&RawBody> {
+    match event {
+        Event::RawRequest(request) => request.came.as_ref(),
+        Event::RawReply(reply) => reply.came.as_ref(),
+        _ => None,
+    }
+}
+
+/// The bytes of a body that was replaced. Errors: they cannot be read, or have another hash.
+pub fn came_body(came: &RawBody) -> Result<Vec<u8>, String> {
+    let body = unpack_body(came, None)?;
+    let hash = hex_sha(&body);
+    if hash == came.sha { Ok(body) } else { Err(format!("its bytes have the SHA-256 {hash}")) }
 }
 
 /// A body of another program, checked.

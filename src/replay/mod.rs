@@ -44,7 +44,7 @@ pub use redacted::replay_redacted;
 pub use {
     accept::{AcceptSink, TimedSink, regenerate},
     adopt::{AdoptError, AdoptedRecording, adopt},
-    body::{BodyError, RecordedBodies},
+    body::{BodyError, RecordedBodies, came_body, came_of},
     demo::DemoModel,
     edits::RecordedEdits,
     edits::fails_before_request,

@@ -62,12 +62,13 @@ impl SessionWriter {
         self.error.as_deref()
     }
 
-    /// Adds an event with this time (Unix ms). The system has it on return, unless there is an error.
-    pub fn write(&mut self, at_ms: i64, address: Address, event: Event) {
+    /// Adds an event with this time (Unix ms); returns it with its number. The system has it on return, unless there is an error.
+    pub fn write(&mut self, at_ms: i64, address: Address, event: Event) -> Envelope {
         let ends_turn = matches!(event, Event::TurnEnd(_));
         let here = self.bytes();
         let back = self.last_turn_end.filter(|_| ends_turn).map(|last| here - last);
-        match (Envelope { seq: self.next, at_ms, address, event }).to_line(back) {
+        let envelope = Envelope { seq: self.next, at_ms, address, event };
+        match envelope.to_line(back) {
             Ok(line) => {
                 self.pending.extend_from_slice(line.as_bytes());
                 self.pending.push(b'\n');
@@ -80,6 +81,7 @@ impl SessionWriter {
             self.last_turn_end = Some(here);
         }
         self.flush();
+        envelope
     }
 
     /// Returns when everything is on the disk, as far as it can be written.

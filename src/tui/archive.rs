@@ -127,6 +127,8 @@ pub struct EditTarget {
 pub enum AgentSource {
     /// A session: its agent as it was run, with its inputs.
     Session(SessionKey),
+    /// The request of a turn of a captured session.
+    Turn(SessionKey, Address),
     /// A file, or an example by its name; the path of a file that does not exist begins a new agent.
     Named(String),
     /// A new agent.

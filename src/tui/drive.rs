@@ -14,12 +14,13 @@ use tokio::time::Instant;
 
 use super::checks::Checks;
 use super::compare::CompareResponse;
-use super::effects::{self, EffectResult};
+use super::effects::{self, EffectResult, FollowedProxy};
 use super::limiter::{Limiter, News};
 use super::message::{Effect, Msg, Slot};
 use super::model::Model;
 use super::services::Services;
 use super::stage::{Input, Stage};
+use super::traffic::TrafficResponse;
 use super::{start, update};
 use crate::agent::DraftTexts;
 use crate::event::Address;
@@ -92,6 +93,8 @@ pub struct Driver {
     pub(super) tests: Stop,
     /// Reads the turns of the opened session.
     pub(super) turns: Option<Arc<TurnReader>>,
+    /// The proxy whose traffic is followed.
+    pub(super) proxy: Option<FollowedProxy>,
     /// The bench of the inspected turn.
     pub(super) bench: Option<(Address, Arc<LazyBench>)>,
     pub(super) done: mpsc::UnboundedSender<EffectResult>,
@@ -150,6 +153,7 @@ impl Driver {
             matrix: None,
             tests: Stop::default(),
             turns: None,
+            proxy: None,
             bench: None,
             done,
             answers,
@@ -224,6 +228,7 @@ impl Driver {
             next = self.answers.recv() => answer = next,
             () = changed(&self.runs) => {}
             () = matrix_changed(self.matrix.as_ref()) => {}
+            () = traffic_changed(self.proxy.as_ref()) => {}
             () = until(deadline) => {}
             () = until(self.checks.due()) => {}
             () = until(frame) => {}
@@ -258,6 +263,10 @@ impl Driver {
             if over {
                 self.matrix = None;
             }
+        }
+        let told = self.proxy.as_ref().map(|proxy| proxy.live.drain()).unwrap_or_default();
+        if !told.is_empty() {
+            self.apply_message(model, stage, Msg::Traffic(TrafficResponse::Updates(told))).await?;
         }
         if model.dirty && self.due(Instant::now()) <= Instant::now() {
             self.draw(model, stage)?;
@@ -321,6 +330,11 @@ impl Driver {
                 self.matrix = Some(matrix);
                 msg
             }
+            EffectResult::Proxy(proxy, msg) => {
+                effects::set_gates(&proxy, &model.workbench.gates);
+                self.proxy = Some(*proxy);
+                msg
+            }
             EffectResult::Session(turns, msg) => {
                 self.turns = Some(turns);
                 self.reading.clear();
@@ -347,6 +361,13 @@ impl Driver {
             effects::perform(self, model, stage, effect).await?;
         }
         Ok(())
+    }
+
+    /// Ends the proxy: its last requests get their time, its sessions are written.
+    pub(super) async fn end_proxy(&mut self) {
+        if let Some(proxy) = self.proxy.take() {
+            proxy.end().await;
+        }
     }
 
     /// Lets stopped runs write their ends.
@@ -391,6 +412,13 @@ async fn changed(runs: &[Option<Arc<RunHandle>>]) {
 async fn matrix_changed(matrix: Option<&Arc<MatrixRun>>) {
     match matrix {
         Some(matrix) => matrix.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn traffic_changed(proxy: Option<&FollowedProxy>) {
+    match proxy {
+        Some(proxy) => proxy.live.changed().await,
         None => std::future::pending().await,
     }
 }

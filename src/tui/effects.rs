@@ -4,8 +4,11 @@ mod archive;
 mod cases;
 mod compare;
 mod result;
+mod traffic;
 
 pub(super) use result::EffectResult;
+pub use traffic::FollowedProxy;
+pub(super) use traffic::set_gates;
 
 use std::io;
 use std::ops::Range;
@@ -61,6 +64,7 @@ pub(super) async fn perform(
             EffectResult::started(Slot::Viewer, replay, |result| Msg::ReplayStarted(result.map(|_| ())))
         }),
         Effect::Archive(request) => work(driver, move |services| archive::execute(request, services)),
+        Effect::Traffic(request) => traffic::execute(driver, request),
         Effect::Compare(request) => work(driver, move |services| compare::execute(request, services)),
         Effect::Cancel(slot) => run(slot).iter().for_each(|run| run.cancel()),
         Effect::Answer(question, text) => {
@@ -71,7 +75,12 @@ pub(super) async fn perform(
         Effect::SaveSession(slot, dir) => run(slot).iter().for_each(|run| run.save_to(dir.clone())),
         Effect::SuspendRun(slot) => run(slot).iter().for_each(|run| run.suspend()),
         Effect::StopMatrix => driver.matrix.iter().for_each(|matrix| matrix.stop()),
-        Effect::Intercept(gate, closed) => driver.services.intercept.set(gate, closed),
+        Effect::Intercept(gate, closed) => {
+            driver.services.intercept.set(gate, closed);
+            if let Some(proxy) = &driver.proxy {
+                set_gates(proxy, &model.workbench.gates);
+            }
+        }
         Effect::StopAt(breakpoints) => driver.services.intercept.stop_at(breakpoints),
         Effect::List => list(driver),
         Effect::Open(key) => work(driver, move |services| match services.workbench.open(&key) {

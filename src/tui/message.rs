@@ -10,6 +10,7 @@ use super::cases::{TestRequest, TestResponse};
 use super::compare::{CompareRequest, CompareResponse};
 use super::inspector::Subject;
 use super::recovery::Recovery;
+use super::traffic::{TrafficRequest, TrafficResponse};
 use crate::agent::{Diagnostic, DraftTexts, Mode, Place};
 use crate::config::Notify;
 use crate::event::{Address, ErrorRecord};
@@ -76,6 +77,8 @@ pub enum Msg {
     Listed(Vec<Summary>, Marks),
     /// The response to a request of the compare screen.
     Compare(CompareResponse),
+    /// The response to a request about the traffic, or what happened to it.
+    Traffic(TrafficResponse),
     /// A session was opened.
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
@@ -139,6 +142,8 @@ pub enum Effect {
     List,
     /// Execute a request of the compare screen; answers [`Msg::Compare`].
     Compare(CompareRequest),
+    /// Execute a request about the traffic; answers [`Msg::Traffic`].
+    Traffic(TrafficRequest),
     /// Stop the matrix that runs.
     StopMatrix,
     /// Open a session; answers [`Msg::Opened`].

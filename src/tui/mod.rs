@@ -35,6 +35,7 @@ pub mod sessions;
 pub mod stage;
 pub mod terminal;
 pub mod theme;
+pub mod traffic;
 pub mod transcript;
 mod update;
 mod view;
@@ -47,12 +48,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
 
+pub use effects::FollowedProxy;
 pub use screenshot::{ansi, picture, screenshot, session_screenshot};
 pub use terminal::Pointer;
 pub use update::{start, update};
 pub use view::{draw, layout};
 
 use crate::config::{Config, process_env};
+use crate::proxy::ProxySpec;
 use crate::tool::NamedFile;
 use crate::workbench::{RunEnding, SessionKey};
 
@@ -64,6 +67,7 @@ use model::{Model, Popup};
 use services::Services;
 use terminal::{Screen, TakeError};
 use theme::{Level, Theme};
+use traffic::ProxyPhase;
 
 /// How the interface is set up.
 #[derive(Debug, Clone)]
@@ -142,11 +146,15 @@ pub struct TuiExit {
     pub notes: Vec<String>,
 }
 
-/// Shows the workbench until a user leaves or a signal comes.
+/// Shows the workbench, and the traffic of a proxy if there is one, until a user leaves or a signal comes.
 ///
 /// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
 /// On any end other than leaving, a panic included, unsaved texts are kept for the next start.
-pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeError> {
+pub async fn run(
+    services: Arc<Services>,
+    setup: Setup,
+    proxy: Option<(ProxySpec, FollowedProxy)>,
+) -> Result<TuiExit, TakeError> {
     let mut screen = Screen::take(setup.pointer)?;
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now_ms = i64::try_from(now_ms).unwrap_or_default();
@@ -158,7 +166,13 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeE
     model.turn_list = services.workbench.config.interface.turn_list;
     model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
     let mut driver = Driver::new(services.clone(), Clock::starting_at(now_ms));
-    let opens_session = setup.session.is_some();
+    let opens_session = setup.session.is_some() || proxy.is_some();
+    if let Some((spec, proxy)) = proxy {
+        model.traffic.spec = spec;
+        model.traffic.phase = ProxyPhase::Listening(proxy.facts());
+        model.screen = model::Screen::Traffic;
+        driver.proxy = Some(proxy);
+    }
     let first = match setup.session {
         Some(key) => {
             model.screen = model::Screen::Sessions;
@@ -175,6 +189,8 @@ pub async fn run(services: Arc<Services>, setup: Setup) -> Result<TuiExit, TakeE
     }
     let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;
     drop(screen);
+    // What its sessions do not have yet is written.
+    driver.end_proxy().await;
     if !matches!(result, Ok(Ok(Exit::Quit)))
         && let Some(recovery) = model.recovery()
         && let Err(error) = services.recovery().keep(&recovery)

@@ -11,6 +11,7 @@ use super::inspector::Inspector;
 use super::keys::Keymap;
 use super::recovery::{KeptReply, Recovery};
 use super::theme::Theme;
+use super::traffic::Traffic;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::config::{Notify, TurnList};
 use crate::port::{Breakpoint, Gate};
@@ -90,6 +91,8 @@ pub struct Model {
     pub compare: Compare,
     /// The cases of the draft.
     pub tests: TestBoard,
+    /// The traffic of other programs.
+    pub traffic: Traffic,
     /// A turn taken apart, on top of the screen and below the popups.
     pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
@@ -130,6 +133,8 @@ pub enum Screen {
     Compare,
     /// The cases of the draft.
     Tests,
+    /// The traffic of other programs.
+    Traffic,
 }
 
 /// What has the focus in the workbench.
@@ -267,6 +272,7 @@ impl Model {
             sessions: Sessions::default(),
             compare: Compare::default(),
             tests: TestBoard::default(),
+            traffic: Traffic::default(),
             inspector: None,
             popups: Vec::new(),
             toast: None,

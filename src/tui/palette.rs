@@ -126,6 +126,7 @@ pub(super) fn opener(context: Context) -> Option<Action> {
         C::Seek => Some(Action::Seek),
         C::Overview => Some(Action::Overview),
         C::Tests => Some(Action::Tests),
+        C::Traffic => Some(Action::Traffic),
         C::TurnPrompt => Some(Action::AskTurn(TurnPrompt::Number)),
         C::Differs => Some(Action::Replay),
         C::Reading => Some(Action::Help),

@@ -9,15 +9,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::archive::AgentSource;
-use super::compare::WithoutRequest;
+use super::compare::{OtherModels, WithoutRequest};
 use super::recovery::RecoveryFiles;
 use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
-use crate::event::{Editor, ErrorRecord};
+use crate::event::{Address, Editor, ErrorRecord};
 use crate::export::{Content, Piece};
 use crate::session::ParentKind;
 use crate::workbench::{
     AgentFiles, Answers, DraftSummary, ForkSpec, Intercept, NewAgent, OpenAgent, Pipeline, PipelineSpec, QuestionQueue,
-    RunHandle, RunSpec, SessionKey, Source, StartError, Workbench,
+    RunHandle, RunSpec, SessionKey, Source, StartError, Workbench, agent_of_request,
 };
 
 /// Renders a session line by line, as it is printed: for exports that show a terminal.
@@ -168,6 +168,10 @@ impl Services {
                 let agent = self.workbench.agent_of(&self.workbench.open_found(key)?)?;
                 Ok(OpenAgent { texts: DraftTexts::of(&agent), ..OpenAgent::default() })
             }
+            AgentSource::Turn(key, turn) => {
+                let texts = DraftTexts::of(&self.captured_agent(key, turn)?);
+                Ok(OpenAgent { texts, ..OpenAgent::default() })
+            }
             AgentSource::New(new) => self.workbench.new_draft(&self.files, new),
             AgentSource::Named(name) if self.files.is_new(name) => {
                 self.workbench.new_draft(&self.files, &NewAgent::at(name))
@@ -182,15 +186,43 @@ impl Services {
         }
     }
 
+    /// Makes an agent of the request of a turn.
+    ///
+    /// Errors: the session was not captured, or has no request there.
+    fn captured_agent(&self, key: &SessionKey, turn: &Address) -> Result<Agent, ErrorRecord> {
+        let text = agent_of_request(&self.workbench.open_found(key)?, turn, "captured")?;
+        Agent::from_toml(&text, "captured.toml").map_err(|error| {
+            ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, format!("the request makes no agent: {error}"))
+        })
+    }
+
+    /// Asks other models what the request of a turn asked, with the same seed. Must be called inside of the runtime.
+    ///
+    /// Errors: the request makes no agent, or a model cannot be used; no run starts then.
+    pub fn ask_others(&self, request: &OtherModels) -> Result<Vec<RunHandle>, ErrorRecord> {
+        let agent = self.captured_agent(&request.key, &request.turn)?;
+        let seed = seed();
+        let agents: Vec<Agent> =
+            request.models.iter().map(|model| Agent { model: Some(model.clone()), ..agent.clone() }).collect();
+        for agent in &agents {
+            Plan::new(agent).map_err(first_finding)?;
+        }
+        let start = |agent| self.start_agent(agent, seed, Arc::default()).map_err(first_finding);
+        agents.into_iter().map(start).collect()
+    }
+
     /// Returns the agent of texts.
     ///
     /// Errors: the first finding that makes them unusable.
     pub(super) fn agent(texts: &DraftTexts) -> Result<Agent, ErrorRecord> {
-        texts.to_agent(&Agent::default()).map_err(|findings| {
-            let first = findings.into_iter().find(Diagnostic::is_error).map(|finding| finding.message);
-            ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, first.unwrap_or_default())
-        })
+        texts.to_agent(&Agent::default()).map_err(first_finding)
     }
+}
+
+/// The first finding that makes an agent unusable.
+fn first_finding(findings: Vec<Diagnostic>) -> ErrorRecord {
+    let first = findings.into_iter().find(Diagnostic::is_error).map(|finding| finding.message);
+    ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, first.unwrap_or_default())
 }
 
 /// Waits for a future on a blocking thread.

@@ -1,12 +1,13 @@
 //! The body of a request as it was sent.
 //!
-//! In: a session and an attempt: `r0/t2`, or `r0/t2:1` for its first attempt. Out: the exact bytes, rebuilt from the recorded messages and
+//! In: a session and an attempt: `r0/t2`, or `r0/t2:1` for its first attempt; `r0/t2:client` and `r0/t2:service` are the request and the reply
+//! that the proxy replaced by others. Out: the exact bytes, rebuilt from the recorded messages and
 //! checked against the recorded hash. It must never return bytes with another hash.
 
 use ptc_core::reasons::Reason;
 
 use crate::event::{Address, ErrorRecord, Event, Sent};
-use crate::replay::RecordedBodies;
+use crate::replay::{RecordedBodies, came_body, came_of};
 use crate::session::{AttachmentStore, Session};
 
 /// Returns the body that an attempt sent. Without the number of an attempt it is the last one.
@@ -15,6 +16,7 @@ use crate::session::{AttachmentStore, Session};
 pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
     let unknown = |message: String| ErrorRecord::new(Reason::SessionUnreadable, message);
     let (turn, attempt) = match at.split_once(':') {
+        Some((turn, side @ ("client" | "service"))) => return replaced_body(session, &Address::from(turn), side),
         None => (Address::from(at), None),
         Some((turn, number)) => {
             let number = number.parse::<u32>();
@@ -50,6 +52,22 @@ pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
             found.attempt, found.sha, found.bytes, session.header.program
         ))
     })
+}
+
+/// The body that came from a side, where the proxy passed on another one.
+fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<String, ErrorRecord> {
+    let is_of_side = |event: &Event| matches!(event, Event::RawRequest(_)) == (side == "client");
+    let places = session.skeleton().turn(turn).map(|entry| entry.events.range()).unwrap_or_default();
+    let events = places.filter_map(|place| session.event(place)).filter(|envelope| envelope.address == *turn);
+    let came = events.map(|envelope| envelope.event).filter(is_of_side).find_map(|event| came_of(&event).cloned());
+    let refused = |message: String| ErrorRecord::new(Reason::SessionUnreadable, message);
+    let came = came.ok_or_else(|| {
+        refused(format!(
+            "the body from the {side} at {turn} was not replaced: without `:{side}` it is the one that passed"
+        ))
+    })?;
+    let body = came_body(&came).map_err(|why| refused(format!("the body from the {side} at {turn}: {why}")))?;
+    Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
 /// The attempts of a turn that left the machine.

@@ -9,7 +9,8 @@ use std::time::Duration;
 use ptc_workbench::config::Config;
 use ptc_workbench::model::{Scrub, UpstreamClient};
 use ptc_workbench::proxy::{
-    Answers, Capture, CaptureOptions, ExchangeLine, ProxyService, Replies, Retention, Rules, Upstreams,
+    Answers, Capture, CaptureOptions, ExchangeLine, IDLE, LiveTraffic, ProxyService, Replies, Retention, Rules,
+    Upstreams,
 };
 use ptc_workbench::server::{Listener, ListenerLimits};
 use ptc_workbench::session::Session;
@@ -37,6 +38,8 @@ pub(crate) struct Wish {
     pub(crate) recorded: Option<Answers>,
     pub(crate) asks_upstream: bool,
     pub(crate) retention: Option<Retention>,
+    pub(crate) idle: Option<Duration>,
+    pub(crate) live: Option<LiveTraffic>,
 }
 
 /// The whole reply to a request, or what broke.
@@ -102,11 +105,17 @@ impl Proxied {
             retention: wish.retention.unwrap_or_default(),
             prices: Box::new(move |upstream, model| config.facts(upstream, model).price),
             report: Box::new(move |line: Result<&ExchangeLine, &str>| kept.lock().unwrap().push(line.unwrap().clone())),
+            idle: wish.idle.unwrap_or(IDLE),
+            live: wish.live.clone(),
         };
         let capture = Capture::start(options).unwrap();
         let service = ProxyService::new(upstreams, UpstreamClient::new().unwrap(), Some(capture), Scrub::default())
             .with_replies(Replies { recorded: wish.recorded, asks_upstream: wish.asks_upstream })
             .with_rules(Rules::read(wish.rules).unwrap());
+        let service = match &wish.live {
+            Some(live) => service.with_holds(live.holds().clone()),
+            None => service,
+        };
         let service = Arc::new(service);
         let limits = ListenerLimits { grace: Duration::from_secs(30), ..ListenerLimits::default() };
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
@@ -137,7 +146,7 @@ impl Proxied {
     pub(crate) async fn end(self) -> (Vec<Session>, TempDir) {
         self.closing.cancel();
         self.task.await.unwrap();
-        let Ok(service) = Arc::try_unwrap(self.service) else { panic!("the service is still used") };
+        let service = self.service;
         tokio::task::spawn_blocking(move || service.close()).await.unwrap();
         (sessions_in(&self.dir.path().join("sessions")), self.dir)
     }

@@ -18,8 +18,11 @@ pub struct RawRequest {
     /// Headers in order, without keys and cookies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body as it was sent to the service.
     pub body: RawBody,
+    /// The body that the client sent, where a rule or the user replaced it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came: Option<RawBody>,
 }
 
 /// The bytes of a body: those that differ from an earlier body of the run.
@@ -60,6 +63,9 @@ pub struct RawReply {
     /// The proxy answered in the service's place: by which rule or recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The body that the service sent, where the user replaced it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came: Option<RawBody>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]

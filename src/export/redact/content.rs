@@ -186,9 +186,11 @@ impl Fields {
             Event::RawRequest(_) => Self::Of(const { &[
                 shape(&["method"]), field(&["path"], Group::Names), field(&["headers", "*", "1"], Group::Names),
                 shape(&["headers", "*", "0"]), shape(&["body", "sha"]), shape(&["body", "base"]), shape(&["body", "data"]),
+                shape(&["came", "sha"]), shape(&["came", "base"]), shape(&["came", "data"]),
             ] }),
             Event::RawReply(_) => Self::Of(const { &[
                 shape(&["headers", "*", "0"]), field(&["headers", "*", "1"], Group::Names), field(&["by"], Group::Notes),
+                shape(&["came", "sha"]), shape(&["came", "base"]), shape(&["came", "data"]),
             ] }),
             Event::RetryWait(_) => Self::Of(const { &[shape(&["class"]), field(&["message"], Group::Errors)] }),
             Event::ReplyPart(_) => Self::Pieces(const { &[shape(&["kind"]), field(&["text"], Group::Replies)] }),

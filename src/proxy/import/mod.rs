@@ -232,12 +232,13 @@ fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Vec<Note> {
         path,
         headers: request_headers,
         body,
+        came: None,
         notices: Vec::new(),
     };
     let end_ms = at_ms.saturating_add_unsigned(ms);
     vec![
         Note::Begun { id, at_ms, begun: Box::new(begun), _room: None },
-        Note::Replied { id, at_ms: end_ms, status, headers, by: None },
+        Note::Replied { id, at_ms: end_ms, status, headers, by: None, came: None },
         Note::Piece { id, at_ms: end_ms, ms, bytes: reply, _room: None },
         Note::Ended { id, at_ms: end_ms, ms, end: ExchangeEnd::Complete },
     ]

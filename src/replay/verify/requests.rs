@@ -6,13 +6,19 @@
 use super::{Check, Finding};
 use crate::event::{Envelope, Event, JsonText};
 use crate::port::Attachments;
-use crate::replay::body::RecordedBodies;
+use crate::replay::body::{RecordedBodies, came_body, came_of};
 
 pub(super) fn check(events: &[Envelope], files: &dyn Attachments) -> Vec<Finding> {
     let mut bodies = RecordedBodies::new(files);
     let mut found = Vec::new();
     for envelope in events {
         bodies.apply(envelope);
+        if let Some(came) = came_of(&envelope.event)
+            && let Err(why) = came_body(came)
+        {
+            let message = format!("the body that was replaced is not the one that came (SHA-256 {}): {why}", came.sha);
+            found.push(Finding::at(envelope, Check::Request, message));
+        }
         let Event::Sent(sent) = &envelope.event else { continue };
         if sent.frame == JsonText::default() {
             continue;

@@ -19,6 +19,8 @@ pub enum Context {
     Transcript,
     /// Among the cases of the draft.
     Tests,
+    /// In the list of other programs' conversations.
+    Traffic,
     /// In the overview of a run.
     Overview,
     /// While the number of a turn or a filter of turns is typed.
@@ -87,7 +89,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 40] = [
+    pub const ALL: [(Self, &'static str); 41] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -96,6 +98,7 @@ impl Context {
         (Self::Steps, "Steps of a pipeline"),
         (Self::Transcript, "Transcript"),
         (Self::Tests, "Tests of the draft"),
+        (Self::Traffic, "Traffic of other programs"),
         (Self::Overview, "Overview of a run"),
         (Self::TurnPrompt, "A turn by number, a filter of turns"),
         (Self::Runs, "Runs of the draft"),
@@ -143,6 +146,7 @@ impl Context {
                 | Self::Transcript
                 | Self::Overview
                 | Self::Tests
+                | Self::Traffic
                 | Self::Runs
                 | Self::Sessions
                 | Self::Viewer
@@ -168,7 +172,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 37] = [
+        let groups: [&[Self]; 38] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -176,6 +180,7 @@ impl Context {
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Tests, Self::Global, Self::Always],
+            &[Self::Traffic, Self::Global, Self::Always],
             &[Self::Overview, Self::Global, Self::Always],
             &[Self::Viewer, Self::Overview, Self::Global, Self::Always],
             &[Self::TurnPrompt, Self::Text, Self::Always],

@@ -16,6 +16,7 @@ use super::draft::{Motion, Reach};
 use super::inspector::Step;
 use super::overview::{Step as TurnStep, TurnPrompt};
 use super::sessions::SessionAction;
+use super::traffic::Step as TrafficStep;
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 
@@ -35,6 +36,8 @@ pub enum Action {
     Comparing(Comparison),
     Tests,
     Testing(TestStep),
+    Traffic,
+    InTraffic(TrafficStep),
     Run,
     Intercept(Gate),
     Breakpoints,

@@ -11,6 +11,7 @@ use crate::tui::draft::{Motion, Reach};
 use crate::tui::inspector::Step as S;
 use crate::tui::overview::{Step as T, TurnPrompt};
 use crate::tui::sessions::SessionAction as On;
+use crate::tui::traffic::Step as W;
 
 use Action as A;
 use Context as C;
@@ -56,6 +57,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FocusRun, "focus.run", "to the run", "Moves to the run.", &["alt-g r"], C::Global, 0),
     row(A::Zoom, "focus.zoom", "zoom", "Gives the focused pane the whole screen; again shows the others.", &["alt-g z"], C::Global, 0),
     row(A::Tests, "screen.tests", "tests", "Goes to the cases of the draft: runs one or all, shows what was expected and what came.", &["f11", "alt-g e"], C::Global, 43),
+    row(A::Traffic, "screen.traffic", "traffic", "Goes to the traffic of other programs: the proxy, their conversations live, what waits at its gates.", &["f12", "alt-g l"], C::Global, 44),
     row(A::NextTheme, "theme.next", "next theme", "Takes the next theme; `theme` in config.toml chooses the first one.", &["alt-g k"], C::Global, 0),
     row(A::Tour, "tour", "tour", "Shows the six steps of the tour.", &[], C::Global, 0),
     row(A::Suspend, "suspend", "suspend", "Hands the terminal back to the shell; `fg` comes back.", &["ctrl-z"], C::Always, 0),
@@ -164,6 +166,23 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::AskTurn(TurnPrompt::Number), "overview.turn", "turn by number", "Goes to the turn of a number.", &[":"], C::Overview, 6),
     row(A::ConfirmTurns, "turns.confirm", "do it", "Goes to the turn of the number, or keeps the filter.", &["enter"], C::TurnPrompt, 1),
 
+    row(A::InTraffic(W::Go(L::Up)), "traffic.up", "up", "To the line above.", &["up", "k"], C::Traffic, 0),
+    row(A::InTraffic(W::Go(L::Down)), "traffic.down", "down", "To the line below.", &["down", "j"], C::Traffic, 0),
+    row(A::InTraffic(W::Go(L::PageUp)), "traffic.page_up", "page up", "One page up.", &["pageup"], C::Traffic, 0),
+    row(A::InTraffic(W::Go(L::PageDown)), "traffic.page_down", "page down", "One page down.", &["pagedown"], C::Traffic, 0),
+    row(A::InTraffic(W::Go(L::Top)), "traffic.top", "top", "To the first line.", &["home", "g"], C::Traffic, 0),
+    row(A::InTraffic(W::Go(L::Bottom)), "traffic.bottom", "end", "To the last line.", &["end", "shift-g"], C::Traffic, 0),
+    row(A::InTraffic(W::Open), "traffic.open", "open", "Opens the conversation, or the question about a request or reply that waits.", &["enter"], C::Traffic, 1),
+    row(A::InTraffic(W::Listen), "traffic.listen", "start/end proxy", "Starts the proxy, or ends it; its sessions are saved.", &["s"], C::Traffic, 2),
+    row(A::InTraffic(W::Pass), "traffic.pass", "let pass", "Lets the request or reply that waits pass as it is.", &["p"], C::Traffic, 3),
+    row(A::InTraffic(W::Answer), "traffic.answer", "answer", "Answers the request that waits in the model's place.", &["a"], C::Traffic, 4),
+    row(A::InTraffic(W::Drop), "traffic.drop", "drop", "Closes the connection of the request or reply that waits.", &["x"], C::Traffic, 5),
+    row(A::InTraffic(W::EditAsAgent), "traffic.agent", "edit as agent", "Makes a draft of the request: system, messages, tools, schema, options, model.", &["shift-a"], C::Traffic, 6),
+    row(A::InTraffic(W::OtherModels), "traffic.models", "other models", "Asks up to three other models what the request asked, next to it.", &["shift-m"], C::Traffic, 7),
+    row(A::InTraffic(W::EditAsAgent), "viewer.request_agent", "edit request as agent", "Makes a draft of the turn's captured request: system, messages, tools, schema, options, model.", &["shift-d"], C::Viewer, 0),
+    row(A::InTraffic(W::OtherModels), "viewer.models", "other models", "Asks up to three other models what the turn's captured request asked, next to it.", &["shift-m"], C::Viewer, 0),
+    row(A::InTraffic(W::Answer), "answer.held_answer", "answer for the model", "Answers in the model's place: the program gets your text as its reply.", &["alt-a"], C::Answer, 4),
+    row(A::InTraffic(W::Drop), "answer.held_drop", "drop", "Closes the connection of the request or reply that waits.", &["alt-x"], C::Answer, 5),
     row(A::ListUp, "sessions.up", "up", "To the session above.", &["up", "k"], C::Sessions, 0),
     row(A::ListDown, "sessions.down", "down", "To the session below.", &["down", "j"], C::Sessions, 0),
     row(A::ListPageUp, "sessions.page_up", "page up", "One page up.", &["pageup"], C::Sessions, 0),
@@ -381,6 +400,7 @@ pub const ACTIONS: &[ActionRow] = &[
 
     row(A::Help, "transcript.help", "help", "Shows every key that means something here.", &["?"], C::Transcript, 0),
     row(A::Help, "overview.help", "help", "Shows every key that means something here.", &["?"], C::Overview, 0),
+    row(A::Help, "traffic.help", "help", "Shows every key that means something here.", &["?"], C::Traffic, 0),
     row(A::Help, "tests.help", "help", "Shows every key that means something here.", &["?"], C::Tests, 0),
     row(A::Help, "steps.help", "help", "Shows every key that means something here.", &["?"], C::Steps, 0),
     row(A::Help, "sessions.help", "help", "Shows every key that means something here.", &["?"], C::Sessions, 0),

@@ -17,7 +17,7 @@ pub(super) use form::at_end;
 pub use form::{Field, Form};
 pub use marks::WordMarks;
 pub use matrix::{MatrixView, TrialMark};
-pub use request::{CompareRequest, CompareResponse, StartedWithout, WithoutRequest};
+pub use request::{CompareRequest, CompareResponse, OtherModels, StartedWithout, WithoutRequest};
 
 use super::direction::Direction;
 use super::run_view::{Phase, RunView};

@@ -22,6 +22,8 @@ pub enum CompareRequest {
     Modes(DraftTexts, Vec<Mode>),
     /// Run a session again without a part of a request, next to it; answers [`CompareResponse::Without`].
     Without(WithoutRequest),
+    /// Ask other models what the request of a captured turn asked, next to it; answers [`CompareResponse::Without`].
+    Others(OtherModels),
     /// Find a session to open at a turn; answers [`CompareResponse::Found`].
     Find(String, Option<Address>),
     /// Start a matrix of the draft, with the agents of the spec and so many concurrent trials; answers
@@ -52,7 +54,18 @@ pub struct WithoutRequest {
     pub times: usize,
 }
 
-/// A run and runs without a part of its request.
+/// A captured request, and the models that are asked the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherModels {
+    /// The session.
+    pub key: SessionKey,
+    /// The turn.
+    pub turn: Address,
+    /// The models, one to three.
+    pub models: Vec<String>,
+}
+
+/// A run and runs without a part of its request, or by other models.
 #[derive(Debug, Clone)]
 pub struct StartedWithout {
     /// The turn.

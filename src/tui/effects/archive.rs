@@ -120,7 +120,7 @@ fn open_agent(services: &Services, source: AgentSource) -> Response {
         (Err(error), None) => {
             let unreadable = match &source {
                 AgentSource::Named(name) => services.files.open_unreadable(name),
-                AgentSource::Session(_) | AgentSource::New(_) => None,
+                AgentSource::Session(_) | AgentSource::Turn(..) | AgentSource::New(_) => None,
             };
             Response::AgentOpened(source, unreadable.map(Box::new).ok_or(error))
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::EffectResult;
 use crate::event::ErrorRecord;
+use crate::session::Session;
 use crate::tui::compare::{CompareRequest, CompareResponse, StartedWithout};
 use crate::tui::message::{Msg, Slot};
 use crate::tui::services::Services;
@@ -46,6 +47,16 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             }
             Err(error) => Response::Without(Err(error)),
         },
+        Request::Others(others) => match services.ask_others(&others) {
+            Ok(runs) => {
+                let sessions = runs.iter().map(RunHandle::session).collect();
+                let original = workbench.open_found(&others.key).ok().and_then(|session| whole(&session));
+                let runs = Slot::SIDES.into_iter().skip(1).zip(runs.into_iter().map(Arc::new)).collect();
+                let started = Box::new(StartedWithout { turn: others.turn.clone(), original, sessions });
+                return EffectResult::Runs(runs, Msg::Compare(Response::Without(Ok(started))));
+            }
+            Err(error) => Response::Without(Err(error)),
+        },
         Request::Find(name, turn) => {
             Response::Found(workbench.find_session(&name).map(|key| (key, turn)).map_err(ErrorRecord::from))
         }
@@ -82,7 +93,11 @@ const MOST_BYTES: u64 = 32 << 20;
 fn transcript(services: &Services, name: &str) -> Option<Transcript> {
     let workbench = &services.workbench;
     let session = workbench.open_session(name).ok();
-    let session = session.or_else(|| workbench.open_session(name.rsplit_once(':')?.0).ok())?;
+    whole(&session.or_else(|| workbench.open_session(name.rsplit_once(':')?.0).ok())?)
+}
+
+/// The transcript of a session, unless it is too large.
+fn whole(session: &Session) -> Option<Transcript> {
     if std::fs::metadata(&session.path).is_ok_and(|file| file.len() > MOST_BYTES) {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::FollowedProxy;
 use crate::event::Address;
 use crate::tui::message::{Msg, Slot};
 use crate::workbench::inspect::LazyBench;
@@ -18,6 +19,8 @@ pub(in crate::tui) enum EffectResult {
     Matrix(Arc<MatrixRun>, Msg),
     /// A session was opened.
     Session(Arc<TurnReader>, Msg),
+    /// A proxy was started.
+    Proxy(Box<FollowedProxy>, Msg),
     /// A turn was taken apart.
     Turn(Address, Arc<LazyBench>, Msg),
 }

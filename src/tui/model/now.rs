@@ -1,7 +1,8 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
 use super::{
-    CHORD_MS, Model, Pane, Phase, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
+    Asker, CHORD_MS, Model, Pane, Phase, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast,
+    Tone,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -12,6 +13,7 @@ use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Step, Tab};
 use crate::tui::sessions::SessionAction;
 use crate::tui::sessions::scrub::Scrub;
+use crate::tui::traffic::Writes;
 use crate::tui::transcript::Transcript;
 use crate::tui::update::AUTOSCROLL_MS;
 
@@ -86,6 +88,7 @@ impl Model {
             (Screen::Sessions, _) => vec![C::Sessions, C::Global, C::Always],
             (Screen::Compare, _) => self.compare.contexts(),
             (Screen::Tests, _) => vec![C::Tests, C::Global, C::Always],
+            (Screen::Traffic, _) => vec![C::Traffic, C::Global, C::Always],
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
             (Screen::Workbench, Pane::Run) if self.shows_overview() => vec![C::Overview, C::Global, C::Always],
@@ -224,6 +227,7 @@ impl Model {
             Action::Comparing(step) => self.compare.enabled(step),
             Action::Tests => rule(self.workbench.pipeline.is_none(), "a pipeline has no cases; open one of its agents"),
             Action::Testing(step) => self.tests.enabled(step),
+            Action::InTraffic(step) => self.enabled_in_traffic(step, popups),
             Action::Close => rule(
                 !popups.is_empty()
                     || self.inspector.is_some()
@@ -290,6 +294,9 @@ impl Model {
     fn enabled_for_session(&self, action: Action) -> Result<(), &'static str> {
         if let Some(viewer) = &self.sessions.viewer {
             return match action {
+                _ if viewer.phase != Phase::Done && viewer.replay.is_none() => {
+                    Err("the session is still being recorded")
+                }
                 _ if viewer.phase != Phase::Done => Err("the replay is still going on"),
                 Action::Replay | Action::ReplayLenient if viewer.key.is_none() => Err("no session is open"),
                 _ => Ok(()),
@@ -318,6 +325,11 @@ impl Model {
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::GoOn if self.has_ended() => "new message",
             Action::SendAnswer => match popup {
+                Some(Popup::Answer { asker: Asker::Held(asks), .. }) => match asks.writes {
+                    Writes::Request => "send it",
+                    Writes::Reply => "pass it on",
+                    Writes::Answer => "answer",
+                },
                 Some(Popup::Answer { question, .. }) => match question.gate {
                     Some(gate) => gate.verb(),
                     None if question.address.is_question() => "send answer",
@@ -347,7 +359,11 @@ impl Model {
             Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {
                 "clear search"
             }
-            Action::Close if popup.is_none() && matches!(self.screen, Screen::Sessions | Screen::Tests) => "back",
+            Action::Close
+                if popup.is_none() && matches!(self.screen, Screen::Sessions | Screen::Tests | Screen::Traffic) =>
+            {
+                "back"
+            }
             Action::Close if popup.is_none() && self.screen == Screen::Compare => {
                 if self.compare.page == Page::Sides && self.compare.runs() { "stop both" } else { "back" }
             }
@@ -417,7 +433,7 @@ impl Model {
             None if self.screen == Screen::Compare => {
                 self.compare.form.draft().filter(|_| self.compare.page == Page::Form)
             }
-            None if self.screen == Screen::Tests => None,
+            None if matches!(self.screen, Screen::Tests | Screen::Traffic) => None,
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
                 Pane::Editor(place) => Some(&self.workbench.edited(place).draft),
@@ -431,7 +447,7 @@ impl Model {
         match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().map(|run| &run.transcript),
             Screen::Sessions => self.sessions.viewer.as_ref().map(|run| &run.transcript),
-            Screen::Tests => None,
+            Screen::Tests | Screen::Traffic => None,
             Screen::Compare => {
                 let side = self.compare.sides.get(self.compare.column)?;
                 side.run.as_ref().map(|run| &run.transcript).filter(|_| self.compare.shows_transcripts())
@@ -455,12 +471,15 @@ impl Model {
         let live = |run: &RunView| match (run.phase, &run.question) {
             (Phase::Done, _) => None,
             (_, Some(_)) => Some(1_000),
+            // Between two requests of a program only the user's time passes.
+            _ if run.replay.is_none() && self.traffic.follows(run) && !self.traffic.is_streaming() => Some(1_000),
             (_, None) => Some(100),
         };
         match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().and_then(live),
             Screen::Sessions => self.sessions.viewer.as_ref().and_then(live),
             Screen::Tests => None,
+            Screen::Traffic => self.traffic.view.as_ref().and_then(live),
             Screen::Compare if self.compare.page != Page::Sides => None,
             Screen::Compare => self.compare.sides.iter().filter_map(|side| live(side.run.as_ref()?)).min(),
         }

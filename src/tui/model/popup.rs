@@ -14,6 +14,7 @@ use crate::tui::model::Differs;
 use crate::tui::overview::TurnPrompt;
 use crate::tui::recovery::Recovery;
 use crate::tui::sessions::Purpose;
+use crate::tui::traffic::HeldQuestion;
 use crate::workbench::format::plural;
 use crate::workbench::{ComparedPart, FailureGroup, OpenAgent, SessionKey};
 
@@ -123,6 +124,8 @@ pub enum Asker {
     Run,
     /// An agent to open: it names this file outside of its folder.
     Agent(AgentSource, Box<NamedFile>),
+    /// An exchange of another program that waits.
+    Held(HeldQuestion),
 }
 
 /// Options that need nothing to have been read.

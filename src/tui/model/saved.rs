@@ -1,17 +1,22 @@
 //! Which saved session an action is about, and whether it can be done with it now.
 
-use super::{Model, Phase, Popup, Screen};
+use super::{Asker, Model, Phase, Popup, Screen};
 use crate::event::Address;
 use crate::port::Question;
 use crate::session::{RunState, Summary};
 use crate::tui::actions::Action;
 use crate::tui::sessions::{Purpose, SessionAction};
+use crate::tui::traffic::{ProxyPhase, Step as TrafficStep, Writes};
 use crate::tui::transcript::Transcript;
 
 impl Model {
     /// The saved session that actions are about: the run's on the workbench, else the opened or the selected one.
     pub fn saved_subject(&self) -> Option<&Summary> {
         match self.screen {
+            Screen::Traffic => {
+                let line = self.traffic.current()?;
+                self.sessions.all.iter().flatten().find(|session| session.id == line.session)
+            }
             Screen::Workbench | Screen::Tests => {
                 let id = self.workbench.run.as_ref()?.session.as_ref()?;
                 self.sessions.all.iter().flatten().find(|session| session.id == *id)
@@ -84,6 +89,40 @@ impl Model {
         self.active_transcript()?.selected_address()
     }
 
+    /// Can this be done with the traffic now?
+    pub(super) fn enabled_in_traffic(&self, step: TrafficStep, popups: &[Popup]) -> Result<(), &'static str> {
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        let traffic = &self.traffic;
+        let in_question = match popups.last() {
+            Some(Popup::Answer { asker: Asker::Held(asks), .. }) => Some(asks.writes),
+            _ => None,
+        };
+        match step {
+            TrafficStep::Go(_) | TrafficStep::Open => rule(traffic.selected.is_some(), "there is no traffic yet"),
+            TrafficStep::Listen => match traffic.phase {
+                ProxyPhase::Starting => Err("the proxy is about to listen"),
+                ProxyPhase::Ending => Err("the proxy is ending"),
+                ProxyPhase::Off | ProxyPhase::Listening(_) => Ok(()),
+            },
+            TrafficStep::Answer if in_question == Some(Writes::Answer) => Err("you are writing the answer"),
+            TrafficStep::Pass | TrafficStep::Drop | TrafficStep::Answer => {
+                rule(in_question.is_some() || traffic.selected_held().is_some(), "nothing waits here")
+            }
+            TrafficStep::EditAsAgent if self.workbench.running() => Err("a run is going on"),
+            TrafficStep::OtherModels if self.compare.runs() => {
+                Err("runs are in progress side by side: wait for them, or stop them")
+            }
+            TrafficStep::EditAsAgent | TrafficStep::OtherModels => {
+                let view = match self.screen {
+                    Screen::Traffic => traffic.view.as_ref(),
+                    _ => self.sessions.viewer.as_ref(),
+                };
+                let is_known = view.is_some_and(|view| view.key.is_some() && view.transcript.last_turn().is_some());
+                rule(is_known, "no request is shown")
+            }
+        }
+    }
+
     pub(super) fn enabled_for_saved(&self, action: SessionAction) -> Result<(), &'static str> {
         use SessionAction as S;
         let Some(session) = self.saved_subject() else {
@@ -93,6 +132,7 @@ impl Model {
             return Err(match self.screen {
                 Screen::Workbench | Screen::Tests if self.workbench.running() => "the run is going on",
                 Screen::Workbench | Screen::Tests => "no run was saved here",
+                Screen::Traffic => "open the conversation first",
                 Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
                 Screen::Sessions | Screen::Compare => "no session is selected",
             });

@@ -7,6 +7,7 @@ pub mod check;
 pub mod export;
 pub mod fork;
 pub mod marks;
+pub mod models;
 pub mod rerun;
 pub mod scrub;
 pub mod without;
@@ -99,6 +100,8 @@ pub enum Purpose {
     InsertFile,
     /// Where runs stop.
     Breakpoints,
+    /// A captured request, and the models that are asked the same.
+    OtherModels(models::OtherModelsDialog),
 }
 
 impl Purpose {
@@ -118,7 +121,8 @@ impl Purpose {
             | Self::Agent
             | Self::NewAgent
             | Self::InsertFile
-            | Self::Breakpoints => Vec::new(),
+            | Self::Breakpoints
+            | Self::OtherModels(_) => Vec::new(),
         }
     }
 
@@ -138,6 +142,7 @@ impl Purpose {
             Self::InsertFile => workbench::written_file(form).map(ArchiveRequest::ReadFile),
             Self::Without(without) => return without.submit(form),
             Self::Breakpoints => return workbench::written_breakpoints(form).map(Effect::StopAt),
+            Self::OtherModels(dialog) => return dialog.submit(form),
         };
         request.map(Effect::Archive)
     }
@@ -156,6 +161,7 @@ impl Purpose {
             Self::Agent | Self::NewAgent | Self::InsertFile => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
             Self::Breakpoints => "setting …",
+            Self::OtherModels(_) => "asking …",
         }
     }
 }

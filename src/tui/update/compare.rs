@@ -10,8 +10,8 @@ use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
 use crate::tui::actions::Action;
 use crate::tui::compare::{
-    Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, StartedWithout, Step, Target, WayBack,
-    WithoutRequest,
+    Compare, CompareRequest, CompareResponse, MOST_SIDES, OtherModels, Page, Side, StartedWithout, Step, Target,
+    WayBack, WithoutRequest,
 };
 use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
@@ -112,7 +112,7 @@ fn show(model: &mut Model, sides: Vec<Side>) {
         Screen::Compare if compare.page == Page::Matrix => WayBack::Matrix,
         Screen::Compare => compare.back,
         Screen::Sessions => WayBack::Sessions,
-        Screen::Workbench | Screen::Tests => WayBack::Workbench,
+        Screen::Workbench | Screen::Tests | Screen::Traffic => WayBack::Workbench,
     };
     *compare = Compare {
         sides,
@@ -208,6 +208,19 @@ pub(super) fn show_without(model: &mut Model, request: &WithoutRequest) {
     let original = Side { name: request.name.clone(), run: None };
     let other = |_| Side { name: format!("without {}", request.title), run: Some(RunView::starting()) };
     show(model, std::iter::once(original).chain((0..request.times).map(other)).collect());
+}
+
+/// Shows a captured run next to runs of other models, which are about to start.
+pub(super) fn show_others(model: &mut Model, request: &OtherModels) {
+    model.popups.pop();
+    model.inspector = None;
+    let name = match &request.key {
+        SessionKey::File(path) => path.display().to_string(),
+        SessionKey::Example(id) => id.clone(),
+    };
+    let original = Side { name, run: None };
+    let other = |model: &String| Side { name: model.clone(), run: Some(RunView::starting()) };
+    show(model, std::iter::once(original).chain(request.models.iter().map(other)).collect());
 }
 
 /// The runs without a part have started, or could not.

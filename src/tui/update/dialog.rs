@@ -16,6 +16,7 @@ use crate::tui::draft::Reach;
 use crate::tui::form::{Form, Input, TypedInput};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
+use crate::tui::sessions::models::OtherModelsDialog;
 use crate::tui::sessions::rerun::Message;
 use crate::tui::sessions::without::Without;
 use crate::tui::sessions::{Dialog, Purpose, SessionAction, workbench};
@@ -90,6 +91,14 @@ pub(super) fn message(model: &mut Model) -> Vec<Effect> {
 pub(super) fn without(model: &mut Model) -> Vec<Effect> {
     match model.inspector.as_deref().map(Without::open) {
         Some(dialog) => open(model, dialog),
+        None => Vec::new(),
+    }
+}
+
+/// Asks which other models are asked what the captured request in hand asked.
+pub(super) fn other_models(model: &mut Model) -> Vec<Effect> {
+    match super::traffic::turn_in_hand(model) {
+        Some((key, turn)) => open(model, OtherModelsDialog::open(key, turn)),
         None => Vec::new(),
     }
 }
@@ -216,6 +225,10 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
         Ok(Effect::Compare(CompareRequest::Without(request))) => {
             super::compare::show_without(model, &request);
             vec![Effect::Compare(CompareRequest::Without(request))]
+        }
+        Ok(Effect::Compare(CompareRequest::Others(request))) => {
+            super::compare::show_others(model, &request);
+            vec![Effect::Compare(CompareRequest::Others(request))]
         }
         Ok(effect) => {
             form.error = None;

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
     cases, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, reading, run, runs, save,
-    sessions, take, tour,
+    sessions, take, tour, traffic,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -123,7 +123,13 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     // What leads elsewhere leaves the turn that is open.
     if matches!(
         action,
-        Action::Workbench | Action::Sessions | Action::Compare | Action::Tests | Action::BothModes | Action::Run
+        Action::Workbench
+            | Action::Sessions
+            | Action::Compare
+            | Action::Tests
+            | Action::Traffic
+            | Action::BothModes
+            | Action::Run
     ) {
         model.inspector = None;
     }
@@ -142,6 +148,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Comparing(step) => compare::step(model, step),
         Action::Tests => cases::enter(model),
         Action::Testing(step) => cases::step(model, step),
+        Action::Traffic => traffic::enter(model),
+        Action::InTraffic(step) => traffic::step(model, step),
         Action::Run => run::run_or_stop(model),
         Action::Intercept(gate) => run::intercept(model, gate),
         Action::Breakpoints => dialog::breakpoints(model),
@@ -385,6 +393,10 @@ fn close(model: &mut Model) -> Vec<Effect> {
                 model.show_toast(Tone::Info, "not opened");
                 Vec::new()
             }
+            Popup::Answer { asker: Asker::Held(asks), editor, .. } => {
+                traffic::put_aside(model, asks, editor);
+                Vec::new()
+            }
             Popup::Answer { editor, .. } => {
                 model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
                 run::announce(model, Action::Close);
@@ -417,6 +429,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
         Screen::Sessions => sessions::close(model),
         Screen::Compare => compare::close(model),
         Screen::Tests => cases::close(model),
+        Screen::Traffic => traffic::close(model),
         Screen::Workbench if model.workbench.running() => run::by_escape(model),
         Screen::Workbench => {
             if !model.wide() && model.workbench.focus == Pane::Run {
@@ -438,7 +451,7 @@ fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect>
     let view = match model.screen {
         Screen::Workbench => model.workbench.run.as_mut(),
         Screen::Sessions => model.sessions.viewer.as_mut(),
-        Screen::Tests => None,
+        Screen::Tests | Screen::Traffic => None,
         Screen::Compare => model.compare.sides.get_mut(model.compare.column).and_then(|side| side.run.as_mut()),
     };
     if let Some(view) = view {

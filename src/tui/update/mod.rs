@@ -21,6 +21,7 @@ mod save;
 mod sessions;
 mod take;
 mod tour;
+mod traffic;
 
 pub(super) use reading::AUTOSCROLL_MS;
 pub(super) use run::ask_about_file;
@@ -77,6 +78,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Probed(turn, at, result) => inspect::probed(model, &turn, at, result),
         Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
         Msg::Tests(response) => cases::respond(model, response),
+        Msg::Traffic(response) => traffic::respond(model, response),
         Msg::OverviewRead(session, result) => overview::was_read(model, &session, result),
         Msg::ValueComputed(turn, name, result) => inspect::value_computed(model, &turn, &name, result),
         Msg::Listed(all, marks) => sessions::listed(model, all, marks),
@@ -108,6 +110,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if !by_hand && !asked && model.popups.last().is_some_and(Popup::opens_unrequested) {
         model.asked_ms = model.now_ms;
     }
+    effects.extend(traffic::follow_selected(model));
     model.workbench.sync_inputs();
     find::refresh(model);
     if model.sessions.filter.version() != query {

@@ -122,6 +122,7 @@ fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
             Screen::Sessions => click_session(model, at),
             Screen::Compare => compare::click(model, at),
             Screen::Tests => super::cases::click(model, at),
+            Screen::Traffic => super::traffic::click(model, at),
         }
     }
     super::popups::open_menu(model, Some(at))
@@ -203,6 +204,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
         },
         Screen::Compare => compare::wheel(model, at, lines),
         Screen::Tests => super::cases::wheel(model, lines),
+        Screen::Traffic => super::traffic::wheel(model, at, lines),
         Screen::Workbench if model.workbench.run_area.contains(at) => {
             if let Some(run) = &mut model.workbench.run {
                 run.transcript.scroll(Scroll::Lines(lines), now_ms);
@@ -279,6 +281,10 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
         }
         Screen::Tests => {
             super::cases::click(model, at);
+            false
+        }
+        Screen::Traffic => {
+            super::traffic::click(model, at);
             false
         }
         Screen::Workbench => {

@@ -153,7 +153,8 @@ pub(super) fn intercept(model: &mut Model, gate: Gate) -> Vec<Effect> {
         gates.push(gate);
     }
     let how = if closed { "stop" } else { "do not stop" };
-    model.show_toast(Tone::Info, format!("runs {how} {}", gate.moment()));
+    let who = if model.traffic.listens() && gate != Gate::Result { "runs and programs" } else { "runs" };
+    model.show_toast(Tone::Info, format!("{who} {how} {}", gate.moment()));
     vec![Effect::Intercept(gate, closed)]
 }
 
@@ -293,7 +294,7 @@ fn first_part(text: &str) -> usize {
 }
 
 /// The byte of a request at a gate at which its last message begins.
-fn last_message(text: &str) -> usize {
+pub(super) fn last_message(text: &str) -> usize {
     text.rfind("\"role\"").and_then(|at| text.get(..at)?.rfind('{')).unwrap_or(0)
 }
 
@@ -351,7 +352,11 @@ fn drop_question(model: &mut Model) {
 
 /// Sends the user's text as the model's reply.
 pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::Answer { editor, .. }) = model.popups.last() else { return Vec::new() };
+    let Some(Popup::Answer { editor, asker, .. }) = model.popups.last() else { return Vec::new() };
+    if let Asker::Held(asks) = asker {
+        let (asks, text) = (*asks, editor.draft.text().to_owned());
+        return super::traffic::send(model, asks, text);
+    }
     if editor.draft.text().trim().is_empty() {
         model.show_toast(Tone::Bad, "an empty reply is not sent: write one, or press Esc to put the question aside");
         return Vec::new();
@@ -400,7 +405,7 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
     }
     let since = match asker {
         Asker::Run => model.workbench.run.as_ref().map_or(0, |run| run.asked_ms),
-        Asker::Agent(..) => model.asked_ms,
+        Asker::Agent(..) | Asker::Held(_) => model.asked_ms,
     };
     if model.now_ms.saturating_sub(since) < SETTLE_MS {
         return Some(Vec::new());

@@ -21,6 +21,7 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
         super::play::close(model);
         model.compare.opened = false;
         model.tests.opened = false;
+        model.traffic.opened = false;
         return close(model);
     }
     model.screen = Screen::Sessions;
@@ -298,6 +299,15 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     if let Some(viewer) = model.sessions.viewer.take() {
+        if std::mem::take(&mut model.traffic.opened) {
+            model.screen = Screen::Traffic;
+            // Another session may have taken its place.
+            if model.traffic.follows(&viewer) {
+                model.traffic.view = Some(viewer);
+                return Vec::new();
+            }
+            return super::traffic::enter(model);
+        }
         // Whoever came from the runs side by side goes back there.
         if std::mem::take(&mut model.compare.opened) {
             model.screen = Screen::Compare;

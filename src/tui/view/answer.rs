@@ -12,12 +12,14 @@ use crate::event::Address;
 use crate::event::Decision;
 use crate::port::Gate;
 use crate::port::Question;
+use crate::proxy::HeldForm;
 use crate::tool::file_meaning;
 use crate::tui::colours::Language;
 use crate::tui::model::{Asker, Editor, Model, REFUSALS};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::check::{self, Asked};
 use crate::tui::theme::{Role, Theme};
+use crate::tui::traffic::Writes;
 use crate::tui::transcript::typed::Typed;
 use crate::tui::transcript::wrapped::{Look, Wrapped};
 
@@ -74,9 +76,12 @@ pub(super) fn draw(
         bars::more(editor::lines_above(editor), editor::lines_after(editor), rule.width)
     };
     let mark = more.into_iter().chain(gap).chain(hidden).chain(typed.iter().map(state)).collect();
-    bars::rule(rule, &heading(model, question), true, mark, buffer, model.theme);
+    bars::rule(rule, &heading(model, question, looks.asker), true, mark, buffer, model.theme);
     let reply = draw_issues(typed.as_ref(), reply, buffer, model.theme);
-    let is_text = question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result));
+    let is_text = match looks.asker {
+        Asker::Held(asks) => asks.form != HeldForm::Body || asks.writes == Writes::Answer,
+        _ => question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result)),
+    };
     let looks = editor::Looks {
         language: if is_text { Language::Plain } else { Language::Json },
         findings: &[],
@@ -89,7 +94,15 @@ pub(super) fn draw(
 }
 
 /// What the text below the rule is.
-fn heading(model: &Model, question: &Question) -> String {
+fn heading(model: &Model, question: &Question, asker: &Asker) -> String {
+    if let Asker::Held(asks) = asker {
+        return match asks.writes {
+            Writes::Request => "The request",
+            Writes::Reply => "The reply",
+            Writes::Answer => "Your reply",
+        }
+        .to_owned();
+    }
     match question.gate {
         Some(Gate::Send) => "The request".to_owned(),
         Some(Gate::Apply) => "The reply".to_owned(),

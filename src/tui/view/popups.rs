@@ -12,11 +12,12 @@ use crate::port::Gate;
 use crate::tui::actions::ActionRow;
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
-use crate::tui::model::{Leaving, Model, Popup, SaveWhat, place_name};
+use crate::tui::model::{Asker, Leaving, Model, Popup, SaveWhat, place_name};
 use crate::tui::palette;
 use crate::tui::recovery::Recovery;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
+use crate::tui::traffic::Writes;
 use crate::tui::transcript::format::plural;
 use crate::tui::transcript::wrapped::{Look, Wrapped};
 use ptc_core::text::SafeText;
@@ -237,6 +238,11 @@ fn title(model: &Model, popup: &Popup) -> String {
         Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
         Popup::SavePath { .. } => "Save the agent",
         Popup::Overwrite { .. } => "Overwrite?",
+        Popup::Answer { asker: Asker::Held(asks), .. } => match asks.writes {
+            Writes::Request => "A request waits",
+            Writes::Reply => "A reply waits",
+            Writes::Answer => "You are the model",
+        },
         Popup::Answer { question, .. } => {
             let turn = question.address.turn_number();
             let who = match question.gate {

@@ -76,6 +76,9 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
         (Phase::Starting, _, _) => (Role::Accent, "● starting".to_owned()),
         (Phase::Stopping, _, None) => (Role::Accent, "● stopping".to_owned()),
         (Phase::Running, _, None) if view.question.is_some() => (Role::Accent, format!("● your turn{time}")),
+        (Phase::Running, _, None) if model.traffic.follows(view) && !model.traffic.is_streaming() => {
+            (Role::Accent, "● waits for the next request".to_owned())
+        }
         (Phase::Running, _, None) => (Role::Accent, format!("● running{time}")),
         (_, _, Some(Ok(()))) => (Role::Good, format!("✓ returned{time}")),
         (_, _, Some(Err(error))) => (Role::Bad, format!("✗ {}{time}", error.reason)),
@@ -94,7 +97,7 @@ fn waiting(model: &Model, columns: u16) -> String {
     let how = match model.screen {
         // The footer shows the key.
         Screen::Sessions => return "● waits for an answer".to_owned(),
-        Screen::Workbench | Screen::Compare | Screen::Tests => model.how_to_go_on(),
+        Screen::Workbench | Screen::Compare | Screen::Tests | Screen::Traffic => model.how_to_go_on(),
     };
     if columns < 48 { "● waits".to_owned() } else { format!("● waits: {how}") }
 }

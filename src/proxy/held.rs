@@ -1,0 +1,235 @@
+//! Exchanges on their way through a closed gate: shown, decided about, passed on as it was decided.
+//!
+//! In: a request, or a reply of the service. Out: the request to send, or the reply for the client. What came is recorded next to what was
+//! passed on, and when the client leaves while it waits, it is recorded as far as it came. It must never change what the user did not.
+
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use ptc_core::value::json;
+
+use super::capture::Capture;
+use super::exchange::{Begun, Came, Exchange, client_of};
+use super::headers;
+use super::hold::{HeldExchange, HeldForm, HeldSide, Holds, Verdict};
+use super::service::{After, Pieces, dropped, passing};
+use super::written::{self, WrittenReply};
+use crate::config::Protocol;
+use crate::model::{CapturedReply, CapturedRequest, Coding, Scrub, UpstreamReply};
+use crate::port::SystemClock;
+use crate::server::Reply;
+
+/// Who answered, in a recording.
+pub(super) const BY_USER: &str = "the user";
+
+/// Largest reply that is held, in bytes; what is larger passes.
+const REPLY_MAX_BYTES: usize = 16 << 20;
+
+/// What a reply must know of its request.
+pub(super) struct Asks {
+    pub(super) protocol: Protocol,
+    /// Path and query as the client sent them.
+    pub(super) path: String,
+    pub(super) client: String,
+    /// The body as it was sent.
+    pub(super) body: Bytes,
+}
+
+impl Asks {
+    fn request(&self) -> CapturedRequest {
+        CapturedRequest::read(self.protocol, &self.path, &self.body).unwrap_or_default()
+    }
+
+    /// A text as the reply to it.
+    pub(super) fn written(&self, text: &str) -> WrittenReply {
+        written::reply(self.protocol, &self.path, &self.request(), text)
+    }
+}
+
+/// A request that waits. It is recorded when its client leaves.
+struct WaitingRequest<'c> {
+    capture: Option<&'c Capture>,
+    begun: Option<Begun>,
+}
+
+impl Drop for WaitingRequest<'_> {
+    fn drop(&mut self) {
+        if let (Some(capture), Some(begun)) = (self.capture, self.begun.take()) {
+            drop(capture.begin_in_hand(begun));
+        }
+    }
+}
+
+/// Waits for the decision about a request; returns it as it is sent.
+pub(super) async fn hold_request(holds: &Holds, capture: Option<&Capture>, begun: Begun) -> (Begun, Verdict) {
+    let request = CapturedRequest::read(begun.protocol, &begun.path, &begun.body).unwrap_or_default();
+    let (form, text) = shown_body(&begun.body);
+    let held = HeldExchange {
+        id: 0,
+        side: HeldSide::Request,
+        client: client_of(&begun.headers),
+        upstream: begun.upstream.clone(),
+        model: request.model,
+        path: headers::recorded_path(&begun.path),
+        is_streamed: request.is_streamed,
+        status: None,
+        at_ms: SystemClock.now(),
+        form,
+        text,
+    };
+    let mut waiting = WaitingRequest { capture, begun: Some(begun) };
+    let shown = held.text.clone();
+    let verdict = holds.wait(held).await;
+    // It was put there above.
+    let Some(mut begun) = waiting.begun.take() else { unreachable!("a request waits once") };
+    match &verdict {
+        Verdict::Edited(text) if *text != shown => {
+            let sent = Bytes::from(text.clone());
+            let came = std::mem::replace(&mut begun.body, sent);
+            begun.came.get_or_insert(came);
+            begun.notices.push("the user edited the request".to_owned());
+        }
+        Verdict::Answer(_) => begun.notices.push("the user answered in the model's place".to_owned()),
+        Verdict::Pass | Verdict::Edited(_) | Verdict::Drop => {}
+    }
+    (begun, verdict)
+}
+
+/// A body as it can be edited.
+fn shown_body(body: &[u8]) -> (HeldForm, String) {
+    match std::str::from_utf8(body) {
+        Ok(text) => match json::parse(text) {
+            Ok(json) => (HeldForm::Body, json.to_pretty()),
+            Err(_) => (HeldForm::Body, text.to_owned()),
+        },
+        Err(_) => (HeldForm::Hidden, String::new()),
+    }
+}
+
+/// A reply that waits. It is recorded as it came when its client leaves.
+struct WaitingReply {
+    exchange: Option<Exchange>,
+    status: u16,
+    headers: HeaderMap,
+    pieces: Vec<Bytes>,
+}
+
+impl Drop for WaitingReply {
+    fn drop(&mut self) {
+        if let Some(exchange) = self.exchange.take() {
+            exchange.replied(self.status, self.headers.clone(), None);
+            self.pieces.iter().for_each(|piece| exchange.piece_in_hand(piece));
+        }
+    }
+}
+
+impl WaitingReply {
+    /// Reads the reply; returns what follows what was read.
+    async fn gather(&mut self, mut reply: UpstreamReply) -> After {
+        let mut bytes = 0;
+        loop {
+            match reply.chunk().await {
+                Ok(Some(piece)) => {
+                    bytes += piece.len();
+                    self.pieces.push(piece);
+                    if bytes > REPLY_MAX_BYTES {
+                        return After::Upstream(Box::new(reply));
+                    }
+                }
+                Ok(None) => return After::End,
+                Err(why) => return After::Broken(why),
+            }
+        }
+    }
+
+    /// What of it can be edited. The text of a streamed reply, where it is all that it has.
+    fn shown(&self, protocol: Protocol) -> (HeldForm, String) {
+        let header = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
+        let coding = Coding::of(header(CONTENT_ENCODING));
+        let content_type = header(CONTENT_TYPE).unwrap_or_default();
+        let mut reader = CapturedReply::new(protocol, self.status, content_type, coding, Scrub::default());
+        self.pieces.iter().for_each(|piece| _ = reader.push(piece));
+        let (_, outcome) = reader.finish();
+        let is_plain = coding == Coding::Identity;
+        let is_document = content_type.contains("application/json");
+        match shown_body(&self.pieces.concat()) {
+            (HeldForm::Body, body) if is_plain && is_document => (HeldForm::Body, body),
+            _ if outcome.is_whole && outcome.calls.is_empty() && outcome.error.is_none() => {
+                (HeldForm::Text, outcome.text)
+            }
+            (form, body) if is_plain => (form, body),
+            _ => (HeldForm::Hidden, String::new()),
+        }
+    }
+
+    /// Passes it on as it came.
+    fn pass(mut self, after: After, cut: Option<usize>) -> Reply {
+        let exchange = self.exchange.take();
+        if let Some(exchange) = &exchange {
+            exchange.replied(self.status, self.headers.clone(), None);
+        }
+        let pieces = Pieces::InHand(std::mem::take(&mut self.pieces).into_iter(), after);
+        passing(pieces, (self.status, headers::passed(&self.headers)), exchange, cut)
+    }
+
+    /// Passes another reply on in its place.
+    fn replace(mut self, status: u16, with: WrittenReply, cut: Option<usize>) -> Reply {
+        let exchange = self.exchange.take();
+        if let Some(exchange) = &exchange {
+            exchange.replaced(status, with.headers.clone(), BY_USER.to_owned(), self.came());
+        }
+        passing(Pieces::InHand(with.pieces.into_iter(), After::End), (status, with.headers), exchange, cut)
+    }
+
+    fn came(&self) -> Came {
+        Came { status: self.status, headers: self.headers.clone(), body: self.pieces.concat() }
+    }
+}
+
+/// Reads a reply, waits for the decision about it and passes it on. A reply that breaks off or is too large passes as it comes.
+pub(super) async fn hold_reply(
+    holds: &Holds,
+    reply: UpstreamReply,
+    exchange: Option<Exchange>,
+    asks: &Asks,
+    upstream: &str,
+    cut: Option<usize>,
+) -> Reply {
+    let (status, headers) = (reply.status(), reply.headers().clone());
+    let mut waiting = WaitingReply { exchange, status, headers, pieces: Vec::new() };
+    let after = waiting.gather(reply).await;
+    if !matches!(after, After::End) {
+        return waiting.pass(after, cut);
+    }
+    let (form, text) = waiting.shown(asks.protocol);
+    let request = asks.request();
+    let held = HeldExchange {
+        id: 0,
+        side: HeldSide::Reply,
+        client: asks.client.clone(),
+        upstream: upstream.to_owned(),
+        model: request.model,
+        path: headers::recorded_path(&asks.path),
+        is_streamed: request.is_streamed,
+        status: Some(status),
+        at_ms: SystemClock.now(),
+        form,
+        text: text.clone(),
+    };
+    match holds.wait(held).await {
+        Verdict::Pass => waiting.pass(after, cut),
+        Verdict::Edited(edited) if edited == text => waiting.pass(after, cut),
+        Verdict::Edited(edited) if form == HeldForm::Body => {
+            let mut headers = headers::passed(&waiting.headers);
+            headers.remove(CONTENT_LENGTH);
+            waiting.replace(status, WrittenReply { headers, pieces: vec![Bytes::from(edited)] }, cut)
+        }
+        Verdict::Edited(edited) | Verdict::Answer(edited) => waiting.replace(200, asks.written(&edited), cut),
+        Verdict::Drop => {
+            let exchange = waiting.exchange.take();
+            if let Some(exchange) = &exchange {
+                exchange.replaced(status, HeaderMap::new(), BY_USER.to_owned(), waiting.came());
+            }
+            dropped(exchange, "the user closed the connection")
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Starting and ending a proxy: what the command line and the screen do alike.
+//!
+//! In: what was asked for, a workbench, who follows the traffic. Out: a proxy that listens, until it is ended. It must never end before
+//! what it has recorded is on the disk.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::answers::{Answers, Miss};
+use super::capture::{Capture, CaptureOptions, IDLE, Report};
+use super::exchange::ExchangeLine;
+use super::live::LiveTraffic;
+use super::program::allow_many_files;
+use super::retention::Retention;
+use super::rules::Rules;
+use super::service::{ProxyService, Replies};
+use super::upstreams::Upstreams;
+use crate::config::read_regular_file;
+use crate::model::{UpstreamClient, known_secrets};
+use crate::server::{Listener, ListenerLimits};
+use crate::session::SessionId;
+use crate::workbench::{SessionKey, Workbench};
+
+/// The port that it listens on, unless another one is named.
+const PORT: u16 = 4141;
+
+/// What a proxy is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxySpec {
+    /// Upstreams: `NAME` or `NAME=URL`; the known services when there is none.
+    pub upstreams: Vec<String>,
+    /// Address to listen on.
+    pub host: IpAddr,
+    /// Port; 0 takes a free one.
+    pub port: u16,
+    /// File of rules.
+    pub rules: Option<PathBuf>,
+    /// Sessions and folders of them that answer in the place of the upstreams.
+    pub replay: Vec<String>,
+    /// Patterns of texts that do not count when requests are compared.
+    pub ignore: Vec<String>,
+    /// Requests that are not recorded are sent to the upstream, and recorded next to the others.
+    pub records_missing: bool,
+    /// Which sessions are kept; `None` records nothing.
+    pub keeps: Option<Retention>,
+}
+
+impl Default for ProxySpec {
+    fn default() -> Self {
+        Self {
+            upstreams: Vec::new(),
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: PORT,
+            rules: None,
+            replay: Vec::new(),
+            ignore: Vec::new(),
+            records_missing: false,
+            keeps: Some(Retention::default()),
+        }
+    }
+}
+
+/// Who follows the traffic.
+pub enum Audience {
+    /// A report line by line. No user can be asked about a request: rules that hold some are refused.
+    Lines(Report),
+    /// A screen.
+    Screen(LiveTraffic),
+}
+
+/// A proxy that listens.
+pub struct RunningProxy {
+    service: Arc<ProxyService>,
+    served: JoinHandle<()>,
+    closing: CancellationToken,
+    live: Option<LiveTraffic>,
+    address: SocketAddr,
+    upstreams: Vec<String>,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl ProxySpec {
+    /// Starts it. Must be called inside of the runtime.
+    ///
+    /// Errors: what of the specification cannot be used, after the flag that says it; the port is taken.
+    pub async fn start(&self, workbench: &Workbench, audience: Audience) -> Result<RunningProxy, String> {
+        let upstreams = Upstreams::read(&self.upstreams, &workbench.config).map_err(|error| error.to_string())?;
+        let rules = self.rules.as_deref().map(read_rules).transpose()?.unwrap_or_default();
+        if let (Some(rule), Audience::Lines(_), Some(file)) = (rules.holding(), &audience, &self.rules) {
+            let file = file.display();
+            return Err(format!(
+                "--rules {file}: `{rule}` waits for a user: run `proxy` on a terminal without --plain and without a command"
+            ));
+        }
+        let recorded = if self.replay.is_empty() { None } else { Some(self.recordings(workbench)?) };
+        let grace = match audience {
+            Audience::Lines(_) => ListenerLimits::default().grace,
+            Audience::Screen(_) => Duration::from_secs(3),
+        };
+        let limits = ListenerLimits { connections: 16_384, grace, ..ListenerLimits::default() };
+        allow_many_files();
+        let listener = Listener::bind(SocketAddr::new(self.host, self.port), limits).await;
+        let listener = listener.map_err(|error| {
+            format!("--host {} --port {}: {error}; take another port with --port", self.host, self.port)
+        })?;
+        let (report, live) = match audience {
+            Audience::Lines(report) => (report, None),
+            Audience::Screen(live) => (problems(live.clone()), Some(live)),
+        };
+        let saves = recorded.is_none() || self.records_missing;
+        let capture = match self.keeps.filter(|_| saves) {
+            Some(retention) => Some(self.capture(workbench, retention, report, live.clone())?),
+            None => None,
+        };
+        let address = listener.address();
+        let variables = upstreams.variables(&format!("http://{address}"));
+        let named = upstreams.all().iter().map(|upstream| format!("{} ({})", upstream.name, upstream.root)).collect();
+        let client = UpstreamClient::new()?;
+        let service = ProxyService::new(upstreams, client, capture, known_secrets(&workbench.config.providers))
+            .with_replies(Replies { recorded, asks_upstream: self.records_missing })
+            .with_rules(rules);
+        let service = match &live {
+            Some(live) => service.with_holds(live.holds().clone()),
+            None => service,
+        };
+        let (service, closing) = (Arc::new(service), CancellationToken::new());
+        let served = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), closing.clone()));
+        Ok(RunningProxy { service, served, closing, live, address, upstreams: named, variables })
+    }
+
+    fn capture(
+        &self,
+        workbench: &Workbench,
+        retention: Retention,
+        report: Report,
+        live: Option<LiveTraffic>,
+    ) -> Result<Capture, String> {
+        let config = workbench.config.clone();
+        let every = Retention { sessions: usize::MAX, bytes: u64::MAX };
+        let options = CaptureOptions {
+            // Missing replies are added to the folder that the others are read from.
+            dir: self.cassette_dir().unwrap_or_else(|| workbench.folders.sessions_dir.clone()),
+            retention: if self.records_missing { every } else { retention },
+            prices: Box::new(move |upstream, model| config.facts(upstream, model).price),
+            report,
+            idle: IDLE,
+            live,
+        };
+        Capture::start(options).map_err(|error| format!("the recorder cannot start: {error}"))
+    }
+
+    /// The folder of recordings that takes the missing ones.
+    fn cassette_dir(&self) -> Option<PathBuf> {
+        self.replay.iter().map(PathBuf::from).find(|path| path.is_dir()).filter(|_| self.records_missing)
+    }
+
+    /// The recordings of `--replay`: sessions, and folders of them in the order of their ids.
+    fn recordings(&self, workbench: &Workbench) -> Result<Answers, String> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for name in &self.replay {
+            let fail = |error: String| format!("--replay {name}: {error}");
+            let path = PathBuf::from(name);
+            if path.is_dir() {
+                let entries = std::fs::read_dir(&path).map_err(|error| fail(error.to_string()))?;
+                let is_session = |path: &PathBuf| {
+                    let name = path.file_name().and_then(|name| name.to_str());
+                    name.is_some_and(|name| SessionId::from_file_name(name).is_some())
+                };
+                let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_session).collect();
+                found.sort();
+                files.extend(found);
+                continue;
+            }
+            match workbench.find_session(name).map_err(|error| fail(error.to_string()))? {
+                SessionKey::File(path) => files.push(path),
+                SessionKey::Example(id) => return Err(fail(format!("{id} is an example; `replay` replays it"))),
+            }
+        }
+        let answers = Answers::read(&files, &self.ignore).map_err(|error| format!("--replay: {error}"))?;
+        if answers.is_empty() && !self.records_missing {
+            return Err("--replay: there is no recorded request; record some with `proxy`".to_owned());
+        }
+        Ok(answers)
+    }
+}
+
+/// A report that a screen shows: lines of exchanges come to it from the recorder.
+fn problems(live: LiveTraffic) -> Report {
+    Box::new(move |line: Result<&ExchangeLine, &str>| {
+        if let Err(problem) = line {
+            live.problem(problem.to_owned());
+        }
+    })
+}
+
+fn read_rules(file: &Path) -> Result<Rules, String> {
+    let text = read_regular_file(file).map_err(|error| format!("--rules {}: {error}", file.display()))?;
+    Rules::read(&text).map_err(|error| format!("--rules {}, {error}", file.display()))
+}
+
+impl RunningProxy {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its upstreams with their addresses.
+    pub fn upstreams(&self) -> &[String] {
+        &self.upstreams
+    }
+
+    /// The variables that lead a program to it.
+    pub fn variables(&self) -> &[(&'static str, String)] {
+        &self.variables
+    }
+
+    /// How many recorded requests it answers.
+    pub fn recorded(&self) -> Option<usize> {
+        self.service.recorded().map(Answers::len)
+    }
+
+    /// Accepts nothing more, and waits for the requests that run, up to the grace of its listener.
+    pub async fn drain(&mut self) {
+        self.closing.cancel();
+        if let Some(live) = &self.live {
+            live.holds().end();
+        }
+        if !self.served.is_finished() {
+            _ = (&mut self.served).await;
+        }
+    }
+
+    /// Ends it: what still passes is recorded as far as it came. Returns the requests that were not recorded.
+    pub async fn close(self) -> Vec<Miss> {
+        self.closing.cancel();
+        let service = Arc::clone(&self.service);
+        // Files are written on a thread of their own.
+        _ = tokio::task::spawn_blocking(move || service.close()).await;
+        self.service.recorded().map(Answers::misses).unwrap_or_default()
+    }
+}

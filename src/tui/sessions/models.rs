@@ -1,0 +1,51 @@
+//! The dialog that asks other models what a captured request asked.
+//!
+//! In: a turn of a captured session, the models that can be used. Out: which are asked. It must never read the session.
+
+use super::{Dialog, Purpose};
+use crate::event::Address;
+use crate::tui::compare::{CompareRequest, MOST_SIDES, OtherModels};
+use crate::tui::form::{Field, Form};
+use crate::tui::message::Effect;
+use crate::workbench::SessionKey;
+
+/// A captured request that other models are asked.
+#[derive(Debug, Clone)]
+pub struct OtherModelsDialog {
+    key: SessionKey,
+    turn: Address,
+}
+
+impl OtherModelsDialog {
+    /// The dialog about this turn.
+    pub fn open(key: SessionKey, turn: Address) -> Dialog {
+        let form = Form {
+            title: format!("Ask other models what {turn} asked"),
+            verb: "ask",
+            fields: vec![Field::line(
+                "models",
+                "One to three models, with commas between them: aliases or provider:id. Their runs are shown next to the recorded one.",
+                "",
+            )],
+            ..Form::default()
+        };
+        Dialog::new(form, Purpose::OtherModels(Self { key, turn }))
+    }
+
+    /// What is asked.
+    ///
+    /// Errors: no model is named, or too many are.
+    pub fn submit(&self, form: &Form) -> Result<Effect, String> {
+        let written = form.entered("models").unwrap_or_default();
+        let models: Vec<String> =
+            written.split(',').map(|model| model.trim().to_owned()).filter(|model| !model.is_empty()).collect();
+        match models.len() {
+            0 => Err("name a model".to_owned()),
+            count if count < MOST_SIDES => {
+                let (key, turn) = (self.key.clone(), self.turn.clone());
+                Ok(Effect::Compare(CompareRequest::Others(OtherModels { key, turn, models })))
+            }
+            count => Err(format!("{count} models do not fit next to each other: name up to {}", MOST_SIDES - 1)),
+        }
+    }
+}

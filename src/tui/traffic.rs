@@ -1,0 +1,343 @@
+//! The state of the traffic screen: the proxy, its conversations, what waits at its gates, the conversation that is shown. Plain data.
+//!
+//! In: updates of the traffic, choices of the reader. Out: which sessions are followed. It must never read a file.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+use super::direction::Leap;
+use super::editor::Editor;
+use super::run_view::{Phase, RunView};
+use crate::event::{Envelope, ErrorRecord, Event};
+use crate::proxy::{
+    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, ProxySpec, TrafficUpdate, Verdict,
+};
+use crate::workbench::{RunEnding, SessionKey};
+
+/// Conversations that are listed; the oldest that have ended leave first.
+const MOST_LINES: usize = 2_000;
+
+/// A move or a choice on the traffic screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is described by its row in the table of actions")]
+pub enum Step {
+    Go(Leap),
+    Open,
+    Listen,
+    Pass,
+    Drop,
+    Answer,
+    EditAsAgent,
+    OtherModels,
+}
+
+/// Something that is to be done with the traffic.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TrafficRequest {
+    /// Start the proxy; answers [`TrafficResponse::Started`].
+    Start(Box<ProxySpec>),
+    /// End it; answers [`TrafficResponse::Ended`].
+    End,
+    /// Follow the events of this session and of no other, and read those that it has; answers [`TrafficResponse::Read`].
+    Follow(String),
+    /// Decide about an exchange that waits.
+    Decide(u64, Verdict),
+}
+
+/// The response to a [`TrafficRequest`], or what happened to the traffic.
+#[derive(Debug)]
+pub enum TrafficResponse {
+    /// The proxy listens, or why not.
+    Started(Result<ProxyFacts, String>),
+    /// It has ended; so many requests were not recorded where recordings answer.
+    Ended(usize),
+    /// The traffic has changed.
+    Updates(Vec<TrafficUpdate>),
+    /// The events of a session so far.
+    Read(String, Result<(SessionKey, Arc<[Envelope]>), ErrorRecord>),
+}
+
+/// A proxy that listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyFacts {
+    /// Where.
+    pub address: SocketAddr,
+    /// Its upstreams with their addresses.
+    pub upstreams: Vec<String>,
+    /// The variables that lead a program to it.
+    pub variables: Vec<(&'static str, String)>,
+}
+
+/// How far the proxy is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ProxyPhase {
+    /// There is none.
+    #[default]
+    Off,
+    /// It is about to listen.
+    Starting,
+    /// It listens.
+    Listening(ProxyFacts),
+    /// Its last requests are waited for.
+    Ending,
+}
+
+/// A row of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selected {
+    /// An exchange that waits, by its number.
+    Held(u64),
+    /// A conversation, by its session.
+    Conversation(String),
+}
+
+/// The conversation that is followed.
+#[derive(Debug, Clone, Default)]
+pub struct Followed {
+    /// The id of its session.
+    pub session: String,
+    /// The number of the last event that is shown.
+    last_seq: u64,
+    /// Events that came before the earlier ones were read.
+    early: Option<Vec<Envelope>>,
+}
+
+/// A question about an exchange that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldQuestion {
+    /// Its number.
+    pub id: u64,
+    /// What is written.
+    pub writes: Writes,
+    /// What its text is.
+    pub form: HeldForm,
+}
+
+/// What a user writes about an exchange that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// The request.
+    Request,
+    /// The reply.
+    Reply,
+    /// A reply in the place of the model.
+    Answer,
+}
+
+/// The traffic screen.
+#[derive(Debug, Clone, Default)]
+pub struct Traffic {
+    /// What the proxy is, or is to be.
+    pub spec: ProxySpec,
+    /// How far it is.
+    pub phase: ProxyPhase,
+    /// Its conversations, the newest first.
+    pub lines: Vec<ConversationLine>,
+    /// What waits, the oldest first.
+    pub held: Vec<Arc<HeldExchange>>,
+    /// What was written about exchanges whose question was put aside.
+    pub aside: HashMap<u64, Box<Editor>>,
+    /// The selected row.
+    pub selected: Option<Selected>,
+    /// First visible row.
+    pub top: usize,
+    /// Where the rows were drawn.
+    pub area: Rect,
+    /// Where the conversation was drawn.
+    pub view_area: Rect,
+    /// The conversation that is followed.
+    pub followed: Option<Followed>,
+    /// Its cards, unless it is opened.
+    pub view: Option<RunView>,
+    /// It was opened from here: closing it leads back.
+    pub opened: bool,
+    /// Why sessions cannot be written.
+    pub problem: Option<String>,
+}
+
+impl Traffic {
+    /// All rows: what waits, then the conversations.
+    pub fn rows(&self) -> impl Iterator<Item = Selected> {
+        let held = self.held.iter().map(|held| Selected::Held(held.id));
+        held.chain(self.lines.iter().map(|line| Selected::Conversation(line.session.clone())))
+    }
+
+    /// The number of the selected row.
+    pub fn selected_row(&self) -> Option<usize> {
+        let selected = self.selected.as_ref()?;
+        self.rows().position(|row| row == *selected)
+    }
+
+    /// The selected exchange that waits.
+    pub fn selected_held(&self) -> Option<&Arc<HeldExchange>> {
+        match &self.selected {
+            Some(Selected::Held(id)) => self.held(*id),
+            _ => None,
+        }
+    }
+
+    /// An exchange that waits.
+    pub fn held(&self, id: u64) -> Option<&Arc<HeldExchange>> {
+        self.held.iter().find(|held| held.id == id)
+    }
+
+    /// The selected conversation.
+    pub fn current(&self) -> Option<&ConversationLine> {
+        match &self.selected {
+            Some(Selected::Conversation(session)) => self.lines.iter().find(|line| line.session == *session),
+            _ => None,
+        }
+    }
+
+    /// Does the proxy listen?
+    pub fn listens(&self) -> bool {
+        matches!(self.phase, ProxyPhase::Listening(_))
+    }
+
+    /// Is a reply of the followed conversation on its way?
+    pub fn is_streaming(&self) -> bool {
+        let line = self.followed.as_ref().and_then(|followed| self.line(&followed.session));
+        line.is_some_and(|line| matches!(line.state, ConversationState::Asked | ConversationState::Streams))
+    }
+
+    fn line(&self, session: &str) -> Option<&ConversationLine> {
+        self.lines.iter().find(|line| line.session == session)
+    }
+
+    /// Takes the state of a conversation.
+    pub fn take_line(&mut self, line: ConversationLine) {
+        if let Some(known) = self.lines.iter_mut().find(|known| known.session == line.session) {
+            *known = line;
+            return;
+        }
+        // Ids begin with the time.
+        let at = self.lines.partition_point(|known| known.session > line.session);
+        self.lines.insert(at, line);
+        if self.lines.len() > MOST_LINES
+            && let Some(oldest) = self.lines.iter().rposition(|line| line.state == ConversationState::Ended)
+        {
+            self.lines.remove(oldest);
+        }
+    }
+
+    /// Follows a conversation from now on.
+    pub fn follow(&mut self, session: &str) {
+        self.followed = Some(Followed { session: session.to_owned(), last_seq: 0, early: Some(Vec::new()) });
+        let view = RunView { phase: Phase::Running, session: Some(session.to_owned()), ..RunView::default() };
+        self.view = Some(view);
+    }
+
+    /// Is this the conversation that is followed?
+    pub fn follows(&self, view: &RunView) -> bool {
+        self.followed.as_ref().is_some_and(|followed| Some(&followed.session) == view.session.as_ref())
+    }
+
+    /// Is this the conversation that is followed, and opened?
+    pub fn is_opened(&self, view: &RunView) -> bool {
+        self.opened && self.follows(view)
+    }
+
+    /// Takes a live event; returns those that are to be shown now.
+    pub fn take_event(&mut self, session: &str, envelope: Envelope) -> Option<Envelope> {
+        let followed = self.followed.as_mut().filter(|followed| followed.session == session)?;
+        match &mut followed.early {
+            Some(early) => {
+                early.push(envelope);
+                None
+            }
+            None => followed.pass(envelope),
+        }
+    }
+
+    /// Takes the events that the session had; returns those that are to be shown now.
+    pub fn take_read(&mut self, session: &str, read: &[Envelope]) -> Vec<Envelope> {
+        let Some(followed) = self.followed.as_mut().filter(|followed| followed.session == session) else {
+            return Vec::new();
+        };
+        let early = followed.early.take().unwrap_or_default();
+        read.iter().cloned().chain(early).filter_map(|envelope| followed.pass(envelope)).collect()
+    }
+}
+
+impl Followed {
+    /// An event, unless it is shown already.
+    fn pass(&mut self, envelope: Envelope) -> Option<Envelope> {
+        if envelope.seq <= self.last_seq {
+            return None;
+        }
+        self.last_seq = envelope.seq;
+        Some(envelope)
+    }
+}
+
+/// Shows an event of a conversation.
+pub fn show_event(view: &mut RunView, envelope: &Envelope) {
+    view.transcript.apply(envelope);
+    if matches!(envelope.event, Event::RunEnd(_)) {
+        view.phase = Phase::Done;
+        view.ended = Some(RunEnding::Run);
+        view.transcript.close();
+    }
+}
+
+impl HeldQuestion {
+    /// The question about an exchange as it came.
+    pub fn of(held: &HeldExchange) -> Self {
+        let writes = match held.side {
+            HeldSide::Request => Writes::Request,
+            HeldSide::Reply => Writes::Reply,
+        };
+        Self { id: held.id, writes, form: held.form }
+    }
+
+    /// What a text decides.
+    pub fn verdict(self, held: &HeldExchange, text: String) -> Verdict {
+        match self.writes {
+            Writes::Answer => Verdict::Answer(text),
+            Writes::Request | Writes::Reply if self.form == HeldForm::Hidden || text == held.text => Verdict::Pass,
+            Writes::Request | Writes::Reply => Verdict::Edited(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Address, Notice, NoticeLevel};
+
+    fn event(seq: u64) -> Envelope {
+        let notice = Notice { level: NoticeLevel::Info, text: seq.to_string() };
+        Envelope { seq, at_ms: 1, address: Address::run(0), event: notice.into() }
+    }
+
+    fn numbers(events: &[Envelope]) -> Vec<u64> {
+        events.iter().map(|event| event.seq).collect()
+    }
+
+    #[test]
+    fn each_event_of_a_followed_session_is_shown_once_whichever_way_it_comes_first() {
+        let mut traffic = Traffic::default();
+        traffic.follow("one");
+        assert!(traffic.take_event("one", event(3)).is_none(), "what was before it is not here");
+        assert!(traffic.take_event("other", event(1)).is_none());
+        let shown = traffic.take_read("one", &[event(1), event(2), event(3)]);
+        assert_eq!(numbers(&shown), [1, 2, 3]);
+        assert!(traffic.take_event("one", event(3)).is_none());
+        assert_eq!(traffic.take_event("one", event(4)).map(|event| event.seq), Some(4));
+    }
+
+    #[test]
+    fn events_that_the_file_did_not_have_yet_follow_those_that_it_had() {
+        let mut traffic = Traffic::default();
+        traffic.follow("one");
+        for seq in [2, 3] {
+            assert!(traffic.take_event("one", event(seq)).is_none());
+        }
+        assert_eq!(numbers(&traffic.take_read("one", &[event(1), event(2)])), [1, 2, 3]);
+        traffic.follow("two");
+        assert!(traffic.take_read("one", &[event(1)]).is_empty(), "another one is followed by now");
+    }
+}
