@@ -60,6 +60,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
         .build()
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
     runtime.block_on(async { cli::catch_file_size_signal() });
+    let telemetry = workbench.clone();
     let is_on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let follows = is_on_terminal && !arguments.plain;
     if let Some(Command::New(flags)) = &arguments.command
@@ -92,6 +93,9 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
         None if arguments.plain => print_linear(&arguments, &workbench)?,
         None => open(&arguments, workbench, &runtime, None)?,
     };
+    if let Some(lost) = runtime.block_on(telemetry.end_telemetry()) {
+        cli::print_warning(&lost);
+    }
     // A thread that waits for the keyboard must not keep the program alive.
     runtime.shutdown_background();
     Ok(code)

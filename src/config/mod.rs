@@ -16,6 +16,7 @@ mod private;
 mod provider;
 mod read;
 mod server;
+mod telemetry;
 mod tls;
 
 use std::fmt;
@@ -39,6 +40,7 @@ pub use read::{
     open_resolved_file, read_named_bytes, read_named_file, read_regular_file, read_resolved_bytes, read_resolved_file,
 };
 pub use server::ServerEntry;
+pub use telemetry::TelemetryConfig;
 pub use tls::TlsFiles;
 
 use document::{Entry, FileError, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
@@ -70,6 +72,8 @@ pub struct Config {
     pub tls: TlsFiles,
     /// Settings of the interface.
     pub interface: Interface,
+    /// Where runs are reported while they happen.
+    pub telemetry: TelemetryConfig,
     /// Key bindings: action and its chords.
     pub keys: Vec<(String, Vec<String>)>,
     /// The models that were checked.
@@ -216,6 +220,13 @@ const KEYS: &[Key<Target>] = &[
         read: |entry, target, problems| read_table(entry, INTERFACE, &mut target.config.interface, problems),
     },
     Key {
+        name: "telemetry",
+        about: KeyDoc::Text("table", "", "A collector that runs are reported to while they happen."),
+        read: |entry, target, problems| {
+            read_table(entry, telemetry::KEYS, &mut target.config.telemetry, problems);
+        },
+    },
+    Key {
         name: "keys",
         about: KeyDoc::Text(
             "table of lists of texts",
@@ -310,6 +321,7 @@ pub fn reference() -> Vec<KeyTable> {
         server::table(),
         key_table("[retry]", RETRY),
         key_table("[interface]", INTERFACE),
+        telemetry::table(),
     ]
 }
 
@@ -339,6 +351,7 @@ impl Config {
             servers: Vec::new(),
             tls: TlsFiles::default(),
             interface: Interface::default(),
+            telemetry: TelemetryConfig::default(),
             keys: Vec::new(),
             learned: LearnedModels::default(),
             file: None,

@@ -2,16 +2,19 @@
 //!
 //! `invoke_agent` per run, `chat` per turn, `execute_tool` per call; a child run lies in the span of its call. Ids are
 //! hexadecimal and follow from the session's id and the address, so that the same session gives the same spans. By the protocol's JSON
-//! form 64-bit integers are strings and enumerations are numbers.
+//! form 64-bit integers are strings and enumerations are numbers. A live run gives its spans as its turns end ([`LiveSpans`]), by default
+//! without what was written.
+
+use std::collections::HashMap;
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde_json::{Value, json};
 
-use super::story::{Content, Run, Span, call_span, calls, reply_span, roots, runs};
+use super::story::{Content, Run, Span, call_span, calls, reply_span, runs};
 use super::text::{escaped, one_line, visible};
 use crate::agent::RequestMessage;
-use crate::event::{CallStatus, ErrorRecord, ModelRecord, Spending, hex_sha};
+use crate::event::{Address, CallStatus, Envelope, ErrorRecord, Event, ModelRecord, OwnUsage, Spending, hex_sha};
 use crate::record::{CallRecord, TurnRecord};
 
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.
@@ -24,31 +27,92 @@ const ERROR: u8 = 2;
 const TRACE_ID_HEX: usize = 32;
 const SPAN_ID_HEX: usize = 16;
 
+/// What spans contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SpanDetail {
+    /// Names, counts, times, reasons of errors: nothing that a user, a model or a tool wrote.
+    #[default]
+    Facts,
+    /// Everything: messages, arguments, results, programs, answers.
+    Content,
+}
+
+/// The trace of a session.
+#[derive(Debug, Clone, Copy)]
+struct Trace<'a> {
+    session: &'a str,
+    detail: SpanDetail,
+}
+
 /// `{resourceSpans: [{resource, scopeSpans: [{scope, spans}]}]}`
 pub(super) fn otlp(content: &Content) -> String {
-    let runs = runs(content);
-    let (name, version) = content.program.rsplit_once(' ').unwrap_or((content.program.as_str(), "unknown"));
-    let spans: Vec<Value> = runs.iter().flat_map(|run| of_run(content, &runs, run)).collect();
-    let mut resource = Attributes::default();
-    resource.text("service.name", name);
-    resource.text("service.version", version);
-    let trace = json!({"resourceSpans": [{
-        "resource": {"attributes": resource.0},
-        "scopeSpans": [{"scope": {"name": one_line(name), "version": one_line(version)}, "spans": spans}],
-    }]});
-    let text = serde_json::to_string_pretty(&trace).unwrap_or_default();
+    let trace = Trace { session: &content.session, detail: SpanDetail::Content };
+    let spans: Vec<Value> = runs(content).iter().flat_map(|run| of_run(trace, run)).collect();
+    let text = serde_json::to_string_pretty(&document(&content.program, &spans)).unwrap_or_default();
     escaped(&text) + "\n"
 }
 
-fn id(content: &Content, what: &str, digits: usize) -> String {
-    let mut hash = hex_sha(format!("{}\n{what}", content.session).as_bytes());
+fn document(program: &str, spans: &[Value]) -> Value {
+    let (name, version) = program.rsplit_once(' ').unwrap_or((program, "unknown"));
+    let mut resource = Attributes::default();
+    resource.text("service.name", name);
+    resource.text("service.version", version);
+    json!({"resourceSpans": [{
+        "resource": {"attributes": resource.0},
+        "scopeSpans": [{"scope": {"name": one_line(name), "version": one_line(version)}, "spans": spans}],
+    }]})
+}
+
+/// The spans of runs while they happen: a document for each turn that ends, and for each run.
+#[derive(Debug)]
+pub struct LiveSpans {
+    session: String,
+    program: String,
+    detail: SpanDetail,
+    /// Spans that ended before this Unix time in ms were not live: they are those of a session that is resumed.
+    since_ms: i64,
+    runs: HashMap<Address, Run>,
+}
+
+impl LiveSpans {
+    /// For a session.
+    pub fn new(session: String, program: String, detail: SpanDetail, since_ms: i64) -> Self {
+        Self { session, program, detail, since_ms, runs: HashMap::new() }
+    }
+
+    /// Takes the next event; returns a document when a turn or a run has ended.
+    pub fn apply(&mut self, envelope: &Envelope) -> Option<String> {
+        let address = envelope.run();
+        self.runs.entry(address.clone()).or_default().apply(envelope);
+        let is_live = envelope.at_ms >= self.since_ms;
+        let ends = matches!(envelope.event, Event::TurnEnd(_) | Event::RunEnd(_));
+        if !is_live || !ends {
+            return None;
+        }
+        let trace = Trace { session: &self.session, detail: self.detail };
+        let spans = if matches!(envelope.event, Event::RunEnd(_)) {
+            let owns: Vec<(Address, OwnUsage)> =
+                self.runs.iter().map(|(address, run)| (address.clone(), run.record().ledger.own())).collect();
+            let run = self.runs.get_mut(&address)?;
+            run.finish(&self.session, &owns);
+            vec![agent(trace, run)]
+        } else {
+            let run = self.runs.get(&address)?;
+            of_turn(trace, run, run.record().turn(&envelope.address)?)
+        };
+        Some(document(&self.program, &spans).to_string())
+    }
+}
+
+fn id(session: &str, what: &str, digits: usize) -> String {
+    let mut hash = hex_sha(format!("{session}\n{what}").as_bytes());
     hash.truncate(digits);
     hash
 }
 
 /// A span of an address: `run`, `chat` or `tool`.
-fn span_id(content: &Content, kind: &str, address: &str) -> String {
-    id(content, &format!("{kind} {address}"), SPAN_ID_HEX)
+fn span_id(trace: Trace<'_>, kind: &str, address: &str) -> String {
+    id(trace.session, &format!("{kind} {address}"), SPAN_ID_HEX)
 }
 
 fn nanoseconds(ms: i64) -> String {
@@ -139,16 +203,19 @@ struct Frame<'a> {
     error: Option<&'a ErrorRecord>,
 }
 
-fn span(content: &Content, frame: Frame<'_>, mut attributes: Attributes) -> Value {
+fn span(trace: Trace<'_>, frame: Frame<'_>, mut attributes: Attributes) -> Value {
     let status = match frame.error {
         Some(error) => {
             attributes.text("error.type", &error.reason);
-            json!({"code": ERROR, "message": visible(&error.message)})
+            match trace.detail {
+                SpanDetail::Facts => json!({"code": ERROR}),
+                SpanDetail::Content => json!({"code": ERROR, "message": visible(&error.message)}),
+            }
         }
         None => json!({"code": OK}),
     };
     let mut span = json!({
-        "traceId": id(content, "trace", TRACE_ID_HEX),
+        "traceId": id(trace.session, "trace", TRACE_ID_HEX),
         "spanId": frame.id,
         "name": one_line(&frame.name),
         "kind": frame.kind,
@@ -163,16 +230,30 @@ fn span(content: &Content, frame: Frame<'_>, mut attributes: Attributes) -> Valu
     span
 }
 
-fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
-    let own = span_id(content, "run", run.record().address.as_str());
-    let is_root = roots(all).any(|root| root.record().address == run.record().address);
-    let parent = (!is_root).then(|| span_id(content, "tool", run.record().address.as_str()));
+/// All spans of a run.
+fn of_run(trace: Trace<'_>, run: &Run) -> Vec<Value> {
+    let turns = run.turns().flat_map(|turn| of_turn(trace, run, turn));
+    std::iter::once(agent(trace, run)).chain(turns).collect()
+}
+
+/// The spans of a turn: its request, and its calls.
+fn of_turn(trace: Trace<'_>, run: &Run, turn: &TurnRecord) -> Vec<Value> {
+    let own = span_id(trace, "run", run.record().address.as_str());
+    let calls = calls(turn).into_iter().map(|call| tool(trace, run, call, &own));
+    std::iter::once(chat(trace, run, turn, &own)).chain(calls).collect()
+}
+
+/// The span of a run.
+fn agent(trace: Trace<'_>, run: &Run) -> Value {
+    let own = span_id(trace, "run", run.record().address.as_str());
+    let is_root = run.record().address == run.record().address.root();
+    let parent = (!is_root).then(|| span_id(trace, "tool", run.record().address.as_str()));
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "invoke_agent");
     attributes.text("gen_ai.provider.name", &run.last_model().provider);
-    attributes.text("gen_ai.agent.name", &run.step.name);
+    attributes.text("gen_ai.agent.name", run.name());
     attributes.text("gen_ai.agent.id", &run.record().start.agent.sha);
-    attributes.text("gen_ai.conversation.id", &content.session);
+    attributes.text("gen_ai.conversation.id", trace.session);
     attributes.text("gen_ai.request.model", model(run.last_model()));
     attributes.text("gen_ai.output.type", if run.record().start.mode == "text" { "text" } else { "json" });
     let usage = &run.step.usage;
@@ -182,40 +263,37 @@ fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
     attributes.usage(&usage.own, own_keys.each_ref().map(String::as_str));
     attributes.text("ptc_workbench.address", run.record().address.as_str());
     attributes.text("ptc_workbench.mode", &run.record().start.mode);
-    attributes.put("ptc_workbench.context", &any(&run.context()));
-    if let Some(answer) = &run.step.answer {
-        attributes.put("ptc_workbench.return", &any(answer));
+    if trace.detail == SpanDetail::Content {
+        attributes.put("ptc_workbench.context", &any(&run.context()));
+        if let Some(answer) = &run.step.answer {
+            attributes.put("ptc_workbench.return", &any(answer));
+        }
     }
-    let name = format!("invoke_agent {}", run.step.name);
+    let name = format!("invoke_agent {}", run.name());
     let frame = Frame {
-        id: own.clone(),
+        id: own,
         parent,
         name: name.trim_end().to_owned(),
         kind: INTERNAL,
         time: run.span(),
         error: run.step.fail.as_ref(),
     };
-    let mut spans = vec![span(content, frame, attributes)];
-    for turn in run.turns() {
-        spans.push(chat(content, run, turn, &own));
-        spans.extend(calls(turn).into_iter().map(|call| tool(content, run, call, &own)));
-    }
-    spans
+    span(trace, frame, attributes)
 }
 
 fn model(model: &ModelRecord) -> &str {
     if model.id.is_empty() { &model.alias } else { &model.id }
 }
 
-fn chat(content: &Content, run: &Run, turn: &TurnRecord, parent: &str) -> Value {
+fn chat(trace: Trace<'_>, run: &Run, turn: &TurnRecord, parent: &str) -> Value {
     let want = turn.want();
     let options = turn.request.as_ref().map(|request| request.options.clone()).unwrap_or_default();
     let (last, error) = (turn.last_end(), turn.error());
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "chat");
     attributes.text("gen_ai.provider.name", &run.asked(turn).provider);
-    attributes.text("gen_ai.conversation.id", &content.session);
-    attributes.text("gen_ai.agent.name", &run.step.name);
+    attributes.text("gen_ai.conversation.id", trace.session);
+    attributes.text("gen_ai.agent.name", run.name());
     attributes.text("gen_ai.request.model", model(run.asked(turn)));
     attributes.text("gen_ai.response.model", last.and_then(|end| end.model.as_deref()).unwrap_or_default());
     attributes.text("gen_ai.output.type", if want == "text" || want == "program" { "text" } else { "json" });
@@ -237,6 +315,29 @@ fn chat(content: &Content, run: &Run, turn: &TurnRecord, parent: &str) -> Value 
         "gen_ai.response.time_to_first_chunk",
         last.and_then(|end| end.first_ms).map(|ms| std::time::Duration::from_millis(ms).as_secs_f64()),
     );
+    if trace.detail == SpanDetail::Content {
+        messages(&mut attributes, run, turn, finish);
+    }
+    attributes.text("ptc_workbench.address", turn.address.as_str());
+    if trace.detail == SpanDetail::Content {
+        attributes.text("ptc_workbench.program", turn.program().unwrap_or_default());
+    }
+    let sent = turn.attempts.iter().rev().find_map(|attempt| attempt.sent.as_ref());
+    attributes.text("url.full", sent.map_or("", |sent| &sent.url));
+    let name = format!("chat {}", model(run.asked(turn)));
+    let frame = Frame {
+        id: span_id(trace, "chat", turn.address.as_str()),
+        parent: Some(parent.to_owned()),
+        name: name.trim_end().to_owned(),
+        kind: CLIENT,
+        time: reply_span(turn),
+        error: error.filter(|error| error.class.is_some()),
+    };
+    span(trace, frame, attributes)
+}
+
+/// What was sent and what came back.
+fn messages(attributes: &mut Attributes, run: &Run, turn: &TurnRecord, finish: &str) {
     let request = run.request(turn);
     attributes
         .list("gen_ai.system_instructions", &request.system.iter().map(|text| text_part(text)).collect::<Vec<_>>());
@@ -254,20 +355,6 @@ fn chat(content: &Content, run: &Run, turn: &TurnRecord, parent: &str) -> Value 
     }));
     let said = object(vec![("role", string("assistant")), ("parts", array(&parts)), ("finish_reason", string(finish))]);
     attributes.list("gen_ai.output.messages", &[said]);
-    attributes.text("ptc_workbench.address", turn.address.as_str());
-    attributes.text("ptc_workbench.program", turn.program().unwrap_or_default());
-    let sent = turn.attempts.iter().rev().find_map(|attempt| attempt.sent.as_ref());
-    attributes.text("url.full", sent.map_or("", |sent| &sent.url));
-    let name = format!("chat {}", model(run.asked(turn)));
-    let frame = Frame {
-        id: span_id(content, "chat", turn.address.as_str()),
-        parent: Some(parent.to_owned()),
-        name: name.trim_end().to_owned(),
-        kind: CLIENT,
-        time: reply_span(turn),
-        error: error.filter(|error| error.class.is_some()),
-    };
-    span(content, frame, attributes)
 }
 
 /// A finish reason in the words of the conventions, where they have one.
@@ -302,28 +389,30 @@ fn call_part(id: &str, name: &str, arguments: Value) -> Value {
     object(vec![("type", string("tool_call")), ("id", string(id)), ("name", string(name)), ("arguments", arguments)])
 }
 
-fn tool(content: &Content, run: &Run, call: &CallRecord, parent: &str) -> Value {
+fn tool(trace: Trace<'_>, run: &Run, call: &CallRecord, parent: &str) -> Value {
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "execute_tool");
     attributes.text("gen_ai.tool.name", &call.name);
     attributes.text("gen_ai.tool.type", "function");
     attributes.text("gen_ai.tool.call.id", call.address.as_str());
-    attributes.text("gen_ai.agent.name", &run.step.name);
-    attributes.text("gen_ai.conversation.id", &content.session);
-    attributes.put("gen_ai.tool.call.arguments", &any(&call.args.json()));
-    if let Some(result) = &call.result {
-        attributes.put("gen_ai.tool.call.result", &any(&result.json()));
+    attributes.text("gen_ai.agent.name", run.name());
+    attributes.text("gen_ai.conversation.id", trace.session);
+    if trace.detail == SpanDetail::Content {
+        attributes.put("gen_ai.tool.call.arguments", &any(&call.args.json()));
+        if let Some(result) = &call.result {
+            attributes.put("gen_ai.tool.call.result", &any(&result.json()));
+        }
     }
     attributes.text("ptc_workbench.tool.kind", &call.kind);
     let unknown = ErrorRecord { reason: "unknown".to_owned(), ..ErrorRecord::default() };
     let failed = call.status.is_some_and(|status| status != CallStatus::Ok);
     let frame = Frame {
-        id: span_id(content, "tool", call.address.as_str()),
+        id: span_id(trace, "tool", call.address.as_str()),
         parent: Some(parent.to_owned()),
         name: format!("execute_tool {}", call.name),
         kind: INTERNAL,
         time: call_span(call),
         error: call.error.as_ref().or_else(|| failed.then_some(&unknown)),
     };
-    span(content, frame, attributes)
+    span(trace, frame, attributes)
 }

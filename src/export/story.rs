@@ -43,6 +43,25 @@ pub(super) struct Span {
 }
 
 impl Run {
+    /// Takes the next event of this run.
+    pub(super) fn apply(&mut self, envelope: &Envelope) {
+        self.fold.apply(envelope);
+    }
+
+    /// Makes its Step, from its events and the usage of all runs of the session.
+    pub(super) fn finish(&mut self, session: &str, owns: &[(Address, OwnUsage)]) {
+        self.step = self.fold.step();
+        self.step.session = Some(session.to_owned());
+        // The fold of a run takes no events of its child runs here.
+        let within = owns.iter().filter(|(address, _)| address.is_within(&self.fold.record().address));
+        self.step.usage.total = TotalUsage::of_runs(within.map(|(_, own)| own.clone()));
+    }
+
+    /// The agent's name.
+    pub(super) fn name(&self) -> &str {
+        &self.record().start.agent.name
+    }
+
     /// What its events recorded.
     pub(super) fn record(&self) -> &RunRecord {
         self.fold.record()
@@ -155,16 +174,12 @@ pub(super) fn runs(content: &Content) -> Vec<Run> {
             runs.push(Run::default());
             runs.len() - 1
         });
-        runs[place].fold.apply(envelope);
+        runs[place].apply(envelope);
     }
     let owns: Vec<(Address, OwnUsage)> =
         runs.iter().map(|run| (run.record().address.clone(), run.record().ledger.own())).collect();
     for run in &mut runs {
-        run.step = run.fold.step();
-        run.step.session = Some(content.session.clone());
-        // The fold of a run takes no events of its child runs here.
-        let within = owns.iter().filter(|(address, _)| address.is_within(&run.fold.record().address));
-        run.step.usage.total = TotalUsage::of_runs(within.map(|(_, own)| own.clone()));
+        run.finish(&content.session, &owns);
     }
     runs
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, OnceCell};
 
+use super::telemetry::SessionSpans;
 use crate::event::{Address, Envelope, Event, Notice, NoticeLevel, Resume};
 use crate::port::{Sink, SinkError, Unsaved};
 use crate::session::{Recorder, RecorderStatus};
@@ -13,6 +14,8 @@ use crate::session::{Recorder, RecorderStatus};
 struct Shared {
     events: Mutex<Vec<Envelope>>,
     changed: Notify,
+    /// What is posted to a collector.
+    spans: Option<SessionSpans>,
 }
 
 /// Takes the events of a run as they happen. Clones read the same events: use one.
@@ -20,6 +23,11 @@ struct Shared {
 pub struct Feed(Arc<Shared>);
 
 impl Feed {
+    /// A feed whose events are also spans.
+    pub(super) fn with_spans(spans: SessionSpans) -> Self {
+        Self(Arc::new(Shared { spans: Some(spans), ..Shared::default() }))
+    }
+
     /// The events since the last call.
     pub fn drain(&self) -> Vec<Envelope> {
         std::mem::take(&mut self.0.events.lock().unwrap_or_else(PoisonError::into_inner))
@@ -32,6 +40,9 @@ impl Feed {
 
     /// Adds an event.
     pub fn push(&self, envelope: Envelope) {
+        if let Some(spans) = &self.0.spans {
+            spans.apply(&envelope);
+        }
         self.0.events.lock().unwrap_or_else(PoisonError::into_inner).push(envelope);
         self.0.changed.notify_one();
     }

@@ -54,6 +54,7 @@ mod sessions;
 mod source;
 mod stages;
 pub mod suite;
+mod telemetry;
 mod tools;
 mod tree;
 mod without;
@@ -61,6 +62,8 @@ pub mod wording;
 
 use std::path::Path;
 use std::sync::Arc;
+
+use telemetry::SharedTelemetry;
 
 use crate::config::{Config, Folders};
 use crate::tool::{ConsentPolicy, FileAccess};
@@ -129,6 +132,8 @@ pub struct Workbench {
     reply_cache: Option<Arc<Path>>,
     /// Those of the trial whose runs this workbench starts.
     replies: Option<TrialReplies>,
+    /// Where its runs are posted.
+    telemetry: SharedTelemetry,
 }
 
 impl Workbench {
@@ -144,6 +149,7 @@ impl Workbench {
             adapters: None,
             reply_cache: None,
             replies: None,
+            telemetry: SharedTelemetry::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use ptc_core::signature::{Signature, Type, chain, underscored};
 use ptc_core::value::Json;
 
 use super::child_models::LiveModels;
-use super::feed::{Feed, Tee};
+use super::feed::Tee;
 use super::prepare::in_own_mode;
 use super::run::{clock_of, stored_files};
 use super::stages::{Stage, follow};
@@ -246,7 +246,7 @@ impl Workbench {
         let clock = clock_of(recorder.as_ref());
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
-        let (feed, stop) = (Feed::default(), Stop::default());
+        let (feed, stop) = (self.feed(session.as_deref()), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
         let warnings = [&first].into_iter().chain(&later).flat_map(|stage| stage.plan.warnings.clone()).collect();
         let (name, workbench) = (spec.pipeline.name, self.clone());

@@ -10,7 +10,7 @@ use ptc_core::value::json::Node;
 
 use super::accept::Onto;
 use super::child_models::LiveModels;
-use super::feed::{Feed, Tee};
+use super::feed::Tee;
 use super::fork::{Changed, ForkSpec, inputs_at};
 use super::prepare::Ready;
 use super::resume::{not_begun, unusable};
@@ -130,7 +130,8 @@ impl Workbench {
         let clock = Arc::new(RunClock::start_after(last_ms));
         let recorder = Recorder::append(&opened, Arc::clone(&clock) as _).map_err(StartError::Recorder)?;
         let saving = Some(self.saving(&recorder));
-        let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
+        let (stop, id) = (Stop::default(), header.id.to_string());
+        let feed = self.feed(Some(&id));
         let warnings = again.iter().flat_map(|again| again.plan.warnings.iter().chain(&again.below)).cloned().collect();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let models = LiveModels::of(self, Arc::clone(&person));

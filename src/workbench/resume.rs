@@ -11,7 +11,7 @@ use ptc_core::value::json::Node;
 use super::accept::Onto;
 use super::child_models::LiveModels;
 use super::ending::more_turns;
-use super::feed::{Feed, ResumeSink, Tee};
+use super::feed::{ResumeSink, Tee};
 use super::fork::inputs_at;
 use super::prepare::refuse_closures;
 use super::question_queue::Prepared;
@@ -99,7 +99,7 @@ impl Workbench {
         let last_ms = session.events().map(|envelope| envelope.at_ms).max().unwrap_or_default();
         let clock = Arc::new(RunClock::start_after(last_ms));
         let recorder = Recorder::append(session, Arc::clone(&clock) as _).map_err(StartError::Recorder)?;
-        let (feed, stop) = (Feed::default(), Stop::default());
+        let (feed, stop) = (self.feed(Some(&recording.id)), Stop::default());
         let models = LiveModels::of(self, asked);
         let saving = self.saving(&recorder);
         let after = session.events().map(|envelope| envelope.seq).last().unwrap_or_default();
@@ -209,7 +209,7 @@ impl Workbench {
         let path = Some(recorder.path().to_owned());
         copy_files(session.events(), &session.path, recorder.path()).map_err(unusable)?;
         let saving = Some(self.saving(&recorder));
-        let (feed, stop) = (Feed::default(), Stop::default());
+        let (feed, stop) = (self.feed(Some(header.id.as_str())), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
         let id = header.id.to_string();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());

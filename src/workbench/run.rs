@@ -153,7 +153,7 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let files = stored_files(path.as_deref(), &context)?;
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
-        let feed = Feed::default();
+        let feed = self.feed(session.as_deref());
         let notices = self.secret_findings(&agent, &context);
         let (descriptions, seed, journal) = (context.descriptions, spec.seed, spec.journal);
         let input = Input { descriptions, seed, journal, notices, ..Input::new(context.json) };

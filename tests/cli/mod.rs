@@ -27,5 +27,6 @@ mod safety;
 mod signals;
 mod stdout;
 mod suspension;
+mod telemetry;
 mod test;
 mod without;

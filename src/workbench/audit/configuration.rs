@@ -20,6 +20,18 @@ pub(super) fn audit(text: &str, path: &Path, auditor: &mut Auditor<'_>) {
     for server in &config.servers {
         self::server(server, auditor);
     }
+    if let Some(endpoint) = &config.telemetry.otlp_endpoint {
+        let content =
+            if config.telemetry.content { "with messages, arguments and results" } else { "names, counts and times" };
+        let headers = config.telemetry.headers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        auditor.line(AuditLine {
+            effect: AuditEffect::Contacts,
+            key: "telemetry.otlp_endpoint".to_owned(),
+            what: format!("{endpoint}, with every run"),
+            details: vec![("sends", content.to_owned()), ("headers", headers)],
+            consent: AuditConsent::NotNeeded,
+        });
+    }
     if config.interface.theme != crate::config::Interface::default().theme {
         auditor.line(AuditLine {
             effect: AuditEffect::Reads,
