@@ -56,7 +56,7 @@ fn as_the_program() {
     let services = Arc::new(Services::new(Workbench::new(config, folders), &agent, None));
     tracing::subscriber::set_global_default(FatalLog).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let run = || runtime.block_on(tui::run(services.clone(), setup));
+    let run = || runtime.block_on(tui::run(services.clone(), setup, None));
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     assert!(result.is_err(), "it did not panic");
     let files = std::fs::read_dir(drafts).unwrap().map(|entry| entry.unwrap().path());
