@@ -18,7 +18,7 @@ use crate::model::Scrub;
 use crate::port::SystemClock;
 
 /// A request that begins.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Begun {
     pub(super) upstream: String,
     pub(super) protocol: Protocol,

@@ -8,7 +8,7 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use ptc_core::value::json;
 
 use super::capture::Capture;
-use super::exchange::{Begun, Came, Exchange, client_of};
+use super::exchange::{Begun, Came, Exchange, ExchangeEnd, client_of};
 use super::headers;
 use super::hold::{HeldExchange, HeldForm, HeldSide, Holds, Verdict};
 use super::service::{After, Pieces, dropped, passing};
@@ -60,7 +60,7 @@ impl Drop for WaitingRequest<'_> {
 }
 
 /// Waits for the decision about a request; returns it as it is sent.
-pub(super) async fn hold_request(holds: &Holds, capture: Option<&Capture>, begun: Begun) -> (Begun, Verdict) {
+pub(super) async fn hold_request(holds: &Holds, capture: Option<&Capture>, mut begun: Begun) -> (Begun, Verdict) {
     let request = CapturedRequest::read(begun.protocol, &begun.path, &begun.body).unwrap_or_default();
     let (form, text) = shown_body(&begun.body);
     let held = HeldExchange {
@@ -76,11 +76,11 @@ pub(super) async fn hold_request(holds: &Holds, capture: Option<&Capture>, begun
         form,
         text,
     };
-    let mut waiting = WaitingRequest { capture, begun: Some(begun) };
+    let mut waiting = WaitingRequest { capture, begun: Some(begun.clone()) };
     let shown = held.text.clone();
     let verdict = holds.wait(held).await;
-    // It was put there above.
-    let Some(mut begun) = waiting.begun.take() else { unreachable!("a request waits once") };
+    // From here on the caller records it.
+    waiting.begun = None;
     match &verdict {
         Verdict::Edited(text) if *text != shown => {
             let sent = Bytes::from(text.clone());
@@ -118,6 +118,7 @@ impl Drop for WaitingReply {
         if let Some(exchange) = self.exchange.take() {
             exchange.replied(self.status, self.headers.clone(), None);
             self.pieces.iter().for_each(|piece| exchange.piece_in_hand(piece));
+            exchange.end(ExchangeEnd::NoReply("the client closed the connection while the reply waited".to_owned()));
         }
     }
 }

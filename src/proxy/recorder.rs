@@ -102,7 +102,8 @@ impl Recorder {
                     if is_first {
                         session.streams(ms);
                     }
-                    self.is_followed |= session.is_shown();
+                    // It may be shown from any moment on.
+                    self.is_followed |= self.options.live.is_some();
                     for event in events {
                         session.of_turn(at_ms, event);
                     }
@@ -125,11 +126,12 @@ impl Recorder {
     pub(super) fn show_text(&mut self, at_ms: i64) {
         self.is_followed = false;
         for open in self.open.values_mut() {
-            let session = self.sessions.get_mut(&open.conversation).filter(|session| session.is_shown());
-            if let Some(session) = session
-                && let Some(event) = open.reply.as_mut().and_then(OpenReply::take_text)
-            {
-                session.of_turn(at_ms, event);
+            let Some(reply) = open.reply.as_mut().filter(|reply| reply.has_text()) else { continue };
+            match self.sessions.get_mut(&open.conversation) {
+                Some(session) if session.is_shown() => {
+                    reply.take_text().into_iter().for_each(|event| session.of_turn(at_ms, event));
+                }
+                _ => self.is_followed = true,
             }
         }
     }
@@ -199,7 +201,9 @@ impl Recorder {
         let (events, outcome) = reply.map(OpenReply::finish).unwrap_or_default();
         line.ms = ms;
         line.usage = outcome.usage;
-        let is_answered = outcome.is_whole && outcome.error.is_none();
+        // A reply that came and was not passed on is no answer.
+        let is_passed = !matches!(end, ExchangeEnd::NoReply(_));
+        let is_answered = is_passed && outcome.is_whole && outcome.error.is_none();
         let problem = match end {
             _ if is_answered => None,
             ExchangeEnd::ClientLeft => Some("the client closed the connection before the end of the reply".to_owned()),

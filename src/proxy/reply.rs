@@ -79,6 +79,11 @@ impl OpenReply {
         due
     }
 
+    /// Is there text that was not written yet?
+    pub(super) fn has_text(&self) -> bool {
+        self.text.is_some()
+    }
+
     /// The text that was not written yet, for a screen that follows it.
     pub(super) fn take_text(&mut self) -> Option<Event> {
         self.text.take().map(Event::from)

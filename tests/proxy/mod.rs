@@ -2,6 +2,7 @@
 
 mod answers;
 mod command;
+mod holding;
 mod imports;
 mod kit;
 mod passing;

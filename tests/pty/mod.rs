@@ -11,6 +11,7 @@ mod repl;
 mod sessions;
 pub(crate) mod terminal;
 mod tour;
+mod traffic;
 mod typing;
 
 use std::process::{Command, Stdio};

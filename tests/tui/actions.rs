@@ -45,16 +45,16 @@ fn chords_are_read_and_named() {
 
 #[test]
 fn keys_are_remapped_by_action() {
-    let keymap = Keymap::configured([("run.start", &["f12", "ctrl-g"][..])]).unwrap();
-    assert_eq!(keymap.names(Action::Run), ["F12", "Ctrl-G"]);
+    let keymap = Keymap::configured([("run.start", &["f13", "ctrl-g"][..])]).unwrap();
+    assert_eq!(keymap.names(Action::Run), ["F13", "Ctrl-G"]);
     let mut model = Model { keymap, ..fresh((120, 40)) };
     press(&mut model, "f5");
     assert!(model.workbench.run.is_none());
-    press(&mut model, "f12");
+    press(&mut model, "f13");
     assert!(model.workbench.run.is_some());
     let buffer = picture(&mut model, (120, 40));
     let text: String = buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect();
-    assert!(text.contains("F12 stop"), "the footer follows");
+    assert!(text.contains("F13 stop"), "the footer follows");
 }
 
 #[test]

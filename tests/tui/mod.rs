@@ -39,6 +39,7 @@ mod states;
 mod steps;
 pub(crate) mod story;
 mod told;
+mod traffic;
 mod transcript;
 mod updates;
 mod waiting;

@@ -83,6 +83,8 @@ pub enum WayBack {
     Sessions,
     /// A matrix.
     Matrix,
+    /// The traffic of other programs.
+    Traffic,
 }
 
 /// One of the runs.

@@ -65,6 +65,16 @@ pub struct OtherModels {
     pub models: Vec<String>,
 }
 
+impl OtherModels {
+    /// The name of the session.
+    pub fn session(&self) -> String {
+        match &self.key {
+            SessionKey::File(path) => path.display().to_string(),
+            SessionKey::Example(id) => id.clone(),
+        }
+    }
+}
+
 /// A run and runs without a part of its request, or by other models.
 #[derive(Debug, Clone)]
 pub struct StartedWithout {

@@ -7,6 +7,7 @@
 mod folder;
 mod player;
 mod table;
+mod traffic;
 
 use crate::agent::Mode;
 use crate::config::Config;
@@ -65,6 +66,10 @@ enum Step {
     ChooseBy(&'static str, &'static str),
     /// The opened session was replayed without a difference.
     Replayed,
+    /// Programs have asked models through the proxy.
+    Traffic,
+    /// A request of one of them waits.
+    Held,
     /// The cases of the draft have run: the last one with this mismatch, the others as expected.
     Tested(&'static str, &'static str),
 }

@@ -180,6 +180,15 @@ impl Player {
             Step::Choose(agent, mode) => self.choose(|session| session.agent == *agent && is_in(session, mode))?,
             Step::ChooseBy(mode, model) => self.choose(|session| session.models == [*model] && is_in(session, mode))?,
             Step::Tested(path, why) => self.test(path, why).await?,
+            Step::Traffic => {
+                let written = super::traffic::write(&self.services.workbench.folders.sessions_dir);
+                written.map_err(|error| error.to_string())?;
+                for response in super::traffic::responses(self.now_ms) {
+                    self.apply_message(Msg::Traffic(response)).await?;
+                }
+                self.model.toast = None;
+            }
+            Step::Held => self.apply_message(Msg::Traffic(super::traffic::held(self.now_ms))).await?,
             Step::Replayed => {
                 let viewer = self.model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone());
                 let key = viewer.ok_or("no session is open")?;

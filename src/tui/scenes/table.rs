@@ -1,6 +1,8 @@
 //! The table of scenes.
 
-use super::Step::{Asked, Choose, ChooseBy, ExampleRun, Keys, Ran, Replayed, Rest, Streams, Tested, Type, Until};
+use super::Step::{
+    Asked, Choose, ChooseBy, ExampleRun, Held, Keys, Ran, Replayed, Rest, Streams, Tested, Traffic, Type, Until,
+};
 use super::{Opens, Scene, Step};
 use crate::agent::Mode;
 
@@ -125,6 +127,14 @@ pub const SCENES: &[Scene] = &[
     scene("inspect-memory", "memory and the bench on it", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["backtab", "backtab", "down", "enter"]), Type("(count data/rows)"), Keys(&["enter"])]),
     scene("inspect-wire", "what went over the wire", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["backtab", "down"])]),
     scene("inspect-frames", "one frame after the other, with their times", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["backtab", "down", "enter", "right", "right", "right", "right", "right"])]),
+
+    scene("traffic-none", "no proxy yet", SENTIMENT, &[Keys(&["f12"])]),
+    scene("traffic", "the traffic of three programs, and what one of them asked", SENTIMENT, &[Keys(&["f12"]), Traffic]),
+    scene("traffic-opened", "a conversation of another program, opened", SENTIMENT, &[Keys(&["f12"]), Traffic, Keys(&["enter"])]),
+    scene("traffic-held", "a request of another program that waits", SENTIMENT, &[Keys(&["f12", "f7"]), Traffic, Held]),
+    scene("traffic-aside", "a request that waits while others are looked at", SENTIMENT, &[Keys(&["f12", "f7"]), Traffic, Held, Keys(&["esc", "home"])]),
+    scene("traffic-answer", "an answer in the model's place", SENTIMENT, &[Keys(&["f12", "f7"]), Traffic, Held, Keys(&["alt-a"]), Type("There are none.")]),
+    scene("traffic-models", "a captured request about to be asked of other models", SENTIMENT, &[Keys(&["f12"]), Traffic, Keys(&["shift-m"]), Type("gpt, sonnet")]),
 
     scene("compare-empty", "nothing is compared yet", SENTIMENT, &[Keys(&["f4"])]),
     scene("compare", "two sessions side by side", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["m"]), Choose("sales", "text"), Keys(&["m", "c"])]),

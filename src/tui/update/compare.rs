@@ -10,8 +10,7 @@ use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
 use crate::tui::actions::Action;
 use crate::tui::compare::{
-    Compare, CompareRequest, CompareResponse, MOST_SIDES, OtherModels, Page, Side, StartedWithout, Step, Target,
-    WayBack, WithoutRequest,
+    Compare, CompareRequest, CompareResponse, MOST_SIDES, Page, Side, StartedWithout, Step, Target, WayBack,
 };
 use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
@@ -112,7 +111,8 @@ fn show(model: &mut Model, sides: Vec<Side>) {
         Screen::Compare if compare.page == Page::Matrix => WayBack::Matrix,
         Screen::Compare => compare.back,
         Screen::Sessions => WayBack::Sessions,
-        Screen::Workbench | Screen::Tests | Screen::Traffic => WayBack::Workbench,
+        Screen::Traffic => WayBack::Traffic,
+        Screen::Workbench | Screen::Tests => WayBack::Workbench,
     };
     *compare = Compare {
         sides,
@@ -201,26 +201,13 @@ fn started(model: &mut Model, result: Result<Vec<Option<String>>, Vec<Diagnostic
     }
 }
 
-/// Shows a run next to runs without a part of its request, which are about to start.
-pub(super) fn show_without(model: &mut Model, request: &WithoutRequest) {
+/// Shows a run next to runs with these names, which are about to start.
+pub(super) fn show_next_to(model: &mut Model, original: String, others: Vec<String>) {
     model.popups.pop();
     model.inspector = None;
-    let original = Side { name: request.name.clone(), run: None };
-    let other = |_| Side { name: format!("without {}", request.title), run: Some(RunView::starting()) };
-    show(model, std::iter::once(original).chain((0..request.times).map(other)).collect());
-}
-
-/// Shows a captured run next to runs of other models, which are about to start.
-pub(super) fn show_others(model: &mut Model, request: &OtherModels) {
-    model.popups.pop();
-    model.inspector = None;
-    let name = match &request.key {
-        SessionKey::File(path) => path.display().to_string(),
-        SessionKey::Example(id) => id.clone(),
-    };
-    let original = Side { name, run: None };
-    let other = |model: &String| Side { name: model.clone(), run: Some(RunView::starting()) };
-    show(model, std::iter::once(original).chain(request.models.iter().map(other)).collect());
+    let original = Side { name: original, run: None };
+    let others = others.into_iter().map(|name| Side { name, run: Some(RunView::starting()) });
+    show(model, std::iter::once(original).chain(others).collect());
 }
 
 /// The runs without a part have started, or could not.
@@ -239,7 +226,11 @@ fn without(model: &mut Model, result: Result<StartedWithout, ErrorRecord>) -> Ve
         Err(error) => {
             let back = model.compare.back;
             model.compare.sides.clear();
-            model.screen = if back == WayBack::Sessions { Screen::Sessions } else { Screen::Workbench };
+            model.screen = match back {
+                WayBack::Sessions => Screen::Sessions,
+                WayBack::Traffic => Screen::Traffic,
+                WayBack::Workbench | WayBack::Matrix => Screen::Workbench,
+            };
             model.show_toast(Tone::Bad, format!("not asked again: {}", error.with_hint()));
             Vec::new()
         }
@@ -421,6 +412,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         Page::Sides => match compare.back {
             WayBack::Matrix if compare.matrix.is_some() => compare.page = Page::Matrix,
             WayBack::Sessions => model.screen = Screen::Sessions,
+            WayBack::Traffic => return super::traffic::enter(model),
             WayBack::Matrix | WayBack::Workbench => model.screen = Screen::Workbench,
         },
     }

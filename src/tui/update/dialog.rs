@@ -223,11 +223,12 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
             vec![Effect::StopAt(breakpoints)]
         }
         Ok(Effect::Compare(CompareRequest::Without(request))) => {
-            super::compare::show_without(model, &request);
+            let name = format!("without {}", request.title);
+            super::compare::show_next_to(model, request.name.clone(), vec![name; request.times]);
             vec![Effect::Compare(CompareRequest::Without(request))]
         }
         Ok(Effect::Compare(CompareRequest::Others(request))) => {
-            super::compare::show_others(model, &request);
+            super::compare::show_next_to(model, request.session(), request.models.clone());
             vec![Effect::Compare(CompareRequest::Others(request))]
         }
         Ok(effect) => {

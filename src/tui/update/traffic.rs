@@ -226,6 +226,8 @@ fn show_next(model: &mut Model) {
     }
     let next = model.traffic.held.iter().find(|held| !model.traffic.aside.contains_key(&held.id)).cloned();
     if let Some(held) = next {
+        // Its keys are more than what was reported before.
+        model.toast = None;
         model.asked_ms = model.now_ms;
         ask(model, &held);
     }

@@ -146,7 +146,7 @@ fn status(model: &Model) -> Row {
         pieces.extend([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, problem)]);
     }
     if !closed.is_empty() {
-        pieces.push(Piece::new(Role::Warn, &format!(" ‖ {} stop for you", closed.join(" and "))));
+        pieces.push(Piece::new(Role::Warn, &format!(" ‖ {} stop for you  ", closed.join(" and "))));
     }
     let traffic = &model.traffic;
     let running =

@@ -1,0 +1,179 @@
+//! The traffic screen: what is listed and followed, what is decided about requests that wait.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ptc_workbench::event::{Address, Notice, NoticeLevel, RunStart};
+use ptc_workbench::event::{Envelope, Event};
+use ptc_workbench::proxy::{
+    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, TrafficUpdate, Verdict,
+};
+use ptc_workbench::tui::message::{Effect, Msg};
+use ptc_workbench::tui::model::{Model, Popup, Screen};
+use ptc_workbench::tui::traffic::{ProxyFacts, ProxyPhase, TrafficRequest, TrafficResponse};
+use ptc_workbench::workbench::SessionKey;
+
+use super::story::{apply_message, fresh};
+use super::{press, write};
+
+const BODY: &str = "{\n  \"model\": \"m\",\n  \"messages\": []\n}";
+
+fn update(model: &mut Model, updates: Vec<TrafficUpdate>) -> Vec<Effect> {
+    ptc_workbench::tui::update(model, Msg::Traffic(TrafficResponse::Updates(updates)))
+}
+
+/// The screen with a proxy that listens.
+fn listening() -> Model {
+    let mut model = fresh((120, 40));
+    press(&mut model, "f12");
+    let facts =
+        ProxyFacts { address: SocketAddr::from(([127, 0, 0, 1], 4141)), upstreams: Vec::new(), variables: Vec::new() };
+    apply_message(&mut model, Msg::Traffic(TrafficResponse::Started(Ok(facts))));
+    model
+}
+
+fn line(session: &str, state: ConversationState) -> TrafficUpdate {
+    TrafficUpdate::Conversation(Box::new(ConversationLine {
+        session: session.to_owned(),
+        client: "crawler/2".to_owned(),
+        upstream: "openai".to_owned(),
+        model: "m".to_owned(),
+        turns: 1,
+        state,
+        tokens: None,
+        cost: None,
+        first_ms: None,
+        errors: 0,
+        problem: None,
+        at_ms: 1,
+    }))
+}
+
+fn held(id: u64, side: HeldSide) -> Arc<HeldExchange> {
+    Arc::new(HeldExchange {
+        id,
+        side,
+        client: "crawler/2".to_owned(),
+        upstream: "openai".to_owned(),
+        model: "m".to_owned(),
+        path: "/v1/chat/completions".to_owned(),
+        is_streamed: false,
+        status: None,
+        at_ms: 1,
+        form: HeldForm::Body,
+        text: BODY.to_owned(),
+    })
+}
+
+fn event(seq: u64, event: impl Into<Event>) -> Envelope {
+    Envelope { seq, at_ms: 1, address: Address::run(0), event: event.into() }
+}
+
+fn decided(id: u64, verdict: Verdict) -> Vec<Effect> {
+    vec![Effect::Traffic(TrafficRequest::Decide(id, verdict))]
+}
+
+fn asks(model: &Model) -> bool {
+    matches!(model.popups.last(), Some(Popup::Answer { .. }))
+}
+
+#[test]
+fn one_key_starts_the_proxy_and_ends_it() {
+    let mut model = fresh((80, 24));
+    press(&mut model, "f12");
+    assert_eq!(model.screen, Screen::Traffic);
+    let effects = press(&mut model, "s");
+    assert!(matches!(effects.as_slice(), [Effect::Traffic(TrafficRequest::Start(_))]), "{effects:?}");
+    assert!(press(&mut model, "s").is_empty(), "it is about to listen");
+    apply_message(&mut model, Msg::Traffic(TrafficResponse::Started(Err("the port is taken".to_owned()))));
+    assert_eq!(model.traffic.phase, ProxyPhase::Off);
+    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("the port is taken")));
+    let mut model = listening();
+    assert_eq!(press(&mut model, "s"), [Effect::Traffic(TrafficRequest::End)]);
+    apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(0)));
+    assert_eq!(model.traffic.phase, ProxyPhase::Off);
+}
+
+#[test]
+fn the_first_conversation_is_followed_and_shown_while_it_goes_on() {
+    let mut model = listening();
+    let effects = update(&mut model, vec![line("2026-01-01", ConversationState::Asked)]);
+    assert_eq!(effects, [Effect::Traffic(TrafficRequest::Follow("2026-01-01".to_owned()))]);
+    let start = RunStart { mode: "text".to_owned(), ..RunStart::default() };
+    let notice = |text: &str| Notice { level: NoticeLevel::Info, text: text.to_owned() };
+    let live = |envelope| TrafficUpdate::Event("2026-01-01".to_owned(), Box::new(envelope));
+    update(&mut model, vec![live(event(2, notice("second")))]);
+    let key = SessionKey::Example("one".to_owned());
+    let read = Ok((key, Arc::from([event(1, start), event(2, notice("second"))])));
+    apply_message(&mut model, Msg::Traffic(TrafficResponse::Read("2026-01-01".to_owned(), read)));
+    update(&mut model, vec![live(event(3, notice("third")))]);
+    let view = model.traffic.view.as_ref().unwrap();
+    assert_eq!((view.transcript.facts.mode.as_str(), view.transcript.cells().len()), ("text", 3));
+
+    // A newer one is listed above, and the selection stays.
+    let effects = update(&mut model, vec![line("2026-01-02", ConversationState::Asked)]);
+    assert!(effects.is_empty(), "{effects:?}");
+    let listed: Vec<&str> = model.traffic.lines.iter().map(|line| line.session.as_str()).collect();
+    assert_eq!(listed, ["2026-01-02", "2026-01-01"]);
+
+    // Opened, it is a session like any other, and it is still followed.
+    assert_eq!(press(&mut model, "enter"), [Effect::List]);
+    assert_eq!(model.screen, Screen::Sessions);
+    update(&mut model, vec![live(event(4, notice("fourth")))]);
+    assert_eq!(model.sessions.viewer.as_ref().unwrap().transcript.cells().len(), 4);
+    press(&mut model, "esc");
+    assert_eq!((model.screen, model.sessions.viewer.is_none()), (Screen::Traffic, true));
+    assert_eq!(model.traffic.view.as_ref().unwrap().transcript.cells().len(), 4);
+
+    assert_eq!(press(&mut model, "up"), [Effect::Traffic(TrafficRequest::Follow("2026-01-02".to_owned()))]);
+}
+
+#[test]
+fn a_request_that_waits_passes_unchanged_edited_or_not_at_all() {
+    let mut model = listening();
+    update(&mut model, vec![TrafficUpdate::Held(vec![held(1, HeldSide::Request), held(2, HeldSide::Reply)])]);
+    assert!(asks(&model));
+    assert_eq!(press(&mut model, "f5"), decided(1, Verdict::Pass), "nothing was changed");
+    // The next one follows.
+    assert!(asks(&model));
+    press(&mut model, "ctrl-end");
+    write(&mut model, "x");
+    assert!(press(&mut model, "f5").is_empty(), "it is not JSON any more");
+    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("not JSON")));
+    press(&mut model, "backspace");
+    write(&mut model, " ");
+    assert_eq!(press(&mut model, "f5"), decided(2, Verdict::Edited(format!("{BODY} "))));
+    assert!(!asks(&model));
+    update(&mut model, vec![TrafficUpdate::Held(vec![held(3, HeldSide::Request)])]);
+    assert_eq!(press(&mut model, "alt-x"), decided(3, Verdict::Drop));
+}
+
+#[test]
+fn the_user_answers_in_the_models_place() {
+    let mut model = listening();
+    update(&mut model, vec![TrafficUpdate::Held(vec![held(1, HeldSide::Request)])]);
+    press(&mut model, "alt-a");
+    assert!(press(&mut model, "f5").is_empty(), "an empty reply is none");
+    write(&mut model, "five");
+    assert_eq!(press(&mut model, "f5"), decided(1, Verdict::Answer("five".to_owned())));
+}
+
+#[test]
+fn a_question_that_was_put_aside_keeps_what_was_written_and_closes_with_its_client() {
+    let mut model = listening();
+    update(&mut model, vec![TrafficUpdate::Held(vec![held(1, HeldSide::Request)])]);
+    press(&mut model, "ctrl-end");
+    write(&mut model, " ");
+    press(&mut model, "esc");
+    assert!(!asks(&model));
+    // It does not come back by itself.
+    update(&mut model, vec![line("2026-01-01", ConversationState::Asked)]);
+    assert!(!asks(&model));
+    press(&mut model, "home");
+    press(&mut model, "enter");
+    assert!(asks(&model));
+    update(&mut model, vec![TrafficUpdate::Held(Vec::new())]);
+    assert!(!asks(&model));
+    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("the client has left")));
+    assert!(model.traffic.aside.is_empty());
+}
