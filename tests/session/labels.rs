@@ -104,7 +104,7 @@ fn a_label_becomes_an_expectation_or_an_example_of_a_judge() {
             && text.contains(example),
         "{text}"
     );
-    program.run(["sessions", "case", &ids[0], "--agent", "help.toml", "--name", "d", "--rubric", " "]).exits(1);
+    program.run(["sessions", "case", &ids[0], "--agent", "help.toml", "--name", "d", "--rubric", " "]).exits(2);
 }
 
 #[test]
