@@ -83,7 +83,9 @@ fn print(agent: &str, runs: &[LabelledRun], table: AgreementTable) {
             (_, Err(why)) => print_line(&safe_line(&format!("  not judged: {}@{}: {why}", run.session, run.run))),
             (Some(passes), Ok(rulings)) if passes != run.label.grade.is_pass() => {
                 print_line(&safe_line(&format!("  differs: {}@{}: label {}", run.session, run.run, run.label)));
-                rulings.iter().for_each(|ruling| print_line(&safe_line(&format!("      judged: {}", ruling.line()))));
+                for ruling in rulings {
+                    print_line(&safe_line(&format!("      judged: {}", ruling.line())));
+                }
             }
             _ => {}
         }

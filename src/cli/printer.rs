@@ -151,6 +151,9 @@ impl<W: Write> Printer<W> {
             Event::ReplyEnd(end) => {
                 self.reply_end(end);
                 self.answered_by(at, end);
+                if end.cached {
+                    self.marked(self.marks.none, "the reply came from the cache: no model was asked");
+                }
             }
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };

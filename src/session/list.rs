@@ -203,6 +203,12 @@ fn has_event(path: &Path) -> bool {
     })
 }
 
+/// Returns whether a file is the run of a judge: `last` is what the user ran.
+fn is_of_judge(path: &Path) -> bool {
+    let parent = Session::header_of(path).ok().and_then(|header| header.parent);
+    parent.is_some_and(|parent| parent.kind == ParentKind::Judge)
+}
+
 /// Resolves a path, an id, a unique prefix of an id, or `last` to a session file.
 pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
     let path = Path::new(name);
@@ -212,7 +218,8 @@ pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
     let none = || FindError::None { name: name.to_owned(), dir: dir.to_owned() };
     let all = ids(dir);
     if name == LAST {
-        let begun = all.iter().rev().find(|id| has_event(&dir.join(id.file_name())));
+        let is_meant = |path: &Path| has_event(path) && !is_of_judge(path);
+        let begun = all.iter().rev().find(|id| is_meant(&dir.join(id.file_name())));
         return begun.or(all.last()).map(|id| dir.join(id.file_name())).ok_or_else(none);
     }
     let matches: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();

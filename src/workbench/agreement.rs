@@ -147,7 +147,7 @@ impl Workbench {
     pub async fn agreement(&self, spec: &AgreementSpec, stop: &Stop) -> Result<Vec<LabelledRun>, OpenError> {
         let together = self.sharing_adapters();
         let labelled = self.labelled_runs(&spec.agent.name)?.into_iter().take(spec.most);
-        let due = labelled.map(|(summary, run, label)| self.due(spec, &summary, run, label));
+        let due = labelled.map(|(summary, run, label)| self.due(spec, &summary, run.as_ref(), label));
         let judged = stream::iter(due.collect::<Vec<_>>()).map(|due| together.judged_as_due(due, stop));
         Ok(judged.buffered(spec.jobs.max(1)).filter_map(std::future::ready).collect().await)
     }
@@ -164,11 +164,11 @@ impl Workbench {
         Ok(of_agent.flat_map(labels).collect())
     }
 
-    fn due(&self, spec: &AgreementSpec, summary: &Summary, run: Option<Address>, label: Label) -> Due {
+    fn due(&self, spec: &AgreementSpec, summary: &Summary, run: Option<&Address>, label: Label) -> Due {
         let session = summary.id.clone();
         let read = || {
             let opened = self.open_found(&summary.key()).map_err(|error| error.to_string())?;
-            let (run, step) = step_of_run(&opened, run.as_ref()).ok_or("the run is not in the session")?;
+            let (run, step) = step_of_run(&opened, run).ok_or("the run is not in the session")?;
             if let Some(fail) = &step.fail {
                 return Err(format!("the run failed with {}: there is no answer to judge", fail.reason));
             }
@@ -179,7 +179,7 @@ impl Workbench {
         match read() {
             Ok((run, judged, questions)) => Due { run, questions: Ok((judged, questions)), session, label },
             Err(why) => {
-                let run = run.clone().unwrap_or_else(|| Address::run(0));
+                let run = run.cloned().unwrap_or_else(|| Address::run(0));
                 Due { run, questions: Err(why), session, label }
             }
         }

@@ -37,7 +37,9 @@ pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
         let numbers: Vec<String> = sent.iter().map(|sent| sent.attempt.to_string()).collect();
         return Err(unknown(match (attempt, numbers.as_slice()) {
             (_, []) => {
-                format!("nothing was sent at {turn}: its model answers inside the program, or the reply was edited")
+                format!(
+                    "nothing was sent at {turn}: its model answers inside the program, or the reply was edited or came from the cache"
+                )
             }
             (number, numbers) => {
                 let number = number.unwrap_or_default();

@@ -119,7 +119,7 @@ impl Workbench {
             session: session.clone(),
             tokens: total.tokens,
             cost: total.cost(),
-            from_cache: workbench.from_cache(),
+            from_cache: workbench.taken_from_cache(),
             ..vote
         };
         match rubric.vote(&step) {

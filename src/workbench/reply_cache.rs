@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
 use super::Workbench;
@@ -60,7 +59,7 @@ impl Workbench {
     }
 
     /// What the runs of this trial took from the cache.
-    pub(super) fn from_cache(&self) -> FromCache {
+    pub(super) fn taken_from_cache(&self) -> FromCache {
         self.replies.as_ref().map(TrialReplies::used).unwrap_or_default()
     }
 }
@@ -122,12 +121,8 @@ impl CachedModel {
             &self.replies.trial,
             request.address.as_str(),
         ];
-        let mut hash = Sha256::new();
-        for part in parts {
-            hash.update(part.len().to_le_bytes());
-            hash.update(part);
-        }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        let text: Vec<String> = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
+        hex_sha(text.join("\n").as_bytes())
     }
 
     fn place(&self, key: &str) -> PathBuf {

@@ -192,7 +192,7 @@ impl Workbench {
     fn new_session_in(&self, origin: Origin) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
         let Origin { group, parent } = origin;
-        let header = Header { group, parent, ..Header::new(SessionId::draw(now), now) };
+        let header = Header { parent, group, ..Header::new(SessionId::draw(now), now) };
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(RunClock::start()));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
     }

@@ -175,3 +175,48 @@ fn any_seed_is_told_as_it_is() {
     let arguments = ["compare", "sentiment", "--modes", "json", "--models", "sample", "--seed", &seed, "--json"];
     assert_eq!(program.run(arguments).exits(0).json()["seed"], json!(u64::MAX));
 }
+
+/// Runs git in the folder of a program, with the identity that a commit needs.
+fn git(program: &Program, arguments: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    git.args(["-c", "user.name=me", "-c", "user.email=me@localhost"]).args(arguments).current_dir(program.dir());
+    let done = git.output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_agent_file_at_a_revision_is_read_without_running_anything_of_the_repository() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let program = Program::new();
+    let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go\"\nsignature = \"{n :enum[yes]}\"\n";
+    program.file("a.toml", agent);
+    program.file(".gitattributes", "*.toml filter=evil diff=evil\n");
+    program.file("evil.sh", "#!/bin/sh\ntouch ran\ncat\n");
+    let evil = program.dir().join("evil.sh");
+    std::fs::set_permissions(&evil, std::fs::Permissions::from_mode(0o755)).unwrap();
+    git(&program, &["init", "-q", "."]);
+    git(&program, &["add", "."]);
+    git(&program, &["commit", "-qm", "before"]);
+    let evil = evil.display().to_string();
+    for key in [
+        "core.fsmonitor",
+        "filter.evil.smudge",
+        "filter.evil.clean",
+        "diff.evil.textconv",
+        "core.pager",
+        "core.sshCommand",
+    ] {
+        git(&program, &["config", key, &evil]);
+    }
+    program.file("a.toml", agent.replace("yes", "no"));
+    let done = program.run(["compare", "a.toml@HEAD", "a.toml", "--modes", "json", "--json"]);
+    let matrix = done.exits(0).json();
+    let answers: Vec<_> =
+        matrix["cells"].as_array().unwrap().iter().map(|cell| &cell["answers"][0]["answer"]["n"]).collect();
+    assert_eq!(answers, [&json!("yes"), &json!("no")]);
+    assert_eq!(matrix["cells"][0]["agent"], json!("a.toml@HEAD"));
+    assert!(!program.dir().join("ran").exists());
+    program.run(["compare", "a.toml@nothing", "a.toml"]).exits(2).tells("a.toml@nothing: ");
+    program.run(["compare", "b.toml@HEAD", "a.toml"]).exits(2).tells("b.toml@HEAD: ");
+}

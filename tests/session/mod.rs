@@ -5,6 +5,7 @@ mod damage;
 mod disk;
 mod failures;
 mod kill;
+mod labels;
 mod list;
 mod marks;
 mod place;

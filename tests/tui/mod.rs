@@ -18,6 +18,7 @@ mod hands;
 mod held;
 mod inputs;
 mod inspector;
+mod labels;
 mod live;
 mod mouse;
 mod newcomer;

@@ -8,7 +8,7 @@ use ptc_workbench::agent::Mode;
 use ptc_workbench::event::{Address, Editor, ErrorRecord};
 use ptc_workbench::replay::{Policy, Stage};
 use ptc_workbench::session::index::{Field, FoundSession, QueryError, SearchMatch};
-use ptc_workbench::session::{Label, Mark, MarkChange, Marks, Parent, ParentKind, Summary, write_mark};
+use ptc_workbench::session::{Mark, MarkChange, Marks, Parent, ParentKind, Summary, write_mark};
 use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse, EditTarget};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Phase, Popup, Screen};
@@ -41,8 +41,8 @@ pub(super) fn marks(all: &[(&str, &Mark)]) -> Marks {
     let dir = tempfile::tempdir().unwrap();
     for (id, mark) in all {
         let (session, add) = ((*id).to_owned(), mark.tags.iter().cloned().collect());
-        let change =
-            MarkChange { session, add, note: mark.note.clone(), mark: Some(mark.marked), ..MarkChange::default() };
+        let (note, label) = (mark.note.clone(), mark.label.clone());
+        let change = MarkChange { session, add, note, label, mark: Some(mark.marked), ..MarkChange::default() };
         write_mark(dir.path(), &change).unwrap();
     }
     Marks::read(dir.path()).unwrap()
@@ -182,42 +182,6 @@ fn tags_notes_and_marks_are_written_on_the_session_and_on_a_turn_of_it() {
     model.sessions.viewer.as_mut().unwrap().transcript.go_to(&"r0/t2".into());
     let marked = Mark { marked: true, ..Mark::default() };
     assert_eq!(press(&mut model, "m"), request(Some("r0/t2"), marked));
-}
-
-#[test]
-fn a_key_labels_the_session_or_the_run_that_is_shown() {
-    let mut model = fresh(LARGE);
-    press(&mut model, "f3");
-    apply_message(&mut model, Msg::Listed(vec![session("long")], marks(&[])));
-    let request = |at: Option<&str>, label: Option<&str>| {
-        let mark = Mark { label: label.map(|label| Label::parse(label).unwrap()), ..Mark::default() };
-        [Effect::Archive(ArchiveRequest::Mark { session: "long".to_owned(), at: at.map(Into::into), mark })]
-    };
-    press(&mut model, "d");
-    write(&mut model, "good");
-    assert!(press(&mut model, "enter").is_empty());
-    assert!(text(&mut model).contains("is no label: write pass, fail or a score from 0 to 1"));
-    (0..4).for_each(|_| _ = press(&mut model, "backspace"));
-    write(&mut model, "fail too long");
-    assert_eq!(press(&mut model, "enter"), request(None, Some("fail too long")));
-    apply_message(&mut model, Msg::Archive(ArchiveResponse::Marked(Ok(()))));
-    // The list shows it.
-    let labelled = Mark { label: Some(Label::parse("0.5").unwrap()), ..Mark::default() };
-    apply_message(&mut model, Msg::Listed(vec![session("long")], marks(&[("long", &labelled)])));
-    assert!(text(&mut model).contains("[0.5]"));
-    // In an opened session it is about the root run, whichever turn is selected.
-    apply_message(&mut model, Msg::Opened(Ok(super::services::long_session(3))));
-    model.sessions.viewer.as_mut().unwrap().transcript.go_to(&"r0/t2".into());
-    press(&mut model, "d");
-    write(&mut model, "pass");
-    assert_eq!(press(&mut model, "enter"), request(Some("r0"), Some("pass")));
-}
-
-#[test]
-fn a_key_lists_the_runs_without_a_label() {
-    let mut model = list(vec![session("a")]);
-    let searched = press(&mut model, "u");
-    assert_eq!(searched, [Effect::Archive(ArchiveRequest::Search("is:unlabelled".to_owned()))]);
 }
 
 #[test]

@@ -201,7 +201,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::CompareMarked, "sessions.compare", "compare marked", "Shows the marked sessions side by side.", &["c"], C::Sessions, 2),
     row(A::TakeAgent, "sessions.take_agent", "edit its agent", "Puts the session's agent and inputs into the editors.", &["shift-a"], C::Sessions, 9),
     row(A::Session(On::Export), "sessions.export", "export", "Exports the session; shows first what is left out and what looks like a secret.", &["e"], C::Sessions, 6),
-    row(A::Session(On::Label), "sessions.label", "label", "Labels the session: pass, fail or a score, and a note.", &["d"], C::Sessions, 7),
+    row(A::Session(On::Label), "sessions.label", "label", "Labels the session: pass, fail or a score, and a note.", &["d"], C::Sessions, 16),
     row(A::Unlabelled, "sessions.unlabelled", "unlabelled", "Lists the runs that have no label yet; one that is labelled leaves the list.", &["u"], C::Sessions, 15),
     row(A::Session(On::Tags), "sessions.tags", "tags", "Gives the session tags, or takes them away.", &["t"], C::Sessions, 10),
     row(A::Session(On::Note), "sessions.note", "note", "Writes a note on the session.", &["w", "n"], C::Sessions, 11),

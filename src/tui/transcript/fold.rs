@@ -43,8 +43,8 @@ impl Transcript {
 
     /// Adds what judges found to the end of the last root run.
     fn show_rulings(&mut self, rulings: &[Ruling]) {
-        let ends = self.cells.iter_mut().rev().filter(|cell| !cell.at.is_call());
-        let last = ends.filter_map(|cell| if let Card::End(card) = &mut cell.card { Some(card) } else { None }).next();
+        let mut ends = self.cells.iter_mut().rev().filter(|cell| !cell.at.is_call());
+        let last = ends.find_map(|cell| if let Card::End(card) = &mut cell.card { Some(card) } else { None });
         if let Some(card) = last {
             card.judged = rulings.iter().map(|ruling| format!("{}: {}", ruling.rubric, ruling.line())).collect();
         }

@@ -235,7 +235,7 @@ impl Workbench {
             return untried(format!("{why} ({session})"));
         }
         let why = (!verdict.is_pass()).then(|| verdict.lines().join("\n"));
-        let measures = Measures { from_cache: workbench.from_cache(), ..meter.measures() };
+        let measures = Measures { from_cache: workbench.taken_from_cache(), ..meter.measures() };
         let (cell, trial) = (key.cell, key.trial);
         MatrixEvent::Finished(Box::new(Trial {
             cell,

@@ -150,7 +150,7 @@ impl Workbench {
                 }
             };
         let step = task.await;
-        let trial = TrialReport { session, from_cache: workbench.from_cache(), ..trial };
+        let trial = TrialReport { session, from_cache: workbench.taken_from_cache(), ..trial };
         match (settled(saving).await, step) {
             (Ok(()), Ok(step)) => self.judged(case, step, trial, stop).await,
             (Err(why), _) => TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial },

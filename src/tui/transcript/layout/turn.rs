@@ -282,6 +282,10 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         let text = format!("{} by {}", interrupt.reason.name().replace('_', " "), interrupt.by);
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
+    if ended.is_some_and(|end| end.cached) {
+        let text = "the reply came from the cache: no model was asked";
+        rows.extend(prose(vec![Piece::literal(Role::Dim, "· ")], text, Role::Dim, columns));
+    }
     // A reply that a user changed is one more attempt.
     let sent = card.record.last_sent();
     if let Some(other) = sent.and_then(|attempt| OtherModel::of(attempt.sent.as_ref()?, attempt.end.as_ref()?)) {
