@@ -22,7 +22,7 @@ use crate::port::SystemClock;
 pub(super) const MEMORY_BYTES: usize = 64 << 20;
 
 /// Time after which a conversation is ended. What follows later is a session of its own.
-pub const IDLE: Duration = Duration::from_secs(15 * 60);
+pub const IDLE: Duration = Duration::from_mins(15);
 
 /// How often idle conversations are looked for, at the least.
 const LOOK_EACH: Duration = Duration::from_secs(20);

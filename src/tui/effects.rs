@@ -23,6 +23,7 @@ use super::message::{Effect, Msg, Slot};
 use super::model::{Model, Tone};
 use super::services::Services;
 use super::stage::Stage;
+use super::traffic::TrafficRequest;
 use super::transcript::Transcript;
 use super::{recovery, update};
 use crate::agent::{DraftTexts, Mode};
@@ -64,7 +65,7 @@ pub(super) async fn perform(
             EffectResult::started(Slot::Viewer, replay, |result| Msg::ReplayStarted(result.map(|_| ())))
         }),
         Effect::Archive(request) => work(driver, move |services| archive::execute(request, services)),
-        Effect::Traffic(request) => traffic::execute(driver, request),
+        Effect::Traffic(request) => change_traffic(driver, request),
         Effect::Compare(request) => work(driver, move |services| compare::execute(request, services)),
         Effect::Cancel(slot) => run(slot).iter().for_each(|run| run.cancel()),
         Effect::Answer(question, text) => {
@@ -154,6 +155,31 @@ pub(super) async fn perform(
         Effect::Redraw => stage.redraw(),
     }
     Ok(())
+}
+
+/// Executes a request about the traffic.
+fn change_traffic(driver: &mut Driver, request: TrafficRequest) {
+    match request {
+        TrafficRequest::Start(spec) => work(driver, move |services| traffic::start(services, &spec)),
+        TrafficRequest::End => {
+            if let Some(proxy) = driver.proxy.take() {
+                work(driver, move |_| traffic::end(proxy));
+            }
+        }
+        TrafficRequest::Follow(session) => {
+            if let Some(proxy) = &driver.proxy {
+                // From now on its events come; those before are in its file.
+                proxy.live.show([session.clone()]);
+            }
+            work(driver, move |services| traffic::read(services, session));
+        }
+        TrafficRequest::Decide(id, verdict) => {
+            // An exchange whose client has left is not in the list any more.
+            if let Some(proxy) = &driver.proxy {
+                _ = proxy.live.holds().decide(id, verdict);
+            }
+        }
+    }
 }
 
 /// Checks the texts that wait for it, when a check is due.

@@ -8,6 +8,7 @@ use crate::cli::program::Program;
 fn what_cannot_be_proxied_is_refused_before_anything_listens() {
     let program = Program::new();
     program.file("rules.txt", "when model = m: fail 200\n");
+    program.file("hold.txt", "when text ~ refund: hold\n");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let rows: &[(&[&str], &str)] = &[
@@ -15,6 +16,7 @@ fn what_cannot_be_proxied_is_refused_before_anything_listens() {
         (&["proxy", "--upstream", "a=ftp://x"], "begins with http"),
         (&["proxy", "--rules", "absent.txt"], "--rules absent.txt"),
         (&["proxy", "--rules", "rules.txt"], "line 1: the status of a failure"),
+        (&["proxy", "--rules", "hold.txt"], "`when text ~ refund: hold` waits for a user"),
         (&["proxy", "--replay", "absent"], "--replay absent"),
         (&["proxy", "--record-missing"], "--replay"),
         (&["proxy", "--port", &port], "take another port"),

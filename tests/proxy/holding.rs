@@ -133,7 +133,7 @@ async fn a_reply_that_is_not_changed_passes_byte_for_byte() {
     live.holds().set(HeldSide::Reply, true);
     let got = ask(&proxied, "2 plus 2");
     let waits = waiting(&live, 1).await;
-    assert!(waits[0].text.contains("\n"), "JSON is laid out: {}", waits[0].text);
+    assert!(waits[0].text.contains('\n'), "JSON is laid out: {}", waits[0].text);
     assert!(live.holds().decide(waits[0].id, Verdict::Edited(waits[0].text.clone())));
     assert_eq!(got.await.unwrap().body, reply);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::FollowedProxy;
+use super::traffic::FollowedProxy;
 use crate::event::Address;
 use crate::tui::message::{Msg, Slot};
 use crate::workbench::inspect::LazyBench;

@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::{EffectResult, work};
+use super::EffectResult;
 use crate::event::{Envelope, ErrorRecord};
 use crate::port::Gate;
 use crate::proxy::{Audience, HeldSide, LiveTraffic, ProxySpec, RunningProxy};
 use crate::session::Session;
-use crate::tui::drive::Driver;
 use crate::tui::message::Msg;
 use crate::tui::services::{Services, wait};
-use crate::tui::traffic::{ProxyFacts, TrafficRequest, TrafficResponse};
+use crate::tui::traffic::{ProxyFacts, TrafficResponse};
 use crate::workbench::SessionKey;
 
 /// Larger sessions are not held in memory to be followed.
@@ -43,36 +42,26 @@ impl FollowedProxy {
     }
 }
 
-pub(super) fn execute(driver: &mut Driver, request: TrafficRequest) {
-    match request {
-        TrafficRequest::Start(spec) => work(driver, move |services| match start(services, &spec) {
-            Ok(proxy) => {
-                let facts = proxy.facts();
-                EffectResult::Proxy(Box::new(proxy), Msg::Traffic(TrafficResponse::Started(Ok(facts))))
-            }
-            Err(error) => EffectResult::Msg(Msg::Traffic(TrafficResponse::Started(Err(error)))),
-        }),
-        TrafficRequest::End => {
-            let Some(proxy) = driver.proxy.take() else { return };
-            work(driver, move |_| EffectResult::Msg(Msg::Traffic(TrafficResponse::Ended(wait(proxy.end())))));
+/// Starts a proxy.
+pub(super) fn start(services: &Services, spec: &ProxySpec) -> EffectResult {
+    match started(services, spec) {
+        Ok(proxy) => {
+            let facts = proxy.facts();
+            EffectResult::Proxy(Box::new(proxy), Msg::Traffic(TrafficResponse::Started(Ok(facts))))
         }
-        TrafficRequest::Follow(session) => {
-            if let Some(proxy) = &driver.proxy {
-                // From now on its events come; those before are in its file.
-                proxy.live.show([session.clone()]);
-            }
-            work(driver, move |services| {
-                let read = read(services, &session);
-                EffectResult::Msg(Msg::Traffic(TrafficResponse::Read(session, read)))
-            });
-        }
-        TrafficRequest::Decide(id, verdict) => {
-            if let Some(proxy) = &driver.proxy {
-                // An exchange whose client has left is not in the list any more.
-                _ = proxy.live.holds().decide(id, verdict);
-            }
-        }
+        Err(error) => EffectResult::Msg(Msg::Traffic(TrafficResponse::Started(Err(error)))),
     }
+}
+
+/// Ends a proxy. Blocks until its sessions are written.
+pub(super) fn end(proxy: FollowedProxy) -> EffectResult {
+    EffectResult::Msg(Msg::Traffic(TrafficResponse::Ended(wait(proxy.end()))))
+}
+
+/// Reads the events that a session has so far.
+pub(super) fn read(services: &Services, session: String) -> EffectResult {
+    let read = events_of(services, &session);
+    EffectResult::Msg(Msg::Traffic(TrafficResponse::Read(session, read)))
 }
 
 /// Closes or opens the gates of a proxy.
@@ -82,13 +71,13 @@ pub(in crate::tui) fn set_gates(proxy: &FollowedProxy, gates: &[Gate]) {
     }
 }
 
-fn start(services: &Services, spec: &ProxySpec) -> Result<FollowedProxy, String> {
+fn started(services: &Services, spec: &ProxySpec) -> Result<FollowedProxy, String> {
     let live = LiveTraffic::new();
     let proxy = wait(spec.start(&services.workbench, Audience::Screen(live.clone())))?;
     Ok(FollowedProxy { proxy, live })
 }
 
-fn read(services: &Services, session: &str) -> Result<(SessionKey, Arc<[Envelope]>), ErrorRecord> {
+fn events_of(services: &Services, session: &str) -> Result<(SessionKey, Arc<[Envelope]>), ErrorRecord> {
     let key = services.workbench.find_session(session)?;
     let session = services.workbench.open_found(&key)?;
     Ok((key, events(&session)?))

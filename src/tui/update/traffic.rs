@@ -101,7 +101,9 @@ fn show(model: &mut Model, events: &[Envelope]) {
     let traffic = &model.traffic;
     let opened = model.sessions.viewer.as_mut().filter(|viewer| traffic.is_opened(viewer));
     if let Some(view) = opened.or(model.traffic.view.as_mut()) {
-        events.iter().for_each(|envelope| show_event(view, envelope));
+        for envelope in events {
+            show_event(view, envelope);
+        }
     }
 }
 

@@ -277,7 +277,7 @@ impl Columns {
             let gap = columns.saturating_sub(width(&text)) + 1;
             Piece::new(role, &format!("{text}{}", " ".repeat(gap)))
         };
-        let is_wide = self.width >= 100;
+        let is_wide = self.width >= 110;
         pieces.push(left(cells.state.0, cells.state.1, 10));
         pieces.push(left(role, cells.client, if is_wide { 18 } else { 14 }));
         if is_wide {
