@@ -5,6 +5,7 @@
 mod broken;
 mod circles;
 mod dependencies;
+mod pages;
 mod source;
 
 use std::fmt::Write as _;
