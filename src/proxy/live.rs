@@ -12,9 +12,10 @@ use super::hold::{HeldExchange, Holds};
 use crate::event::{Envelope, Tokens};
 
 /// How far a conversation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConversationState {
     /// A request was sent, and nothing of its reply is here.
+    #[default]
     Asked,
     /// Its reply comes.
     Streams,
@@ -27,7 +28,7 @@ pub enum ConversationState {
 }
 
 /// A conversation, for a list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConversationLine {
     /// The id of its session.
     pub session: String,
@@ -158,17 +159,11 @@ mod tests {
     fn line(session: &str, turns: u32) -> ConversationLine {
         ConversationLine {
             session: session.to_owned(),
-            client: String::new(),
             upstream: "openai".to_owned(),
             model: "m".to_owned(),
             turns,
-            state: ConversationState::Asked,
-            tokens: None,
-            cost: None,
-            first_ms: None,
-            errors: 0,
-            problem: None,
             at_ms: 1,
+            ..ConversationLine::default()
         }
     }
 

@@ -94,14 +94,8 @@ impl CapturedSession {
             client: begun.scrub.text(&begun.client()),
             upstream: begun.upstream.clone(),
             model: model.to_owned(),
-            turns: 0,
-            state: ConversationState::Asked,
-            tokens: None,
-            cost: None,
-            first_ms: None,
-            errors: 0,
-            problem: None,
             at_ms,
+            ..ConversationLine::default()
         };
         Ok(Self {
             id: id.to_string(),

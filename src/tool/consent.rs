@@ -37,7 +37,7 @@ pub enum ConsentPolicy {
 
 /// A decision made without a question, and who made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ruling {
+pub struct ConsentDecision {
     /// The user, a policy or a stored grant.
     pub by: Answerer,
     /// The decision.
@@ -47,8 +47,8 @@ pub struct Ruling {
 /// The flag that allows all calls.
 pub const ALLOW_FLAG: &str = "--allow-tools";
 
-impl Ruling {
-    /// Creates a ruling.
+impl ConsentDecision {
+    /// Creates a decision.
     pub fn new(by: Answerer, decision: Decision) -> Self {
         Self { by, decision }
     }

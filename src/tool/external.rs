@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use ptc_core::value::Value;
 
-use super::consent::{ConsentPolicy, Ruling};
+use super::consent::{ConsentDecision, ConsentPolicy};
 use super::grant::{Grant, Grants};
 use super::mcp::{ServerAccess, Servers};
 use super::text::scrub_value;
@@ -55,12 +55,12 @@ impl ExternalTools {
     }
 
     /// Returns the decision about a permission that needs no question; `None`: ask the user.
-    pub fn decided(&self, grant: &Grant) -> Option<Ruling> {
+    pub fn decided(&self, grant: &Grant) -> Option<ConsentDecision> {
         match self.policy {
-            ConsentPolicy::Allow => Some(Ruling::new(Answerer::AllowTools, Decision::Run)),
-            _ if self.grants.is_granted(grant) => Some(Ruling::new(Answerer::Stored, Decision::Always)),
+            ConsentPolicy::Allow => Some(ConsentDecision::new(Answerer::AllowTools, Decision::Run)),
+            _ if self.grants.is_granted(grant) => Some(ConsentDecision::new(Answerer::Stored, Decision::Always)),
             ConsentPolicy::Ask => None,
-            ConsentPolicy::Refuse => Some(Ruling::new(Answerer::Default, Decision::Deny)),
+            ConsentPolicy::Refuse => Some(ConsentDecision::new(Answerer::Default, Decision::Deny)),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Tools for ExternalTools {
         })
     }
 
-    fn ruling(&self, tool: &Tool) -> Option<Ruling> {
+    fn consent_decision(&self, tool: &Tool) -> Option<ConsentDecision> {
         self.decided(&tool.grant()?)
     }
 

@@ -39,7 +39,7 @@ pub use arguments::{canonical, plain_text};
 pub use builtin::LiveTools;
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
-pub use consent::{ALLOW_FLAG, ConsentPolicy, Ruling};
+pub use consent::{ALLOW_FLAG, ConsentDecision, ConsentPolicy};
 pub use consent_text::ARGUMENTS;
 pub use declare::{SELF, Wrong, reference};
 pub use external::ExternalTools;
@@ -170,9 +170,9 @@ pub trait Tools: Send + Sync {
     fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
 
     /// Decides about a call of a tool that starts a process or leaves the machine; `None`: the user is asked.
-    fn ruling(&self, tool: &Tool) -> Option<Ruling> {
+    fn consent_decision(&self, tool: &Tool) -> Option<ConsentDecision> {
         _ = tool;
-        Some(Ruling::new(Answerer::Default, Decision::Deny))
+        Some(ConsentDecision::new(Answerer::Default, Decision::Deny))
     }
 
     /// Returns what has changed since the user allowed this tool for all runs; empty if nothing has, or if the tool was

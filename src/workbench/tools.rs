@@ -18,8 +18,8 @@ use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
 use crate::tool::{
-    Connection, ConsentPolicy, ExternalTools, Grants, Kind, Listing, Mcp, Ruling, ServerAccess, ServerState, Tool,
-    log_file,
+    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Grants, Kind, Listing, Mcp, ServerAccess, ServerState,
+    Tool, log_file,
 };
 
 /// Lines of a server's log that are shown.
@@ -135,18 +135,18 @@ impl Workbench {
                 continue;
             }
             let grant = connection.grant(definition.clone());
-            let ruling = match looks.tools.decided(&grant) {
-                Some(ruling) => ruling,
-                None => Ruling::new(Answerer::User, looks.asked(&server, &connection).await),
+            let decided = match looks.tools.decided(&grant) {
+                Some(decided) => decided,
+                None => ConsentDecision::new(Answerer::User, looks.asked(&server, &connection).await),
             };
             let mut consent =
-                ConsentRecord { what: definition.clone(), decision: ruling.decision, by: ruling.by, failed: None };
-            if ruling.decision == Decision::Always
+                ConsentRecord { what: definition.clone(), decision: decided.decision, by: decided.by, failed: None };
+            if decided.decision == Decision::Always
                 && let Err(error) = self.grants().grant(&grant)
             {
                 tracing::warn!(%error, "the decision could not be kept");
             }
-            if ruling.decision != Decision::Deny {
+            if decided.decision != Decision::Deny {
                 let looked = tokio::select! {
                     biased;
                     () = looks.cancel.cancelled() => break,

@@ -8,7 +8,7 @@ use ptc_workbench::engine::{ModelList, Models};
 use ptc_workbench::event::{CallStatus, Role};
 use ptc_workbench::model::{ClosureModel, Reply, script};
 use ptc_workbench::port::{Human, Question};
-use ptc_workbench::tool::{Expose, Failure, Invocation, Ruling, Tool, Tools};
+use ptc_workbench::tool::{ConsentDecision, Expose, Failure, Invocation, Tool, Tools};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -466,7 +466,7 @@ impl Tools for TwoSeconds {
         })
     }
 
-    fn ruling(&self, _: &Tool) -> Option<Ruling> {
+    fn consent_decision(&self, _: &Tool) -> Option<ConsentDecision> {
         None
     }
 }

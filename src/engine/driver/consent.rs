@@ -10,7 +10,7 @@ use super::state::{Driver, Halt};
 use crate::engine::history::{answer_text, is_unknown, was_asked};
 use crate::event::{Address, AnswerGiven, Answerer, Decision, ErrorRecord, JsonText, QuestionAsked, QuestionKind};
 use crate::port::{Question, named_option};
-use crate::tool::{ALLOW_FLAG, Ruling, Tool};
+use crate::tool::{ALLOW_FLAG, ConsentDecision, Tool};
 
 /// Characters of the arguments that a recorded question contains.
 const ARGS_CHARS: usize = 2_000;
@@ -114,10 +114,10 @@ impl Driver<'_> {
                 format!("the tool {name} was always allowed, but this has changed since: {}", changes.join(", "));
             self.warn(at, text).await?;
         }
-        let (ruling, unread) = if let Some(ruling) = self.ruling(&asked, tool) {
-            let value = JsonText::of(&Json::str(ruling.decision.name()));
-            self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
-            (ruling, String::new())
+        let (decided, unread) = if let Some(decided) = self.decided(&asked, tool) {
+            let value = JsonText::of(&Json::str(decided.decision.name()));
+            self.emit(&asked, AnswerGiven { by: decided.by.clone(), value, edited: false }).await?;
+            (decided, String::new())
         } else {
             let question = Question { address: asked, text: texts.shown, options: shown, gate: None };
             let answer = self.answer(at, question).await?;
@@ -126,13 +126,13 @@ impl Driver<'_> {
                 self.ports.tools.keep(tool);
             }
             let unread = decision.is_none().then(|| format!(" (`{answer}` is not one of once, run, always, deny)"));
-            (Ruling::new(Answerer::User, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
+            (ConsentDecision::new(Answerer::User, decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
         };
-        if ruling.decision != Decision::Deny {
-            return Ok((ruling.decision, None));
+        if decided.decision != Decision::Deny {
+            return Ok((decided.decision, None));
         }
         let name = &tool.name;
-        let message = if ruling.by == Answerer::Default {
+        let message = if decided.by == Answerer::Default {
             format!(
                 "the tool {name} was not called: no user is present to allow it; start with {ALLOW_FLAG} to allow such tools"
             )
@@ -143,19 +143,19 @@ impl Driver<'_> {
     }
 
     /// Returns the decision that needs no question: the recorded one, else the one of the tools. `None`: the user is asked.
-    fn ruling(&self, asked: &Address, tool: &Tool) -> Option<Ruling> {
+    fn decided(&self, asked: &Address, tool: &Tool) -> Option<ConsentDecision> {
         let history = self.ports.history;
         if let Some(given) = history.answer(asked) {
             let decision = Decision::read(&answer_text(&given, None)).unwrap_or(Decision::Deny);
             // An answer of the user is read again where the question is asked.
-            return (given.by != Answerer::User).then(|| Ruling::new(given.by, decision));
+            return (given.by != Answerer::User).then(|| ConsentDecision::new(given.by, decision));
         }
         if self.ports.person.has_answer(asked) {
             return None;
         }
         // A run that waits for this answer keeps waiting: a policy may allow the call, not deny it.
         let is_awaited = was_asked(history, asked, &QuestionKind::Consent);
-        self.ports.tools.ruling(tool).filter(|ruling| ruling.decision != Decision::Deny || !is_awaited)
+        self.ports.tools.consent_decision(tool).filter(|decided| decided.decision != Decision::Deny || !is_awaited)
     }
 
     /// The failure in place of the result of a call that was started before the session was interrupted or forked; `None`: the call is made.
