@@ -36,7 +36,7 @@ pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u
     };
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
-    let runs = flags.cache.apply(workbench).agreement(&spec, &stop).await?;
+    let runs = flags.cache.apply(workbench)?.agreement(&spec, &stop).await?;
     signals.abort();
     let stopped = stop.reason().is_some();
     if runs.is_empty() && !stopped {

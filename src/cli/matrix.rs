@@ -154,12 +154,13 @@ async fn finish(
     plain: bool,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
+    let workbench = &flags.matrix.cache.apply(workbench)?;
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let mut progress = Progress::new(&state, plain);
     let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost };
     let watch = &mut |event: &_, state: &_| progress.print_event(event, state);
-    let ran = flags.matrix.cache.apply(workbench).run_matrix(&mut file, &mut state, pace, &stop, watch).await;
+    let ran = workbench.run_matrix(&mut file, &mut state, pace, &stop, watch).await;
     signals.abort();
     progress.close();
     let go_on = file.to_go_on();

@@ -22,7 +22,7 @@ use crate::workbench::suite::{CaseFilter, CaseReport, Counts, Suite, SuiteAgent,
 const XML: &str = "<?xml";
 
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let workbench = &flags.cache.apply(workbench);
+    let workbench = &flags.cache.apply(workbench)?;
     let agents = flags.agents.iter().map(|name| agent(name, flags, workbench)).collect::<Result<Vec<_>, _>>()?;
     for agent in agents.iter().filter(|agent| agent.selection.total == 0) {
         print_note(&format!(

@@ -56,7 +56,11 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
         for session in sessions {
             print_line(session);
         }
-        let skipped = if counts.skipped > 0 { format!(", {} others skipped", counts.skipped) } else { String::new() };
+        let skipped = if counts.skipped > 0 {
+            format!(", {} skipped", plural(counts.skipped as u64, "other"))
+        } else {
+            String::new()
+        };
         print_note(&format!("{} to models{skipped}", plural(counts.requests as u64, "request")));
     }
     Ok(Some(exit::OK))

@@ -189,3 +189,15 @@ fn named_files_that_are_devices_pipes_or_endless_are_errors_at_once() {
         program.run(["--config", file, "models"]).exits(2).tells("a pipe or a device");
     }
 }
+
+#[test]
+fn a_cache_that_cannot_be_a_folder_is_refused_before_a_case_runs() {
+    let program = Program::new();
+    program.file("taken", "");
+    program.file("other.toml", "name = \"other\"\nmode = \"json\"\nmodel = \"sample\"\nprompt = \"a\"\nsignature = \"() -> {a :string}\"\n[[cases]]\nname = \"one\"\n");
+    for command in [&["test", "other.toml"][..], &["compare", "other.toml", "--models", "sample,demo"]] {
+        let done = program.run(command.iter().copied().chain(["--cache", "taken"]));
+        assert!(done.exits(2).stderr.contains("--cache taken:"), "{}", done.stderr);
+    }
+    assert!(program.session_files().is_empty());
+}

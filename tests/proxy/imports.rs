@@ -114,7 +114,10 @@ fn side_chains_and_compacted_conversations_are_sessions_of_their_own() {
         lines(&[
             line("user", false, Value::Null, 1, user("main task")),
             line("user", true, Value::Null, 2, user("sub task")),
+            // Another subagent works at the same time.
+            line("user", true, Value::Null, 7, user("other task")),
             line("assistant", true, json!("u2"), 3, reply("m1", "sub answer")),
+            line("assistant", true, json!("u7"), 8, reply("m4", "other answer")),
             line("assistant", false, json!("u1"), 4, reply("m2", "main answer")),
             line("user", false, Value::Null, 5, user("a summary of what was before")),
             line("assistant", false, json!("u5"), 6, reply("m3", "after it")),
@@ -122,7 +125,7 @@ fn side_chains_and_compacted_conversations_are_sessions_of_their_own() {
     );
     let report = program.run(["sessions", "import", "side.jsonl", "--json"]).exits(0).json();
     let sessions = report["sessions"].as_array().unwrap();
-    assert_eq!(sessions.len(), 3, "{report}");
+    assert_eq!(sessions.len(), 4, "{report}");
     let mut answers: Vec<String> = sessions
         .iter()
         .map(|session| {
@@ -131,7 +134,7 @@ fn side_chains_and_compacted_conversations_are_sessions_of_their_own() {
         })
         .collect();
     answers.sort();
-    assert_eq!(answers, ["after it", "main answer", "sub answer"]);
+    assert_eq!(answers, ["after it", "main answer", "other answer", "sub answer"]);
 }
 
 #[test]
@@ -417,6 +420,30 @@ fn spans_are_read_as_earlier_conventions_and_other_libraries_name_things() {
         let printed = program.run(["sessions", "show", &session]).exits(0).stdout.clone();
         assert!(printed.contains(wanted), "{wanted}: {printed}");
     }
+}
+
+#[test]
+fn odd_names_and_contents_lose_no_reply() {
+    let program = Program::new();
+    let line = |kind: &str, uuid: &str, message: Value| json!({"type": kind, "uuid": uuid, "sessionId": "s", "timestamp": "2026-03-01T10:00:00Z", "message": message});
+    let text = lines(&[
+        line("user", "1", json!({"role": "user", "content": "hi"})),
+        line("assistant", "2", json!({"id": "m", "role": "assistant", "model": "x", "content": "a text, not parts"})),
+    ]);
+    let (_, shown, _) = import_one(&program, "text.jsonl", &text);
+    assert_eq!(shown[0]["return"], "a text, not parts");
+    let chat = json!({"sessionId": "g", "messages": [
+        {"type": "user", "content": "hi"}, {"type": "gemini", "content": "hello", "model": "a/b?c#d"}]});
+    let (_, shown, report) = import_one(&program, "chat.json", &chat.to_string());
+    assert_eq!((&shown[0]["return"], &report["requests"]), (&json!("hello"), &json!(1)));
+    let more = json!({"sessionId": "g", "messages": [{"type": "gemini", "content": "hello"}, {"type": "user", "content": "and?"}]});
+    program.file("more.json", more.to_string());
+    let done = program.run(["sessions", "import", "more.json"]);
+    assert!(done.exits(0).stderr.contains("no reply follows the last lines or items (1)"), "{}", done.stderr);
+    let attributes = [("gen_ai.operation.name", json!("chat")), ("gen_ai.provider.name", json!("Ünï code/../x"))];
+    let (session, ..) =
+        import_one(&program, "odd.json", &document(&[span("a", 1, &attributes, &json!([]))]).to_string());
+    assert!(body(&program, &session, 1)["otlp"].to_string().contains("Ünï code"));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn a_program_is_followed_live_held_edited_and_answered() {
     let upstream = format!("openai=http://{address}");
     let mut terminal =
         Start::workbench(home.path()).args(&["proxy", "--port", "0", "--upstream", &upstream]).size(120, 40).spawn();
-    terminal.wait_for("Lead a program here");
+    terminal.wait_for("Give a program this address");
     let screen = terminal.screen();
     let proxy = screen.split("OPENAI_BASE_URL=http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
 

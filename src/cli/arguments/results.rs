@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::UsageError;
+use crate::config::create_private_dir;
 use crate::workbench::Workbench;
 
 /// Files that the results are written to.
@@ -30,12 +32,11 @@ pub struct CacheFlags {
 }
 
 impl CacheFlags {
-    /// The workbench with the folder that the flag names.
-    pub fn apply(&self, workbench: &Workbench) -> Workbench {
-        match &self.cache {
-            Some(dir) => workbench.clone().with_reply_cache(dir.clone()),
-            None => workbench.clone(),
-        }
+    /// The workbench with the folder that the flag names. Errors: the folder cannot be created.
+    pub fn apply(&self, workbench: &Workbench) -> Result<Workbench, UsageError> {
+        let Some(dir) = &self.cache else { return Ok(workbench.clone()) };
+        create_private_dir(dir).map_err(|error| UsageError(format!("--cache {}: {error}", dir.display())))?;
+        Ok(workbench.clone().with_reply_cache(dir.clone()))
     }
 }
 

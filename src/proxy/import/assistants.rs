@@ -1,24 +1,44 @@
 //! Transcripts of coding assistants that keep messages: Claude Code (JSON lines) and Gemini CLI (one document).
 //!
 //! In: lines or a document. Out: exchanges in the words of the service that answered, with the messages as the file has them. Everything else in
-//! the file is in the member `transcript` of the request after it, as it is.
+//! the file is in the member `transcript` of the request after it, as it is; what no reply follows is reported.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::Entry;
 use super::rebuilt::{Rebuilt, elapsed, text, time, without};
+use super::{Entry, Transcript, unanswered};
 
 /// A transcript of Claude Code as it is read.
 ///
-/// Lines of one reply have one message id, and each has a part of its content. Side chains are conversations of subagents: each has its messages.
-struct ClaudeCode<I> {
-    lines: I,
-    main: Chain,
-    side: Chain,
-    ready: VecDeque<Entry>,
-    is_done: bool,
+/// Lines of one reply have one message id, and each has a part of its content. Each line names the line before it; one that names none begins a
+/// conversation: that of a subagent, or what follows a summary.
+#[derive(Default)]
+pub(super) struct ClaudeCode {
+    chains: Vec<Chain>,
+    /// The chain of each line, by the line's id.
+    places: HashMap<String, usize>,
+    /// The chain of the last line.
+    last: usize,
+}
+
+impl ClaudeCode {
+    /// The chain that a line belongs to.
+    fn chain_of(&mut self, line: &Value) -> &mut Chain {
+        let begins = line.get("parentUuid") == Some(&Value::Null) && line.get("message").is_some();
+        if begins || self.chains.is_empty() {
+            // Lines before the first message belong to what it begins.
+            if self.chains.get(self.last).is_none_or(Chain::has_begun) {
+                self.chains.push(Chain::default());
+            }
+            self.last = self.chains.len() - 1;
+        } else if let Some(place) = self.places.get(text(line, "parentUuid")) {
+            self.last = *place;
+        }
+        self.places.insert(text(line, "uuid").to_owned(), self.last);
+        &mut self.chains[self.last]
+    }
 }
 
 /// One conversation in a transcript.
@@ -34,43 +54,19 @@ struct Chain {
     last_ms: i64,
 }
 
-/// The exchanges of a transcript of Claude Code.
-pub(super) fn of_claude(lines: impl Iterator<Item = Result<Value, String>>) -> impl Iterator<Item = Entry> {
-    ClaudeCode { lines, main: Chain::default(), side: Chain::default(), ready: VecDeque::new(), is_done: false }
-}
-
-impl<I: Iterator<Item = Result<Value, String>>> Iterator for ClaudeCode<I> {
-    type Item = Entry;
-
-    fn next(&mut self) -> Option<Entry> {
-        while self.ready.is_empty() && !self.is_done {
-            match self.lines.next() {
-                Some(Ok(line)) => self.line(line),
-                Some(Err(problem)) => self.ready.push_back(Err(problem)),
-                None => {
-                    self.ready.extend(self.main.close());
-                    self.ready.extend(self.side.close());
-                    self.is_done = true;
-                }
-            }
-        }
-        self.ready.pop_front()
-    }
-}
-
-impl<I> ClaudeCode<I> {
-    fn line(&mut self, mut line: Value) {
-        let chain = if line.get("isSidechain") == Some(&Value::Bool(true)) { &mut self.side } else { &mut self.main };
-        // A conversation that starts again: after a summary, or that of the next subagent.
-        if line.get("parentUuid") == Some(&Value::Null) && line.get("message").is_some() {
-            self.ready.extend(chain.close());
-            chain.messages.clear();
-        }
+impl Transcript for ClaudeCode {
+    fn line(&mut self, mut line: Value) -> Option<Entry> {
+        let chain = self.chain_of(&line);
+        let mut ended = None;
         let at_ms = time(&line, "timestamp").unwrap_or(chain.last_ms);
         let kind = text(&line, "type").to_owned();
         let message = line.as_object_mut().and_then(|line| line.remove("message")).filter(Value::is_object);
         match (kind.as_str(), message) {
-            ("assistant", Some(message)) => {
+            ("assistant", Some(mut message)) => {
+                // The protocol has parts, a transcript may have their text.
+                if let Some(Value::String(text)) = message.get("content") {
+                    message["content"] = json!([{"type": "text", "text": text}]);
+                }
                 let is_same = chain
                     .reply
                     .as_ref()
@@ -82,13 +78,14 @@ impl<I> ClaudeCode<I> {
                     }
                     chain.rest.push(line);
                 } else {
-                    self.ready.extend(chain.close());
-                    chain.reply = Some((message, chain.last_ms.min(at_ms), at_ms));
+                    ended = chain.close();
+                    let asked_ms = if chain.last_ms == 0 { at_ms } else { chain.last_ms.min(at_ms) };
+                    chain.reply = Some((message, asked_ms, at_ms));
                     chain.rest.push(line);
                 }
             }
             ("user", Some(message)) => {
-                self.ready.extend(chain.close());
+                ended = chain.close();
                 chain.add(without(&message, &["id"]));
                 chain.rest.push(line);
             }
@@ -98,6 +95,11 @@ impl<I> ClaudeCode<I> {
         if at_ms > 0 {
             chain.last_ms = at_ms;
         }
+        ended
+    }
+
+    fn end(&mut self) -> Vec<Entry> {
+        self.chains.iter_mut().flat_map(Chain::end).collect()
     }
 }
 
@@ -119,6 +121,19 @@ fn add_content(reply: &mut Value, more: &Value) {
 }
 
 impl Chain {
+    fn has_begun(&self) -> bool {
+        !self.messages.is_empty() || self.reply.is_some()
+    }
+
+    /// Ends the conversation; lines after its last reply are with that reply.
+    fn end(&mut self) -> Vec<Entry> {
+        if self.reply.is_some() {
+            self.rest.append(&mut self.after);
+        }
+        let last = self.close();
+        last.into_iter().chain(unanswered(self.rest.len())).collect()
+    }
+
     /// Adds a message; one after another of the same role is part of it, as the protocol has it.
     fn add(&mut self, message: Value) {
         if let Some(last) = self.messages.last_mut().filter(|last| last.get("role") == message.get("role")) {
@@ -168,63 +183,82 @@ impl Chain {
     }
 }
 
-/// The exchanges of a chat of Gemini CLI.
-pub(super) fn of_gemini(mut chat: Value) -> impl Iterator<Item = Entry> {
-    let messages = chat.get_mut("messages").map(Value::take).and_then(|messages| match messages {
-        Value::Array(messages) => Some(messages),
-        _ => None,
-    });
-    let mut contents: Vec<Value> = Vec::new();
-    let mut rest = vec![without(&chat, &["messages"])];
-    let mut last_ms = time(&chat, "startTime").unwrap_or(0);
-    messages.unwrap_or_default().into_iter().filter_map(move |message| {
-        let at_ms = time(&message, "timestamp").unwrap_or(last_ms);
-        let asked_ms = last_ms.min(at_ms);
-        last_ms = at_ms;
+/// A chat of Gemini CLI as it is read.
+pub(super) struct GeminiCli {
+    contents: Vec<Value>,
+    /// What is no message, and what messages have besides their parts.
+    rest: Vec<Value>,
+    last_ms: i64,
+}
+
+impl GeminiCli {
+    /// A chat, and its messages.
+    pub(super) fn of(mut chat: Value) -> (Self, Vec<Value>) {
+        let messages = match chat.get_mut("messages").map(Value::take) {
+            Some(Value::Array(messages)) => messages,
+            _ => Vec::new(),
+        };
+        let last_ms = time(&chat, "startTime").unwrap_or(0);
+        (Self { contents: Vec::new(), rest: vec![without(&chat, &["messages"])], last_ms }, messages)
+    }
+
+    /// The exchange of a message of the model.
+    fn reply(&mut self, message: &Value, asked_ms: i64, at_ms: i64) -> Entry {
+        let calls = message.get("toolCalls").and_then(Value::as_array).cloned().unwrap_or_default();
+        let own = reply_parts(message, &calls);
+        self.rest.push(without(message, &["content", "toolCalls", "thoughts"]));
+        let request = json!({"contents": self.contents, "transcript": std::mem::take(&mut self.rest)});
+        let reply = json!({
+            "candidates": [{"index": 0, "content": {"role": "model", "parts": own.clone()}, "finishReason": "STOP"}],
+            "modelVersion": text(message, "model"),
+            "usageMetadata": usage(message.get("tokens")),
+        });
+        let path = format!("/v1beta/models/{}:generateContent", text(message, "model"));
+        let origin = format!("the message {}", text(message, "id"));
+        let rebuilt = Rebuilt {
+            at_ms: asked_ms,
+            ms: elapsed(asked_ms, at_ms),
+            scheme: "gemini-cli",
+            provider: "gemini",
+            path: &path,
+            request,
+            status: 200,
+            reply,
+            origin: &origin,
+        };
+        let entry = rebuilt.entry();
+        let kept = own.into_iter().filter(|part| part.get("thought").is_none()).collect::<Vec<_>>();
+        self.contents.push(json!({"role": "model", "parts": kept}));
+        let results: Vec<Value> = calls.iter().flat_map(result_parts).collect();
+        if !results.is_empty() {
+            self.contents.push(json!({"role": "user", "parts": results}));
+        }
+        entry
+    }
+}
+
+impl Transcript for GeminiCli {
+    fn line(&mut self, message: Value) -> Option<Entry> {
+        let at_ms = time(&message, "timestamp").unwrap_or(self.last_ms);
+        let asked_ms = self.last_ms.min(at_ms);
+        self.last_ms = at_ms;
         match text(&message, "type") {
             "user" => {
-                contents.push(json!({"role": "user", "parts": parts(message.get("content"))}));
-                rest.push(without(&message, &["content"]));
+                self.contents.push(json!({"role": "user", "parts": parts(message.get("content"))}));
+                self.rest.push(without(&message, &["content"]));
                 None
             }
-            "gemini" => {
-                let calls = message.get("toolCalls").and_then(Value::as_array).cloned().unwrap_or_default();
-                let own = reply_parts(&message, &calls);
-                rest.push(without(&message, &["content", "toolCalls", "thoughts"]));
-                let request = json!({"contents": contents, "transcript": std::mem::take(&mut rest)});
-                let reply = json!({
-                    "candidates": [{"index": 0, "content": {"role": "model", "parts": own.clone()}, "finishReason": "STOP"}],
-                    "modelVersion": text(&message, "model"),
-                    "usageMetadata": usage(message.get("tokens")),
-                });
-                let path = format!("/v1beta/models/{}:generateContent", text(&message, "model"));
-                let origin = format!("the message {}", text(&message, "id"));
-                let rebuilt = Rebuilt {
-                    at_ms: asked_ms,
-                    ms: elapsed(asked_ms, at_ms),
-                    scheme: "gemini-cli",
-                    provider: "gemini",
-                    path: &path,
-                    request,
-                    status: 200,
-                    reply,
-                    origin: &origin,
-                };
-                let entry = rebuilt.entry();
-                let kept = own.into_iter().filter(|part| part.get("thought").is_none()).collect::<Vec<_>>();
-                contents.push(json!({"role": "model", "parts": kept}));
-                let results: Vec<Value> = calls.iter().flat_map(result_parts).collect();
-                if !results.is_empty() {
-                    contents.push(json!({"role": "user", "parts": results}));
-                }
-                Some(entry)
-            }
+            "gemini" => Some(self.reply(&message, asked_ms, at_ms)),
             _ => {
-                rest.push(message);
+                self.rest.push(message);
                 None
             }
         }
-    })
+    }
+
+    fn end(&mut self) -> Vec<Entry> {
+        unanswered(self.rest.len()).into_iter().collect()
+    }
 }
 
 /// A content as parts.

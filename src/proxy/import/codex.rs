@@ -3,17 +3,16 @@
 //! In: lines. Out: exchanges: a request has the items before a row of items that the model wrote. Everything else in the file is in the
 //! member `transcript` of the request after it, as it is.
 
-use std::collections::VecDeque;
-
 use serde_json::{Value, json};
 
-use super::Entry;
 use super::rebuilt::{Rebuilt, elapsed, text, time};
+use super::{Entry, Transcript, unanswered};
 
 /// A transcript as it is read.
-struct Codex<I> {
-    lines: I,
+#[derive(Default)]
+pub(super) struct Codex {
     model: String,
+    /// Empty where the transcript names none.
     provider: String,
     instructions: Value,
     effort: Value,
@@ -30,58 +29,19 @@ struct Codex<I> {
     replied_ms: i64,
     last_ms: i64,
     replies: u64,
-    ready: VecDeque<Entry>,
-    is_done: bool,
+    /// Items of the input that a reply followed, and that reply.
+    answered: usize,
 }
 
-/// The exchanges of a transcript.
-pub(super) fn entries(lines: impl Iterator<Item = Result<Value, String>>) -> impl Iterator<Item = Entry> {
-    Codex {
-        lines,
-        model: String::new(),
-        provider: "openai".to_owned(),
-        instructions: Value::Null,
-        effort: Value::Null,
-        input: Vec::new(),
-        output: Vec::new(),
-        after: Vec::new(),
-        usage: Value::Null,
-        rest: Vec::new(),
-        asked_ms: 0,
-        replied_ms: 0,
-        last_ms: 0,
-        replies: 0,
-        ready: VecDeque::new(),
-        is_done: false,
-    }
-}
-
-impl<I: Iterator<Item = Result<Value, String>>> Iterator for Codex<I> {
-    type Item = Entry;
-
-    fn next(&mut self) -> Option<Entry> {
-        while self.ready.is_empty() && !self.is_done {
-            match self.lines.next() {
-                Some(Ok(line)) => self.line(line),
-                Some(Err(problem)) => self.ready.push_back(Err(problem)),
-                None => {
-                    self.close();
-                    self.is_done = true;
-                }
-            }
-        }
-        self.ready.pop_front()
-    }
-}
-
-impl<I> Codex<I> {
-    fn line(&mut self, line: Value) {
+impl Transcript for Codex {
+    fn line(&mut self, line: Value) -> Option<Entry> {
+        let mut ended = None;
         self.last_ms = time(&line, "timestamp").unwrap_or(self.last_ms);
         let payload = line.get("payload").cloned().unwrap_or_default();
         match text(&line, "type") {
-            "response_item" => self.item(payload),
+            "response_item" => ended = self.item(payload),
             "compacted" => {
-                self.close();
+                ended = self.close();
                 let history = payload.get("replacement_history").and_then(Value::as_array).cloned();
                 self.input = history.unwrap_or_else(|| {
                     vec![json!({"type": "message", "role": "user", "content": text(&payload, "message")})]
@@ -112,16 +72,26 @@ impl<I> Codex<I> {
                 self.rest.push(line);
             }
         }
+        ended
     }
 
-    fn item(&mut self, item: Value) {
+    fn end(&mut self) -> Vec<Entry> {
+        let last = self.close();
+        let items = self.input.len().saturating_sub(self.answered);
+        last.into_iter().chain(unanswered(items + self.rest.len())).collect()
+    }
+}
+
+impl Codex {
+    fn item(&mut self, item: Value) -> Option<Entry> {
+        let mut ended = None;
         let is_output = match text(&item, "type") {
             "message" => text(&item, "role") == "assistant",
             kind => !kind.ends_with("_output"),
         };
         if is_output {
             if !self.after.is_empty() {
-                self.close();
+                ended = self.close();
             }
             if self.output.is_empty() {
                 self.asked_ms = if self.asked_ms == 0 { self.last_ms } else { self.asked_ms };
@@ -134,13 +104,14 @@ impl<I> Codex<I> {
         } else {
             self.after.push(item);
         }
+        ended
     }
 
     /// Ends the reply that is being read.
-    fn close(&mut self) {
+    fn close(&mut self) -> Option<Entry> {
         let output = std::mem::take(&mut self.output);
         if output.is_empty() {
-            return;
+            return None;
         }
         self.replies += 1;
         let mut request =
@@ -170,16 +141,18 @@ impl<I> Codex<I> {
             at_ms: self.asked_ms,
             ms: elapsed(self.asked_ms, self.replied_ms),
             scheme: "codex",
-            provider: &self.provider,
+            provider: if self.provider.is_empty() { "openai" } else { &self.provider },
             path: "/v1/responses",
             request,
             status: 200,
             reply,
             origin: &origin,
         };
-        self.ready.push_back(rebuilt.entry());
+        let entry = rebuilt.entry();
         self.input.extend(output);
+        self.answered = self.input.len();
         self.input.append(&mut self.after);
         self.asked_ms = self.last_ms;
+        Some(entry)
     }
 }

@@ -122,8 +122,8 @@ struct Recorded {
     ms: u64,
 }
 
-/// An entry of a file: an exchange, or why it is none, with its place.
-type Entry = Result<Recorded, String>;
+/// An entry of a file: an exchange, or why it is none, with its place; without a reason, it asks no model.
+type Entry = Result<Recorded, Option<String>>;
 
 /// What was imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -150,15 +150,20 @@ pub fn import_traffic(
     for entry in entries(without_mark(text), format)? {
         match entry {
             Ok(recorded) => {
+                let ended_ms = recorded.at_ms.saturating_add_unsigned(recorded.ms);
+                let Some(notes) = notes(counts.requests as u64 + 1, recorded, scrub) else {
+                    counts.skipped += 1;
+                    continue;
+                };
                 counts.requests += 1;
-                last_ms = last_ms.max(recorded.at_ms.saturating_add_unsigned(recorded.ms));
-                for note in notes(counts.requests as u64, recorded, scrub) {
+                last_ms = last_ms.max(ended_ms);
+                for note in notes {
                     recorder.take(note);
                 }
             }
             Err(problem) => {
                 counts.skipped += 1;
-                if !problem.is_empty() {
+                if let Some(problem) = problem {
                     recorder.report_problem(&problem);
                 }
             }
@@ -171,28 +176,30 @@ pub fn import_traffic(
     Ok(counts)
 }
 
-/// The entries of a file, oldest first. Those that ask no model have no text.
+/// The entries of a file, oldest first.
 ///
 /// Errors: the file is no document of its format.
 fn entries(text: &str, format: TrafficFormat) -> Result<Box<dyn Iterator<Item = Entry> + '_>, String> {
-    let other = || Err(String::new());
     Ok(match format {
         TrafficFormat::Har => {
             let file = json::parse(text).map_err(|error| error.to_string())?;
             let items = file.at("log.entries").and_then(Json::items).unwrap_or_default();
-            sorted(items.iter().map(|entry| archive::of_archive(entry).map_or_else(other, Ok)))
+            sorted(items.iter().map(|entry| archive::of_archive(entry).ok_or(None)))
         }
         TrafficFormat::Pairs => {
             let lines = (0..).zip(text.lines().filter(|line| !line.trim().is_empty()));
             sorted(lines.map(|(number, line)| {
-                json::parse(line).ok().and_then(|line| archive::of_pair(&line, number)).map_or_else(other, Ok)
+                json::parse(line).ok().and_then(|line| archive::of_pair(&line, number)).ok_or(None)
             }))
         }
         TrafficFormat::Otlp => sorted(spans::entries(text).into_iter()),
         TrafficFormat::Atif => Box::new(trajectory::entries(&document(text)?).into_iter()),
-        TrafficFormat::GeminiCli => Box::new(assistants::of_gemini(document(text)?)),
-        TrafficFormat::ClaudeCode => Box::new(assistants::of_claude(lines(text))),
-        TrafficFormat::Codex => Box::new(codex::entries(lines(text))),
+        TrafficFormat::GeminiCli => {
+            let (chat, messages) = assistants::GeminiCli::of(document(text)?);
+            Box::new(read_lines(messages.into_iter().map(Ok), chat))
+        }
+        TrafficFormat::ClaudeCode => Box::new(read_lines(lines(text), assistants::ClaudeCode::default())),
+        TrafficFormat::Codex => Box::new(read_lines(lines(text), codex::Codex::default())),
     })
 }
 
@@ -209,6 +216,32 @@ fn lines(text: &str) -> impl Iterator<Item = Result<Value, String>> + '_ {
     })
 }
 
+/// A transcript as it is read.
+trait Transcript {
+    /// Takes the next line; returns an exchange that it completes.
+    fn line(&mut self, line: Value) -> Option<Entry>;
+
+    /// The exchanges that the end of the file completes.
+    fn end(&mut self) -> Vec<Entry>;
+}
+
+/// The exchanges of a transcript, and its lines that cannot be read.
+fn read_lines<'a>(
+    lines: impl Iterator<Item = Result<Value, String>> + 'a,
+    mut transcript: impl Transcript + 'a,
+) -> impl Iterator<Item = Entry> + 'a {
+    lines.map(Some).chain([None]).flat_map(move |line| match line {
+        Some(Ok(line)) => transcript.line(line).into_iter().collect(),
+        Some(Err(problem)) => vec![Err(Some(problem))],
+        None => transcript.end(),
+    })
+}
+
+/// The report of what follows the last reply of a transcript.
+fn unanswered(lines: usize) -> Option<Entry> {
+    (lines > 0).then(|| Err(Some(format!("no reply follows the last lines or items ({lines}): they were left out"))))
+}
+
 /// Exchanges by their time; entries that are none keep their places at the end.
 fn sorted<'a>(entries: impl Iterator<Item = Entry>) -> Box<dyn Iterator<Item = Entry> + 'a> {
     let mut all: Vec<Entry> = entries.collect();
@@ -216,11 +249,11 @@ fn sorted<'a>(entries: impl Iterator<Item = Entry>) -> Box<dyn Iterator<Item = E
     Box::new(all.into_iter())
 }
 
-/// What the recorder would have learned.
-fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Vec<Note> {
+/// What the recorder would have learned; `None` when the address is no endpoint of a protocol.
+fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Option<[Note; 4]> {
     let Recorded { at_ms, method, url, request_headers, body, status, headers, reply, ms } = recorded;
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
-    let Some(protocol) = protocol_of(&path) else { return Vec::new() };
+    let protocol = protocol_of(&path)?;
     let mut shown = url.clone();
     shown.set_query(None);
     let begun = Begun {
@@ -236,12 +269,12 @@ fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Vec<Note> {
         notices: Vec::new(),
     };
     let end_ms = at_ms.saturating_add_unsigned(ms);
-    vec![
+    Some([
         Note::Begun { id, at_ms, begun: Box::new(begun), _room: None },
         Note::Replied { id, at_ms: end_ms, status, headers, by: None, came: None },
         Note::Piece { id, at_ms: end_ms, ms, bytes: reply, _room: None },
         Note::Ended { id, at_ms: end_ms, ms, end: ExchangeEnd::Complete },
-    ]
+    ])
 }
 
 /// Unix time in ms of an ISO time.

@@ -25,7 +25,7 @@ pub(super) struct Rebuilt<'a> {
     pub(super) request: Value,
     pub(super) status: u16,
     pub(super) reply: Value,
-    /// What it was made of, for its notice.
+    /// What it was made of, for messages.
     pub(super) origin: &'a str,
 }
 
@@ -34,18 +34,21 @@ impl Rebuilt<'_> {
     pub(super) fn entry(self) -> Entry {
         let body = self.request.to_string();
         if body.len() > REQUEST_MAX_BYTES {
-            return Err(format!(
+            return Err(Some(format!(
                 "the request of {} would have {} MiB, more than {}: it was left out",
                 self.origin,
                 body.len() >> 20,
                 REQUEST_MAX_BYTES >> 20
-            ));
+            )));
         }
-        let host: String = self.provider.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let host = if host.is_empty() { "unknown" } else { &host };
-        let path = self.path.trim_start_matches('/');
-        let url = Url::parse(&format!("{}://{}/{path}", self.scheme, host.to_ascii_lowercase()))
-            .map_err(|error| format!("{} has no address: {error}", self.origin))?;
+        let of_host =
+            |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c.to_ascii_lowercase() } else { '-' };
+        let host: String = self.provider.chars().map(of_host).collect();
+        let host = Some(host.trim_matches('-')).filter(|host| !host.is_empty()).unwrap_or("unknown");
+        let mut url = Url::parse(&format!("{}://{host}/", self.scheme))
+            .map_err(|error| Some(format!("{} has no address: {error}", self.origin)))?;
+        // Names of models may hold what would begin a query.
+        url.set_path(self.path);
         Ok(Recorded {
             at_ms: self.at_ms,
             method: "POST".to_owned(),

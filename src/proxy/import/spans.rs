@@ -29,7 +29,9 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
     let mut out = Vec::new();
     let documents = match serde_json::from_str::<Value>(text) {
         Ok(document) => vec![document],
-        Err(_) => super::lines(text).filter_map(|line| line.map_err(|problem| out.push(Err(problem))).ok()).collect(),
+        Err(_) => {
+            super::lines(text).filter_map(|line| line.map_err(|problem| out.push(Err(Some(problem)))).ok()).collect()
+        }
     };
     let spans: Vec<Span> = documents.iter().flat_map(of_document).collect();
     let (asking, others): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(Span::asks_model);
@@ -41,7 +43,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
             same.clone().filter(|(_, span)| span.from_ms <= other.from_ms).max_by_key(|(_, span)| span.from_ms);
         match before.or_else(|| same.min_by_key(|(_, span)| span.from_ms)).and_then(|(place, _)| with.get_mut(place)) {
             Some(spans) => spans.push(other.whole()),
-            None => out.push(Err(String::new())),
+            None => out.push(Err(None)),
         }
     }
     out.extend(asking.into_iter().zip(with).map(|(span, others)| span.entry(others)));

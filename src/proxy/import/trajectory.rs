@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::Entry;
 use super::rebuilt::{Rebuilt, elapsed, text, time, without};
+use super::{Entry, unanswered};
 
 /// Most levels of embedded trajectories.
 const DEPTH_MAX: u32 = 16;
@@ -25,6 +25,7 @@ fn of_trajectory(trajectory: &Value, depth: u32, out: &mut Vec<Entry>) {
     let mut messages: Vec<Value> = Vec::new();
     let mut last_ms = None;
     let mut is_first = true;
+    let mut waiting = 0;
     for (number, step) in (1..).zip(items("steps")) {
         let at_ms = time(step, "timestamp").or(last_ms).unwrap_or(number);
         let asked_ms = last_ms.unwrap_or(at_ms);
@@ -33,7 +34,7 @@ fn of_trajectory(trajectory: &Value, depth: u32, out: &mut Vec<Entry>) {
             "agent" => {
                 let own = Some(text(step, "model_name")).filter(|name| !name.is_empty());
                 let model = own.unwrap_or_else(|| text(&agent, "model_name"));
-                let mut extra = json!({"step": without(step, &["message", "tool_calls", "observation"])});
+                let mut extra = json!({"step": without(step, &["message", "tool_calls"])});
                 if is_first {
                     extra["trajectory"] = head.clone();
                 }
@@ -63,20 +64,23 @@ fn of_trajectory(trajectory: &Value, depth: u32, out: &mut Vec<Entry>) {
                 };
                 out.push(rebuilt.entry());
                 is_first = false;
+                waiting = 0;
                 messages.push(without(&message, &["reasoning_content"]));
                 messages.extend(results(step));
             }
             source => {
+                waiting += 1;
                 let role = if source == "system" { "system" } else { "user" };
                 messages.push(json!({"role": role, "content": content(step.get("message"))}));
             }
         }
     }
+    out.extend(unanswered(waiting));
     for inner in items("subagent_trajectories") {
         if depth < DEPTH_MAX {
             of_trajectory(inner, depth + 1, out);
         } else {
-            out.push(Err(format!("trajectories more than {DEPTH_MAX} levels deep were left out")));
+            out.push(Err(Some(format!("trajectories more than {DEPTH_MAX} levels deep were left out"))));
         }
     }
 }

@@ -162,7 +162,7 @@ fn status(model: &Model) -> Row {
     Row::new(pieces)
 }
 
-/// How programs are led here.
+/// How programs get the address of the proxy.
 fn draw_empty(model: &Model, list: Rect, view: Rect, buffer: &mut Buffer) {
     let key = |action| model.keymap.first_name(action);
     let mut lines = Vec::new();
@@ -171,11 +171,11 @@ fn draw_empty(model: &Model, list: Rect, view: Rect, buffer: &mut Buffer) {
             let Traffic { spec, .. } = &model.traffic;
             let start = key(Action::InTraffic(Step::Listen));
             lines.push(format!("{start} starts a proxy on http://{}:{}.", spec.host, spec.port));
-            lines.push("Programs that are led to it are followed here.".to_owned());
+            lines.push("The requests of programs that use its address appear here.".to_owned());
         }
         ProxyPhase::Starting | ProxyPhase::Ending => {}
         ProxyPhase::Listening(facts) => {
-            lines.push("No request has come. Lead a program here:".to_owned());
+            lines.push("No request has come. Give a program this address:".to_owned());
             lines.extend(facts.variables.iter().map(|(name, value)| format!("  export {name}={value}")));
             lines.push(String::new());
             lines.extend(facts.upstreams.iter().map(|upstream| format!("upstream {upstream}")));
