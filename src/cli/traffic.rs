@@ -42,14 +42,15 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
         }),
     };
     let scrub = known_secrets(&workbench.config.providers);
-    let counts = import_traffic(text, format, imported, &scrub, options).map_err(fail)?;
+    let counts = import_traffic(text, format, imported, &scrub, options);
     let (sessions, problems) = &*seen.lock().unwrap_or_else(PoisonError::into_inner);
-    if let (Some(problem), true) = (problems.first(), sessions.is_empty()) {
+    if let (Ok(_), Some(problem), true) = (&counts, problems.first(), sessions.is_empty()) {
         return Err(fail(format!("nothing was imported: {problem}")));
     }
     for problem in problems {
         print_error(&safe_line(problem));
     }
+    let counts = counts.map_err(fail)?;
     if flags.json {
         print_json(&TrafficJson { sessions, requests: counts.requests, skipped: counts.skipped });
     } else {

@@ -451,6 +451,9 @@ fn files_that_are_nothing_of_it_are_refused_with_what_can_be_read() {
     let program = Program::new();
     program.file("odd.json", r#"{"something": "else"}"#);
     program.run(["sessions", "import", "odd.json"]).exits(2);
+    program.file("cut.jsonl", "{\"type\": \"session_meta\", \"payload\": {}}\n{\"type\": \"resp");
+    let refused = program.run(["sessions", "import", "cut.jsonl"]);
+    assert!(refused.exits(2).stderr.contains("line 2 is not JSON"), "{}", refused.stderr);
     program.file("no-steps.json", r#"{"schema_version": "ATIF-v1.4", "steps": []}"#);
     let refused = program.run(["sessions", "import", "no-steps.json"]);
     assert!(refused.exits(2).stderr.contains("no request to a model"), "{}", refused.stderr);
