@@ -35,6 +35,9 @@ pub(super) use tools::{DoctorFlags, InspectFlags};
 pub(super) use tools::{ModelCheckFlags, ModelsAction, ModelsFlags};
 pub(super) use tools::{ToolsAction, ToolsFlags};
 
+/// Heading of the options that every command takes.
+const EVERY_COMMAND: &str = "Options of every command";
+
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
 #[command(name = "ptc-workbench", version)]
@@ -42,28 +45,28 @@ pub struct Arguments {
     /// An agent file, a pipeline file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
     pub open: Option<String>,
     /// Configuration file
-    #[arg(long, global = true, display_order = 1_000, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Folder of the sessions
-    #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
     /// Fallback folder if the sessions folder cannot be written, for example on a full disk; default: a folder of the user in the runtime or cache folder
-    #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "DIR")]
     pub spare_sessions: Option<PathBuf>,
     /// Allow all tools that start a process or use the network, without asking
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000)]
     pub allow_tools: bool,
     /// Allow agent files and pipelines to name files in this folder (repeatable); without it only files in their own folder are read without asking
-    #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "DIR")]
     pub allow_files: Vec<PathBuf>,
     /// Linear output: text instead of symbols, no screen drawing
-    #[arg(long, global = true, display_order = 1_000)]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000)]
     pub plain: bool,
     /// No colours
-    #[arg(long, global = true, display_order = 1_000)]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000)]
     pub no_color: bool,
     /// Write a log to this file
-    #[arg(long, global = true, display_order = 1_000, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// What to do; without a command the workbench opens
     #[command(subcommand)]

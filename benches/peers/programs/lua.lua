@@ -76,3 +76,67 @@ local function fib(n)
 end
 
 function task_d() return fib(25) end
+
+-- Transducers: functions that wrap a step; a step returns false to end.
+local function mapping(f)
+  return function(step) return function(x) return step(f(x)) end end
+end
+
+local function filtering(f)
+  return function(step)
+    return function(x)
+      if f(x) then return step(x) end
+      return true
+    end
+  end
+end
+
+local function taking(n)
+  return function(step)
+    local left = n
+    return function(x)
+      left = left - 1
+      return step(x) and left > 0
+    end
+  end
+end
+
+function task_g()
+  local sum = 0
+  local step = mapping(function(x) return x + 1 end)(filtering(function(x) return x % 2 == 0 end)(taking(40000)(function(x)
+    sum = sum + x
+    return true
+  end)))
+  local xs = range(100000)
+  for i = 1, #xs do
+    if not step(xs[i]) then break end
+  end
+  return sum
+end
+
+local function swap(cell, f, ...) cell.value = f(cell.value, ...) end
+
+local function add_at(totals, key, x)
+  totals[key] = (totals[key] or 0) + x
+  return totals
+end
+
+function task_h()
+  local totals = { value = {} }
+  for i = 0, 99999 do swap(totals, add_at, i % 100, i) end
+  return totals.value[7]
+end
+
+local function tenth(i)
+  if i % 10 == 0 then error({ i = i }) end
+  return i
+end
+
+function task_i()
+  local sum = 0
+  for i = 0, 19999 do
+    local is_well, result = pcall(tenth, i)
+    sum = sum + (is_well and result or 2 * result.i)
+  end
+  return sum
+end

@@ -1,10 +1,12 @@
 //! Other embeddable languages on the tasks of PTC-Lisp's speed targets, measured in turns in one process.
 //!
-//! In: `--json`, and words that name tasks (a–f) or languages. Out: a table of the fastest runs in µs and how many
+//! In: `--json`, and words that name tasks (a–i) or languages. Out: a table of the fastest runs in µs and how many
 //! times longer than PTC-Lisp each took. Every language must give the same answer, or the program ends with an error.
 //!
 //! Programs are compiled once and run many times, except for e and f. Tasks: **a** reduce over map over a range of 100 000 · **b** 10 000 rows: filter, group, sum, sort · **c** a million
-//! jumps · **d** fib(25) · **e** compiling 200 lines in 40 functions · **f** making an engine and computing 1 + 2.
+//! jumps · **d** fib(25) · **e** compiling 200 lines in 40 functions · **f** making an engine and computing 1 + 2 · **g** a transducer of three steps that ends early, over a range
+//! of 100 000 · **h** 100 000 updates of a map in an atom · **i** 20 000 calls of which each tenth throws and is caught. Where a language has no transducers, g composes
+//! functions that wrap each other; where it has no atoms, h updates one place through a function; Starlark has no exceptions.
 
 mod clock;
 mod lua;

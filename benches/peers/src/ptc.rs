@@ -25,6 +25,18 @@ const TASKS: &[(&str, &str)] = &[
     ),
     ("c", "(loop [i 0 acc 0] (if (< i 1000000) (recur (inc i) (+ acc i)) acc))"),
     ("d", "(defn fib [n] (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 25)"),
+    ("g", "(transduce (comp (map inc) (filter even?) (take 40000)) + 0 (range 100000))"),
+    (
+        "h",
+        "(let [totals (atom {})]
+           (doseq [i (range 100000)] (swap! totals update (mod i 100) (fnil + 0) i))
+           (get @totals 7))",
+    ),
+    (
+        "i",
+        "(defn tenth [i] (if (zero? (mod i 10)) (throw (ex-info \"tenth\" {:i i})) i))
+         (reduce (fn [sum i] (+ sum (try (tenth i) (catch Exception e (* 2 (:i (ex-data e))))))) 0 (range 20000))",
+    ),
 ];
 
 /// No tools, and a deadline that is looked at.

@@ -21,6 +21,9 @@ pub(crate) fn tasks(bench: &mut Bench) {
     bench.task("b", || engine.call_fn::<i64>(&mut Scope::new(), &ast, "task_b", (rows.clone(),)).expect("an integer"));
     bench.task("c", || call("task_c"));
     bench.task("d", || call("task_d"));
+    bench.task("g", || call("task_g"));
+    bench.task("h", || call("task_h"));
+    bench.task("i", || call("task_i"));
     let text = source::rhai();
     bench.task("e", || {
         engine.compile(&text).expect("it compiles");
