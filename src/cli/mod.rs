@@ -14,6 +14,7 @@ mod journal;
 mod judge;
 mod keyboard;
 mod lisp;
+mod login;
 mod matrix;
 mod mcp;
 mod model_check;

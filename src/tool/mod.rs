@@ -5,6 +5,7 @@
 //! processes for a run.
 
 mod arguments;
+mod browser;
 mod builtin;
 mod command;
 mod consent;
@@ -36,6 +37,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use arguments::{canonical, plain_text};
+pub use browser::{BrowserError, open_browser};
 pub use builtin::LiveTools;
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
@@ -49,6 +51,7 @@ pub use file_access::{
 pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_file, read_listing, read_result};
+pub use mcp::{Login, LoginError, LoginReport, Tokens};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use revision::FileRevision;
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};

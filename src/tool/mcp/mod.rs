@@ -13,6 +13,7 @@ mod listing;
 mod log;
 mod log_file;
 mod notifications;
+mod oauth;
 mod reduce;
 mod result;
 mod servers;
@@ -23,6 +24,7 @@ use super::{Grant, Program};
 pub use access::ServerAccess;
 pub use listing::Listing;
 pub use log_file::log_file;
+pub use oauth::{Login, LoginError, LoginReport, Tokens};
 pub use result::{read_listing, read_result};
 pub use servers::{ServerState, Servers};
 

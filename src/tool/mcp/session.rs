@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use super::access::ServerAccess;
 use super::connect::{Open, open};
 use super::features::{FeatureError, Offer, offers};
-use super::http_error::describe_http_error;
+use super::http_error::{ServerPlace, describe_http_error};
 use super::listing::{self, is_same_name};
 use super::log::Log;
 use super::notifications::request_log_level;
@@ -36,6 +36,8 @@ const MAX_TOOLS: usize = 2_000;
 /// A session.
 pub(super) struct Session {
     server: String,
+    /// The argument of `tools login` for this server.
+    login: String,
     open: Open,
     log: Arc<Log>,
     tools: Mutex<Option<Arc<Vec<Offer>>>>,
@@ -54,7 +56,12 @@ impl Session {
         // The tool list is cached here, and read again after a change notification.
         open.service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         let (log, tools) = (Arc::clone(log), Mutex::default());
-        let session = Self { server: server.to_owned(), open, log, tools, has_cancelled_call: AtomicBool::new(false) };
+        let login = match connection {
+            Connection::Http { url, .. } => access.login_name(url).to_owned(),
+            Connection::Process(_) => String::new(),
+        };
+        let server_name = server.to_owned();
+        let session = Self { server: server_name, login, open, log, tools, has_cancelled_call: AtomicBool::new(false) };
         if let Some(level) = access.log_level(server) {
             session.set_log_level(level).await;
         }
@@ -197,7 +204,9 @@ impl Session {
         let server = &self.server;
         match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
-            ServiceError::TransportSend(error) if let Some(described) = describe_http_error(error, server) => {
+            ServiceError::TransportSend(error)
+                if let Some(described) = describe_http_error(error, &ServerPlace { server, login: &self.login }) =>
+            {
                 format!("the server {server} {described}")
             }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
