@@ -8,6 +8,7 @@ mod http;
 mod mcp;
 mod mcp_features;
 mod mcp_http;
+mod mcp_login;
 mod others;
 mod secrets;
 mod servers;
