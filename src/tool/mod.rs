@@ -33,7 +33,7 @@ use ptc_core::lisp::ToolInfo;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{Signature, json_schema};
 use ptc_core::value::{Json, Value};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 pub use arguments::{canonical, plain_text};
@@ -149,6 +149,19 @@ pub struct Invocation<'a> {
     pub cancel: &'a CancellationToken,
     /// Receives progress notes during the call.
     pub notes: &'a mpsc::UnboundedSender<String>,
+    /// Receives questions to the user during the call.
+    pub questions: &'a mpsc::UnboundedSender<ToolQuestion>,
+}
+
+/// A question of a tool to the user during its call.
+#[derive(Debug)]
+pub struct ToolQuestion {
+    /// The text, without known secrets. It comes from outside.
+    pub text: String,
+    /// The answers to choose from; empty for any text.
+    pub options: Vec<String>,
+    /// Receives the answer; `None`: no user is present, or the run was stopped.
+    pub answer: oneshot::Sender<Option<String>>,
 }
 
 /// Reason why a call returned no value.

@@ -63,6 +63,7 @@ impl Driver<'_> {
             return self.refuse(at, target, json_text(&args), record).await;
         }
         self.emit(at, call).await?;
+        let next_question = self.repeat_questions(at).await?;
         for warning in warnings {
             self.inform(at, format!("argument of {}: {warning}", tool.name)).await?;
         }
@@ -77,7 +78,7 @@ impl Driver<'_> {
             Some(value) => Ok(value),
             None => match self.edited_result(at).await? {
                 Some(edited) => Ok(edited.value()),
-                None => self.answered(at, tool, &args).await?,
+                None => self.answered(at, tool, &args, next_question).await?,
             },
         };
         let result = result.and_then(|value| through_json(tool, &value));
@@ -136,7 +137,7 @@ impl Driver<'_> {
     }
 
     /// Makes the call by the kind of its tool.
-    async fn answered(&self, at: &Address, tool: &Tool, args: &Value) -> Result<ToolResult, Halt> {
+    async fn answered(&self, at: &Address, tool: &Tool, args: &Value, next_question: u32) -> Result<ToolResult, Halt> {
         match &tool.kind {
             Kind::Agent(_) | Kind::Llm(_) => match self.plan.child(&tool.name) {
                 Some(plan) => {
@@ -156,40 +157,64 @@ impl Driver<'_> {
                 let options = options.map(plain_text).collect();
                 self.ask_user(at, text, options).await.map(|answer| Ok(Value::str(answer)))
             }
-            _ => self.invoke(at, tool, args).await,
+            _ => self.invoke(at, tool, args, next_question).await,
         }
     }
 
-    /// Calls a tool through the port, within its time.
-    async fn invoke(&self, at: &Address, tool: &Tool, args: &Value) -> Result<ToolResult, Halt> {
+    /// Calls a tool through the port, within its time: that in which the user answers its questions is not counted.
+    async fn invoke(
+        &self,
+        at: &Address,
+        tool: &Tool,
+        args: &Value,
+        mut next_question: u32,
+    ) -> Result<ToolResult, Halt> {
         let cancel = self.ports.stop.token();
         let (notes, mut notes_taken) = mpsc::unbounded_channel();
-        let call = Invocation { address: at, tool, args, now_ms: self.clock.now_ms, cancel, notes: &notes };
+        let (questions, mut questions_taken) = mpsc::unbounded_channel();
+        let call = Invocation {
+            address: at,
+            tool,
+            args,
+            now_ms: self.clock.now_ms,
+            cancel,
+            notes: &notes,
+            questions: &questions,
+        };
         let limit_ms = tool.call_limit_ms();
         let answer = match self.ports.history.call(at).result() {
             Some(recorded) => Box::pin(std::future::ready(recorded)),
             None => self.ports.tools.call(&call),
         };
-        let answer = tokio::time::timeout(Duration::from_millis(limit_ms), self.within_the_mission(answer));
-        tokio::pin!(answer);
+        let answer = self.within_the_mission(answer);
+        let deadline = sleep_until(Instant::now() + Duration::from_millis(limit_ms));
+        tokio::pin!(answer, deadline);
         let answer = loop {
             tokio::select! {
                 biased;
                 Some(note) = notes_taken.recv() => self.inform(at, note).await?,
-                answer = &mut answer => break answer,
+                Some(question) = questions_taken.recv() => {
+                    let asked = Instant::now();
+                    self.ask_for_tool(at, next_question, question).await?;
+                    next_question += 1;
+                    let later = deadline.deadline() + asked.elapsed();
+                    deadline.as_mut().reset(later);
+                }
+                answer = &mut answer => break Some(answer),
+                () = &mut deadline => break None,
             }
         };
         while let Ok(note) = notes_taken.try_recv() {
             self.inform(at, note).await?;
         }
         match answer {
-            Ok(Ok(value)) => Ok(Ok(value)),
-            Ok(Err(Failure::Error(record))) => Ok(Err(record)),
-            Ok(Err(Failure::Cancelled)) => {
+            Some(Ok(value)) => Ok(Ok(value)),
+            Some(Err(Failure::Error(record))) => Ok(Err(record)),
+            Some(Err(Failure::Cancelled)) => {
                 self.emit(at, ToolEnd { status: CallStatus::Cancelled, ..ToolEnd::default() }).await?;
                 Err(self.interrupted(at).await)
             }
-            Err(_) => {
+            None => {
                 let message = format!("the tool {} did not answer within timeout_ms = {limit_ms}", tool.name);
                 Ok(Err(ErrorRecord::new(Reason::ToolError, message)))
             }

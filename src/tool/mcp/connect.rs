@@ -1,10 +1,8 @@
-//! Connects to a server: starts its process or uses its URL, and performs the handshake. Requests of the server
-//! (sampling, roots, elicitation) are refused as the protocol prescribes.
+//! Connects to a server: starts its process or uses its URL, and performs the handshake.
 
 use std::error::Error;
 use std::sync::Arc;
 
-use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{ClientInitializeError, RoleClient, RunningService, ServiceExt as _};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
@@ -14,6 +12,7 @@ use tokio::process::Child;
 
 use super::Connection;
 use super::access::ServerAccess;
+use super::client::Client;
 use super::http_error::{ServerPlace, describe_http_error};
 use super::lines::copy_lines;
 use super::log::Log;
@@ -24,16 +23,10 @@ use crate::model::{ProcessGroup, speaker, variables};
 /// Bytes of the server's output that are waiting to be parsed.
 const PIPE_BYTES: usize = 64 * 1024;
 
-/// Returns how this program introduces itself. It offers nothing to servers: no sampling, roots or elicitation.
-fn client_config() -> ClientConfig {
-    let own = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(ClientCapabilities::default(), own)
-}
-
 /// An open connection.
 pub(super) struct Open {
     /// The MCP session.
-    pub(super) service: RunningService<RoleClient, ClientConfig>,
+    pub(super) service: RunningService<RoleClient, Client>,
     /// The server's process, if it is one.
     pub(super) process: Option<(Child, ProcessGroup)>,
 }
@@ -106,10 +99,11 @@ async fn serve<T>(
     transport: T,
     server: &str,
     log: &Arc<Log>,
-) -> Result<RunningService<RoleClient, ClientConfig>, ClientInitializeError>
+) -> Result<RunningService<RoleClient, Client>, ClientInitializeError>
 where
     T: Transport<RoleClient> + Send + 'static,
     T::Error: Error + Send + Sync + 'static,
 {
-    client_config().serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) }).await
+    let client = Client { server: server.to_owned(), log: Arc::clone(log) };
+    client.serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) }).await
 }

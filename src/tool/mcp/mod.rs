@@ -5,7 +5,9 @@
 //! run.
 
 mod access;
+mod client;
 mod connect;
+mod elicitation;
 mod features;
 mod http_error;
 mod lines;

@@ -113,7 +113,7 @@ impl Servers {
         let name = mcp.tool.as_deref().unwrap_or(&call.tool.name);
         let work = async {
             let session = slot.session(&mcp.server, connection, &self.access, |note| _ = call.notes.send(note)).await?;
-            session.call(name, call.args, call.notes).await
+            session.call(name, call).await
         };
         tokio::select! {
             biased;

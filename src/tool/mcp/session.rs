@@ -14,7 +14,6 @@ use rmcp::model::{
     RequestId, ServerCapabilities, ServerResult,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
-use tokio::sync::mpsc;
 
 use super::access::ServerAccess;
 use super::connect::{Open, open};
@@ -24,6 +23,7 @@ use super::listing::{self, is_same_name};
 use super::log::Log;
 use super::notifications::request_log_level;
 use super::{Connection, Listing, result};
+use crate::tool::Invocation;
 use crate::tool::text::scrub_value;
 
 /// Maximum pages of a list.
@@ -152,13 +152,9 @@ impl Session {
     }
 
     /// Calls a tool. Messages of the server during the call go to `notes`.
-    pub(super) async fn call(
-        &self,
-        name: &str,
-        args: &Value,
-        notes: &mpsc::UnboundedSender<String>,
-    ) -> Result<Value, String> {
-        let listening = self.log.subscribe(notes);
+    pub(super) async fn call(&self, name: &str, call: &Invocation<'_>) -> Result<Value, String> {
+        let args = call.args;
+        let listening = self.log.subscribe(call.notes, call.questions);
         let tools = self.tools().await?;
         let exact = tools.iter().find(|offer| offer.tool.name == name);
         let near = || tools.iter().find(|offer| is_same_name(&offer.tool.name, name));
@@ -189,6 +185,10 @@ impl Session {
         waiting.id = None;
         match answer {
             Ok(ServerResult::CallToolResult(complete)) => {
+                if let Some(problem) = result::schema_problem(&complete, tool) {
+                    // The call may have ended meanwhile.
+                    _ = call.notes.send(self.log.clean(&problem));
+                }
                 result::value(&complete, tool.output_schema.is_some()).map(|value| scrub_value(value, self.log.scrub()))
             }
             Ok(ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_)) => {
