@@ -32,7 +32,7 @@ pub(super) use sessions::{
 };
 pub(super) use test::{JudgeFlags, TestFlags};
 pub(super) use tools::{DoctorFlags, InspectFlags};
-pub(super) use tools::{LoginFlags, ServerFlags, ToolsAction, ToolsFlags};
+pub(super) use tools::{LoginFlags, PromptsFlags, ResourcesFlags, ServerFlags, ToolsAction, ToolsFlags};
 pub(super) use tools::{ModelCheckFlags, ModelsAction, ModelsFlags};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.

@@ -20,6 +20,7 @@ mod mcp;
 mod model_check;
 mod models;
 mod new;
+mod offers;
 mod output;
 mod plain;
 mod printer;

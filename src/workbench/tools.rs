@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::did_you_mean;
-use ptc_core::value::Json;
+use ptc_core::value::{Json, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::files::write_whole_private;
@@ -18,7 +18,7 @@ use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
 use crate::tool::{
-    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Grants, Kind, Listing, Login, LoginError, Mcp,
+    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Feature, Grants, Kind, Listing, Login, LoginError, Mcp,
     ServerAccess, ServerState, Tokens, Tool, log_file,
 };
 
@@ -107,15 +107,7 @@ impl Workbench {
     /// The URL of a server: by its name in the agent or in the configuration, or as it is given. Errors: an unknown server, or one that is a
     /// program.
     pub fn server_url(&self, server: &str, agent: Option<&Agent>) -> Result<String, String> {
-        if server.starts_with("https://") || server.starts_with("http://") {
-            return Ok(server.to_owned());
-        }
-        let connections = agent.map(servers).unwrap_or_default();
-        let connection = match connections.into_iter().find(|(name, _)| name == server) {
-            Some((_, connection)) => connection,
-            None => self.configured_connection(server)?,
-        };
-        match connection {
+        match self.connection(server, agent)? {
             Connection::Http { url, .. } => Ok(url),
             Connection::Process(_) => {
                 Err(format!("the server {server} is a program of this machine; logins are for servers with a URL"))
@@ -256,6 +248,33 @@ impl Workbench {
             Err(wrong) => Err(wrong.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")),
             Ok(_) => Err(format!("[mcp.{name}] has neither `command` nor `url`")),
         }
+    }
+
+    /// The connection to a server: by its name in the agent or in the configuration, or by its URL. Errors: an unknown server.
+    fn connection(&self, server: &str, agent: Option<&Agent>) -> Result<Connection, String> {
+        if server.starts_with("https://") || server.starts_with("http://") {
+            return Ok(Connection::Http { url: server.to_owned(), headers: Vec::new() });
+        }
+        let connections = agent.map(servers).unwrap_or_default();
+        match connections.into_iter().find(|(name, _)| name == server) {
+            Some((_, connection)) => Ok(connection),
+            None => self.configured_connection(server),
+        }
+    }
+
+    /// Uses a feature of a server, with the caller's consent. Errors of the outer result: there is no such server.
+    pub async fn use_server(
+        &self,
+        server: &str,
+        agent: Option<&Agent>,
+        feature: Feature,
+        arguments: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Result<Value, String>, String> {
+        let connection = self.connection(server, agent)?;
+        let outside = self.outside();
+        let given = outside.servers().feature(server, &connection, feature, arguments).await;
+        outside.end().await;
+        Ok(given)
     }
 
     /// The latest log lines of the servers that the agent's tools name, from earlier runs, and the file that holds

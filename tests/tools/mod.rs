@@ -9,6 +9,7 @@ mod mcp;
 mod mcp_features;
 mod mcp_http;
 mod mcp_login;
+mod mcp_questions;
 mod others;
 mod secrets;
 mod servers;

@@ -34,6 +34,10 @@ pub struct ToolsFlags {
 /// Actions of `tools` that need no agent.
 #[derive(Debug, Subcommand)]
 pub enum ToolsAction {
+    /// List the resources of a server, or print one
+    Resources(ResourcesFlags),
+    /// List the prompts of a server, or fill one in and print its messages
+    Prompts(PromptsFlags),
     /// Log in at a server over HTTP (OAuth 2.1) and store its token
     Login(LoginFlags),
     /// Remove the stored token of a server
@@ -58,6 +62,35 @@ pub struct ServerFlags {
     /// Look for the name in this agent file first
     #[arg(long, value_name = "FILE")]
     pub agent: Option<String>,
+}
+
+/// Flags of `tools resources`.
+#[derive(Debug, Args)]
+pub struct ResourcesFlags {
+    /// The server
+    #[command(flatten)]
+    pub server: ServerFlags,
+    /// The resource to print
+    pub uri: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `tools prompts`.
+#[derive(Debug, Args)]
+pub struct PromptsFlags {
+    /// The server
+    #[command(flatten)]
+    pub server: ServerFlags,
+    /// The prompt to fill in
+    pub prompt: Option<String>,
+    /// An argument of the prompt, as text
+    #[arg(long = "set", value_name = "NAME=TEXT", requires = "prompt")]
+    pub arguments: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of `tools login`.

@@ -24,6 +24,7 @@ mod session;
 use super::{Grant, Program};
 
 pub use access::ServerAccess;
+pub use features::Feature;
 pub use listing::Listing;
 pub use log_file::log_file;
 pub use oauth::{Login, LoginError, LoginReport, Tokens};

@@ -10,14 +10,14 @@ use futures::FutureExt as _;
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Value;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, PaginatedRequestParams,
-    RequestId, ServerCapabilities, ServerResult,
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, JsonObject,
+    PaginatedRequestParams, RequestId, ServerCapabilities, ServerResult,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
 
 use super::access::ServerAccess;
 use super::connect::{Open, open};
-use super::features::{FeatureError, Offer, offers};
+use super::features::{Feature, FeatureError, Offer, offers};
 use super::http_error::{ServerPlace, describe_http_error};
 use super::listing::{self, is_same_name};
 use super::log::Log;
@@ -151,6 +151,20 @@ impl Session {
         }
     }
 
+    /// Uses a feature that is not a tool of the server. Errors: a server without it, or why it gave nothing.
+    pub(super) async fn feature(&self, feature: Feature, arguments: &JsonObject) -> Result<Value, String> {
+        if !feature.is_in(&self.capabilities()) {
+            let what =
+                if matches!(feature, Feature::ListPrompts | Feature::GetPrompt) { "prompts" } else { "resources" };
+            return Err(format!("the server {} has no {what}", self.server));
+        }
+        match feature.call(self.open.service.peer(), arguments).await {
+            Ok(value) => Ok(scrub_value(value, self.log.scrub())),
+            Err(FeatureError::Unusable(why)) => Err(format!("the server {} answered {why}", self.server)),
+            Err(FeatureError::Failed(error)) => Err(self.describe_error(&error).await),
+        }
+    }
+
     /// Calls a tool. Messages of the server during the call go to `notes`.
     pub(super) async fn call(&self, name: &str, call: &Invocation<'_>) -> Result<Value, String> {
         let args = call.args;
@@ -165,11 +179,7 @@ impl Session {
         };
         let arguments = listing::arguments(tool, args);
         if let Some(feature) = feature {
-            return match feature.call(self.open.service.peer(), &arguments).await {
-                Ok(value) => Ok(scrub_value(value, self.log.scrub())),
-                Err(FeatureError::Unusable(why)) => Err(format!("the server {} answered {why}", self.server)),
-                Err(FeatureError::Failed(error)) => Err(self.describe_error(&error).await),
-            };
+            return self.feature(*feature, &arguments).await;
         }
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
