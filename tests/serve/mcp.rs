@@ -299,7 +299,9 @@ async fn sessions_are_resources_in_pages() {
     assert_eq!(uris.len(), client.workbench.sessions().len());
     let read = async |client: &mut Client, uri: String| {
         let reply = client.request("resources/read", json!({"uri": uri})).await;
-        reply["result"]["contents"][0]["text"].as_str().map_or_else(|| Err(reply["error"]["message"].clone()), |text| Ok(text.to_owned()))
+        reply["result"]["contents"][0]["text"]
+            .as_str()
+            .map_or_else(|| Err(reply["error"]["message"].clone()), |text| Ok(text.to_owned()))
     };
     let session = read(&mut client, uris[0].clone()).await.unwrap();
     assert!(session.contains("r0/t1"), "{session}");
@@ -320,7 +322,12 @@ async fn a_served_agent_is_a_prompt_with_its_inputs_as_arguments() {
     let mut client = Client::start(&[("greet", toml)], READS, None).await;
     let listed = client.request("prompts/list", json!({})).await["result"]["prompts"].clone();
     assert_eq!(listed[0]["name"], "greet");
-    let arguments: Vec<_> = listed[0]["arguments"].as_array().unwrap().iter().map(|argument| (&argument["name"], &argument["required"])).collect();
+    let arguments: Vec<_> = listed[0]["arguments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|argument| (&argument["name"], &argument["required"]))
+        .collect();
     assert_eq!(arguments, [(&json!("name"), &json!(true)), (&json!("times"), &json!(false))]);
     let got = client.request("prompts/get", json!({"name": "greet", "arguments": {"name": "Ada", "times": "2"}})).await;
     assert!(got["result"]["messages"].to_string().contains("Greet Ada 2 times"), "{got}");

@@ -1,11 +1,14 @@
 //! Questions and requests of servers during a call: answered by the user, declined without one, recorded and replayed.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use ptc_workbench::event::{Answerer, Event, QuestionKind};
 use serde_json::{Value, json};
 
 use super::agent;
 use super::mcp::{CALL, READ, answer, server};
-use crate::cli::program::{Done, Program};
+use crate::cli::program::{Done, Program, read_until};
 
 /// A server that makes this request during a call, keeps the reply in the file `reply`, and answers.
 fn asking(program: &Program, method: &str, params: &Value) {
@@ -100,6 +103,33 @@ fn a_question_that_no_user_answers_is_declined_and_the_run_does_not_wait() {
         ran(&program, &format!("{answer}\n")).exits(0);
         assert_eq!(reply(&program)["result"], json!({"action": action}));
     }
+}
+
+#[test]
+fn a_run_that_was_killed_during_a_question_is_resumed_and_replayed() {
+    let program = Program::new();
+    asking(&program, "elicitation/create", &form(&json!({"colour": {"type": "string"}}), &["colour"]));
+    program.file("a.toml", agent(CALL, "[tools.read-file]\nkind = \"mcp\"\nserver = \"files\"\n"));
+    let kill_when_asked = |arguments: &[&str], stdin: &str| {
+        let arguments = ["--config", "config.toml", "--allow-tools"].iter().chain(arguments);
+        let mut child = program.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(stdin.as_bytes()).unwrap();
+        read_until(child.stderr.as_mut().unwrap(), "[your reply for");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        program.run(["replay", "last", "--check"]).exits(0);
+    };
+    // Killed twice: the question of each attempt is recorded.
+    kill_when_asked(&["run", "a.toml"], "");
+    kill_when_asked(&["resume", "last"], "repeat\n");
+    let arguments = ["--config", "config.toml", "--allow-tools", "resume", "last", "--json"];
+    let done = program.fed(arguments, "blue\n.\n");
+    assert_eq!(done.exits(0).json()["return"], "done");
+    assert_eq!(reply(&program)["result"]["content"], json!({"colour": "blue"}));
+    let answers: Vec<Answerer> = recorded(&program).into_iter().map(|(_, by, _)| by).collect();
+    assert_eq!(answers, [Answerer::Default, Answerer::Default, Answerer::User]);
+    program.run(["replay", "last", "--check"]).exits(0);
+    program.run(["sessions", "verify", "last"]).exits(0);
 }
 
 #[test]

@@ -7,15 +7,15 @@ use std::sync::atomic::Ordering;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::state::{Driver, Halt};
+use super::state::{CallQuestions, Driver, Halt};
 use crate::engine::history::{answer_text, was_asked};
 use crate::event::{Address, AnswerGiven, Answerer, JsonText, QuestionAsked, QuestionKind};
 use crate::model::{Request, everything};
 use crate::port::{Question, SinkError};
 use crate::tool::ToolQuestion;
 
-/// The number of the first question of a tool during its call; those before it are about the call.
-const DURING_CALL: u32 = 1_000;
+/// Numbers of the questions of a tool during one attempt of its call; those below the first are about the call.
+const DURING_ATTEMPT: u32 = 1_000;
 
 /// The event in place of an answer that no user gave.
 fn unanswered() -> AnswerGiven {
@@ -72,12 +72,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Repeats the recorded questions of a tool during this call, with their answers. Returns the number of the next one.
-    pub(super) async fn repeat_questions(&self, at: &Address) -> Result<u32, SinkError> {
-        let mut number = DURING_CALL;
+    /// Begins an attempt of a call, with the recorded questions of that attempt and their answers.
+    pub(super) async fn begin_attempt(&self, at: &Address, questions: &mut CallQuestions) -> Result<(), SinkError> {
+        questions.attempt += 1;
+        questions.next = DURING_ATTEMPT * questions.attempt;
         loop {
-            let address = at.question(number);
-            let Some(asked) = self.ports.history.question(&address) else { return Ok(number) };
+            let address = at.question(questions.next);
+            let Some(asked) = self.ports.history.question(&address) else { return Ok(()) };
             self.emit(&address, asked).await?;
             match self.ports.history.answer(&address) {
                 Some(given) => self.emit(&address, given).await?,
@@ -85,15 +86,21 @@ impl Driver<'_> {
                 None if !self.ports.history.is_replay() => self.emit(&address, unanswered()).await?,
                 None => {}
             }
-            number += 1;
+            questions.next += 1;
         }
     }
 
     /// Asks the user what a tool asks during its call. Without an answer the tool continues without one: the run never waits for it.
-    pub(super) async fn ask_for_tool(&self, at: &Address, number: u32, asked: ToolQuestion) -> Result<(), SinkError> {
+    pub(super) async fn ask_for_tool(
+        &self,
+        at: &Address,
+        questions: &mut CallQuestions,
+        asked: ToolQuestion,
+    ) -> Result<(), SinkError> {
         let _asking = self.input.tree.asking().await;
         let ToolQuestion { text, options, answer } = asked;
-        let address = at.question(number);
+        let address = at.question(questions.next);
+        questions.next += 1;
         let (kind, shown, offered) = (QuestionKind::Elicit, text.clone(), options.clone());
         self.emit(&address, QuestionAsked { kind, text, options }).await?;
         let question = Question { address, text: shown, options: offered, gate: None };

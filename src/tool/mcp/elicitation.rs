@@ -151,8 +151,12 @@ impl Form {
             text.push_str(&format!("\n  {name} ({kind}{optional}{choices}){about}"));
         }
         if self.options().is_empty() {
-            let example: Map<String, Value> =
-                self.fields().map(|(name, field)| (name.clone(), example(field))).collect();
+            let is_required = |name: &str| required.is_none_or(|names| names.iter().any(|known| known == name));
+            let example: Map<String, Value> = self
+                .fields()
+                .filter(|(name, _)| is_required(name))
+                .map(|(name, field)| (name.clone(), example(field)))
+                .collect();
             let or = if self.only_field().is_some() { ", or with its value" } else { "" };
             let example = Value::Object(example);
             text.push_str(&format!(
