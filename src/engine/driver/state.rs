@@ -239,8 +239,8 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// The questions of a tool during its call. A call that is made again in a resumed session asks in a range of its own: between two ranges are
-/// the questions whether it is made again.
+/// The questions of a tool during its call. A call that is repeated in a resumed session asks in a range of its own: between two ranges are
+/// the questions whether it is repeated.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CallQuestions {
     /// The number of the attempt, from 1.
