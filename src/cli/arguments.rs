@@ -32,8 +32,8 @@ pub(super) use sessions::{
 };
 pub(super) use test::{JudgeFlags, TestFlags};
 pub(super) use tools::{DoctorFlags, InspectFlags};
+pub(super) use tools::{LoginFlags, PromptsFlags, ResourcesFlags, ServerFlags, ToolsAction, ToolsFlags};
 pub(super) use tools::{ModelCheckFlags, ModelsAction, ModelsFlags};
-pub(super) use tools::{ToolsAction, ToolsFlags};
 
 /// Heading of the options that every command takes.
 const EVERY_COMMAND: &str = "Options of every command";

@@ -4,6 +4,8 @@ use ptc_core::text::did_you_mean;
 use serde::Serialize;
 
 use super::arguments::{ToolsAction, ToolsFlags};
+use super::login::{login, logout};
+use super::offers::{prompts, resources};
 use super::output::{UsageError, exit, print_error, print_json, print_line, print_note, safe, safe_line};
 use super::source::{described, in_file};
 use crate::agent::{Agent, Plan};
@@ -64,8 +66,13 @@ struct GrantJson<'a> {
 }
 
 pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
-    if let Some(ToolsAction::Grants { revoke, json }) = &flags.action {
-        return grants(&workbench.grants(), revoke.as_deref(), *json);
+    match &flags.action {
+        Some(ToolsAction::Grants { revoke, json }) => return grants(&workbench.grants(), revoke.as_deref(), *json),
+        Some(ToolsAction::Resources(flags)) => return resources(flags, workbench).await,
+        Some(ToolsAction::Prompts(flags)) => return prompts(flags, workbench).await,
+        Some(ToolsAction::Login(flags)) => return login(flags, workbench).await,
+        Some(ToolsAction::Logout(flags)) => return logout(flags, workbench),
+        None => {}
     }
     if let Some(name) = &flags.server {
         return server(name, flags.json, workbench).await;

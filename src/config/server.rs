@@ -27,6 +27,32 @@ pub struct ServerEntry {
     pub log_level: Option<&'static str>,
     /// Certificates in addition to those of the system, for a server with a URL.
     pub tls: TlsFiles,
+    /// How this program logs in, for a server with a URL.
+    pub oauth: OAuthSettings,
+}
+
+/// How this program logs in at the authorisation server of an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OAuthSettings {
+    /// The ID of this client; without one the program registers itself.
+    pub client_id: Option<String>,
+    /// The environment variable with the secret of the client.
+    pub client_secret_env: Option<String>,
+    /// The scopes to ask for; empty for those that the server names.
+    pub scopes: Vec<String>,
+    /// The port of the redirect on this machine; `None` for a free one.
+    pub redirect_port: Option<u16>,
+}
+
+impl OAuthSettings {
+    /// Returns the secret of the client. Errors name the variable.
+    pub fn client_secret(&self) -> Result<Option<String>, String> {
+        let Some(name) = &self.client_secret_env else { return Ok(None) };
+        match std::env::var(name).map(|value| value.trim().to_owned()) {
+            Ok(value) if !value.is_empty() => Ok(Some(value)),
+            _ => Err(format!("the environment variable {name} is not set; set it with: export {name}=…")),
+        }
+    }
 }
 
 /// Severities of the protocol, from the least.
@@ -78,6 +104,40 @@ const KEYS: &[Key<Target>] = &[
         },
     },
     Key {
+        name: "oauth_client_id",
+        about: KeyDoc::Text(
+            "text",
+            "the program registers itself",
+            "The ID of this client at the authorisation server, for `tools login`.",
+        ),
+        read: |entry, target, problems| {
+            set(&mut target.server.oauth.client_id, entry.non_blank_text().map(Some), problems);
+        },
+    },
+    Key {
+        name: "oauth_client_secret_env",
+        about: KeyDoc::Text("name", "", "The environment variable with the secret of that client, if it has one."),
+        read: |entry, target, problems| {
+            set(&mut target.server.oauth.client_secret_env, entry.non_blank_text().map(Some), problems);
+        },
+    },
+    Key {
+        name: "oauth_scopes",
+        about: KeyDoc::Text("list of texts", "those that the server names", "The scopes that `tools login` asks for."),
+        read: |entry, target, problems| set(&mut target.server.oauth.scopes, entry.texts(), problems),
+    },
+    Key {
+        name: "oauth_redirect_port",
+        about: KeyDoc::Text(
+            "port",
+            "a free one",
+            "The port on 127.0.0.1 to which the authorisation server redirects the browser, with the path `/callback`.",
+        ),
+        read: |entry, target, problems| {
+            set(&mut target.server.oauth.redirect_port, entry.port().map(Some), problems);
+        },
+    },
+    Key {
         name: CA_FILE.0,
         about: CA_FILE.1,
         read: |entry, target, problems| {
@@ -106,6 +166,10 @@ pub(super) fn read(entry: &Entry<'_>, start: &BaseFolders, problems: &mut Proble
     let server = target.server;
     if server.command.is_empty() == server.url.is_none() {
         let message = format!("[mcp.{}] needs either `command` (the server's program) or `url`", server.name);
+        problems.push(Problem { message, ..entry.problem("") });
+    }
+    if server.url.is_none() && server.oauth != OAuthSettings::default() {
+        let message = format!("[mcp.{}] has `oauth_` keys, which only a server with `url` uses", server.name);
         problems.push(Problem { message, ..entry.problem("") });
     }
     server

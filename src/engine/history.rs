@@ -8,7 +8,8 @@ use ptc_core::value::{Json, Value};
 
 use super::input::Edited;
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Edit, Envelope, Event, Interrupt, ProgramEnd, QuestionKind, ToolEnd,
+    Address, AnswerGiven, CallStatus, Edit, Envelope, Event, Interrupt, ProgramEnd, QuestionAsked, QuestionKind,
+    ToolEnd,
 };
 use crate::port::SinkError;
 use crate::program::Job;
@@ -58,6 +59,11 @@ pub trait History: Send + Sync {
 
     /// Was a question of this kind asked at this address? `None` where the recording does not reach that far.
     fn asked(&self, _question: &Address, _kind: &QuestionKind) -> Option<bool> {
+        None
+    }
+
+    /// Returns the question that is recorded at this address.
+    fn question(&self, _question: &Address) -> Option<QuestionAsked> {
         None
     }
 

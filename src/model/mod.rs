@@ -75,6 +75,7 @@ pub(crate) use fault::status_title;
 pub(crate) use history::{accepted, arguments, request_lines};
 pub(crate) use outside::HttpClientError;
 pub(crate) use process_group::ProcessGroup;
+pub(crate) use secret::register_secret;
 
 #[doc(hidden)]
 pub use {

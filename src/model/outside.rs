@@ -37,6 +37,8 @@ pub struct Incoming {
     pub content_type: String,
     /// The host that a redirect names; it was not followed.
     pub redirect: Option<String>,
+    /// The headers whose values are text.
+    pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -65,6 +67,7 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
         status: status.as_u16(),
         content_type: header(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase(),
         redirect,
+        headers: answer.headers().iter().filter_map(text_header).collect(),
         body: Vec::new(),
     };
     let broken = |error: &reqwest::Error| format!("the connection to {host} broke: {}", root(error));
@@ -95,6 +98,10 @@ pub fn speaker(
 /// Tools wait for a connection as long as models usually do; the time for the whole call is theirs.
 fn connect_ms() -> u64 {
     Timeouts::default().connect_ms
+}
+
+fn text_header((name, value): (&HeaderName, &HeaderValue)) -> Option<(String, String)> {
+    Some((name.to_string(), value.to_str().ok()?.to_owned()))
 }
 
 fn host_of(location: &str, from: &Url) -> String {

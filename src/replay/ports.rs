@@ -13,8 +13,8 @@ use crate::engine::{
     Edited, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, Settled,
 };
 use crate::event::{
-    Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, NoticeLevel, QuestionKind, ReplyEnd, ReplyPart,
-    ReplyStatus,
+    Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, NoticeLevel, QuestionAsked, QuestionKind, ReplyEnd,
+    ReplyPart, ReplyStatus,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, NoAttachments, Nobody, Sink, SinkError, Stop};
@@ -108,6 +108,10 @@ impl History for RecordedPorts<'_> {
 
     fn asked(&self, question: &Address, kind: &QuestionKind) -> Option<bool> {
         Some(self.recording.is_asked_as(question, kind))
+    }
+
+    fn question(&self, question: &Address) -> Option<QuestionAsked> {
+        self.recording.question(question).cloned()
     }
 
     fn answer(&self, question: &Address) -> Option<AnswerGiven> {

@@ -17,7 +17,8 @@ use crate::engine::{
     Edited, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, Settled, WorkDone,
 };
 use crate::event::{
-    Address, AnswerGiven, Class, Edit, Envelope, Event, Interrupt, ModelRecord, QuestionKind, ReplyEnd, ReplyStatus,
+    Address, AnswerGiven, Class, Edit, Envelope, Event, Interrupt, ModelRecord, QuestionAsked, QuestionKind, ReplyEnd,
+    ReplyStatus,
 };
 use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Checkpoint, Human, Question, Sink, SinkError, Stop};
@@ -169,6 +170,10 @@ impl History for ResumePorts<'_> {
             _ => false,
         };
         (is_past || recording.is_asked(question)).then(|| recording.is_asked_as(question, kind))
+    }
+
+    fn question(&self, question: &Address) -> Option<QuestionAsked> {
+        self.recording.question(question).cloned()
     }
 
     fn answer(&self, question: &Address) -> Option<AnswerGiven> {

@@ -5,6 +5,7 @@
 //! processes for a run.
 
 mod arguments;
+mod browser;
 mod builtin;
 mod command;
 mod consent;
@@ -32,10 +33,11 @@ use ptc_core::lisp::ToolInfo;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{Signature, json_schema};
 use ptc_core::value::{Json, Value};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 pub use arguments::{canonical, plain_text};
+pub use browser::{BrowserError, open_browser};
 pub use builtin::LiveTools;
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
@@ -49,6 +51,7 @@ pub use file_access::{
 pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_file, read_listing, read_result};
+pub use mcp::{Feature, Login, LoginError, LoginReport, Tokens};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use revision::FileRevision;
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
@@ -146,6 +149,19 @@ pub struct Invocation<'a> {
     pub cancel: &'a CancellationToken,
     /// Receives progress notes during the call.
     pub notes: &'a mpsc::UnboundedSender<String>,
+    /// Receives questions to the user during the call.
+    pub questions: &'a mpsc::UnboundedSender<ToolQuestion>,
+}
+
+/// A question of a tool to the user during its call.
+#[derive(Debug)]
+pub struct ToolQuestion {
+    /// The text, without known secrets. It comes from outside.
+    pub text: String,
+    /// The answers to choose from; empty for any text.
+    pub options: Vec<String>,
+    /// Receives the answer; `None`: no user is present, or the run was stopped.
+    pub answer: oneshot::Sender<Option<String>>,
 }
 
 /// Reason why a call returned no value.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::did_you_mean;
-use ptc_core::value::Json;
+use ptc_core::value::{Json, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::files::write_whole_private;
@@ -18,8 +18,8 @@ use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
 use crate::tool::{
-    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Grants, Kind, Listing, Mcp, ServerAccess, ServerState,
-    Tool, log_file,
+    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Feature, Grants, Kind, Listing, Login, LoginError, Mcp,
+    ServerAccess, ServerState, Tokens, Tool, log_file,
 };
 
 /// Lines of a server's log that are shown.
@@ -79,7 +79,40 @@ impl Workbench {
     pub(super) fn outside(&self) -> ExternalTools {
         ExternalTools::new(self.policy, self.grants(), known_secrets(&self.config.providers))
             .with_log_folder(self.folders.logs_dir.clone())
-            .with_access(ServerAccess::of(&self.config))
+            .with_access(self.server_access())
+    }
+
+    /// How servers are reached from here. All stored tokens become known secrets.
+    fn server_access(&self) -> ServerAccess {
+        let tokens = self.tokens();
+        tokens.register_secrets();
+        ServerAccess::of(&self.config).with_tokens(tokens)
+    }
+
+    /// The stored tokens of servers.
+    fn tokens(&self) -> Tokens {
+        Tokens::at(self.folders.tools_dir.join("tokens"))
+    }
+
+    /// Begins a login at a server, by its URL.
+    pub async fn begin_login(&self, url: &str) -> Result<Login, LoginError> {
+        Login::begin(url, &self.server_access()).await
+    }
+
+    /// Removes the stored tokens of a server; `false` if there are none.
+    pub fn log_out(&self, url: &str) -> std::io::Result<bool> {
+        self.tokens().remove(url)
+    }
+
+    /// The URL of a server: by its name in the agent or in the configuration, or as it is given. Errors: an unknown server, or one that is a
+    /// program.
+    pub fn server_url(&self, server: &str, agent: Option<&Agent>) -> Result<String, String> {
+        match self.connection(server, agent)? {
+            Connection::Http { url, .. } => Ok(url),
+            Connection::Process(_) => {
+                Err(format!("the server {server} is a program of this machine; logins are for servers with a URL"))
+            }
+        }
     }
 
     /// The stored permissions.
@@ -195,21 +228,53 @@ impl Workbench {
     /// Starts the server of this name in the configuration, with the caller's consent, and lists its tools. Errors of the outer
     /// result: there is no such server.
     pub async fn look_at_server(&self, name: &str) -> Result<Result<ServerState, String>, String> {
+        let connection = self.configured_connection(name)?;
+        let outside = self.outside();
+        let state = self.look(&outside, name, &connection).await;
+        outside.end().await;
+        Ok(state)
+    }
+
+    /// The connection to the server of this name in the configuration. Errors: there is no such server.
+    fn configured_connection(&self, name: &str) -> Result<Connection, String> {
         let Some(entry) = self.config.servers.iter().find(|entry| entry.name == name) else {
             let near = did_you_mean(name, self.config.servers.iter().map(|entry| entry.name.as_str()));
             return Err(format!("the configuration has no section [mcp.{name}]{near}"));
         };
         let table = Json::empty().with("kind", Json::str("mcp")).with("server", Json::str(name));
         let tool = Tool::from_table("any", &with_keys(&table, entry.keys()));
-        let connection = match tool.map(|tool| tool.kind) {
-            Ok(Kind::Mcp(Mcp { connection: Some(connection), .. })) => connection,
-            Err(wrong) => return Err(wrong.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")),
-            Ok(_) => return Err(format!("[mcp.{name}] says no way to the server")),
-        };
+        match tool.map(|tool| tool.kind) {
+            Ok(Kind::Mcp(Mcp { connection: Some(connection), .. })) => Ok(connection),
+            Err(wrong) => Err(wrong.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")),
+            Ok(_) => Err(format!("[mcp.{name}] has neither `command` nor `url`")),
+        }
+    }
+
+    /// The connection to a server: by its name in the agent or in the configuration, or by its URL. Errors: an unknown server.
+    fn connection(&self, server: &str, agent: Option<&Agent>) -> Result<Connection, String> {
+        if server.starts_with("https://") || server.starts_with("http://") {
+            return Ok(Connection::Http { url: server.to_owned(), headers: Vec::new() });
+        }
+        let connections = agent.map(servers).unwrap_or_default();
+        match connections.into_iter().find(|(name, _)| name == server) {
+            Some((_, connection)) => Ok(connection),
+            None => self.configured_connection(server),
+        }
+    }
+
+    /// Uses a feature of a server, with the caller's consent. Errors of the outer result: there is no such server.
+    pub async fn use_server(
+        &self,
+        server: &str,
+        agent: Option<&Agent>,
+        feature: Feature,
+        arguments: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Result<Value, String>, String> {
+        let connection = self.connection(server, agent)?;
         let outside = self.outside();
-        let state = self.look(&outside, name, &connection).await;
+        let given = outside.servers().feature(server, &connection, feature, arguments).await;
         outside.end().await;
-        Ok(state)
+        Ok(given)
     }
 
     /// The latest log lines of the servers that the agent's tools name, from earlier runs, and the file that holds

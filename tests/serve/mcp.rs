@@ -280,3 +280,59 @@ async fn a_long_result_is_read_page_by_page() {
     let part = |page: &str| page.rsplit_once("\n[").unwrap().0.to_owned();
     assert!(whole.starts_with(&format!("{}{}", part(&first), part(&second))), "{first} {second}");
 }
+
+#[tokio::test]
+async fn sessions_are_resources_in_pages() {
+    let mut client = Client::start(&[], READS, None).await;
+    let (mut uris, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
+        let listed = client.request("resources/list", params).await["result"].clone();
+        let page = listed["resources"].as_array().unwrap();
+        assert!(!page.is_empty() && page.len() <= 50, "{listed}");
+        uris.extend(page.iter().map(|resource| resource["uri"].as_str().unwrap().to_owned()));
+        cursor = listed["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(uris.len(), client.workbench.sessions().len());
+    let read = async |client: &mut Client, uri: String| {
+        let reply = client.request("resources/read", json!({"uri": uri})).await;
+        reply["result"]["contents"][0]["text"]
+            .as_str()
+            .map_or_else(|| Err(reply["error"]["message"].clone()), |text| Ok(text.to_owned()))
+    };
+    let session = read(&mut client, uris[0].clone()).await.unwrap();
+    assert!(session.contains("r0/t1"), "{session}");
+    let turn = read(&mut client, format!("{}/r0/t1", uris[0])).await.unwrap();
+    assert!(turn.starts_with("r0/t1 of ") && turn.contains("# reply"), "{turn}");
+    let rest = read(&mut client, format!("{}?offset=10", uris[0])).await.unwrap();
+    assert!(rest.starts_with(&session.chars().skip(10).take(20).collect::<String>()), "{rest}");
+    for uri in ["session:///../../etc/passwd", "session:///", "file:///etc/passwd", "session:///none/r0/t1"] {
+        assert!(read(&mut client, uri.to_owned()).await.is_err(), "{uri}");
+    }
+    let refused = client.request("resources/list", json!({"cursor": "x"})).await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains("no cursor"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_served_agent_is_a_prompt_with_its_inputs_as_arguments() {
+    let toml = "name = \"greet\"\nmode = \"text\"\nprompt = \"Greet {{name}} {{times}} times\"\nsignature = \"(name :string, times :int?) -> :string\"\n";
+    let mut client = Client::start(&[("greet", toml)], READS, None).await;
+    let listed = client.request("prompts/list", json!({})).await["result"]["prompts"].clone();
+    assert_eq!(listed[0]["name"], "greet");
+    let arguments: Vec<_> = listed[0]["arguments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|argument| (&argument["name"], &argument["required"]))
+        .collect();
+    assert_eq!(arguments, [(&json!("name"), &json!(true)), (&json!("times"), &json!(false))]);
+    let got = client.request("prompts/get", json!({"name": "greet", "arguments": {"name": "Ada", "times": "2"}})).await;
+    assert!(got["result"]["messages"].to_string().contains("Greet Ada 2 times"), "{got}");
+    let wrong = client.request("prompts/get", json!({"name": "greet", "arguments": {"nme": "Ada"}})).await;
+    assert!(wrong["error"]["message"].as_str().unwrap().contains("no input `nme`"), "{wrong}");
+    let missing = client.request("prompts/get", json!({"name": "other"})).await;
+    assert!(missing["error"]["message"].as_str().unwrap().contains("no agent `other`"), "{missing}");
+}

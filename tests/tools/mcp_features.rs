@@ -91,6 +91,44 @@ async fn resources_and_prompts_are_tools_of_a_server_that_has_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn resources_and_prompts_are_listed_and_printed_without_an_agent() {
+    let server = server(json!({"resources": {}, "prompts": {}}), answers()).await;
+    let program = Program::new();
+    program.file("config.toml", format!("[mcp.files]\nurl = \"{}\"\n", server.base_url));
+    program.file(
+        "a.toml",
+        agent("1", &format!("[tools.list_prompts]\nkind = \"mcp\"\nserver = \"own\"\nurl = \"{}\"\n", server.base_url)),
+    );
+    let run = |arguments: &[&str]| {
+        tokio::task::block_in_place(|| program.run(["--config", "config.toml", "tools"].iter().chain(arguments)))
+    };
+    assert_eq!(run(&["resources", "files"]).exits(0).stdout, "note://1  one  text/plain\n");
+    assert_eq!(run(&["resources", &server.base_url, "--json"]).exits(0).json()[0]["uri"], "note://1");
+    assert!(
+        run(&["resources", "files", "note://1"]).exits(0).stdout.starts_with("first note\n[resource note://1/picture")
+    );
+    assert_eq!(
+        run(&["prompts", "own", "--agent", "a.toml"]).exits(0).stdout,
+        "review (file, style?)\n    Reviews a file\n"
+    );
+    let filled = run(&["prompts", "files", "review", "--set", "file=main.rs"]);
+    assert_eq!(filled.exits(0).stdout, "[user]\nReview main.rs\n[assistant]\nGladly.\n");
+    assert_eq!(sent(&server, "prompts/get").unwrap()["arguments"], json!({"file": "main.rs"}));
+    run(&["prompts", "files", "review", "--set", "file"]).exits(2).tells("write NAME=TEXT");
+    run(&["resources", "other"]).exits(2).tells("the configuration has no section [mcp.other]");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_resources_or_prompts_is_reported() {
+    let server = server(json!({"tools": {}}), Vec::new()).await;
+    let program = Program::new();
+    for (what, words) in [("resources", "the server"), ("prompts", "has no prompts")] {
+        let done = tokio::task::block_in_place(|| program.run(["tools", what, &server.base_url]));
+        done.exits(1).tells(words).tells(&format!("has no {what}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_asked_for_the_configured_log_level_when_it_has_one() {
     for (capabilities, expected) in
         [(json!({"logging": {}, "resources": {}}), Some(json!({"level": "error"}))), (json!({"resources": {}}), None)]

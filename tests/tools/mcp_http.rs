@@ -14,7 +14,10 @@ async fn a_server_that_refuses_is_described_by_its_status_and_what_to_do() {
             "answered 401 Unauthorized; it requires a token",
         ),
         (Play::json("401 Unauthorized", "{}"), "answered 401 Unauthorized: {}; it requires a token"),
-        (Play::json("403 Forbidden", ""), "answered 403 Forbidden; the token in headers under [mcp.files]"),
+        (
+            Play::json("403 Forbidden", ""),
+            "answered 403 Forbidden; its token does not allow this: run `ptc-workbench tools login files`",
+        ),
         (
             Play::page("307 Temporary Redirect", "location: /other\r\n", ""),
             "answered 307 Temporary Redirect; redirects are not followed",

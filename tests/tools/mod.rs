@@ -8,6 +8,8 @@ mod http;
 mod mcp;
 mod mcp_features;
 mod mcp_http;
+mod mcp_login;
+mod mcp_questions;
 mod others;
 mod secrets;
 mod servers;

@@ -34,6 +34,14 @@ pub struct ToolsFlags {
 /// Actions of `tools` that need no agent.
 #[derive(Debug, Subcommand)]
 pub enum ToolsAction {
+    /// List the resources of a server, or print one
+    Resources(ResourcesFlags),
+    /// List the prompts of a server, or fill one in and print its messages
+    Prompts(PromptsFlags),
+    /// Log in at a server over HTTP (OAuth 2.1) and store its token
+    Login(LoginFlags),
+    /// Remove the stored token of a server
+    Logout(ServerFlags),
     /// List or revoke the tools that are always allowed
     Grants {
         /// Revoke this grant
@@ -43,6 +51,60 @@ pub enum ToolsAction {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// A server, by name or URL.
+#[derive(Debug, Args)]
+pub struct ServerFlags {
+    /// The server: NAME of `[mcp.NAME]` or of an agent's server, or a URL
+    #[arg(value_name = "NAME|URL")]
+    pub server: String,
+    /// Look for the name in this agent file first
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<String>,
+}
+
+/// Flags of `tools resources`.
+#[derive(Debug, Args)]
+pub struct ResourcesFlags {
+    /// The server
+    #[command(flatten)]
+    pub server: ServerFlags,
+    /// The resource to print
+    pub uri: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `tools prompts`.
+#[derive(Debug, Args)]
+pub struct PromptsFlags {
+    /// The server
+    #[command(flatten)]
+    pub server: ServerFlags,
+    /// The prompt to fill in
+    pub prompt: Option<String>,
+    /// An argument of the prompt, as text
+    #[arg(long = "set", value_name = "NAME=TEXT", requires = "prompt")]
+    pub arguments: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `tools login`.
+#[derive(Debug, Args)]
+pub struct LoginFlags {
+    /// The server
+    #[command(flatten)]
+    pub server: ServerFlags,
+    /// Print the address of the login page without opening a browser
+    #[arg(long)]
+    pub no_browser: bool,
+    /// Seconds to wait for the answer of the browser
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub timeout: u64,
 }
 
 /// Flags of `doctor`.

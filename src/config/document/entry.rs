@@ -92,6 +92,12 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// Reads a port.
+    pub fn port(&self) -> Result<u16, Problem> {
+        let port = u16::try_from(self.count()?).ok().filter(|port| *port > 0);
+        port.ok_or_else(|| self.expected("a port from 1 to 65535"))
+    }
+
     /// Reads a number in the range of a limit.
     pub fn limit(&self, limit: &Limit) -> Result<u64, Problem> {
         match self.json.node {

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::child::shaped;
-use super::state::{Driver, Halt};
+use super::state::{CallQuestions, Driver, Halt};
 use crate::engine::history::RecordedCall;
 use crate::engine::modes::{ToolResult, unknown_tool};
 use crate::event::{Address, CallStatus, ErrorRecord, JsonText, QuestionKind, ToolCall, ToolEnd};
@@ -63,12 +63,22 @@ impl Driver<'_> {
             return self.refuse(at, target, json_text(&args), record).await;
         }
         self.emit(at, call).await?;
+        let mut questions = CallQuestions::default();
+        self.begin_attempt(at, &mut questions).await?;
         for warning in warnings {
             self.inform(at, format!("argument of {}: {warning}", tool.name)).await?;
         }
         let unknown = if cached || edited { None } else { self.unknown_outcome(at, tool).await? };
         let is_unknown = unknown.is_some();
-        let denied = if cached || edited || is_unknown { None } else { self.denied_again(at, tool, &args).await? };
+        let is_repeated = !cached && !edited && !is_unknown && self.is_outcome_asked(at, tool);
+        if is_repeated {
+            self.begin_attempt(at, &mut questions).await?;
+        }
+        let denied = if cached || edited || is_unknown {
+            None
+        } else {
+            self.denied_again(at, tool, &args, &mut questions).await?
+        };
         let is_denied = denied.is_some();
         // The time in which the user decides is not the tool's.
         let started = Instant::now();
@@ -77,7 +87,7 @@ impl Driver<'_> {
             Some(value) => Ok(value),
             None => match self.edited_result(at).await? {
                 Some(edited) => Ok(edited.value()),
-                None => self.answered(at, tool, &args).await?,
+                None => self.answered(at, tool, &args, &mut questions).await?,
             },
         };
         let result = result.and_then(|value| through_json(tool, &value));
@@ -136,7 +146,13 @@ impl Driver<'_> {
     }
 
     /// Makes the call by the kind of its tool.
-    async fn answered(&self, at: &Address, tool: &Tool, args: &Value) -> Result<ToolResult, Halt> {
+    async fn answered(
+        &self,
+        at: &Address,
+        tool: &Tool,
+        args: &Value,
+        questions: &mut CallQuestions,
+    ) -> Result<ToolResult, Halt> {
         match &tool.kind {
             Kind::Agent(_) | Kind::Llm(_) => match self.plan.child(&tool.name) {
                 Some(plan) => {
@@ -156,40 +172,56 @@ impl Driver<'_> {
                 let options = options.map(plain_text).collect();
                 self.ask_user(at, text, options).await.map(|answer| Ok(Value::str(answer)))
             }
-            _ => self.invoke(at, tool, args).await,
+            _ => self.invoke(at, tool, args, questions).await,
         }
     }
 
-    /// Calls a tool through the port, within its time.
-    async fn invoke(&self, at: &Address, tool: &Tool, args: &Value) -> Result<ToolResult, Halt> {
+    /// Calls a tool through the port, within its time: that in which the user answers its questions is not counted.
+    async fn invoke(
+        &self,
+        at: &Address,
+        tool: &Tool,
+        args: &Value,
+        questions: &mut CallQuestions,
+    ) -> Result<ToolResult, Halt> {
         let cancel = self.ports.stop.token();
         let (notes, mut notes_taken) = mpsc::unbounded_channel();
-        let call = Invocation { address: at, tool, args, now_ms: self.clock.now_ms, cancel, notes: &notes };
+        let (asks, mut asked) = mpsc::unbounded_channel();
+        let call =
+            Invocation { address: at, tool, args, now_ms: self.clock.now_ms, cancel, notes: &notes, questions: &asks };
         let limit_ms = tool.call_limit_ms();
         let answer = match self.ports.history.call(at).result() {
             Some(recorded) => Box::pin(std::future::ready(recorded)),
             None => self.ports.tools.call(&call),
         };
-        let answer = tokio::time::timeout(Duration::from_millis(limit_ms), self.within_the_mission(answer));
-        tokio::pin!(answer);
+        let answer = self.within_the_mission(answer);
+        let deadline = sleep_until(Instant::now() + Duration::from_millis(limit_ms));
+        tokio::pin!(answer, deadline);
         let answer = loop {
             tokio::select! {
                 biased;
                 Some(note) = notes_taken.recv() => self.inform(at, note).await?,
-                answer = &mut answer => break answer,
+                Some(question) = asked.recv() => {
+                    let begun = Instant::now();
+                    self.ask_for_tool(at, questions, question).await?;
+                    let later = deadline.deadline() + begun.elapsed();
+                    deadline.as_mut().reset(later);
+                }
+                answer = &mut answer => break Some(answer),
+                () = &mut deadline => break None,
             }
         };
         while let Ok(note) = notes_taken.try_recv() {
             self.inform(at, note).await?;
         }
         match answer {
-            Ok(Ok(value)) => Ok(Ok(value)),
-            Ok(Err(Failure::Error(record))) => Ok(Err(record)),
-            Ok(Err(Failure::Cancelled)) => {
+            Some(Ok(value)) => Ok(Ok(value)),
+            Some(Err(Failure::Error(record))) => Ok(Err(record)),
+            Some(Err(Failure::Cancelled)) => {
                 self.emit(at, ToolEnd { status: CallStatus::Cancelled, ..ToolEnd::default() }).await?;
                 Err(self.interrupted(at).await)
             }
-            Err(_) => {
+            None => {
                 let message = format!("the tool {} did not answer within timeout_ms = {limit_ms}", tool.name);
                 Ok(Err(ErrorRecord::new(Reason::ToolError, message)))
             }

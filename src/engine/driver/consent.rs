@@ -6,7 +6,7 @@
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 
-use super::state::{Driver, Halt};
+use super::state::{CallQuestions, Driver, Halt};
 use crate::engine::history::{answer_text, is_unknown, was_asked};
 use crate::event::{Address, AnswerGiven, Answerer, Decision, ErrorRecord, JsonText, QuestionAsked, QuestionKind};
 use crate::port::{Question, named_option};
@@ -49,6 +49,7 @@ impl Driver<'_> {
         at: &Address,
         tool: &Tool,
         args: &Value,
+        questions: &mut CallQuestions,
     ) -> Result<Option<ErrorRecord>, Halt> {
         let Some(definition) = tool.definition() else { return Ok(None) };
         let history = self.ports.history;
@@ -61,6 +62,7 @@ impl Driver<'_> {
             let is_recorded = history.answer(&asked).is_some();
             let decision;
             (decision, refusal) = self.decide(at, asked, tool, text()).await?;
+            self.begin_attempt(at, questions).await?;
             if !is_recorded {
                 if matches!(decision, Decision::Run | Decision::Always) {
                     self.input.tree.allow(definition);
@@ -77,6 +79,7 @@ impl Driver<'_> {
             return Ok(refusal);
         }
         let (decision, refusal) = self.decide(at, at.question(number), tool, text()).await?;
+        self.begin_attempt(at, questions).await?;
         if matches!(decision, Decision::Run | Decision::Always) {
             self.input.tree.allow(definition);
         }
@@ -158,9 +161,14 @@ impl Driver<'_> {
         self.ports.tools.consent_decision(tool).filter(|decided| decided.decision != Decision::Deny || !is_awaited)
     }
 
+    /// Is the user asked about the outcome of this call?
+    pub(super) fn is_outcome_asked(&self, at: &Address, tool: &Tool) -> bool {
+        tool.is_effectful() && is_unknown(self.ports.history, at)
+    }
+
     /// The failure in place of the result of a call that was started before the session was interrupted or forked; `None`: the call is made.
     pub(super) async fn unknown_outcome(&self, at: &Address, tool: &Tool) -> Result<Option<ErrorRecord>, Halt> {
-        if !tool.is_effectful() || !is_unknown(self.ports.history, at) {
+        if !self.is_outcome_asked(at, tool) {
             return Ok(None);
         }
         let asked = at.question(1);

@@ -7,11 +7,20 @@ use std::sync::atomic::Ordering;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::state::{Driver, Halt};
+use super::state::{CallQuestions, Driver, Halt};
 use crate::engine::history::{answer_text, was_asked};
 use crate::event::{Address, AnswerGiven, Answerer, JsonText, QuestionAsked, QuestionKind};
 use crate::model::{Request, everything};
-use crate::port::Question;
+use crate::port::{Question, SinkError};
+use crate::tool::ToolQuestion;
+
+/// Numbers of the questions of a tool during one attempt of its call; those below the first are about the call.
+const DURING_ATTEMPT: u32 = 1_000;
+
+/// The event in place of an answer that no user gave.
+fn unanswered() -> AnswerGiven {
+    AnswerGiven { by: Answerer::Default, value: JsonText::of(&Json::from(Node::Null)), edited: false }
+}
 
 impl Driver<'_> {
     /// Asks the user and waits for the answer. `Err` with [`Halt::Wait`]: none is available.
@@ -61,6 +70,54 @@ impl Driver<'_> {
             None if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
             None => Err(Halt::Wait(question.address)),
         }
+    }
+
+    /// Begins an attempt of a call, with the recorded questions of that attempt and their answers.
+    pub(super) async fn begin_attempt(&self, at: &Address, questions: &mut CallQuestions) -> Result<(), SinkError> {
+        questions.attempt += 1;
+        questions.next = DURING_ATTEMPT * questions.attempt;
+        loop {
+            let address = at.question(questions.next);
+            let Some(asked) = self.ports.history.question(&address) else { return Ok(()) };
+            self.emit(&address, asked).await?;
+            match self.ports.history.answer(&address) {
+                Some(given) => self.emit(&address, given).await?,
+                // The session ended while the user was asked: whoever asked is gone.
+                None if !self.ports.history.is_replay() => self.emit(&address, unanswered()).await?,
+                None => {}
+            }
+            questions.next += 1;
+        }
+    }
+
+    /// Asks the user what a tool asks during its call. Without an answer the tool continues without one: the run never waits for it.
+    pub(super) async fn ask_for_tool(
+        &self,
+        at: &Address,
+        questions: &mut CallQuestions,
+        asked: ToolQuestion,
+    ) -> Result<(), SinkError> {
+        let _asking = self.input.tree.asking().await;
+        let ToolQuestion { text, options, answer } = asked;
+        let address = at.question(questions.next);
+        questions.next += 1;
+        let (kind, shown, offered) = (QuestionKind::Elicit, text.clone(), options.clone());
+        self.emit(&address, QuestionAsked { kind, text, options }).await?;
+        let question = Question { address, text: shown, options: offered, gate: None };
+        let given = {
+            let _wait = self.input.tree.waiting();
+            self.ports.person.ask(&question, self.ports.stop.token()).await
+        };
+        let event = match &given {
+            Some(text) => {
+                AnswerGiven { by: Answerer::User, value: JsonText::of(&Json::str(text.as_str())), edited: false }
+            }
+            None => unanswered(),
+        };
+        self.emit(&question.address, event).await?;
+        // A call that has ended meanwhile needs no answer.
+        _ = answer.send(given);
+        Ok(())
     }
 
     /// Questions are numbered per turn; a call asks one.

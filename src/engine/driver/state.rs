@@ -238,3 +238,13 @@ impl<'a> Driver<'a> {
         std::mem::take(&mut *self.fold.lock().unwrap_or_else(PoisonError::into_inner)).step()
     }
 }
+
+/// The questions of a tool during its call. A call that is repeated in a resumed session asks in a range of its own: between two ranges are
+/// the questions whether it is repeated.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CallQuestions {
+    /// The number of the attempt, from 1.
+    pub(super) attempt: u32,
+    /// The number of the next question.
+    pub(super) next: u32,
+}

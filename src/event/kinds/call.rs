@@ -26,6 +26,7 @@ words! {
         GateApply "gate_apply" "A reply that is about to be applied.";
         GateResult "gate_result" "The result of a tool call that is about to go back.";
         Breakpoint "breakpoint" "A run stopped at a breakpoint: whether it continues.";
+        Elicit "elicit" "What an MCP server asks the user during a call.";
     }
 
     /// Who answered a question or made a decision.

@@ -1,4 +1,5 @@
-//! The workbench as an MCP server over stdio: agents, cases, sessions and PTC-Lisp for coding assistants; each served agent a tool.
+//! The workbench as an MCP server over stdio: agents, cases, sessions and PTC-Lisp for coding assistants; each served agent a tool and a
+//! prompt, each session a resource.
 //!
 //! In: requests of a client. Out: texts, cut into pages, and structured results of agents. Without `--allow-runs` it only reads. It
 //! must never read a file outside the folder it was started in, and never leave a request unanswered when its input ends.
@@ -6,6 +7,7 @@
 mod agents;
 mod arguments;
 mod human;
+mod offers;
 mod page;
 mod sessions;
 mod table;
@@ -17,8 +19,10 @@ use std::sync::Arc;
 
 use ptc_core::value::Json;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -134,6 +138,16 @@ impl WorkbenchServer {
         }
     }
 
+    /// Reads files and computes on a thread of its own.
+    async fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let server = self.clone();
+        let read = tokio::task::spawn_blocking(move || read(&server)).await;
+        read.unwrap_or_else(|error| Err(ErrorData::internal_error(error.to_string(), None)))
+    }
+
     fn unknown(&self, name: &str) -> String {
         if TOOLS.iter().any(|row| row.name == name) {
             return format!("`{name}` starts runs: the server was started without --allow-runs");
@@ -183,7 +197,7 @@ fn failed(message: String) -> CallToolResult {
 
 impl ServerHandler for WorkbenchServer {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build())
             .with_server_info(Implementation::new("ptc-workbench", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
@@ -194,6 +208,47 @@ impl ServerHandler for WorkbenchServer {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(self.tools()))
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.reading(move |server| offers::resources(server, cursor.as_deref())).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(offers::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.reading(move |server| offers::read_resource(server, &request.uri)).await.map(Into::into)
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(offers::prompts(self))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.reading(move |server| offers::prompt(server, request)).await.map(Into::into)
     }
 
     async fn call_tool(

@@ -63,7 +63,7 @@ pub(super) fn list(server: &WorkbenchServer, arguments: &Value) -> Result<String
     Ok(if all.is_empty() { "there are no sessions yet".to_owned() } else { format!("{}{more}", shown.join("\n")) })
 }
 
-fn summary(summary: &Summary) -> String {
+pub(super) fn summary(summary: &Summary) -> String {
     let tokens = summary.usage.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
     let cost = summary.usage.cost().map(|amount| format!(", cost {}", cost(Some(amount)))).unwrap_or_default();
     let example = if summary.example { " (example)" } else { "" };

@@ -1,16 +1,28 @@
-//! How servers are reached, by the configuration of this machine: certificates, and the log level that they are asked for.
+//! How servers are reached, by the configuration of this machine: certificates, logins, and the log level that they are asked for.
 //!
-//! In: the configuration. Out: the certificates for a URL, the level of a server. Certificates are bound to URLs and not to names of servers: an agent file that gives
+//! In: the configuration. Out: the certificates and the login for a URL, the level of a server. Certificates and logins are bound to URLs and not to names of servers: an agent file that gives
 //! another URL to a name gets nothing that belongs to the configured one.
 
-use crate::config::{Config, TlsFiles};
+use super::oauth::Tokens;
+use crate::config::{Config, OAuthSettings, TlsFiles};
+use crate::model::Url;
 
-/// Certificates for servers.
+/// Certificates, logins and log levels of servers.
 #[derive(Debug, Clone, Default)]
 pub struct ServerAccess {
     by_url: Vec<(String, TlsFiles)>,
     general: TlsFiles,
     levels: Vec<(String, &'static str)>,
+    logins: Vec<ConfiguredLogin>,
+    tokens: Option<Tokens>,
+}
+
+/// The login of a configured server.
+#[derive(Debug, Clone)]
+struct ConfiguredLogin {
+    url: Url,
+    server: String,
+    settings: OAuthSettings,
 }
 
 impl ServerAccess {
@@ -22,7 +34,38 @@ impl ServerAccess {
         let general = TlsFiles { client_certificate_file: None, ..config.tls.clone() };
         let levels =
             config.servers.iter().filter_map(|server| Some((server.name.clone(), server.log_level?))).collect();
-        Self { by_url, general, levels }
+        let servers = config.servers.iter();
+        let logins = servers.filter_map(|server| {
+            let url = Url::parse(server.url.as_deref()?).ok()?;
+            Some(ConfiguredLogin { url, server: server.name.clone(), settings: server.oauth.clone() })
+        });
+        Self { by_url, general, levels, logins: logins.collect(), tokens: None }
+    }
+
+    /// The same with the tokens of these logins.
+    #[must_use]
+    pub fn with_tokens(self, tokens: Tokens) -> Self {
+        Self { tokens: Some(tokens), ..self }
+    }
+
+    /// The stored tokens, if any are used.
+    pub(super) fn tokens(&self) -> Option<&Tokens> {
+        self.tokens.as_ref()
+    }
+
+    fn login(&self, url: &str) -> Option<&ConfiguredLogin> {
+        let url = Url::parse(url).ok()?;
+        self.logins.iter().find(|login| login.url == url)
+    }
+
+    /// How this program logs in at the server with this URL.
+    pub(super) fn oauth(&self, url: &str) -> OAuthSettings {
+        self.login(url).map(|login| login.settings.clone()).unwrap_or_default()
+    }
+
+    /// The argument of `tools login` for this URL: the server's name in the configuration, or the URL.
+    pub(super) fn login_name<'a>(&'a self, url: &'a str) -> &'a str {
+        self.login(url).map_or(url, |login| &login.server)
     }
 
     /// The least severity of log messages that a server is asked for.

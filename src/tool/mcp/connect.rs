@@ -1,36 +1,32 @@
-//! Connects to a server: starts its process or uses its URL, and performs the handshake. Requests of the server
-//! (sampling, roots, elicitation) are refused as the protocol prescribes.
+//! Connects to a server: starts its process or uses its URL, and performs the handshake.
 
+use std::error::Error;
 use std::sync::Arc;
 
-use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{ClientInitializeError, RoleClient, RunningService, ServiceExt as _};
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use tokio::process::Child;
 
 use super::Connection;
 use super::access::ServerAccess;
-use super::http_error::describe_http_error;
+use super::client::Client;
+use super::http_error::{ServerPlace, describe_http_error};
 use super::lines::copy_lines;
 use super::log::Log;
 use super::notifications::RecordedTransport;
+use super::oauth::authorized;
 use crate::model::{ProcessGroup, speaker, variables};
 
 /// Bytes of the server's output that are waiting to be parsed.
 const PIPE_BYTES: usize = 64 * 1024;
 
-/// Returns how this program introduces itself. It offers nothing to servers: no sampling, roots or elicitation.
-fn client_config() -> ClientConfig {
-    let own = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(ClientCapabilities::default(), own)
-}
-
 /// An open connection.
 pub(super) struct Open {
     /// The MCP session.
-    pub(super) service: RunningService<RoleClient, ClientConfig>,
+    pub(super) service: RunningService<RoleClient, Client>,
     /// The server's process, if it is one.
     pub(super) process: Option<(Child, ProcessGroup)>,
 }
@@ -56,10 +52,7 @@ pub(super) async fn open(
             tokio::spawn(async move { copy_lines(output, writer, &lines).await });
             // From here on dropping this call kills the process group.
             let transport = AsyncRwTransport::new_client(reader, input);
-            match client_config()
-                .serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) })
-                .await
-            {
+            match serve(transport, server, log).await {
                 Ok(service) => Ok(Open { service, process: Some((child, group)) }),
                 Err(error) => Err(format!("the server {server} did not start: {error}{}", log.last_of_ended().await)),
             }
@@ -67,22 +60,50 @@ pub(super) async fn open(
         Connection::Http { url, headers } => {
             let (headers, _) = variables::headers(headers)?;
             let (client, headers) = speaker(url, &headers, access.tls(url))?;
+            // A token of the configuration replaces that of a login.
+            let has_own = headers.keys().any(|name| name.as_str() == "authorization");
+            let login = if has_own {
+                None
+            } else {
+                authorized(url, access).await.map_err(|problem| {
+                    let name = access.login_name(url);
+                    format!("the server {server} at {url} {problem}; run `ptc-workbench tools login {name}`")
+                })?
+            };
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
-            let transport = StreamableHttpClientTransport::with_client(client, config);
-            match client_config()
-                .serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) })
-                .await
-            {
+            let served = match login {
+                Some(manager) => {
+                    let client = AuthClient::new(client, manager);
+                    serve(StreamableHttpClientTransport::with_client(client, config), server, log).await
+                }
+                None => serve(StreamableHttpClientTransport::with_client(client, config), server, log).await,
+            };
+            match served {
                 Ok(service) => Ok(Open { service, process: None }),
                 Err(error) => Err(match &error {
-                    ClientInitializeError::TransportError { error: inner, .. } => describe_http_error(inner, server)
-                        .map_or_else(
+                    ClientInitializeError::TransportError { error: inner, .. } => {
+                        describe_http_error(inner, &ServerPlace { server, login: access.login_name(url) }).map_or_else(
                             || format!("the server {server} at {url} did not start: {error}"),
                             |described| format!("the server {server} at {url} {described}"),
-                        ),
+                        )
+                    }
                     _ => format!("the server {server} at {url} did not start: {error}"),
                 }),
             }
         }
     }
+}
+
+/// Performs the handshake.
+async fn serve<T>(
+    transport: T,
+    server: &str,
+    log: &Arc<Log>,
+) -> Result<RunningService<RoleClient, Client>, ClientInitializeError>
+where
+    T: Transport<RoleClient> + Send + 'static,
+    T::Error: Error + Send + Sync + 'static,
+{
+    let client = Client { server: server.to_owned(), log: Arc::clone(log) };
+    client.serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) }).await
 }

@@ -17,10 +17,14 @@ use super::session::MAX_PAGES;
 
 /// A use of a server that is not one of its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Feature {
+pub enum Feature {
+    /// Lists its resources.
     ListResources,
+    /// Reads a resource: `uri`.
     ReadResource,
+    /// Lists its prompts.
     ListPrompts,
+    /// Fills in a prompt: `name`, `arguments`.
     GetPrompt,
 }
 
@@ -93,6 +97,14 @@ impl Feature {
         let mut tool = Tool::new(name, about, std::sync::Arc::new(object(input)));
         tool.output_schema = Some(std::sync::Arc::new(object(output)));
         tool
+    }
+
+    /// Returns whether a server with these capabilities has the feature.
+    pub(super) fn is_in(self, capabilities: &ServerCapabilities) -> bool {
+        match self {
+            Self::ListResources | Self::ReadResource => capabilities.resources.is_some(),
+            Self::ListPrompts | Self::GetPrompt => capabilities.prompts.is_some(),
+        }
     }
 
     /// Uses the feature with these arguments.

@@ -9,6 +9,7 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::transport::worker::WorkerQuitReason;
 
+use super::oauth::describe as describe_oauth;
 use crate::model::{HttpClientError, status_title};
 
 type HttpError = StreamableHttpError<HttpClientError>;
@@ -16,17 +17,32 @@ type HttpError = StreamableHttpError<HttpClientError>;
 /// Maximum characters of a server's own text.
 const QUOTE_CHARS: usize = 300;
 
+/// How messages name a server.
+pub(super) struct ServerPlace<'a> {
+    /// Its name in the configuration or the agent file.
+    pub(super) server: &'a str,
+    /// The argument of `tools login` for it.
+    pub(super) login: &'a str,
+}
+
 /// Describes an error of the HTTP transport.
-pub(super) fn describe_http_error(error: &DynamicTransportError, server: &str) -> Option<String> {
+pub(super) fn describe_http_error(error: &DynamicTransportError, place: &ServerPlace<'_>) -> Option<String> {
+    let server = place.server;
     Some(match http_error(error)? {
-        HttpError::AuthRequired(_) => with_advice(401, "", server),
-        HttpError::InsufficientScope(_) => with_advice(403, "", server),
+        HttpError::AuthRequired(_) => with_advice(401, "", place),
+        HttpError::InsufficientScope(error) => {
+            let scope = error.get_required_scope().map(|scope| format!(": it requires the scope {scope}"));
+            with_advice(403, &scope.unwrap_or_default(), place)
+        }
+        HttpError::Auth(error) => {
+            format!("needs a new token, and {}; run `ptc-workbench tools login {}`", describe_oauth(error), place.login)
+        }
         HttpError::HttpStatus(failure) => {
             let later = failure.retry_after.as_deref().map(|wait| format!("; Retry-After: {wait}"));
-            with_advice(failure.status, &later.unwrap_or_default(), server)
+            with_advice(failure.status, &later.unwrap_or_default(), place)
         }
         HttpError::UnexpectedServerResponse(text) => match status_and_body(text) {
-            Some((status, body)) => with_advice(status, &quoted(body), server),
+            Some((status, body)) => with_advice(status, &quoted(body), place),
             None => format!("answered with something else than MCP{}", quoted(text)),
         },
         HttpError::UnexpectedContentType(Some(kind)) if kind.contains("html") => {
@@ -39,7 +55,7 @@ pub(super) fn describe_http_error(error: &DynamicTransportError, server: &str) -
         HttpError::SessionExpired => "no longer knows the session (404); run again".to_owned(),
         HttpError::ResponseBodyTooLarge { max_size } => format!("answered with more than {max_size} bytes"),
         HttpError::Client(error) => match error.status() {
-            Some(status) => with_advice(status.as_u16(), "", server),
+            Some(status) => with_advice(status.as_u16(), "", place),
             None => format!("cannot be reached: {}", cause(error)),
         },
         other => format!("did not answer: {other}"),
@@ -65,16 +81,23 @@ fn status_and_body(text: &str) -> Option<(u16, &str)> {
     Some((status.split(' ').next()?.parse().ok()?, body.trim()))
 }
 
-fn with_advice(status: u16, detail: &str, server: &str) -> String {
+fn with_advice(status: u16, detail: &str, place: &ServerPlace<'_>) -> String {
+    let ServerPlace { server, login } = place;
     let answered = format!("answered {status} {}", status_title(status));
     let advice = match status {
         300..=399 => {
             format!("; redirects are not followed, because headers would go along: correct url under [mcp.{server}]")
         }
         401 => {
-            format!("; it requires a token: headers = {{ Authorization = \"Bearer ${{NAME}}\" }} under [mcp.{server}]")
+            format!(
+                "; it requires a token: run `ptc-workbench tools login {login}`, or set headers = {{ Authorization = \"Bearer \
+                 ${{NAME}}\" }} under [mcp.{server}]"
+            )
         }
-        403 => format!("; the token in headers under [mcp.{server}] does not allow this"),
+        403 => format!(
+            "; its token does not allow this: run `ptc-workbench tools login {login}` with an account that may, or change headers under \
+             [mcp.{server}]"
+        ),
         404 | 405 => format!("; check url under [mcp.{server}]"),
         429 => "; try again later".to_owned(),
         500.. => "; the server has a problem, try again later".to_owned(),

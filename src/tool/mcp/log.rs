@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use rmcp::model::ProgressToken;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::log_file::LogFile;
 use crate::model::Scrub;
+use crate::tool::ToolQuestion;
 
 /// Maximum number of lines.
 const MAX_LINES: usize = 200;
@@ -31,6 +32,7 @@ struct Subscriber {
     /// The token with which the server marks progress of this call.
     token: Option<ProgressToken>,
     notes: mpsc::UnboundedSender<String>,
+    questions: mpsc::UnboundedSender<ToolQuestion>,
 }
 
 impl Subscriber {
@@ -127,12 +129,31 @@ impl Log {
     }
 
     /// Subscribes a call until the returned value is dropped.
-    pub(super) fn subscribe(&self, notes: &mpsc::UnboundedSender<String>) -> Subscription<'_> {
+    pub(super) fn subscribe(
+        &self,
+        notes: &mpsc::UnboundedSender<String>,
+        questions: &mpsc::UnboundedSender<ToolQuestion>,
+    ) -> Subscription<'_> {
         let mut calls = lock(&self.calls);
         calls.last_id += 1;
         let id = calls.last_id;
-        calls.subscribers.push(Subscriber { id, sent: 0, token: None, notes: notes.clone() });
+        calls.subscribers.push(Subscriber {
+            id,
+            sent: 0,
+            token: None,
+            notes: notes.clone(),
+            questions: questions.clone(),
+        });
         Subscription { log: self, id }
+    }
+
+    /// Asks the user, in the name of the oldest active call: the protocol does not name the call that a question belongs to. `None`: no call is
+    /// active, or no user answers.
+    pub(super) async fn ask(&self, text: &str, options: Vec<String>) -> Option<String> {
+        let (answer, given) = oneshot::channel();
+        let question = ToolQuestion { text: self.clean(text), options, answer };
+        lock(&self.calls).subscribers.first()?.questions.send(question).ok()?;
+        given.await.ok().flatten()
     }
 
     /// Returns the stored lines.
@@ -233,7 +254,7 @@ mod tests {
         assert_eq!((lines.len(), lines.last().map(String::as_str)), (MAX_LINES, Some("last")));
         assert!(log.last().ends_with("line | line | last"), "{}", log.last());
         let (notes, mut told) = mpsc::unbounded_channel();
-        let listener = log.subscribe(&notes);
+        let listener = log.subscribe(&notes, &mpsc::unbounded_channel().0);
         (0..100).for_each(|n| log.broadcast(&n.to_string()));
         drop(listener);
         log.broadcast("not delivered");
@@ -269,7 +290,8 @@ mod tests {
         let log = Log::default();
         let (one, mut told_one) = mpsc::unbounded_channel();
         let (two, mut told_two) = mpsc::unbounded_channel();
-        let (first, second) = (log.subscribe(&one), log.subscribe(&two));
+        let questions = mpsc::unbounded_channel().0;
+        let (first, second) = (log.subscribe(&one, &questions), log.subscribe(&two, &questions));
         first.expects(&token(1));
         log.progress(&token(2), "2 early");
         log.progress(&token(1), "1");
@@ -291,7 +313,7 @@ mod tests {
     async fn no_line_and_no_note_contains_a_secret() {
         let log = Log::new(Scrub::new([crate::model::Secret::new("sk-12345678")]), None);
         let (notes, mut told) = mpsc::unbounded_channel();
-        let listener = log.subscribe(&notes);
+        let listener = log.subscribe(&notes, &mpsc::unbounded_channel().0);
         log.push_line("key sk-12345678");
         log.broadcast("key sk-12345678");
         listener.expects(&token(1));

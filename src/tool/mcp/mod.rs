@@ -5,7 +5,9 @@
 //! run.
 
 mod access;
+mod client;
 mod connect;
+mod elicitation;
 mod features;
 mod http_error;
 mod lines;
@@ -13,6 +15,7 @@ mod listing;
 mod log;
 mod log_file;
 mod notifications;
+mod oauth;
 mod reduce;
 mod result;
 mod servers;
@@ -21,8 +24,10 @@ mod session;
 use super::{Grant, Program};
 
 pub use access::ServerAccess;
+pub use features::Feature;
 pub use listing::Listing;
 pub use log_file::log_file;
+pub use oauth::{Login, LoginError, LoginReport, Tokens};
 pub use result::{read_listing, read_result};
 pub use servers::{ServerState, Servers};
 

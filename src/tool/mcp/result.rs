@@ -12,6 +12,9 @@ use super::Listing;
 /// Placeholder for content of an unknown kind.
 const UNKNOWN: &str = "[content of an unknown kind]";
 
+/// Maximum bytes of a description of content that does not fit.
+const PROBLEM_BYTES: usize = 300;
+
 /// Returns the value of a result. `structured`: the signature promises structured content.
 pub(super) fn value(result: &CallToolResult, structured: bool) -> Result<Value, String> {
     let text = result.content.iter().map(block).collect::<Vec<_>>().join("\n");
@@ -26,6 +29,19 @@ pub(super) fn value(result: &CallToolResult, structured: bool) -> Result<Value, 
         Some(content) => Ok(Value::str(with_structured(text, content))),
         None => Ok(Value::str(text)),
     }
+}
+
+/// Describes why structured content does not fit the schema that its tool promised. The value is used all the same.
+pub(super) fn schema_problem(result: &CallToolResult, tool: &Tool) -> Option<String> {
+    let schema = tool.output_schema.as_ref().filter(|_| result.is_error != Some(true))?;
+    let Some(content) = &result.structured_content else {
+        return Some(format!("the tool {} promised structured content and gave none", tool.name));
+    };
+    let validator = jsonschema::validator_for(&serde_json::Value::Object(schema.as_ref().clone())).ok()?;
+    let error = validator.iter_errors(content).next()?;
+    let (name, mut text) = (&tool.name, error.to_string());
+    text.truncate(text.floor_char_boundary(PROBLEM_BYTES));
+    Some(format!("the result of the tool {name} does not fit its schema: {}: {text}", error.instance_path()))
 }
 
 /// Returns the text with structured content that no schema promised, unless the text is that content.

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::access::ServerAccess;
+use super::features::Feature;
 use super::log::Log;
 use super::log_file::LogFile;
 use super::session::Session;
@@ -113,12 +114,32 @@ impl Servers {
         let name = mcp.tool.as_deref().unwrap_or(&call.tool.name);
         let work = async {
             let session = slot.session(&mcp.server, connection, &self.access, |note| _ = call.notes.send(note)).await?;
-            session.call(name, call.args, call.notes).await
+            session.call(name, call).await
         };
         tokio::select! {
             biased;
             () = call.cancel.cancelled() => Err(Failure::Cancelled),
             given = work => given.map_err(|error| Failure::from_message(slot.log.clean(&error))),
+        }
+    }
+
+    /// Uses a feature of a server outside of a run. Arguments are texts and objects of texts.
+    pub async fn feature(
+        &self,
+        server: &str,
+        connection: &Connection,
+        feature: Feature,
+        arguments: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Value, String> {
+        let slot = self.slot(server, connection);
+        let work =
+            async { slot.session(server, connection, &self.access, |_| {}).await?.feature(feature, &arguments).await };
+        match timeout(LIST_TIMEOUT, work).await {
+            Ok(given) => given.map_err(|error| slot.log.clean(&error)),
+            Err(_) => {
+                let (time, last) = (LIST_TIMEOUT.as_secs(), slot.log.last());
+                Err(format!("the server {server} did not answer within {time} s{last}"))
+            }
         }
     }
 

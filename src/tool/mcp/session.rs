@@ -10,20 +10,20 @@ use futures::FutureExt as _;
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Value;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, PaginatedRequestParams,
-    RequestId, ServerCapabilities, ServerResult,
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, JsonObject,
+    PaginatedRequestParams, RequestId, ServerCapabilities, ServerResult,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
-use tokio::sync::mpsc;
 
 use super::access::ServerAccess;
 use super::connect::{Open, open};
-use super::features::{FeatureError, Offer, offers};
-use super::http_error::describe_http_error;
+use super::features::{Feature, FeatureError, Offer, offers};
+use super::http_error::{ServerPlace, describe_http_error};
 use super::listing::{self, is_same_name};
 use super::log::Log;
 use super::notifications::request_log_level;
 use super::{Connection, Listing, result};
+use crate::tool::Invocation;
 use crate::tool::text::scrub_value;
 
 /// Maximum pages of a list.
@@ -36,6 +36,8 @@ const MAX_TOOLS: usize = 2_000;
 /// A session.
 pub(super) struct Session {
     server: String,
+    /// The argument of `tools login` for this server.
+    login: String,
     open: Open,
     log: Arc<Log>,
     tools: Mutex<Option<Arc<Vec<Offer>>>>,
@@ -54,7 +56,12 @@ impl Session {
         // The tool list is cached here, and read again after a change notification.
         open.service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         let (log, tools) = (Arc::clone(log), Mutex::default());
-        let session = Self { server: server.to_owned(), open, log, tools, has_cancelled_call: AtomicBool::new(false) };
+        let login = match connection {
+            Connection::Http { url, .. } => access.login_name(url).to_owned(),
+            Connection::Process(_) => String::new(),
+        };
+        let server_name = server.to_owned();
+        let session = Self { server: server_name, login, open, log, tools, has_cancelled_call: AtomicBool::new(false) };
         if let Some(level) = access.log_level(server) {
             session.set_log_level(level).await;
         }
@@ -144,14 +151,24 @@ impl Session {
         }
     }
 
+    /// Uses a feature that is not a tool of the server. Errors: a server without it, or why it gave nothing.
+    pub(super) async fn feature(&self, feature: Feature, arguments: &JsonObject) -> Result<Value, String> {
+        if !feature.is_in(&self.capabilities()) {
+            let what =
+                if matches!(feature, Feature::ListPrompts | Feature::GetPrompt) { "prompts" } else { "resources" };
+            return Err(format!("the server {} has no {what}", self.server));
+        }
+        match feature.call(self.open.service.peer(), arguments).await {
+            Ok(value) => Ok(scrub_value(value, self.log.scrub())),
+            Err(FeatureError::Unusable(why)) => Err(format!("the server {} answered {why}", self.server)),
+            Err(FeatureError::Failed(error)) => Err(self.describe_error(&error).await),
+        }
+    }
+
     /// Calls a tool. Messages of the server during the call go to `notes`.
-    pub(super) async fn call(
-        &self,
-        name: &str,
-        args: &Value,
-        notes: &mpsc::UnboundedSender<String>,
-    ) -> Result<Value, String> {
-        let listening = self.log.subscribe(notes);
+    pub(super) async fn call(&self, name: &str, call: &Invocation<'_>) -> Result<Value, String> {
+        let args = call.args;
+        let listening = self.log.subscribe(call.notes, call.questions);
         let tools = self.tools().await?;
         let exact = tools.iter().find(|offer| offer.tool.name == name);
         let near = || tools.iter().find(|offer| is_same_name(&offer.tool.name, name));
@@ -162,11 +179,7 @@ impl Session {
         };
         let arguments = listing::arguments(tool, args);
         if let Some(feature) = feature {
-            return match feature.call(self.open.service.peer(), &arguments).await {
-                Ok(value) => Ok(scrub_value(value, self.log.scrub())),
-                Err(FeatureError::Unusable(why)) => Err(format!("the server {} answered {why}", self.server)),
-                Err(FeatureError::Failed(error)) => Err(self.describe_error(&error).await),
-            };
+            return self.feature(*feature, &arguments).await;
         }
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -182,6 +195,10 @@ impl Session {
         waiting.id = None;
         match answer {
             Ok(ServerResult::CallToolResult(complete)) => {
+                if let Some(problem) = result::schema_problem(&complete, tool) {
+                    // The call may have ended meanwhile.
+                    _ = call.notes.send(self.log.clean(&problem));
+                }
                 result::value(&complete, tool.output_schema.is_some()).map(|value| scrub_value(value, self.log.scrub()))
             }
             Ok(ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_)) => {
@@ -197,7 +214,9 @@ impl Session {
         let server = &self.server;
         match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
-            ServiceError::TransportSend(error) if let Some(described) = describe_http_error(error, server) => {
+            ServiceError::TransportSend(error)
+                if let Some(described) = describe_http_error(error, &ServerPlace { server, login: &self.login }) =>
+            {
                 format!("the server {server} {described}")
             }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {

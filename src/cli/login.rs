@@ -1,0 +1,109 @@
+//! `tools login` and `tools logout`: the tokens of servers over HTTP.
+//!
+//! In: a server. Out: the address of the login page on stderr, and whether a token was stored. It must never print a token, nor wait for a
+//! browser that does not exist.
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::{LoginFlags, ServerFlags};
+use super::output::{UsageError, exit, print_error, print_line, print_note, safe_line};
+use super::run::ended_by_signal;
+use super::source::agent_source;
+use crate::tool::{LoginError, LoginReport, open_browser};
+use crate::workbench::Workbench;
+
+/// The URL of the server that the flags name.
+fn url_of(flags: &ServerFlags, workbench: &Workbench) -> Result<String, UsageError> {
+    let agent = flags.agent.as_deref().map(|name| agent_source(name, workbench.file_access())).transpose()?;
+    Ok(workbench.server_url(&flags.server, agent.as_ref())?)
+}
+
+pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    let url = url_of(&flags.server, workbench)?;
+    let login = match workbench.begin_login(&url).await {
+        Ok(login) => login,
+        Err(error) => {
+            print_error(&error.to_string());
+            return Ok(exit::FAILED);
+        }
+    };
+    let address = safe_line(login.address());
+    let is_terminal = std::io::stdin().is_terminal();
+    let opened = if flags.no_browser { Ok(false) } else { open_browser(login.address()).map(|()| true) };
+    match &opened {
+        Ok(true) => {
+            print_note(&format!("your browser shows the login page; if it does not, open this address:\n{address}"))
+        }
+        Ok(false) => print_note(&format!("open this address in a browser:\n{address}")),
+        Err(problem) => print_note(&safe_line(&format!("{problem}; open this address in a browser:\n{address}"))),
+    }
+    if opened.is_err() && !is_terminal {
+        print_error(
+            "the login needs a browser: run it in a terminal, or with --no-browser and open the address elsewhere",
+        );
+        return Ok(exit::FAILED);
+    }
+    let (pasted, receiver) = mpsc::unbounded_channel();
+    if is_terminal {
+        print_note("if the browser runs on another machine, paste the address of its last page here");
+        read_lines(pasted);
+    } else {
+        drop(pasted);
+    }
+    let cancel = CancellationToken::new();
+    let waiting = login.finish(receiver, Duration::from_secs(flags.timeout), &cancel);
+    tokio::pin!(waiting);
+    let done = tokio::select! {
+        done = &mut waiting => done,
+        () = ended_by_signal() => {
+            cancel.cancel();
+            waiting.await
+        }
+    };
+    match done {
+        Ok(report) => {
+            print_line(&safe_line(&format!("logged in to {url}{}", validity(&report))));
+            Ok(exit::OK)
+        }
+        Err(error) => {
+            print_error(&error.to_string());
+            Ok(if error == LoginError::Cancelled { exit::CANCELLED } else { exit::FAILED })
+        }
+    }
+}
+
+/// How long the token is valid.
+fn validity(report: &LoginReport) -> String {
+    let renewed = if report.is_renewable { "and is renewed without a login" } else { "; then log in again" };
+    match report.remaining_s {
+        None => String::new(),
+        Some(seconds) => format!("; the token expires in {} min {renewed}", seconds.div_ceil(60)).replace(" ;", ";"),
+    }
+}
+
+/// Sends the lines of stdin. The thread ends with the process, as no read of a terminal can be cancelled.
+fn read_lines(lines: mpsc::UnboundedSender<String>) {
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if !line.trim().is_empty() && lines.send(line).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+pub(super) fn logout(flags: &ServerFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    let url = url_of(flags, workbench)?;
+    let was_there = workbench.log_out(&url).map_err(|error| format!("could not remove the token of {url}: {error}"))?;
+    if was_there {
+        print_line(&safe_line(&format!("logged out of {url}")));
+    } else {
+        print_note(&safe_line(&format!("there is no token for {url}")));
+    }
+    Ok(exit::OK)
+}
