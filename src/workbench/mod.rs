@@ -75,7 +75,7 @@ pub use crate::replay::Answers;
 pub use crate::session::SessionKey;
 pub use accept::Missing;
 pub use agent_file::{AgentFile, AgentFiles, Overwrite, SaveError};
-pub use agreement::{AgreementSpec, AgreementTable, Kappa, LabelledRun};
+pub use agreement::{Agreement, AgreementSpec, AgreementTable, Kappa, LabelledRun};
 pub use body::sent_body;
 pub use budget::{Budget, Hit};
 pub use captured_agent::{agent_of_request, write_new_agent};

@@ -29,8 +29,21 @@ struct Due {
     number: u32,
 }
 
-/// Takes each trial as it ends: the agent's place, the case with its earlier trials, what came of it.
-type Watch<'a> = &'a mut (dyn FnMut(usize, &CaseReport, &TrialReport) + Send);
+/// A trial that ended.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedTrial<'t> {
+    /// The place of its agent in the suite.
+    pub agent_place: usize,
+    /// The agent.
+    pub agent: &'t AgentReport,
+    /// The case.
+    pub case: &'t CaseReport,
+    /// What came of it.
+    pub trial: &'t TrialReport,
+}
+
+/// Takes each trial as it ends.
+type Watch<'a> = &'a mut (dyn FnMut(EndedTrial<'_>) + Send);
 
 impl Workbench {
     /// Runs the cases of a suite. A stop ends the trials that run, each with its session, and begins no other.
@@ -60,7 +73,8 @@ impl Workbench {
                 report.stopped = true;
                 continue;
             };
-            watch(due.agent, case, &trial);
+            let agent = &report.agents[due.agent];
+            watch(EndedTrial { agent_place: due.agent, agent, case, trial: &trial });
             cost += trial.spent();
             spent.store(suite.pace.is_spent(cost), Ordering::Relaxed);
             case.trials.push(trial);
