@@ -35,6 +35,7 @@ pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u
         most: flags.limit.unwrap_or(usize::MAX),
         pace: Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost },
     };
+    workbench.check_agreement(&spec).map_err(|error| UsageError(error.to_string()))?;
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let Agreement { runs, is_spent } = flags.cache.apply(workbench)?.agreement(&spec, &stop).await?;

@@ -20,9 +20,8 @@ use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
 use crate::workbench::format::{Marks, cache_line, cost, judges_line, plural};
 use crate::workbench::matrix::{
-    Baseline, Cell, CellReport, Change, ChangeKind, CostEstimate, MatrixEvent, MatrixFile, MatrixRows,
-    MatrixSpec, MatrixState, Pace,
-    PairedReport, Trial, called, compare_with, matrix_rows, paired, split_models, totals,
+    Baseline, Cell, CellReport, Change, ChangeKind, CostEstimate, MatrixEvent, MatrixFile, MatrixRows, MatrixSpec,
+    MatrixState, Pace, PairedReport, Trial, called, compare_with, matrix_rows, paired, split_models, totals,
 };
 use progress::Progress;
 
@@ -55,6 +54,7 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),
         filter: Box::new(of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0))),
+        ..MatrixSpec::default()
     };
     let plan = workbench.plan_matrix(&spec)?;
     if plan.cells.is_empty() {

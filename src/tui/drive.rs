@@ -378,11 +378,15 @@ impl Driver {
             RunUpdate::Ended(ending) => Some(ending),
             _ => None,
         });
-        self.unsaved.extend(endings.filter(|ending| match ending {
-            RunEnding::Unsaved(_) => true,
-            RunEnding::Elsewhere(_) => is_leaving,
-            _ => false,
-        }).cloned());
+        self.unsaved.extend(
+            endings
+                .filter(|ending| match ending {
+                    RunEnding::Unsaved(_) => true,
+                    RunEnding::Elsewhere(_) => is_leaving,
+                    _ => false,
+                })
+                .cloned(),
+        );
         updates
     }
 

@@ -11,7 +11,7 @@ use ptc_core::value::json;
 
 use super::judging::JudgedRun;
 use super::matrix::Pace;
-use super::{OpenError, Workbench};
+use super::{OpenError, StartError, Workbench};
 use crate::agent::{Agent, Case, Expect, Question, Rubric, Ruling, Step, StepFold};
 use crate::event::{Address, Event};
 use crate::port::Stop;
@@ -186,6 +186,11 @@ impl Workbench {
         Ok(Agreement { runs, is_spent: left.load(Ordering::Relaxed) })
     }
 
+    /// Can the configured model judge, where a rubric names none? Errors: what to do.
+    pub fn check_agreement(&self, spec: &AgreementSpec) -> Result<(), StartError> {
+        if spec.asks_default_judge() { self.check_default_judge() } else { Ok(()) }
+    }
+
     /// The labelled runs of an agent. A label of a session is one of its last root run.
     fn labelled_runs(&self, agent: &str) -> Result<Vec<(Summary, Option<Address>, Label)>, OpenError> {
         let marks = self.marks()?;
@@ -244,6 +249,14 @@ impl Workbench {
 }
 
 impl AgreementSpec {
+    /// Is the configured model a judge, because a rubric names none?
+    fn asks_default_judge(&self) -> bool {
+        match &self.rubric {
+            Some(rubric) => rubric.models.is_empty(),
+            None => self.cases.iter().any(Case::asks_default_judge),
+        }
+    }
+
     /// The questions about a run: by the rubric of the user, else by those of the case with its inputs, else by the only rubric of all cases.
     fn questions(&self, step: &Step) -> Result<Vec<Question>, String> {
         let answer = step.answer.clone().unwrap_or_default();

@@ -61,8 +61,14 @@ fn an_opened_session_shows_what_judges_found() {
         cost: None,
         from_cache: FromCache::default(),
     };
-    let ruling =
-        Ruling { rubric: "It names a limit".to_owned(), score: 0.4, at_least: 0.7, passed: false, votes: vec![vote] };
+    let ruling = Ruling {
+        rubric: "It names a limit".to_owned(),
+        score: 0.4,
+        at_least: 0.7,
+        passed: false,
+        votes: vec![vote],
+        answer_sha: None,
+    };
     let mut model = list(vec![session("long")]);
     let opened = OpenSession { rulings: vec![ruling], ..super::services::long_session(2) };
     apply_message(&mut model, Msg::Opened(Ok(opened)));

@@ -59,6 +59,11 @@ impl Rulings<'_> {
 type Judged = Result<(Vec<Mismatch>, f64), String>;
 
 impl Case {
+    /// Does a rubric of it name no model, so that the configured one judges?
+    pub fn asks_default_judge(&self) -> bool {
+        self.expect.iter().flat_map(Expect::rubrics).any(|rubric| rubric.models.is_empty())
+    }
+
     /// Is the Step of a run what the case expects? A predicate is run here and blocks until it has ended.
     pub fn judge(&self, step: &Step) -> Verdict {
         self.judgement(step, &[]).verdict

@@ -83,6 +83,9 @@ pub struct Ruling {
     pub passed: bool,
     /// The votes, in the order of the judges.
     pub votes: Vec<Vote>,
+    /// SHA-256 of the judged answer as canonical JSON, hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_sha: Option<String>,
 }
 
 /// What one judge found in one run.
@@ -235,7 +238,7 @@ impl Rubric {
         #[expect(clippy::cast_precision_loss, reason = "a count of votes")]
         let score = votes.iter().map(|vote| vote.score).sum::<f64>() / votes.len().max(1) as f64;
         let passed = score + super::judge::ROUNDING >= self.at_least;
-        Ruling { rubric: self.text.clone(), score, at_least: self.at_least, passed, votes }
+        Ruling { rubric: self.text.clone(), score, at_least: self.at_least, passed, votes, answer_sha: None }
     }
 
     /// The rubric in words.

@@ -257,9 +257,11 @@ pub fn suite_row(ended: &EndedTrial<'_>, trials: u32) -> ResultRow {
 
 /// The rows of a suite.
 pub fn suite_rows(report: &SuiteReport, trials: u32) -> Vec<ResultRow> {
-    let cases = report.agents.iter().enumerate().flat_map(|(place, agent)| {
-        agent.cases.iter().map(move |case| (place, agent, case))
-    });
+    let cases = report
+        .agents
+        .iter()
+        .enumerate()
+        .flat_map(|(place, agent)| agent.cases.iter().map(move |case| (place, agent, case)));
     let ended = cases.flat_map(|(agent_place, agent, case)| {
         case.trials.iter().map(move |trial| EndedTrial { agent_place, agent, case, trial })
     });

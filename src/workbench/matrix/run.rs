@@ -3,6 +3,7 @@
 //! In: a plan or the file of a matrix, how many trials may run at once, a stop. Out: events while it runs, and the final state.
 //! A trial that was stopped or could not be tried leaves no line: a resume runs it again.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -170,15 +171,20 @@ impl Workbench {
     }
 
     fn check_models(&self, plan: &MatrixPlan) -> Result<(), MatrixError> {
-        let mut checked: Vec<&str> = Vec::new();
+        let (mut checked, mut models) = (HashSet::new(), HashSet::new());
         let definitions = plan.definitions()?;
-        for key in plan.trials().filter(|key| key.trial == 1) {
-            let spec = plan.trial(&definitions, key)?;
-            let Some(cell) = plan.cells.get(key.cell) else { continue };
-            if spec.model.is_some() && !checked.contains(&cell.model.as_str()) {
-                self.build_model(self.choose(&cell.model)?, Arc::new(Nobody))?;
-                checked.push(&cell.model);
+        for (place, cell) in plan.cells.iter().enumerate().filter(|(_, cell)| cell.unfit.is_none()) {
+            // What differs by case only is the same.
+            if !checked.insert((&cell.agent, &cell.mode, &cell.model)) {
+                continue;
             }
+            let spec = plan.trial(&definitions, TrialKey { cell: place, trial: 1 })?;
+            if spec.model.is_some() && models.insert(&cell.model) {
+                self.build_model(self.choose(&cell.model)?, Arc::new(Nobody))?;
+            }
+        }
+        if definitions.asks_default_judge(plan) {
+            self.check_default_judge()?;
         }
         Ok(())
     }

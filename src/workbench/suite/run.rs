@@ -90,8 +90,12 @@ impl Workbench {
         report
     }
 
-    /// Can the model that all runs of a suite are to have be used? Errors: what is wrong with it and what to do.
+    /// Can the model that all runs of a suite are to have be used, and the one that judges where a rubric names none? Errors: what is wrong
+    /// with it and what to do.
     pub fn check_suite(&self, suite: &Suite) -> Result<(), StartError> {
+        if suite.agents.iter().any(|agent| agent.selection.asks_default_judge) {
+            self.check_default_judge()?;
+        }
         match suite.model.as_deref().filter(|_| suite.agents.iter().any(|agent| agent.selection.asks_model)) {
             Some(name) => {
                 self.trust_recording(name);
