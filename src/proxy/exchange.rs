@@ -87,11 +87,34 @@ pub enum ExchangeEnd {
 
 /// What the recorder learns.
 pub(super) enum Note {
-    Begun { id: u64, at_ms: i64, begun: Box<Begun>, _room: Option<OwnedSemaphorePermit> },
-    Replied { id: u64, at_ms: i64, status: u16, headers: HeaderMap, by: Option<String>, came: Option<Came> },
+    Begun {
+        id: u64,
+        at_ms: i64,
+        begun: Box<Begun>,
+        _room: Option<OwnedSemaphorePermit>,
+    },
+    Replied {
+        id: u64,
+        at_ms: i64,
+        status: u16,
+        headers: HeaderMap,
+        by: Option<String>,
+        came: Option<Came>,
+    },
     /// A copy of the bytes: a piece that shares the connection's buffer would hold all of it, a hundred times its own length.
-    Piece { id: u64, at_ms: i64, ms: u64, bytes: Box<[u8]>, _room: Option<OwnedSemaphorePermit> },
-    Ended { id: u64, at_ms: i64, ms: u64, end: ExchangeEnd },
+    Piece {
+        id: u64,
+        at_ms: i64,
+        ms: u64,
+        bytes: Box<[u8]>,
+        _room: Option<OwnedSemaphorePermit>,
+    },
+    Ended {
+        id: u64,
+        at_ms: i64,
+        ms: u64,
+        end: ExchangeEnd,
+    },
     Close,
 }
 
