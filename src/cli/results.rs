@@ -11,7 +11,7 @@ use super::matrix::print_merged;
 use super::output::{UsageError, exit, print_note, safe, unwritable};
 use crate::agent::Step;
 use crate::workbench::Workbench;
-use crate::workbench::files::{check_place, write_whole};
+use crate::workbench::files::{check_place, emptied, write_whole};
 use crate::workbench::matrix::{
     Failure, MatrixState, RESULTS_BEGIN, ResultRow, Results, SHOWN_FAILURES, matrix_markdown, matrix_page, merge_rows,
     paired, read_result_lines, result_lines, totals,
@@ -59,7 +59,7 @@ impl<'f> GrowingRows<'f> {
     fn open(&mut self, file: &Path) -> io::Result<&mut File> {
         match &mut self.opened {
             Some(opened) => Ok(opened),
-            opened => Ok(opened.insert(File::create(file)?)),
+            opened => Ok(opened.insert(emptied(file)?)),
         }
     }
 }

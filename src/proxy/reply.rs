@@ -10,7 +10,7 @@ use crate::event::{Event, PartKind, RawBody, ReplyPart, Wire};
 use crate::model::{CapturedReply, Coding, Echoes, ReplyOutcome, Scrub, pack, pack_body};
 
 /// Bytes of a reply that are kept before they are written.
-const PART_BYTES: usize = 64 << 10;
+const PART_BYTES: usize = 32 << 10;
 /// Bytes of text that are kept before they are written.
 const TEXT_BYTES: usize = 4 << 10;
 /// Time after which text is written, in ms.

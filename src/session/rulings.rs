@@ -109,7 +109,9 @@ impl Ruled {
     /// Session, rubric and judged answer; `None` where the answer is not known, as in lines of earlier versions.
     fn identity(&self) -> Option<[u8; 32]> {
         let answer = self.ruling.answer_sha.as_ref()?;
-        let parts = [&self.session, &self.ruling.rubric, answer];
+        // Each kind of measure is a finding of its own.
+        let measure = if self.ruling.measure.is_judge() { "judge" } else { "embedding" };
+        let parts = [self.session.as_str(), measure, &self.ruling.rubric, answer];
         let hash = parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part.as_bytes()).chain_update([0]));
         Some(hash.finalize().into())
     }
@@ -143,7 +145,7 @@ pub fn read_rulings(dir: &Path, session: &str) -> io::Result<Vec<Ruled>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Vote;
+    use crate::agent::{Measure, Vote};
     use crate::event::FromCache;
 
     fn ruled(session: &str, answer: Option<&str>, t: i64, reason: &str) -> Ruled {
@@ -157,7 +159,15 @@ mod tests {
             from_cache: FromCache::default(),
         };
         let (rubric, answer_sha) = ("It is good.".to_owned(), answer.map(ToOwned::to_owned));
-        let ruling = Ruling { rubric, score: 1.0, at_least: 0.7, passed: true, votes: vec![vote], answer_sha };
+        let ruling = Ruling {
+            rubric,
+            measure: Measure::Judge,
+            score: 1.0,
+            at_least: 0.7,
+            passed: true,
+            votes: vec![vote],
+            answer_sha,
+        };
         Ruled { t, session: session.to_owned(), ruling }
     }
 

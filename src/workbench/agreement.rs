@@ -212,7 +212,9 @@ impl Workbench {
                 return Err(format!("the run failed with {}: there is no answer to judge", fail.reason));
             }
             let questions = spec.questions(&step)?;
-            let judged = JudgedRun { step: Arc::new(step), session: Some(session.clone()), seed: 0, trial: 1 };
+            let recorded = self.rulings_on(&summary.key()).into_iter().map(|ruled| ruled.ruling).collect();
+            let judged =
+                JudgedRun { step: Arc::new(step), session: Some(session.clone()), seed: 0, trial: 1, recorded };
             Ok((run, judged, questions))
         };
         match read() {

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use futures::future::join_all;
 use ptc_core::reasons::Reason;
 
-use super::matrix::canonical;
 use super::reply_cache::trial_name;
 use super::run::Origin;
 use super::saving::settled;
 use super::{RunSpec, Running, StartError, Workbench};
-use crate::agent::{Agent, Case, Context, Judgement, Question, Ruling, Step, Verdict, Vote};
+use crate::agent::{Agent, Case, Context, Judgement, Measure, Question, Ruling, Step, Verdict, Vote};
 use crate::config::ModelChoice;
-use crate::event::{FromCache, hex_sha};
+use crate::event::FromCache;
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::{Parent, ParentKind, Ruled, SessionKey, read_rulings, write_ruling};
 
@@ -30,6 +29,8 @@ pub(super) struct JudgedRun {
     pub(super) seed: u64,
     /// The number of the trial, from 1.
     pub(super) trial: u32,
+    /// What is known already where the run is a recording.
+    pub(super) recorded: Vec<Ruling>,
 }
 
 impl Workbench {
@@ -61,6 +62,13 @@ impl Workbench {
     /// The ruling on one question, and why a judge gave no vote. All judges are asked at the same time, as their providers' gates allow.
     pub(super) async fn ruled(&self, question: &Question, run: &JudgedRun, stop: &Stop) -> (Ruling, Option<String>) {
         let rubric = &question.rubric;
+        if rubric.measure == Measure::Embedding {
+            let (ruling, failed) = self.similarity(question, run, stop).await;
+            if let (Some(session), None) = (&run.session, &failed) {
+                self.keep_ruling(session, &ruling).await;
+            }
+            return (ruling, failed);
+        }
         if rubric.models.is_empty()
             && let Err(error) = self.check_default_judge()
         {
@@ -72,8 +80,7 @@ impl Workbench {
         let votes = judges.zip(0..).map(|(model, place)| self.vote(question, run, (model, place), stop));
         let (votes, failed): (Vec<Vote>, Vec<Option<String>>) = join_all(votes).await.into_iter().unzip();
         let failed = failed.into_iter().flatten().next();
-        let ruling =
-            Ruling { answer_sha: Some(hex_sha(canonical(&question.answer).as_bytes())), ..rubric.ruling(votes) };
+        let ruling = Ruling { answer_sha: Some(question.answer_sha()), ..rubric.ruling(votes) };
         if let (Some(session), None) = (&run.session, &failed) {
             self.keep_ruling(session, &ruling).await;
         }

@@ -110,7 +110,7 @@ fn rows_of_results_are_there_as_soon_as_their_trials_have_ended() {
     program.file(
         "slow.toml",
         "name = \"slow\"\nmode = \"json\"\nmodel = \"sample:slow\"\nprompt = \"{{n}}\"\nsignature = \"(n :int) -> {ok :bool}\"\n\
-         [[cases]]\nname = \"one\"\ncontext = { n = 1 }\nexpect = \"true\"\n[[cases]]\nname = \"two\"\ncontext = { n = 2 }\nexpect = \"true\"\n",
+         [[cases]]\nname = \"one\"\ncontext = { n = 1 }\nexpect = \"(map? result)\"\n[[cases]]\nname = \"two\"\ncontext = { n = 2 }\nexpect = \"(map? result)\"\n",
     );
     let merged = killed(&["test", "slow.toml", "--jobs", "1"], "slow · one");
     assert_eq!((rows().lines().count(), &merged["cells"][0]["case"]), (1, &serde_json::json!("one")), "{merged}");

@@ -64,11 +64,10 @@ pub struct MatrixPlan {
 pub(super) struct Definitions(HashMap<String, (Agent, HashMap<String, Case>)>);
 
 impl Definitions {
-    /// Does a case of the plan's cells have a rubric that names no model?
-    pub(super) fn asks_default_judge(&self, plan: &MatrixPlan) -> bool {
+    /// The cases of the plan's cells in which an agent can run.
+    pub(super) fn cases<'d>(&'d self, plan: &'d MatrixPlan) -> impl Iterator<Item = &'d Case> {
         let fit = plan.cells.iter().filter(|cell| cell.unfit.is_none());
-        let mut cases = fit.filter_map(|cell| self.0.get(&cell.agent)?.1.get(cell.case.as_ref()?));
-        cases.any(Case::asks_default_judge)
+        fit.filter_map(|cell| self.0.get(&cell.agent)?.1.get(cell.case.as_ref()?))
     }
 }
 

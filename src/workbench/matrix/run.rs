@@ -15,7 +15,7 @@ use super::file::MatrixFile;
 use super::meter::{Measures, Meter};
 use super::plan::{Definitions, MatrixPlan};
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
-use crate::agent::{Context, Judgement, Step, Verdict};
+use crate::agent::{Case, Context, Judgement, Step, Verdict};
 use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::{Group, SessionId};
@@ -183,9 +183,11 @@ impl Workbench {
                 self.build_model(self.choose(&cell.model)?, Arc::new(Nobody))?;
             }
         }
-        if definitions.asks_default_judge(plan) {
+        if definitions.cases(plan).any(Case::asks_default_judge) {
             self.check_default_judge()?;
         }
+        let embedding: HashSet<&str> = definitions.cases(plan).flat_map(Case::embedding_models).collect();
+        embedding.into_iter().try_for_each(|name| self.check_embedding_model(name))?;
         Ok(())
     }
 
@@ -231,8 +233,13 @@ impl Workbench {
             return MatrixEvent::Stopped(key);
         }
         let outcome = Outcome::of(&step);
-        let judged =
-            JudgedRun { step: Arc::new(step), session: Some(session.clone()), seed: spec.seed, trial: key.trial };
+        let judged = JudgedRun {
+            step: Arc::new(step),
+            session: Some(session.clone()),
+            seed: spec.seed,
+            trial: key.trial,
+            recorded: Vec::new(),
+        };
         let (Judgement { verdict, score }, rulings) = self.judgement(&spec.case, &judged, &stop).await;
         if let Verdict::Error(why) = &verdict {
             if stop.reason().is_some() {

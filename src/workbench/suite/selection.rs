@@ -64,6 +64,8 @@ pub struct Selection {
     pub(super) asks_model: bool,
     /// One of them has a rubric without a model.
     pub(super) asks_default_judge: bool,
+    /// The models whose embeddings they need.
+    pub(super) embedding_models: BTreeSet<String>,
 }
 
 /// A case that may be chosen.
@@ -100,6 +102,7 @@ impl Selection {
                 selection.skipped += 1;
                 continue;
             }
+            selection.embedding_models.extend(case.embedding_models().map(ToOwned::to_owned));
             candidates.push(Candidate {
                 place: u32::try_from(place).unwrap_or(u32::MAX),
                 order: hash(&seed.to_string(), &case.name),
