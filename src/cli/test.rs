@@ -70,10 +70,12 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
         write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
-    let rows = suite_rows(&report, flags.trials);
-    let title = format!("Tests of {}", labels.join(", "));
-    let state = merge_rows(vec![(String::new(), rows.clone())])?;
-    results::write(&flags.results, &title, (&rows, &state), Some(workbench))?;
+    if flags.results.is_wanted() {
+        let rows = suite_rows(&report, flags.trials);
+        let title = format!("Tests of {}", labels.join(", "));
+        let state = merge_rows(vec![(String::new(), rows.clone())])?;
+        results::write(&flags.results, &title, (&rows, &state), Some(workbench))?;
+    }
     if flags.json {
         print_json(&json::suite_json(&report));
     } else {

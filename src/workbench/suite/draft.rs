@@ -51,7 +51,7 @@ impl CaseOutline {
 }
 
 /// Cases that a screen lists; files may hold any number.
-const OUTLINES: usize = 1_000;
+const OUTLINES: usize = 10_000;
 
 impl Workbench {
     /// The first cases of an agent whose file is in this folder, those of files included, in order.
