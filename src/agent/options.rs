@@ -173,6 +173,13 @@ impl Agent {
         self.options.iter().filter(|(name, _)| name == "retry").cloned().collect()
     }
 
+    /// The same agent without its cases.
+    #[must_use]
+    pub(crate) fn without_cases(mut self) -> Self {
+        self.options.retain(|(name, _)| name != "cases");
+        self
+    }
+
     /// The same agent without a pinned program: a model answers again.
     #[must_use]
     pub fn without_program(mut self) -> Self {

@@ -14,7 +14,8 @@ use crate::event::{Address, FromCache};
 use crate::port::Stop;
 use crate::session::Label;
 use crate::workbench::format::{cache_line, judges_line, plural};
-use crate::workbench::{AgreementSpec, AgreementTable, Kappa, LabelledRun, Workbench};
+use crate::workbench::matrix::Pace;
+use crate::workbench::{Agreement, AgreementSpec, AgreementTable, Kappa, LabelledRun, Workbench};
 
 pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let access = workbench.file_access();
@@ -32,14 +33,15 @@ pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u
         agent,
         cases,
         most: flags.limit.unwrap_or(usize::MAX),
-        jobs: flags.jobs.into(),
+        pace: Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost },
     };
+    workbench.check_agreement(&spec).map_err(|error| UsageError(error.to_string()))?;
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
-    let runs = flags.cache.apply(workbench)?.agreement(&spec, &stop).await?;
+    let Agreement { runs, is_spent } = flags.cache.apply(workbench)?.agreement(&spec, &stop).await?;
     signals.abort();
     let stopped = stop.reason().is_some();
-    if runs.is_empty() && !stopped {
+    if runs.is_empty() && !stopped && !is_spent {
         return Err(UsageError(format!(
             "no run of the agent `{}` has a label; `ptc-workbench sessions label SESSION pass` gives one",
             spec.agent.name
@@ -54,6 +56,15 @@ pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u
     if stopped {
         print_note("stopped: what had not begun was not judged");
         return Ok(exit::CANCELLED);
+    }
+    if let Some(most) = flags.max_cost {
+        if is_spent {
+            print_note(&format!("stopped at --max-cost {most}: not all labelled runs were judged"));
+            return Ok(exit::FAILED);
+        }
+        if rulings(&runs).flat_map(|ruling| &ruling.votes).any(|vote| vote.cost.is_none()) {
+            print_note("warning: the cost of some votes is not known; --max-cost does not count them");
+        }
     }
     Ok(if runs.iter().any(|run| run.judged.is_err()) { exit::FAILED } else { exit::OK })
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::arguments::{CompareFlags, MatrixFlags, MergeFlags};
 use super::output::{UsageError, columns, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
-use super::results;
+use super::results::{self, GrowingRows};
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
 use crate::agent::Agent;
@@ -20,8 +20,8 @@ use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
 use crate::workbench::format::{Marks, cache_line, cost, judges_line, plural};
 use crate::workbench::matrix::{
-    Baseline, Cell, CellReport, Change, ChangeKind, CostEstimate, MatrixFile, MatrixSpec, MatrixState, Pace,
-    PairedReport, Trial, called, compare_with, matrix_rows, paired, split_models, totals,
+    Baseline, Cell, CellReport, Change, ChangeKind, CostEstimate, MatrixEvent, MatrixFile, MatrixRows, MatrixSpec,
+    MatrixState, Pace, PairedReport, Trial, called, compare_with, matrix_rows, paired, split_models, totals,
 };
 use progress::Progress;
 
@@ -54,6 +54,7 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),
         filter: Box::new(of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0))),
+        ..MatrixSpec::default()
     };
     let plan = workbench.plan_matrix(&spec)?;
     if plan.cells.is_empty() {
@@ -159,7 +160,19 @@ async fn finish(
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let mut progress = Progress::new(&state, plain);
     let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost };
-    let watch = &mut |event: &_, state: &_| progress.print_event(event, state);
+    let (of_plan, mut growing) = (MatrixRows::of(&state.plan), GrowingRows::of(&flags.matrix.results));
+    for row in matrix_rows(&state) {
+        growing.add(&row);
+    }
+    let watch = &mut |event: &MatrixEvent, state: &MatrixState| {
+        let row = match event {
+            MatrixEvent::Finished(trial) => of_plan.finished(&state.plan, trial),
+            MatrixEvent::Untried { key, why } => of_plan.untried(&state.plan, *key, why),
+            _ => None,
+        };
+        row.iter().for_each(|row| growing.add(row));
+        progress.print_event(event, state);
+    };
     let ran = workbench.run_matrix(&mut file, &mut state, pace, &stop, watch).await;
     signals.abort();
     progress.close();

@@ -3,14 +3,15 @@
 //! In: the flags, a matrix. Out: files. Places are checked before anything runs. `merge` starts nothing and reads no session.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Write as _};
+use std::path::Path;
 
 use super::arguments::{MergeFlags, ResultFlags};
 use super::matrix::print_merged;
 use super::output::{UsageError, exit, print_note, safe, unwritable};
 use crate::agent::Step;
 use crate::workbench::Workbench;
-use crate::workbench::files::{check_place, write_whole};
+use crate::workbench::files::{check_place, emptied, write_whole};
 use crate::workbench::matrix::{
     Failure, MatrixState, RESULTS_BEGIN, ResultRow, Results, SHOWN_FAILURES, matrix_markdown, matrix_page, merge_rows,
     paired, read_result_lines, result_lines, totals,
@@ -29,6 +30,38 @@ pub(super) fn check(flags: &ResultFlags) -> Result<(), UsageError> {
         }
     }
     Ok(())
+}
+
+/// The file of rows while a run goes on: each row is in it as soon as its trial has ended, so that a run that is killed leaves them. At
+/// the end [`write`] replaces it with the rows in the order of the plan.
+pub(super) struct GrowingRows<'f> {
+    file: Option<&'f Path>,
+    opened: Option<File>,
+}
+
+impl<'f> GrowingRows<'f> {
+    /// The rows of the file that the flags name. An earlier file stays until the first row.
+    pub(super) fn of(flags: &'f ResultFlags) -> Self {
+        Self { file: flags.results.as_deref(), opened: None }
+    }
+
+    /// Adds a row. The first error is a warning and ends the growing: the file is written once more at the end.
+    pub(super) fn add(&mut self, row: &ResultRow) {
+        let Some(file) = self.file else { return };
+        // One write for a line: a process that is killed leaves none torn.
+        if let Err(error) = self.open(file).and_then(|opened| opened.write_all(row.to_line().as_bytes())) {
+            self.file = None;
+            let warning = unwritable(file, &error).0;
+            print_note(&safe(&format!("warning: {warning}; the rows are written when all trials have ended")));
+        }
+    }
+
+    fn open(&mut self, file: &Path) -> io::Result<&mut File> {
+        match &mut self.opened {
+            Some(opened) => Ok(opened),
+            opened => Ok(opened.insert(emptied(file)?)),
+        }
+    }
 }
 
 /// Writes the files that the flags name. `workbench` has the sessions of failed trials; without it the page shows no turns.

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::agent_source;
 use super::arguments::TestFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
-use super::results;
+use super::results::{self, GrowingRows};
 use super::run::stop_on_signal;
 use super::source::{self, place};
 use crate::agent::Verdict;
@@ -15,8 +15,8 @@ use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{Marks, cache_line, duration, judges_line, plural};
-use crate::workbench::matrix::{Pace, merge_rows, suite_rows};
-use crate::workbench::suite::{CaseFilter, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
+use crate::workbench::matrix::{Pace, merge_rows, suite_row, suite_rows};
+use crate::workbench::suite::{CaseFilter, CaseReport, Counts, EndedTrial, Suite, SuiteAgent, SuiteReport, junit};
 
 /// How the results begin as XML.
 const XML: &str = "<?xml";
@@ -50,9 +50,12 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let marks = Marks::of(plain);
     let labels: Vec<String> = suite.agents.iter().map(|agent| agent.agent.name.clone()).collect();
-    let mut watch = |agent: usize, case: &CaseReport, trial: &TrialReport| {
+    let mut rows = GrowingRows::of(&flags.results);
+    let mut watch = |ended: EndedTrial<'_>| {
+        rows.add(&suite_row(&ended, flags.trials));
+        let EndedTrial { agent, case, trial, .. } = ended;
         let number = if suite.trials > 1 { format!(" [{}]", trial.number) } else { String::new() };
-        let text = format!("{} · {}{number}  {}", labels[agent], case.name, duration(trial.duration_ms));
+        let text = format!("{} · {}{number}  {}", agent.name, case.name, duration(trial.duration_ms));
         print_note(&safe_line(&judged(&trial.verdict, &text, marks)));
     };
     let report = workbench.run_suite(&suite, &stop, &mut watch).await;
@@ -67,10 +70,12 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
         write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
-    let rows = suite_rows(&report, flags.trials);
-    let title = format!("Tests of {}", labels.join(", "));
-    let state = merge_rows(vec![(String::new(), rows.clone())])?;
-    results::write(&flags.results, &title, (&rows, &state), Some(workbench))?;
+    if flags.results.is_wanted() {
+        let rows = suite_rows(&report, flags.trials);
+        let title = format!("Tests of {}", labels.join(", "));
+        let state = merge_rows(vec![(String::new(), rows.clone())])?;
+        results::write(&flags.results, &title, (&rows, &state), Some(workbench))?;
+    }
     if flags.json {
         print_json(&json::suite_json(&report));
     } else {

@@ -6,6 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
@@ -40,21 +42,52 @@ fn within(timeouts: Timeouts, most_ms: u64) -> Timeouts {
 
 /// The models that the server lists, in its order, without secrets.
 pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
-    let Some(source) = &endpoint.key else { return listed_with(endpoint, None).await };
+    with_key(endpoint, |key| listed_with(endpoint, key).boxed()).await
+}
+
+/// Asks with the key of an endpoint, and once more where the key of a command was too old.
+pub(super) async fn with_key<'e, T, E: KeyRefusal + From<ModelError>>(
+    endpoint: &'e Endpoint,
+    ask: impl Fn(Option<Secret>) -> BoxFuture<'e, Result<T, E>> + Send,
+) -> Result<T, E> {
+    let Some(source) = &endpoint.key else { return ask(None).await };
     let key = source.fetch().await?;
-    let names = listed_with(endpoint, Some(&key)).await;
-    match (source, &names) {
-        // The key of a command may be too old.
-        (KeySource::Command(command), Err(error)) if matches!(error.status, Some(401 | 403)) => {
+    let answer = ask(Some(key.clone())).await;
+    match (source, &answer) {
+        (KeySource::Command(command), Err(error)) if error.refuses_key() => {
             command.discard(&key);
-            listed_with(endpoint, Some(&source.fetch().await?)).await
+            ask(Some(source.fetch().await?)).await
         }
-        _ => names,
+        _ => answer,
     }
 }
 
-async fn listed_with(endpoint: &Endpoint, key: Option<&Secret>) -> Result<Vec<String>, ModelError> {
-    let url = list_url(endpoint)?;
+/// An error that may be about the key.
+pub(super) trait KeyRefusal {
+    /// Did the server refuse the key?
+    fn refuses_key(&self) -> bool;
+}
+
+impl KeyRefusal for ModelError {
+    fn refuses_key(&self) -> bool {
+        matches!(self.status, Some(401 | 403))
+    }
+}
+
+impl KeyRefusal for Failure {
+    fn refuses_key(&self) -> bool {
+        self.error.refuses_key()
+    }
+}
+
+/// Where a request goes that is no question to a model, its headers, and the secrets that must not leave with its answer. Errors are of class
+/// `Configuration`.
+pub(super) fn aside(
+    endpoint: &Endpoint,
+    key: Option<&Secret>,
+    (method, url, body): (&'static str, Url, &str),
+    timeouts: Timeouts,
+) -> Result<(Target, HeaderMap, Scrub), ModelError> {
     let scrub = endpoint.scrub(key, &url);
     let mut headers = endpoint.header_map()?;
     let language = protocols::language(endpoint.protocol);
@@ -65,7 +98,7 @@ async fn listed_with(endpoint: &Endpoint, key: Option<&Secret>) -> Result<Vec<St
         headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
     }
     if key.is_none() {
-        language.sign(endpoint, &Unsigned { method: "GET", url: &url, body: "" }, &mut headers)?;
+        language.sign(endpoint, &Unsigned { method, url: &url, body }, &mut headers)?;
     }
     let target = Target {
         provider: endpoint.provider.clone(),
@@ -73,10 +106,17 @@ async fn listed_with(endpoint: &Endpoint, key: Option<&Secret>) -> Result<Vec<St
         url,
         key: key_name(endpoint, language),
         model: endpoint.id.clone(),
-        timeouts: within(endpoint.timeouts, LIST_MS),
+        timeouts,
         tls: endpoint.tls.clone(),
     };
-    let names = ask(&target, headers, &scrub, language.list()).await.map_err(|mut failure| {
+    Ok((target, headers, scrub))
+}
+
+async fn listed_with(endpoint: &Endpoint, key: Option<Secret>) -> Result<Vec<String>, ModelError> {
+    let timeouts = within(endpoint.timeouts, LIST_MS);
+    let (target, headers, scrub) = aside(endpoint, key.as_ref(), ("GET", list_url(endpoint)?, ""), timeouts)?;
+    let listing = protocols::language(endpoint.protocol).list();
+    let names = ask(&target, headers, &scrub, listing).await.map_err(|mut failure| {
         if failure.error.class == ErrorClass::NotFound {
             failure.error.hint = Some(format!("it has no list at {}; a model may answer all the same", target.shown()));
         }

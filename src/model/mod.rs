@@ -16,6 +16,7 @@ mod closure;
 mod collector;
 mod decoded_text;
 mod dialect;
+mod embedding;
 mod endpoint;
 mod error;
 mod fallback;
@@ -88,6 +89,7 @@ pub use {
         unpack_body,
     },
     closure::Pinned,
+    embedding::{Embedding, cosine, embedded, has_embeddings, hashed},
     endpoint::{Endpoint, Known, StructuredOutput, shown_address},
     gate::Gate,
     human::{HumanModel, everything},

@@ -46,7 +46,7 @@ pub(super) fn list_url(endpoint: &Endpoint) -> Result<Url, ModelError> {
 }
 
 /// The address of a resource below the root of the protocol, which may be above or below `base_url`.
-fn resource(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ModelError> {
+pub(super) fn resource(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ModelError> {
     let base = endpoint.url(&[])?;
     let segments: Vec<&str> = base.path_segments().into_iter().flatten().collect();
     match language(endpoint.protocol).root(&segments) {

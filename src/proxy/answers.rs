@@ -15,6 +15,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::config::Protocol;
 use crate::event::{Address, Event};
 use crate::model::{protocol_of, unpack, unpack_body};
+use crate::replay::came_body;
 use crate::session::Session;
 
 /// What changes from run to run, and what takes its place.
@@ -46,9 +47,22 @@ pub(super) struct RecordedReply {
 struct Recorded {
     protocol: Option<Protocol>,
     path: String,
-    body: Vec<u8>,
-    normal: String,
+    /// The body as the client sent it, and as it was sent on where that is another one. Either is found.
+    bodies: Vec<RecordedBody>,
     reply: RecordedReply,
+}
+
+struct RecordedBody {
+    body: Vec<u8>,
+    /// Without what changes from run to run.
+    normal: String,
+}
+
+impl Recorded {
+    /// The body of the client without what changes from run to run.
+    fn as_client_sent(&self) -> &str {
+        self.bodies.first().map(|recorded| recorded.normal.as_str()).unwrap_or_default()
+    }
 }
 
 /// No recording has the request.
@@ -78,7 +92,7 @@ pub struct Answers {
 /// What a recording is read from.
 struct Turn {
     path: String,
-    body: Vec<u8>,
+    bodies: Vec<Vec<u8>>,
     status: Option<u16>,
     headers: Vec<(String, String)>,
     pieces: Vec<Vec<u8>>,
@@ -126,9 +140,10 @@ impl Answers {
                     let base = raw.body.base.as_ref().and_then(|base| bodies.get(base)).map(Vec::as_slice);
                     let body = unpack_body(&raw.body, base).map_err(fail)?;
                     bodies.insert(at.clone(), body.clone());
+                    let came = raw.came.as_ref().map(came_body).transpose().map_err(fail)?;
                     let turn = Turn {
                         path: raw.path.clone(),
-                        body,
+                        bodies: came.into_iter().chain([body]).collect(),
                         status: None,
                         headers: Vec::new(),
                         pieces: Vec::new(),
@@ -159,8 +174,9 @@ impl Answers {
             let Some(status) = turn.status.filter(|_| turn.is_whole) else { continue };
             let place = format!("{id} {at}");
             let reply = RecordedReply { place, status, headers: turn.headers, pieces: turn.pieces };
-            let (protocol, normal) = (protocol_of(&turn.path), self.normal(&turn.body));
-            self.all.push(Recorded { protocol, path: turn.path, body: turn.body, normal, reply });
+            let of = |body: Vec<u8>| RecordedBody { normal: self.normal(&body), body };
+            let bodies = turn.bodies.into_iter().map(of).collect();
+            self.all.push(Recorded { protocol: protocol_of(&turn.path), path: turn.path, bodies, reply });
         }
         Ok(())
     }
@@ -182,14 +198,12 @@ impl Answers {
     pub(super) fn find(&self, path: &str, body: &[u8]) -> Result<RecordedReply, Box<Miss>> {
         let protocol = protocol_of(path);
         let same_path = |recorded: &&Recorded| path_of(&recorded.path) == path_of(path);
-        let exact: Vec<&Recorded> =
-            self.all.iter().filter(same_path).filter(|recorded| recorded.body == body).collect();
-        let normal = self.normal(body);
-        let found = if exact.is_empty() {
-            self.all.iter().filter(same_path).filter(|recorded| recorded.normal == normal).collect()
-        } else {
-            exact
+        let found_by = |is_same: &dyn Fn(&RecordedBody) -> bool| -> Vec<&Recorded> {
+            self.all.iter().filter(same_path).filter(|recorded| recorded.bodies.iter().any(is_same)).collect()
         };
+        let normal = self.normal(body);
+        let exact = found_by(&|recorded| recorded.body == body);
+        let found = if exact.is_empty() { found_by(&|recorded| recorded.normal == normal) } else { exact };
         if let Some(last) = found.len().checked_sub(1) {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             let count = used.entry(format!("{} {normal}", path_of(path))).or_default();
@@ -207,13 +221,14 @@ impl Answers {
         let of_protocol = self.all.iter().filter(|recorded| recorded.protocol == protocol);
         let likeness = |recorded: &&Recorded| {
             let equal = |(a, b): &(&str, &str)| a == b;
-            recorded.normal.lines().zip(normal.lines()).filter(equal).count()
-                + recorded.normal.lines().rev().zip(normal.lines().rev()).take_while(equal).count()
+            let recorded = recorded.as_client_sent();
+            recorded.lines().zip(normal.lines()).filter(equal).count()
+                + recorded.lines().rev().zip(normal.lines().rev()).take_while(equal).count()
         };
         let Some(nearest) = of_protocol.max_by_key(likeness) else {
             return "no request of this protocol is recorded".to_owned();
         };
-        let diff = TextDiff::from_lines(nearest.normal.as_str(), normal);
+        let diff = TextDiff::from_lines(nearest.as_client_sent(), normal);
         let lines: Vec<String> = diff
             .iter_all_changes()
             .filter_map(|change| match change.tag() {

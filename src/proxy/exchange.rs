@@ -87,10 +87,34 @@ pub enum ExchangeEnd {
 
 /// What the recorder learns.
 pub(super) enum Note {
-    Begun { id: u64, at_ms: i64, begun: Box<Begun>, _room: Option<OwnedSemaphorePermit> },
-    Replied { id: u64, at_ms: i64, status: u16, headers: HeaderMap, by: Option<String>, came: Option<Came> },
-    Piece { id: u64, at_ms: i64, ms: u64, bytes: Bytes, _room: Option<OwnedSemaphorePermit> },
-    Ended { id: u64, at_ms: i64, ms: u64, end: ExchangeEnd },
+    Begun {
+        id: u64,
+        at_ms: i64,
+        begun: Box<Begun>,
+        _room: Option<OwnedSemaphorePermit>,
+    },
+    Replied {
+        id: u64,
+        at_ms: i64,
+        status: u16,
+        headers: HeaderMap,
+        by: Option<String>,
+        came: Option<Came>,
+    },
+    /// A copy of the bytes: a piece that shares the connection's buffer would hold all of it, a hundred times its own length.
+    Piece {
+        id: u64,
+        at_ms: i64,
+        ms: u64,
+        bytes: Box<[u8]>,
+        _room: Option<OwnedSemaphorePermit>,
+    },
+    Ended {
+        id: u64,
+        at_ms: i64,
+        ms: u64,
+        end: ExchangeEnd,
+    },
     Close,
 }
 
@@ -138,16 +162,16 @@ impl Exchange {
     }
 
     /// A piece of the body came.
-    pub(super) async fn piece(&self, bytes: &Bytes) {
+    pub(super) async fn piece(&self, bytes: &[u8]) {
         let ms = self.elapsed_ms();
         let room = room_for(&self.room, &self.notes, bytes.len()).await;
-        self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.clone(), _room: room });
+        self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.into(), _room: room });
     }
 
     /// The same for a piece that is in memory already, without a wait.
-    pub(super) fn piece_in_hand(&self, bytes: &Bytes) {
+    pub(super) fn piece_in_hand(&self, bytes: &[u8]) {
         let ms = self.elapsed_ms();
-        self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.clone(), _room: None });
+        self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.into(), _room: None });
     }
 
     /// It ended in this way.

@@ -2,7 +2,6 @@
 //!
 //! In: bytes as they come. Out: events for the session. It must never hold more than one part of the bytes.
 
-use hyper::body::Bytes;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 
 use super::exchange::Came;
@@ -11,7 +10,7 @@ use crate::event::{Event, PartKind, RawBody, ReplyPart, Wire};
 use crate::model::{CapturedReply, Coding, Echoes, ReplyOutcome, Scrub, pack, pack_body};
 
 /// Bytes of a reply that are kept before they are written.
-const PART_BYTES: usize = 64 << 10;
+const PART_BYTES: usize = 32 << 10;
 /// Bytes of text that are kept before they are written.
 const TEXT_BYTES: usize = 4 << 10;
 /// Time after which text is written, in ms.
@@ -22,8 +21,10 @@ pub(super) struct OpenReply {
     status: u16,
     reader: CapturedReply,
     scrub: Scrub,
-    reads: Vec<(u64, Bytes)>,
-    bytes: usize,
+    /// The bytes since the last part.
+    bytes: Vec<u8>,
+    /// When they came, and how many each time.
+    reads: Vec<(u64, usize)>,
     /// Secrets that were overwritten in the bytes.
     blotted: usize,
     text: Option<ReplyPart>,
@@ -40,8 +41,8 @@ impl OpenReply {
             status,
             reader: CapturedReply::new(protocol, status, content_type, coding, scrub.clone()),
             scrub,
+            bytes: Vec::new(),
             reads: Vec::new(),
-            bytes: 0,
             blotted: 0,
             text: None,
             text_since_ms: 0,
@@ -49,14 +50,14 @@ impl OpenReply {
     }
 
     /// Takes bytes; returns the events that are due.
-    pub(super) fn take(&mut self, ms: u64, bytes: &Bytes) -> Vec<Event> {
+    pub(super) fn take(&mut self, ms: u64, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         for (kind, text) in self.reader.push(bytes) {
             events.extend(self.add_text(ms, kind, &text));
         }
-        self.reads.push((ms, bytes.clone()));
-        self.bytes += bytes.len();
-        if self.bytes >= PART_BYTES {
+        self.bytes.extend_from_slice(bytes);
+        self.reads.push((ms, bytes.len()));
+        if self.bytes.len() >= PART_BYTES {
             events.extend(self.take_text());
             events.extend(self.take_bytes());
         }
@@ -92,10 +93,9 @@ impl OpenReply {
     /// The bytes since the last part.
     fn take_bytes(&mut self) -> Option<Event> {
         let echoes = self.reader.echoes();
-        let (wire, blotted) = wire(self.status, &self.scrub, &self.reads, self.bytes, self.blotted, echoes)?;
+        let (bytes, reads) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.reads));
+        let (wire, blotted) = wire(self.status, &self.scrub, (bytes, &reads), self.blotted, echoes)?;
         self.blotted = blotted;
-        self.reads.clear();
-        self.bytes = 0;
         Some(wire)
     }
 
@@ -104,7 +104,7 @@ impl OpenReply {
         let Self { status, reader, scrub, reads, bytes, blotted, text, .. } = self;
         let (pieces, outcome) = reader.finish();
         // What a secret in pieces is part of is known only now.
-        let wire = wire(status, &scrub, &reads, bytes, blotted, outcome.echoes).map(|(wire, _)| wire);
+        let wire = wire(status, &scrub, (bytes, &reads), blotted, outcome.echoes).map(|(wire, _)| wire);
         let mut parts: Vec<ReplyPart> = text.into_iter().collect();
         for (kind, text) in pieces {
             let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -138,23 +138,22 @@ pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> RawB
 fn wire(
     status: u16,
     scrub: &Scrub,
-    reads: &[(u64, Bytes)],
-    bytes: usize,
+    (mut all, reads): (Vec<u8>, &[(u64, usize)]),
     blotted: usize,
     echoes: Echoes,
 ) -> Option<(Event, usize)> {
     if reads.is_empty() {
         return None;
     }
-    let mut all: Vec<u8> = reads.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    let bytes = all.len() as u64;
     let blotted = blotted + scrub.blot(&mut all);
     let is_shown = !echoes.is_joined && blotted >= echoes.found;
     let mut rest = all.as_slice();
-    let reads = reads.iter().map(|(ms, bytes)| {
-        let (read, tail) = rest.split_at_checked(bytes.len()).unwrap_or((rest, &[]));
+    let reads = reads.iter().map(|(ms, length)| {
+        let (read, tail) = rest.split_at_checked(*length).unwrap_or((rest, &[]));
         rest = tail;
         (*ms, read)
     });
     let frames = if is_shown { pack(reads).unwrap_or_default() } else { String::new() };
-    Some((Wire { attempt: 1, status: Some(status), frames, bytes: bytes as u64 }.into(), blotted))
+    Some((Wire { attempt: 1, status: Some(status), frames, bytes }.into(), blotted))
 }

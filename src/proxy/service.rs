@@ -369,7 +369,7 @@ async fn failed(exchange: Option<Exchange>, protocol: Protocol, status: u16, mes
     let reply = json_reply(status, &body);
     if let Some(exchange) = exchange {
         exchange.replied(status.as_u16(), reply.headers().clone(), Some("a rule of the proxy".to_owned()));
-        exchange.piece(&Bytes::from(body.to_string())).await;
+        exchange.piece(body.to_string().as_bytes()).await;
         exchange.end(ExchangeEnd::Complete);
     }
     reply

@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::label::Label;
+use super::place::leads_to;
 use crate::config::{create_private_dir, private_options};
 use crate::event::Address;
 
@@ -137,14 +139,22 @@ impl Marks {
 
 /// Appends a change to the marks of a folder.
 pub fn write_mark(dir: &Path, change: &MarkChange) -> io::Result<()> {
-    append_line(dir, MARKS_FILE, change)
+    append_line(dir, MARKS_FILE, change).map(drop)
 }
 
-/// Appends a value as a line to a file of a folder. Waits for other writers; starts a new line after a torn one.
-pub(super) fn append_line(dir: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
+/// Appends a value as a line to a file of a folder; returns the lengths of the file before and after, in bytes. Waits for other
+/// writers; starts a new line after a torn one.
+pub(super) fn append_line(dir: &Path, name: &str, value: &impl Serialize) -> io::Result<Range<u64>> {
     create_private_dir(dir)?;
-    let mut file = private_options().read(true).append(true).create(true).open(dir.join(name))?;
-    file.lock()?;
+    let path = dir.join(name);
+    let mut file = loop {
+        let file = private_options().read(true).append(true).create(true).open(&path)?;
+        file.lock()?;
+        // While this one waited for the lock, another program may have put a shorter file in its place.
+        if leads_to(&path, &file)? {
+            break file;
+        }
+    };
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     let length = file.seek(SeekFrom::End(0))?;
@@ -160,5 +170,5 @@ pub(super) fn append_line(dir: &Path, name: &str, value: &impl Serialize) -> io:
     if written.is_err() {
         file.set_len(length)?;
     }
-    written
+    written.map(|()| length..length + line.len() as u64)
 }

@@ -56,6 +56,14 @@ pub(super) fn check_content(file: &File, path: &Path, written: &Written<'_>) -> 
     if sum.finalize() == written.checksum { Ok(()) } else { Err(overwritten()) }
 }
 
+/// Does the path lead to this open file?
+pub(super) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => Ok(is_same(&file.metadata()?, &found?)),
+    }
+}
+
 fn overwritten() -> io::Error {
     io::Error::other("it was overwritten")
 }

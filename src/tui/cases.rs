@@ -2,7 +2,7 @@
 //!
 //! In: outlines and results from the workbench, choices of the reader. Out: which case runs next. It must never run one.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 
 use ratatui::layout::Rect;
@@ -90,7 +90,48 @@ pub struct TestBoard {
     /// Cases that run.
     pub running: Vec<String>,
     /// Cases that run next.
-    pub queue: VecDeque<String>,
+    pub queue: CaseQueue,
+}
+
+/// Names of cases that run next, in order. Each row of the screen asks whether its case is among them.
+#[derive(Debug, Clone, Default)]
+pub struct CaseQueue {
+    order: VecDeque<String>,
+    names: HashSet<String>,
+}
+
+impl CaseQueue {
+    /// These cases.
+    fn of(names: Vec<String>) -> Self {
+        Self { names: names.iter().cloned().collect(), order: names.into() }
+    }
+
+    /// Takes the next one.
+    fn next(&mut self) -> Option<String> {
+        let name = self.order.pop_front()?;
+        self.names.remove(&name);
+        Some(name)
+    }
+
+    /// Is this case among them?
+    pub fn contains(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Drops all.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
 }
 
 impl TestBoard {
@@ -102,10 +143,11 @@ impl TestBoard {
     /// Takes the cases as they are now; results of cases that are still there stay.
     pub fn list(&mut self, outlines: Vec<CaseOutline>) {
         let selected = self.current().map(|line| line.outline.name.clone());
-        let mut before = self.cases.take().unwrap_or_default();
+        let before = self.cases.take().unwrap_or_default().into_iter();
+        let mut before: HashMap<String, CaseLine> =
+            before.filter(|line| line.result.is_some()).map(|line| (line.outline.name.clone(), line)).collect();
         let line = |outline: CaseOutline| {
-            let known = before.iter().position(|line| line.outline.name == outline.name);
-            let known = known.map(|at| before.swap_remove(at));
+            let known = before.remove(&outline.name);
             let (result, version) = known.map_or((None, 0), |line| (line.result, line.version));
             CaseLine { outline, result, version }
         };
@@ -120,14 +162,14 @@ impl TestBoard {
         self.batch += 1;
         self.version = version;
         self.running.clear();
-        self.queue = names.into();
+        self.queue = CaseQueue::of(names);
     }
 
     /// The cases that are to be started now.
     pub fn due(&mut self) -> Vec<String> {
         let mut due = Vec::new();
         while self.running.len() < JOBS
-            && let Some(name) = self.queue.pop_front()
+            && let Some(name) = self.queue.next()
         {
             self.running.push(name.clone());
             due.push(name);

@@ -247,7 +247,7 @@ impl Driver {
             self.finish(model, stage, done).await?;
         }
         for slot in Slot::ALL {
-            let told = self.runs[slot as usize].as_ref().map(|run| run.drain()).unwrap_or_default();
+            let told = self.take_updates(slot, model.quitting);
             if !told.is_empty() {
                 let over = told.iter().any(|update| matches!(update, RunUpdate::Ended(_)));
                 self.apply_message(model, stage, Msg::RunUpdates(slot, told)).await?;
@@ -370,6 +370,26 @@ impl Driver {
         }
     }
 
+    /// Takes the updates of a run. A session that no folder has whole is remembered for the exit code and the last lines, and
+    /// while the program is being left, one in another folder too: the screen that would show it is gone.
+    fn take_updates(&mut self, slot: Slot, is_leaving: bool) -> Vec<RunUpdate> {
+        let updates = self.runs[slot as usize].as_ref().map(|run| run.drain()).unwrap_or_default();
+        let endings = updates.iter().filter_map(|update| match update {
+            RunUpdate::Ended(ending) => Some(ending),
+            _ => None,
+        });
+        self.unsaved.extend(
+            endings
+                .filter(|ending| match ending {
+                    RunEnding::Unsaved(_) => true,
+                    RunEnding::Elsewhere(_) => is_leaving,
+                    _ => false,
+                })
+                .cloned(),
+        );
+        updates
+    }
+
     /// Lets stopped runs write their ends.
     async fn last_words(&mut self, model: &mut Model) {
         let until = Instant::now() + LAST_WORDS;
@@ -381,12 +401,7 @@ impl Driver {
         }
         for slot in Slot::ALL {
             while let Some(run) = self.runs[slot as usize].clone() {
-                let told = run.drain();
-                for update in &told {
-                    if let RunUpdate::Ended(ending @ (RunEnding::Elsewhere(_) | RunEnding::Unsaved(_))) = update {
-                        self.unsaved.push(ending.clone());
-                    }
-                }
+                let told = self.take_updates(slot, true);
                 if told.iter().any(|update| matches!(update, RunUpdate::Ended(_))) {
                     self.runs[slot as usize] = None;
                 }

@@ -3,13 +3,15 @@
 //! In: an agent, its rubrics or one of the user's, the labels of the sessions folder. Out: for each labelled run the label and the ruling, and how well they
 //! agree. Sessions and labels are not changed; the runs of the judges are recorded like those of tests.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::stream::{self, StreamExt as _};
 use ptc_core::value::json;
 
 use super::judging::JudgedRun;
-use super::{OpenError, Workbench};
+use super::matrix::Pace;
+use super::{OpenError, StartError, Workbench};
 use crate::agent::{Agent, Case, Expect, Question, Rubric, Ruling, Step, StepFold};
 use crate::event::{Address, Event};
 use crate::port::Stop;
@@ -26,8 +28,17 @@ pub struct AgreementSpec {
     pub rubric: Option<Rubric>,
     /// The newest so many labelled runs.
     pub most: usize,
-    /// Runs that are judged at the same time.
-    pub jobs: usize,
+    /// Runs that are judged at the same time, and the cost of the judges at which no further run is judged.
+    pub pace: Pace,
+}
+
+/// The labelled runs that were judged.
+#[derive(Debug, Clone, Default)]
+pub struct Agreement {
+    /// The runs, newest sessions first.
+    pub runs: Vec<LabelledRun>,
+    /// The largest cost was reached before all runs were judged.
+    pub is_spent: bool,
 }
 
 /// A labelled run and what judges found.
@@ -132,6 +143,20 @@ impl AgreementTable {
     }
 }
 
+/// What the judges cost so far, as far as it is known; several runs add to it.
+#[derive(Debug, Default)]
+struct Paid(Mutex<f64>);
+
+impl Paid {
+    fn add(&self, cost: f64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += cost;
+    }
+
+    fn sum(&self) -> f64 {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A labelled run that is to be judged, and by which questions.
 struct Due {
     session: String,
@@ -141,15 +166,29 @@ struct Due {
 }
 
 impl Workbench {
-    /// Judges the labelled runs of an agent, newest sessions first. A stop begins no further run.
+    /// Judges the labelled runs of an agent, newest sessions first. A stop begins no further run, and neither does a cost that is reached:
+    /// judges that run come to their end.
     ///
     /// Errors: the marks cannot be read.
-    pub async fn agreement(&self, spec: &AgreementSpec, stop: &Stop) -> Result<Vec<LabelledRun>, OpenError> {
+    pub async fn agreement(&self, spec: &AgreementSpec, stop: &Stop) -> Result<Agreement, OpenError> {
         let together = self.sharing_adapters();
         let labelled = self.labelled_runs(&spec.agent.name)?.into_iter().take(spec.most);
-        let due = labelled.map(|(summary, run, label)| self.due(spec, &summary, run.as_ref(), label));
-        let judged = stream::iter(due.collect::<Vec<_>>()).map(|due| together.judged_as_due(due, stop));
-        Ok(judged.buffered(spec.jobs.max(1)).filter_map(std::future::ready).collect().await)
+        let (paid, left) = (Paid::default(), AtomicBool::new(false));
+        let affordable = labelled.take_while(|_| {
+            let is_spent = spec.pace.is_spent(paid.sum());
+            left.fetch_or(is_spent, Ordering::Relaxed);
+            !is_spent
+        });
+        // Each session is opened when it is its turn.
+        let due = affordable.map(|(summary, run, label)| self.due(spec, &summary, run.as_ref(), label));
+        let judged = stream::iter(due).map(|due| together.judged_as_due(due, &paid, stop));
+        let runs = judged.buffered(spec.pace.jobs.max(1)).filter_map(std::future::ready).collect().await;
+        Ok(Agreement { runs, is_spent: left.load(Ordering::Relaxed) })
+    }
+
+    /// Can the configured model judge, where a rubric names none? Errors: what to do.
+    pub fn check_agreement(&self, spec: &AgreementSpec) -> Result<(), StartError> {
+        if spec.asks_default_judge() { self.check_default_judge() } else { Ok(()) }
     }
 
     /// The labelled runs of an agent. A label of a session is one of its last root run.
@@ -173,7 +212,9 @@ impl Workbench {
                 return Err(format!("the run failed with {}: there is no answer to judge", fail.reason));
             }
             let questions = spec.questions(&step)?;
-            let judged = JudgedRun { step: Arc::new(step), session: Some(session.clone()), seed: 0, trial: 1 };
+            let recorded = self.rulings_on(&summary.key()).into_iter().map(|ruled| ruled.ruling).collect();
+            let judged =
+                JudgedRun { step: Arc::new(step), session: Some(session.clone()), seed: 0, trial: 1, recorded };
             Ok((run, judged, questions))
         };
         match read() {
@@ -185,7 +226,7 @@ impl Workbench {
         }
     }
 
-    async fn judged_as_due(&self, due: Due, stop: &Stop) -> Option<LabelledRun> {
+    async fn judged_as_due(&self, due: Due, paid: &Paid, stop: &Stop) -> Option<LabelledRun> {
         let Due { session, run, label, questions } = due;
         let of = |judged| Some(LabelledRun { session, run, label, judged });
         let (judged_run, questions) = match questions {
@@ -197,7 +238,9 @@ impl Workbench {
             if stop.reason().is_some() {
                 return None;
             }
-            match self.ruled(question, &judged_run, stop).await {
+            let (ruling, failed) = self.ruled(question, &judged_run, stop).await;
+            paid.add(ruling.spent());
+            match (ruling, failed) {
                 (ruling, None) => rulings.push(ruling),
                 (_, Some(_)) if stop.reason().is_some() => return None,
                 (_, Some(why)) => return of(Err(why)),
@@ -208,6 +251,14 @@ impl Workbench {
 }
 
 impl AgreementSpec {
+    /// Is the configured model a judge, because a rubric names none?
+    fn asks_default_judge(&self) -> bool {
+        match &self.rubric {
+            Some(rubric) => rubric.models.is_empty(),
+            None => self.cases.iter().any(Case::asks_default_judge),
+        }
+    }
+
     /// The questions about a run: by the rubric of the user, else by those of the case with its inputs, else by the only rubric of all cases.
     fn questions(&self, step: &Step) -> Result<Vec<Question>, String> {
         let answer = step.answer.clone().unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::agent::{Agent, Bundled, Case, Expect, Inputs, RubricExample};
 use crate::config::read_regular_file;
 use crate::event::{Address, ErrorRecord, Event, RunEnd};
 use crate::replay::{Recording, cassette};
-use crate::session::{Label, Session};
+use crate::session::{Label, Session, read_rulings, write_ruling};
 use crate::tool::FileAccess;
 
 /// The folder of an agent file's cassettes, next to it.
@@ -113,6 +113,7 @@ impl Workbench {
         let cassette = relative.map(|relative| folder.join(relative));
         if let Some(cassette) = &cassette {
             copy(session, cassette).map_err(|error| unwritable(cassette, &error))?;
+            keep_similarities(session, cassette).map_err(|error| unwritable(cassette, &error))?;
         }
         write_whole(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
         Ok(MadeCase { name, is_new_file: original.is_none(), file, cassette })
@@ -228,6 +229,13 @@ impl Workbench {
         let own = marks.get(id, Some(run)).and_then(|mark| mark.label.clone());
         Ok(own.or_else(|| marks.get(id, None).and_then(|mark| mark.label.clone())))
     }
+}
+
+/// Copies what embeddings were found to be of the session's answers next to its cassette, whose tests then ask for none.
+fn keep_similarities(session: &Session, cassette: &Path) -> io::Result<()> {
+    let [Some(from), Some(to)] = [session.path.parent(), cassette.parent()] else { return Ok(()) };
+    let found = read_rulings(from, &session.header.id.to_string())?;
+    found.iter().filter(|ruled| !ruled.ruling.measure.is_judge()).try_for_each(|ruled| write_ruling(to, ruled))
 }
 
 /// The table of a case whose answer is judged by a rubric. A label of the run is an example for the judge.

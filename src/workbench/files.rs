@@ -65,6 +65,11 @@ pub fn check_kind(path: &Path, begins: &str) -> io::Result<()> {
     Err(io::Error::other("another kind of file is there, and would be lost; choose another name"))
 }
 
+/// A file without content, for what is written piece by piece. Its permissions stay, and links are followed.
+pub fn emptied(path: &Path) -> io::Result<fs::File> {
+    fs::File::create(path)
+}
+
 /// Replaces the content of a file, or makes it. Its permissions stay, and of a link the file that it leads to is written.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, content, |new| fs::File::create(new))

@@ -11,8 +11,9 @@ use ptc_core::reasons::Reason;
 use super::reply_cache::trial_name;
 use super::run::Origin;
 use super::saving::settled;
-use super::{RunSpec, Running, Workbench};
-use crate::agent::{Agent, Case, Context, Judgement, Question, Ruling, Step, Verdict, Vote};
+use super::{RunSpec, Running, StartError, Workbench};
+use crate::agent::{Agent, Case, Context, Judgement, Measure, Question, Ruling, Step, Verdict, Vote};
+use crate::config::ModelChoice;
 use crate::event::FromCache;
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::{Parent, ParentKind, Ruled, SessionKey, read_rulings, write_ruling};
@@ -28,6 +29,8 @@ pub(super) struct JudgedRun {
     pub(super) seed: u64,
     /// The number of the trial, from 1.
     pub(super) trial: u32,
+    /// What is known already where the run is a recording.
+    pub(super) recorded: Vec<Ruling>,
 }
 
 impl Workbench {
@@ -59,16 +62,42 @@ impl Workbench {
     /// The ruling on one question, and why a judge gave no vote. All judges are asked at the same time, as their providers' gates allow.
     pub(super) async fn ruled(&self, question: &Question, run: &JudgedRun, stop: &Stop) -> (Ruling, Option<String>) {
         let rubric = &question.rubric;
+        if rubric.measure == Measure::Embedding {
+            let (ruling, failed) = self.similarity(question, run, stop).await;
+            if let (Some(session), None) = (&run.session, &failed) {
+                self.keep_ruling(session, &ruling).await;
+            }
+            return (ruling, failed);
+        }
+        if rubric.models.is_empty()
+            && let Err(error) = self.check_default_judge()
+        {
+            return (rubric.ruling(Vec::new()), Some(error.to_string()));
+        }
         let own = [self.config.default_model.clone()];
         let models = if rubric.models.is_empty() { &own[..] } else { &rubric.models };
         let judges = models.iter().flat_map(|model| (0..rubric.votes).map(move |_| model));
         let votes = judges.zip(0..).map(|(model, place)| self.vote(question, run, (model, place), stop));
         let (votes, failed): (Vec<Vote>, Vec<Option<String>>) = join_all(votes).await.into_iter().unzip();
-        let (ruling, failed) = (rubric.ruling(votes), failed.into_iter().flatten().next());
+        let failed = failed.into_iter().flatten().next();
+        let ruling = Ruling { answer_sha: Some(question.answer_sha()), ..rubric.ruling(votes) };
         if let (Some(session), None) = (&run.session, &failed) {
             self.keep_ruling(session, &ruling).await;
         }
         (ruling, failed)
+    }
+
+    /// Can the configured model judge? It does where a rubric names no model. Errors: what to do.
+    pub(super) fn check_default_judge(&self) -> Result<(), StartError> {
+        let name = &self.config.default_model;
+        if matches!(self.choose(name)?, ModelChoice::Http(_)) {
+            return Ok(());
+        }
+        let message = format!(
+            "a rubric names no model, and the configured model `{name}` cannot judge: write model = \"PROVIDER:MODEL\" next to the \
+             rubric, name one with --models where --rubric is given, or set default_model in config.toml"
+        );
+        Err(StartError::Model { reason: Reason::LlmRequired, message })
     }
 
     /// One vote, and why it is none.

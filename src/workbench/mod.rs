@@ -17,6 +17,7 @@ pub mod comparison;
 mod definitions;
 mod doctor;
 mod draft;
+mod embedding;
 mod ending;
 mod export;
 mod failures;
@@ -69,13 +70,14 @@ use crate::config::{Config, Folders};
 use crate::tool::{ConsentPolicy, FileAccess};
 use adapters::Adapters;
 use adapters::Gates;
+use embedding::Embeddings;
 use reply_cache::TrialReplies;
 
 pub use crate::replay::Answers;
 pub use crate::session::SessionKey;
 pub use accept::Missing;
 pub use agent_file::{AgentFile, AgentFiles, Overwrite, SaveError};
-pub use agreement::{AgreementSpec, AgreementTable, Kappa, LabelledRun};
+pub use agreement::{Agreement, AgreementSpec, AgreementTable, Kappa, LabelledRun};
 pub use body::sent_body;
 pub use budget::{Budget, Hit};
 pub use captured_agent::{agent_of_request, write_new_agent};
@@ -128,6 +130,8 @@ pub struct Workbench {
     access: FileAccess,
     /// Where runs share them, their adapters.
     adapters: Option<Adapters>,
+    /// The vectors of texts that answers are compared with.
+    embeddings: Embeddings,
     /// The folder of stored replies of trials.
     reply_cache: Option<Arc<Path>>,
     /// Those of the trial whose runs this workbench starts.
@@ -147,6 +151,7 @@ impl Workbench {
             policy: ConsentPolicy::default(),
             access,
             adapters: None,
+            embeddings: Embeddings::default(),
             reply_cache: None,
             replies: None,
             telemetry: SharedTelemetry::default(),

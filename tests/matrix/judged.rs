@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
+use ptc_workbench::agent::Agent;
 use ptc_workbench::config::Config;
 use ptc_workbench::event::{Event, MessagePart};
 use ptc_workbench::port::Stop;
-use ptc_workbench::session::{ParentKind, Session, read_rulings};
-use ptc_workbench::workbench::Workbench;
+use ptc_workbench::session::{Grade, Label, MarkChange, ParentKind, Session, read_rulings, write_mark};
 use ptc_workbench::workbench::matrix::{MatrixState, Pace};
+use ptc_workbench::workbench::{AgreementSpec, Workbench};
 
 use super::{ran, spec, trials, workbench};
+use crate::cli::program::Program;
 use crate::openai::server::{Play, Received, Server, answer};
 
 const AGENT: &str = r#"
@@ -205,4 +207,57 @@ async fn stored_replies_are_for_their_owner_only() {
         assert_eq!(std::fs::metadata(&entry).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::metadata(entry.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
     }
+}
+
+#[tokio::test]
+async fn a_largest_cost_ends_the_judging_of_labelled_runs() {
+    let server = server(&[9]).await;
+    let dir = tempfile::tempdir().unwrap();
+    let workbench = workbench(priced(&server), dir.path());
+    for trial in trials(&ran(&workbench, &spec("a", AGENT, &["agent"], 3), 1).await) {
+        let label = Some(Label { grade: Grade::Pass, note: None });
+        write_mark(dir.path(), &MarkChange { session: trial.session, label, ..MarkChange::default() }).unwrap();
+    }
+    let agent = Agent::from_toml(AGENT, "a").unwrap();
+    let judged = |max_cost: Option<f64>| {
+        let (agent, workbench) = (agent.clone(), &workbench);
+        let pace = Pace { jobs: 1, max_cost };
+        let spec = AgreementSpec { cases: agent.cases().unwrap(), agent, rubric: None, most: usize::MAX, pace };
+        async move {
+            workbench.check_agreement(&spec).unwrap();
+            let found = workbench.agreement(&spec, &Stop::default()).await.unwrap();
+            (found.runs.len(), found.is_spent)
+        }
+    };
+    // The two votes on a run cost 4.
+    assert_eq!(judged(Some(3.0)).await, (1, true));
+    assert_eq!(judged(Some(5.0)).await, (2, true));
+    assert_eq!(judged(Some(100.0)).await, (3, false));
+    assert_eq!(judged(None).await, (3, false));
+}
+
+#[test]
+fn a_rubric_without_a_model_where_none_is_configured_is_an_error_before_anything_runs() {
+    let program = Program::new();
+    program.file(
+        "help.toml",
+        AGENT.replace(", model = \"judge\", votes = 2", "").replace("mode =", "model = \"sample\"\nmode ="),
+    );
+    let words = "a rubric names no model, and the configured model `demo` cannot judge";
+    let commands: [&[&str]; 4] = [
+        &["test", "help.toml"],
+        &["compare", "help.toml", "--modes", "json"],
+        &["judge", "help.toml"],
+        &["judge", "help.toml", "--rubric", "It is good."],
+    ];
+    for command in commands {
+        program.run(command).exits(2).tells(words).tells("set default_model in config.toml");
+    }
+    assert_eq!(program.session_files().len(), 0);
+    // A model that is named is the user's choice, and cases that are not chosen do not matter.
+    program.run(["judge", "help.toml", "--rubric", "It is good.", "--models", "sample"]).exits(2).tells("has a label");
+    let more = "\n[[cases]]\nname = \"two\"\ncontext = { q = \"?\" }\nexpect = \"(map? result)\"\n";
+    let both = std::fs::read_to_string(program.dir().join("help.toml")).unwrap() + more;
+    program.file("both.toml", both);
+    program.run(["test", "both.toml", "--filter", "two"]).exits(0);
 }

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod command;
+mod embedding;
 mod gate;
 mod jobs;
 mod judged;

@@ -83,6 +83,40 @@ fn a_killed_matrix_goes_on() {
 }
 
 #[test]
+fn rows_of_results_are_there_as_soon_as_their_trials_have_ended() {
+    let program = Program::new();
+    let results = ["--results", "rows.jsonl"];
+    let rows = || std::fs::read_to_string(program.dir().join("rows.jsonl")).unwrap();
+    let killed = |arguments: &[&str], words: &str| {
+        let mut child = program.command(arguments.iter().chain(&results)).spawn().unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        read_until(&mut stderr, words);
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        assert!(rows().ends_with("}\n"), "{}", rows());
+        program.run(["merge", "rows.jsonl", "--json"]).exits(0).json()
+    };
+    let merged = killed(&MATRIX, "1/4");
+    assert_eq!(merged["cells"][0]["trials"], 1, "{merged}");
+    // What ended before is there too when it is resumed, in the end in the order of the plan.
+    let whole = program.run(["compare", "--resume", "last", "--json"].iter().chain(&results)).exits(0).json();
+    let merged = program.run(["merge", "rows.jsonl", "--json"]).exits(0).json();
+    assert_eq!(lasting(merged["cells"].clone()), lasting(whole["cells"].clone()));
+    let order = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["order"].to_string();
+    let orders: Vec<String> = rows().lines().map(order).collect();
+    assert!(orders.len() == 4 && orders.is_sorted(), "{orders:?}");
+
+    // `test` likewise; rows of an earlier run are gone with the first new one.
+    program.file(
+        "slow.toml",
+        "name = \"slow\"\nmode = \"json\"\nmodel = \"sample:slow\"\nprompt = \"{{n}}\"\nsignature = \"(n :int) -> {ok :bool}\"\n\
+         [[cases]]\nname = \"one\"\ncontext = { n = 1 }\nexpect = \"(map? result)\"\n[[cases]]\nname = \"two\"\ncontext = { n = 2 }\nexpect = \"(map? result)\"\n",
+    );
+    let merged = killed(&["test", "slow.toml", "--jobs", "1"], "slow · one");
+    assert_eq!((rows().lines().count(), &merged["cells"][0]["case"]), (1, &serde_json::json!("one")), "{merged}");
+}
+
+#[test]
 fn two_programs_do_not_run_one_matrix() {
     let program = Program::new();
     let mut child = program.command(MATRIX).spawn().unwrap();

@@ -1,9 +1,12 @@
 //! Requests and replies that wait for the user: edited, answered, dropped, and what happens to clients meanwhile.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptc_workbench::proxy::{ConversationState, HeldExchange, HeldSide, LiveTraffic, TrafficUpdate, Verdict};
+use ptc_workbench::proxy::{Answers, ConversationState, HeldExchange, HeldSide, LiveTraffic, TrafficUpdate, Verdict};
+use ptc_workbench::replay::{Check, verify};
+use ptc_workbench::session::Session;
 use ptc_workbench::workbench::sent_body;
 
 use crate::openai::server::{Play, Server, answer};
@@ -68,11 +71,72 @@ async fn an_edited_request_is_sent_and_both_bodies_are_recorded() {
     assert_eq!(proxied.server.received()[0].body, edited);
     let (text, path, dir) = end(proxied).await;
     assert!(text.contains("the user edited the request"), "{text}");
-    let session = ptc_workbench::session::Session::open(std::path::Path::new(&path)).unwrap();
+    let session = Session::open(Path::new(&path)).unwrap();
     assert_eq!(sent_body(&session, "r0/t1").unwrap(), edited);
     assert_eq!(sent_body(&session, "r0/t1:client").unwrap(), body_of(&[("user", "2 plus 2")]));
     assert!(sent_body(&session, "r0/t1:service").unwrap_err().message.contains("was not replaced"));
     drop(dir);
+}
+
+/// What `sessions verify` finds in a session whose first replaced body has this text, after a change of its bytes or of their hash.
+async fn findings_after(text: &str, path: &str, change: impl FnOnce(&mut serde_json::Value)) -> Vec<Check> {
+    let mut change = Some(change);
+    let changed = text.lines().map(|line| {
+        let mut json: serde_json::Value = serde_json::from_str(line).unwrap();
+        match json.pointer_mut("/d/came") {
+            Some(came) => {
+                change.take().into_iter().for_each(|change| change(came));
+                json.to_string()
+            }
+            None => line.to_owned(),
+        }
+    });
+    let changed = changed.map(|line| line + "\n").collect::<String>();
+    assert!(change.is_none(), "a body was replaced: {text}");
+    let session = Session::from_bytes(Path::new(path), changed.into_bytes()).unwrap();
+    verify(&session).await.findings.into_iter().map(|found| found.check).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_recording_of_a_replaced_body_is_found() {
+    for (rules, side) in
+        [("when text ~ plus: hold", HeldSide::Request), ("when text ~ plus: hold reply", HeldSide::Reply)]
+    {
+        let (proxied, live) = held([answer("four")], rules).await;
+        let got = ask(&proxied, "2 plus 2");
+        let waits = waiting(&live, 1).await;
+        assert_eq!(waits[0].side, side);
+        let edited = waits[0].text.replace("2 plus 2", "3 plus 3").replace("four", "five");
+        assert!(live.holds().decide(waits[0].id, Verdict::Edited(edited)));
+        got.await.unwrap();
+        let (text, path, _dir) = end(proxied).await;
+        assert_eq!(findings_after(&text, &path, |_| {}).await, [], "{text}");
+        let other = ptc_workbench::model::pack_body(b"{\"model\":\"another\"}", None, 0);
+        let bytes = findings_after(&text, &path, |came| came["data"] = other.data.clone().into()).await;
+        assert!(bytes.contains(&Check::Request), "{side:?} {bytes:?}");
+        let hash = findings_after(&text, &path, |came| came["sha"] = other.sha.clone().into()).await;
+        assert!(hash.contains(&Check::Request), "{side:?} {hash:?}");
+        let broken = findings_after(&text, &path, |came| came["data"] = "%".into()).await;
+        assert!(broken.contains(&Check::Request), "{side:?} {broken:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_the_user_edited_is_answered_from_its_recording_as_the_client_sent_it() {
+    let (proxied, live) = held([answer("six")], "when text ~ plus: hold").await;
+    let got = ask(&proxied, "2 plus 2");
+    let waits = waiting(&live, 1).await;
+    let edited = waits[0].text.replace("2 plus 2", "3 plus 3");
+    assert!(live.holds().decide(waits[0].id, Verdict::Edited(edited)));
+    let recorded = got.await.unwrap();
+    let (_, path, _dir) = end(proxied).await;
+    let recording = Some(Answers::read(&[path.into()], &[]).unwrap());
+    let proxied = Proxied::start(Server::play([]).await, Wish { recorded: recording, ..Wish::default() }).await;
+    for text in ["2 plus 2", "3 plus 3"] {
+        let got = proxied.chat(&[("user", text)]).await;
+        assert_eq!((got.status, got.body), (200, recorded.body.clone()), "{text}");
+    }
+    assert_eq!((proxied.misses(), proxied.server.received().len()), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,7 +184,7 @@ async fn an_edited_reply_is_passed_on_in_the_form_of_the_protocol_and_both_are_r
     assert!(got.is_whole && got.text().contains("\"content\":\"five\""), "{}", got.text());
     let (text, path, dir) = end(proxied).await;
     assert!(text.contains("\"came\""), "{text}");
-    let session = ptc_workbench::session::Session::open(std::path::Path::new(&path)).unwrap();
+    let session = Session::open(Path::new(&path)).unwrap();
     assert!(sent_body(&session, "r0/t1:service").unwrap().contains("\"four\""));
     drop(dir);
 }

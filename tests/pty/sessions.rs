@@ -1,6 +1,8 @@
 //! The sessions screen of the real program: from a search to an export, without leaving the keyboard.
 
-use super::terminal::Start;
+use std::path::Path;
+
+use super::terminal::{Start, home};
 use super::{CTRL_Q, ENTER, F3, F5, home_after_a_run};
 
 const RIGHT: &str = "\x1b[C";
@@ -58,4 +60,21 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     assert!(exported.contains("0.125"), "{exported}");
     terminal.send(CTRL_Q);
     assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn leaving_with_a_session_that_no_folder_took_is_an_error_that_says_so() {
+    let (home, _) = home("sample:missing_field");
+    // No file may be longer than 4 KiB, in the spare folder neither.
+    let limited = "ulimit -f 4; exec \"$0\" \"$@\"";
+    let program = env!("CARGO_BIN_EXE_ptc-workbench");
+    let arguments = ["-c", limited, program, "--spare-sessions", "spare", "mood.toml"];
+    let mut terminal = Start::program(Path::new("bash"), home.path()).args(&arguments).size(120, 40).spawn();
+    terminal.wait_for("✓ 2 fields");
+    terminal.send(F5);
+    terminal.wait_for("cannot be written");
+    terminal.send(CTRL_Q);
+    terminal.wait_for_bytes(b"did not take it either");
+    assert_eq!(terminal.exit_code(), 2);
 }

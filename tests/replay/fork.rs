@@ -204,6 +204,21 @@ fn the_result_of_a_call_with_effects_is_edited_without_making_it() {
 }
 
 #[test]
+fn an_edited_result_replaces_one_that_the_run_remembers() {
+    let program = Program::new();
+    program.file(
+        "a.toml",
+        "mode = \"ptc_lisp\"\nprompt = \"Do {{x}}\"\nsignature = \"(x :string) -> [:string]\"\n\
+         program = \"(return (mapv (fn [_] (tool/look {:k 1})) [1 2 3]))\"\n\
+         [tools.look]\nkind = \"table\"\ncache = true\nsignature = \"(k :int) -> :string\"\ndefault = \"kept\"\n",
+    );
+    program.run(["run", "a.toml", "--set", "x=1"]).exits(0);
+    let done = program.run(["fork", "last", "--at", "r0/t1/c1", "--result", "\"edited\"", "--json"]);
+    assert_eq!(done.exits(0).json()["return"], serde_json::json!(["kept", "edited", "edited"]));
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
 fn a_recorded_model_that_is_not_known_is_told_with_the_way_on() {
     let (program, parent) = two_turns();
     let text = std::fs::read_to_string(parent).unwrap().replace("\"alias\":\"", "\"alias\":\"lost-");

@@ -1,6 +1,6 @@
 //! Labels in the interface: a key writes one, a key lists the runs without one, and an opened session shows what judges found.
 
-use ptc_workbench::agent::{Ruling, Vote};
+use ptc_workbench::agent::{Measure, Ruling, Vote};
 use ptc_workbench::event::FromCache;
 use ptc_workbench::session::{Label, Mark};
 use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse};
@@ -61,8 +61,15 @@ fn an_opened_session_shows_what_judges_found() {
         cost: None,
         from_cache: FromCache::default(),
     };
-    let ruling =
-        Ruling { rubric: "It names a limit".to_owned(), score: 0.4, at_least: 0.7, passed: false, votes: vec![vote] };
+    let ruling = Ruling {
+        rubric: "It names a limit".to_owned(),
+        measure: Measure::Judge,
+        score: 0.4,
+        at_least: 0.7,
+        passed: false,
+        votes: vec![vote],
+        answer_sha: None,
+    };
     let mut model = list(vec![session("long")]);
     let opened = OpenSession { rulings: vec![ruling], ..super::services::long_session(2) };
     apply_message(&mut model, Msg::Opened(Ok(opened)));

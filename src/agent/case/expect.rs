@@ -14,7 +14,7 @@ use super::read::weight;
 use super::rubric::{RUBRIC, Rubric};
 use super::trajectory::Trajectory;
 use crate::agent::RawSchema;
-use crate::config::document::{Entry, Problem};
+use crate::config::document::{Entry, Names, Problem};
 use crate::program::expression::OF_RUN;
 
 /// Names of the explicit forms of `expect`.
@@ -40,6 +40,17 @@ const FORMS: [&str; 16] = [
 const AT_LEAST: &str = "at_least";
 /// The similarity that `similar` asks for without a number.
 const SIMILAR: f64 = 0.8;
+/// How `similar` compares two texts.
+#[derive(Debug, Clone, Copy)]
+enum SimilarBy {
+    /// By edit distance.
+    Edits,
+    /// By the embeddings of a model.
+    Embedding,
+}
+
+const SIMILAR_BY: Names<'_, SimilarBy> =
+    Names { what: "way to compare texts", rows: &[("edits", SimilarBy::Edits), ("embedding", SimilarBy::Embedding)] };
 /// Deepest nesting of expectations.
 const DEEPEST: usize = 32;
 
@@ -291,15 +302,25 @@ fn similar(entry: &Entry<'_>) -> Result<Expect, Problem> {
     if let Some(text) = entry.json.as_str() {
         return Ok(Expect::Similar(text.to_owned(), SIMILAR));
     }
-    let (mut to, mut at_least) = (None, SIMILAR);
+    let (mut to, mut at_least, mut by, mut model) = (None, SIMILAR, SimilarBy::Edits, None);
     for entry in entry.entries()? {
         match entry.key {
             "to" => to = Some(entry.text()?),
             AT_LEAST => at_least = threshold(&entry)?,
-            _ => return Err(entry.unknown(&["to", AT_LEAST])),
+            "by" => by = entry.named(&SIMILAR_BY)?,
+            "model" => model = Some(entry.non_blank_text()?),
+            _ => return Err(entry.unknown(&["to", AT_LEAST, "by", "model"])),
         }
     }
-    Ok(Expect::Similar(to.ok_or_else(|| entry.missing("to"))?, at_least))
+    let to = to.ok_or_else(|| entry.missing("to"))?;
+    match (by, model) {
+        (SimilarBy::Embedding, Some(model)) => Ok(Expect::Rubric(Box::new(Rubric::of_embedding(to, model, at_least)))),
+        (SimilarBy::Embedding, None) => Err(entry.missing("model")),
+        (SimilarBy::Edits, Some(_)) => {
+            Err(entry.problem(format!("`{}.model` needs by = \"embedding\" next to it", entry.path)))
+        }
+        (SimilarBy::Edits, None) => Ok(Expect::Similar(to, at_least)),
+    }
 }
 
 fn near(entry: &Entry<'_>) -> Result<Expect, Problem> {

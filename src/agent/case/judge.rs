@@ -59,6 +59,17 @@ impl Rulings<'_> {
 type Judged = Result<(Vec<Mismatch>, f64), String>;
 
 impl Case {
+    /// Does a rubric of it name no model, so that the configured one judges?
+    pub fn asks_default_judge(&self) -> bool {
+        self.expect.iter().flat_map(Expect::rubrics).any(|rubric| rubric.models.is_empty())
+    }
+
+    /// The models whose embeddings it needs.
+    pub fn embedding_models(&self) -> impl Iterator<Item = &str> {
+        let rubrics = self.expect.iter().flat_map(Expect::rubrics).filter(|rubric| !rubric.measure.is_judge());
+        rubrics.flat_map(|rubric| &rubric.models).map(String::as_str)
+    }
+
     /// Is the Step of a run what the case expects? A predicate is run here and blocks until it has ended.
     pub fn judge(&self, step: &Step) -> Verdict {
         self.judgement(step, &[]).verdict
@@ -276,6 +287,9 @@ fn of_answer(expect: &Expect, answer: &Json, step: &Step, rulings: &Rulings<'_>)
         },
         Expect::Set(wanted) => Ok(graded(set(wanted, answer))),
         Expect::At(parts) => at(parts, answer, step, rulings),
+        Expect::Rubric(rubric) if !rubric.measure.is_judge() && answer.as_str().is_none() => {
+            Ok(graded(vec![Mismatch::whole(format!("expected a text, got {}", shown(answer)))]))
+        }
         Expect::Rubric(rubric) => Ok(rulings.judged(Question { rubric: (**rubric).clone(), answer: answer.clone() })),
         // Nested below `at`, these apply to the part.
         _ => judge(expect, &Step { answer: Some(answer.clone()), ..step.clone() }, rulings),

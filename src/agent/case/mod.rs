@@ -26,7 +26,7 @@ pub use expect::Expect;
 pub use judge::Judgement;
 pub(super) use read::read;
 pub use rows::CaseRows;
-pub use rubric::{JudgesUsage, Question, Rubric, RubricExample, Ruling, Vote};
+pub use rubric::{JudgesUsage, Measure, Question, Rubric, RubricExample, Ruling, Vote};
 
 /// Failures that are no result of the agent: it could not be tried.
 const UNTRIED: [Reason; 16] = [

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::expect::threshold;
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::config::document::{Entry, Problem};
-use crate::event::{FromCache, Tokens};
+use crate::event::{FromCache, Tokens, hex_sha};
+use crate::tool::canonical;
 
 /// The key that makes a table a rubric.
 pub(super) const RUBRIC: &str = "rubric";
@@ -29,12 +30,32 @@ const MOST_VOTES: u64 = 100;
 /// Highest scale.
 const MOST_SCALE: u64 = 1_000;
 
-/// An expectation in words.
+/// How an answer is held against the text of a rubric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// A model judges that it fulfils the words.
+    #[default]
+    Judge,
+    /// The embeddings of both are near each other.
+    Embedding,
+}
+
+impl Measure {
+    /// Is it a judge's vote?
+    pub fn is_judge(&self) -> bool {
+        *self == Self::Judge
+    }
+}
+
+/// An expectation in words that a model is needed for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rubric {
     /// The words.
     pub text: String,
-    /// The judges; the configured model when empty.
+    /// How an answer is held against them.
+    pub measure: Measure,
+    /// The judges, the configured model when empty; the model of the embeddings.
     pub models: Vec<String>,
     /// Runs of each judge.
     pub votes: u32,
@@ -75,6 +96,9 @@ pub struct Question {
 pub struct Ruling {
     /// The rubric.
     pub rubric: String,
+    /// How the answer was held against it.
+    #[serde(default, skip_serializing_if = "Measure::is_judge")]
+    pub measure: Measure,
     /// The mean of the votes, from 0 to 1.
     pub score: f64,
     /// The score that passes.
@@ -83,6 +107,9 @@ pub struct Ruling {
     pub passed: bool,
     /// The votes, in the order of the judges.
     pub votes: Vec<Vote>,
+    /// SHA-256 of the judged answer as canonical JSON, hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_sha: Option<String>,
 }
 
 /// What one judge found in one run.
@@ -108,6 +135,13 @@ pub struct Vote {
     pub from_cache: FromCache,
 }
 
+impl Question {
+    /// The hash of the answer by which rulings on it are found: SHA-256 of its canonical JSON, hexadecimal.
+    pub fn answer_sha(&self) -> String {
+        hex_sha(canonical(&self.answer).to_text().as_bytes())
+    }
+}
+
 impl Rubric {
     /// A rubric with nothing but its words, `None` when they are blank.
     pub fn new(text: &str) -> Option<Self> {
@@ -117,6 +151,7 @@ impl Rubric {
     fn of(text: &str) -> Self {
         Self {
             text: text.to_owned(),
+            measure: Measure::Judge,
             models: Vec::new(),
             votes: 1,
             scale: SCALE,
@@ -124,6 +159,11 @@ impl Rubric {
             prompt: None,
             examples: Vec::new(),
         }
+    }
+
+    /// A text to which the embedding of the answer must be near, by the vectors of this model.
+    pub(super) fn of_embedding(text: String, model: String, at_least: f64) -> Self {
+        Self { measure: Measure::Embedding, models: vec![model], at_least, ..Self::of(&text) }
     }
 
     /// Reads a table that has the key `rubric`.
@@ -235,11 +275,23 @@ impl Rubric {
         #[expect(clippy::cast_precision_loss, reason = "a count of votes")]
         let score = votes.iter().map(|vote| vote.score).sum::<f64>() / votes.len().max(1) as f64;
         let passed = score + super::judge::ROUNDING >= self.at_least;
-        Ruling { rubric: self.text.clone(), score, at_least: self.at_least, passed, votes }
+        Ruling {
+            rubric: self.text.clone(),
+            measure: self.measure,
+            score,
+            at_least: self.at_least,
+            passed,
+            votes,
+            answer_sha: None,
+        }
     }
 
     /// The rubric in words.
     pub(super) fn outline(&self) -> String {
+        if self.measure == Measure::Embedding {
+            let (text, least, models) = (&self.text, self.at_least, self.models.join(", "));
+            return format!("similarity to {text:?} of at least {least}, by embeddings of {models}");
+        }
         let judges = if self.models.is_empty() { "a model".to_owned() } else { self.models.join(", ") };
         let votes = if self.votes > 1 { format!(", {} votes each", self.votes) } else { String::new() };
         format!("{}\njudged by {judges}{votes}: a score of at least {}", self.text, self.at_least)
@@ -273,6 +325,11 @@ impl Ruling {
         }
     }
 
+    /// What the score is.
+    fn score_name(&self) -> &'static str {
+        if self.measure.is_judge() { "judged score" } else { "similarity" }
+    }
+
     /// Score, threshold and reasons in one line.
     pub fn line(&self) -> String {
         format!("score {:.2}, at least {} passes: {}", self.score, self.at_least, self.reasons())
@@ -280,7 +337,8 @@ impl Ruling {
 
     /// Why it does not pass.
     pub(super) fn why(&self) -> String {
-        format!("the judged score is {:.2}, expected at least {}: {}", self.score, self.at_least, self.reasons())
+        let name = self.score_name();
+        format!("the {name} is {:.2}, expected at least {}: {}", self.score, self.at_least, self.reasons())
     }
 
     /// The cost of its votes that was paid now, as far as it is known.

@@ -23,6 +23,13 @@ pub struct ResultFlags {
     pub summary: Option<PathBuf>,
 }
 
+impl ResultFlags {
+    /// Is any file named?
+    pub fn is_wanted(&self) -> bool {
+        self.results.is_some() || self.report.is_some() || self.summary.is_some()
+    }
+}
+
 /// Where replies are stored.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CacheFlags {

@@ -54,6 +54,9 @@ pub struct JudgeFlags {
     /// Runs that are judged at the same time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
+    /// Judge no further run when the judges have cost this much, in the unit of the configured prices; the exit code is then 1
+    #[arg(long, value_name = "COST")]
+    pub max_cost: Option<f64>,
     /// The cache of replies
     #[command(flatten)]
     pub cache: CacheFlags,

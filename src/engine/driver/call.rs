@@ -54,9 +54,10 @@ impl Driver<'_> {
         };
         let key = format!("{}\u{0}{}", tool.name, canonical(&call.args.json()).to_text());
         let known = self.calls.known().get(&key).cloned();
-        let remembered = recorded.remembered(known).filter(|_| tool.cache);
-        let cached = remembered.is_some();
         let edited = self.ports.history.replacement(at).is_some();
+        // An edited result replaces the one that the run remembers, too.
+        let remembered = recorded.remembered(known).filter(|_| tool.cache && !edited);
+        let cached = remembered.is_some();
         // A result that is written by hand needs no consent, unless the recording holds the question.
         let asks = !cached && (!edited || self.is_awaited(&at.question(0), &QuestionKind::Consent));
         if asks && let Some(record) = self.denied(at, tool, &args).await? {

@@ -272,7 +272,7 @@ fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Option<[Note; 4]> {
     Some([
         Note::Begun { id, at_ms, begun: Box::new(begun), _room: None },
         Note::Replied { id, at_ms: end_ms, status, headers, by: None, came: None },
-        Note::Piece { id, at_ms: end_ms, ms, bytes: reply, _room: None },
+        Note::Piece { id, at_ms: end_ms, ms, bytes: (*reply).into(), _room: None },
         Note::Ended { id, at_ms: end_ms, ms, end: ExchangeEnd::Complete },
     ])
 }

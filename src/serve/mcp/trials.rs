@@ -19,7 +19,7 @@ use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::format::{cost, duration};
 use crate::workbench::matrix::{CellReport, MatrixEvent, MatrixSpec, MatrixState, split_models};
-use crate::workbench::suite::{CaseFilter, CaseReport, Suite, SuiteAgent, TrialReport};
+use crate::workbench::suite::{CaseFilter, CaseReport, EndedTrial, Suite, SuiteAgent};
 
 /// Trials at once.
 const JOBS: usize = 4;
@@ -56,7 +56,7 @@ pub(super) fn run_cases<'a>(
         let trials = trials(arguments.trials)?;
         let suite = Suite { agents: vec![suite_agent], model: arguments.model, trials, pace: JOBS.into() };
         server.workbench.check_suite(&suite).map_err(|error| error.to_string())?;
-        let (stop, watch) = (Stop::default(), &mut |_: usize, _: &CaseReport, _: &TrialReport| {});
+        let (stop, watch) = (Stop::default(), &mut |_: EndedTrial<'_>| {});
         let report = stopped_with(context, &stop, server.workbench.run_suite(&suite, &stop, watch)).await;
         let mut lines: Vec<String> = report.agents.iter().flat_map(|agent| agent.cases.iter().map(case_text)).collect();
         let counts = report.counts();

@@ -110,7 +110,7 @@ fn start_due(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The folder of the agent's file.
-fn folder(model: &Model) -> PathBuf {
+pub(super) fn folder(model: &Model) -> PathBuf {
     let path = model.workbench.file.as_ref().map(|file| file.path.clone()).unwrap_or_default();
     path.parent().unwrap_or(Path::new("")).to_owned()
 }

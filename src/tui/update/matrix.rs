@@ -6,7 +6,7 @@ use crate::tui::compare::{CompareRequest, Field, MatrixView, Page, Step, at_end}
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Screen, Tone};
 use crate::workbench::format::plural;
-use crate::workbench::matrix::{MatrixEntry, MatrixState, MatrixUpdate};
+use crate::workbench::matrix::{MatrixEntry, MatrixSpec, MatrixState, MatrixUpdate};
 
 /// Concurrent trials when the dialog has no number.
 const JOBS: usize = 4;
@@ -111,6 +111,7 @@ fn in_form(model: &mut Model, step: Step) -> Vec<Effect> {
             Ok((spec, jobs)) => {
                 form.error = None;
                 form.beginning = true;
+                let spec = MatrixSpec { folder: super::cases::folder(model), ..spec };
                 return vec![Effect::Compare(CompareRequest::Matrix(model.workbench.texts(), spec, jobs))];
             }
             Err((field, error)) => {

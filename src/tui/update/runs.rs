@@ -37,7 +37,8 @@ pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
 pub(super) fn against_saved(model: &mut Model) -> Vec<Effect> {
     let (draft, saved) = (model.workbench.texts(), model.workbench.saved.clone());
     let mode = model.workbench.preview.mode.split(' ').next().and_then(Mode::from_name);
-    let spec = MatrixSpec { modes: mode.into_iter().collect(), trials: TRIALS, ..MatrixSpec::default() };
+    let (modes, folder) = (mode.into_iter().collect(), super::cases::folder(model));
+    let spec = MatrixSpec { modes, trials: TRIALS, folder, ..MatrixSpec::default() };
     show_matrix(model);
     vec![Effect::Compare(CompareRequest::AgainstSaved(draft, saved, spec, JOBS))]
 }

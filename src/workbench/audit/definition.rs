@@ -3,6 +3,7 @@
 //! In: an agent, or a part of its table. Out: lines of the audit. Nothing is started; a program's content is read only
 //! where a stored grant covers the same definition.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ptc_core::value::{Json, json};
@@ -69,11 +70,34 @@ fn of_table(table: &Json, at: &str, root: Root, auditor: &mut Auditor<'_>) {
             consent: AuditConsent::NotNeeded,
         });
     }
+    let mut judges = BTreeMap::new();
+    if let Some(cases) = table.get("cases") {
+        judging_models(cases, &format!("{at}cases"), &mut judges);
+    }
+    for (name, key) in judges {
+        model(name, &key, auditor);
+    }
     for member in table.get("tools").and_then(Json::members).unwrap_or_default() {
         tool(&member.key, &member.value, &format!("{at}tools.{}", member.key), auditor);
     }
     for member in table.get("modes").and_then(Json::members).unwrap_or_default() {
         of_table(&member.value, &format!("{at}modes.{}.", member.key), Root::No, auditor);
+    }
+}
+
+/// The models that expectations of cases name, each with the first place: judges of rubrics, and embedding models.
+fn judging_models<'c>(json: &'c Json, at: &str, found: &mut BTreeMap<&'c str, String>) {
+    let asks = json.get("rubric").is_some() || json.get("by").and_then(Json::as_str) == Some("embedding");
+    let models = json.get("model").filter(|_| asks).into_iter();
+    let names = models.flat_map(|model| model.items().unwrap_or(std::slice::from_ref(model))).filter_map(Json::as_str);
+    for name in names {
+        found.entry(name).or_insert_with(|| format!("{at}.model"));
+    }
+    for (place, item) in json.items().unwrap_or_default().iter().enumerate() {
+        judging_models(item, &format!("{at}.{place}"), found);
+    }
+    for member in json.members().unwrap_or_default() {
+        judging_models(&member.value, &format!("{at}.{}", member.key), found);
     }
 }
 

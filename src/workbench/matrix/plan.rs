@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -33,6 +34,8 @@ pub struct MatrixSpec {
     pub seed: u64,
     /// Which cases of each agent.
     pub filter: Box<CaseFilter>,
+    /// Where the files of cases lie that an agent names; the current folder when empty.
+    pub folder: PathBuf,
 }
 
 /// An agent of a matrix.
@@ -57,8 +60,16 @@ pub struct MatrixPlan {
     pub cells: Vec<Cell>,
 }
 
-/// The agents of a plan by name, each with its cases by name.
+/// The agents of a plan by name, each without its cases, and these by name.
 pub(super) struct Definitions(HashMap<String, (Agent, HashMap<String, Case>)>);
+
+impl Definitions {
+    /// The cases of the plan's cells in which an agent can run.
+    pub(super) fn cases<'d>(&'d self, plan: &'d MatrixPlan) -> impl Iterator<Item = &'d Case> {
+        let fit = plan.cells.iter().filter(|cell| cell.unfit.is_none());
+        fit.filter_map(|cell| self.0.get(&cell.agent)?.1.get(cell.case.as_ref()?))
+    }
+}
 
 fn unusable(what: &str) -> MatrixError {
     MatrixError(format!("the plan of the matrix cannot be used: {what}"))
@@ -108,7 +119,8 @@ impl MatrixPlan {
             let definition = Agent::recorded(&agent.toml).map_err(|error| wrong(&error.to_string()))?;
             let cases = definition.cases().map_err(|found| wrong(&found.message))?;
             let cases = cases.into_iter().map(|case| (case.name.clone(), case)).collect();
-            Ok((agent.name.clone(), (definition, cases)))
+            // Each trial has a copy of the definition, and its session too: the cell names the case.
+            Ok((agent.name.clone(), (definition.without_cases(), cases)))
         };
         self.agents.iter().map(read).collect::<Result<_, _>>().map(Definitions)
     }
@@ -147,25 +159,25 @@ impl Workbench {
             if plan.agents.iter().any(|known| known.name == *name) {
                 return Err(MatrixError(format!("`{name}` is named twice")));
             }
-            if agent.has_case_files() {
-                return Err(MatrixError(format!(
-                    "{name}: its cases are in files; `ptc-workbench compare FILE` reads them into the plan"
-                )));
-            }
+            let agent = agent.clone().with_case_files_read(&spec.folder, self.file_access());
+            let agent = agent.map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
             plan.agents.push(MatrixAgent { name: name.clone(), toml: agent.to_toml() });
             let cases =
-                chosen(agent, &spec.filter).map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
+                chosen(&agent, &spec.filter).map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
             let Some(cases) = cases else { continue };
+            let agent = &agent.without_cases();
             for mode in if spec.modes.is_empty() { &Mode::ALL[..] } else { &spec.modes } {
+                let in_mode = agent.for_mode(*mode).and_then(|in_mode| Plan::new(&in_mode));
                 for model in self.models_of(spec, &Agent { mode: *mode, ..agent.clone() })? {
                     let cell = Cell {
                         agent: name.clone(),
                         mode: mode.name().to_owned(),
                         model,
                         case: None,
-                        unfit: unfit(agent, *mode),
+                        unfit: in_mode.as_ref().err().map(|findings| findings_text(findings)),
                     };
-                    plan.cells.extend(of_cases(&cell, &cases, |case| no_inputs(agent, *mode, case)));
+                    let no_inputs = |case: &Case| no_inputs(in_mode.as_ref().ok()?, &case.inputs(agent));
+                    plan.cells.extend(of_cases(&cell, &cases, no_inputs));
                 }
             }
         }
@@ -248,16 +260,9 @@ fn of_cases(cell: &Cell, cases: &[Case], no_inputs: impl Fn(&Case) -> Option<Str
     cases.iter().map(of).collect()
 }
 
-/// Why an agent cannot run in a mode.
-fn unfit(agent: &Agent, mode: Mode) -> Option<String> {
-    let found = agent.for_mode(mode).and_then(|agent| Plan::new(&agent).map(|_| ()));
-    found.err().map(|findings| findings_text(&findings))
-}
-
-/// Why an agent cannot run on the inputs of a case.
-fn no_inputs(agent: &Agent, mode: Mode, case: &Case) -> Option<String> {
-    let plan = agent.for_mode(mode).and_then(|agent| Plan::new(&agent)).ok()?;
-    let (_, findings) = plan.check_context(&case.inputs(agent));
+/// Why an agent cannot run on these inputs.
+fn no_inputs(plan: &Plan, inputs: &Json) -> Option<String> {
+    let (_, findings) = plan.check_context(inputs);
     findings.iter().any(Diagnostic::is_error).then(|| findings_text(&findings))
 }
 

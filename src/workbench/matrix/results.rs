@@ -3,7 +3,7 @@
 //! In: a matrix or a suite with what came of it. Out: [`ResultRow`]s in the order of the plan; from the rows of all shards the matrix that
 //! one machine would have had. Rows of one trial in two files are an error, never added up.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::plan::{MatrixAgent, MatrixPlan};
 use super::run::MatrixError;
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Agent, Ruling, Verdict};
-use crate::workbench::suite::{SuiteReport, TrialReport};
+use crate::workbench::suite::{EndedTrial, SuiteReport};
 
 /// How every file of rows begins.
 pub const RESULTS_BEGIN: &str = "{\"result\":1,";
@@ -84,6 +84,12 @@ pub struct ResultRow {
 }
 
 impl ResultRow {
+    /// The row as a line of JSON with its line break.
+    pub fn to_line(&self) -> String {
+        // Strings, numbers and lists of them always have a JSON form.
+        serde_json::to_string(self).map_or_else(|_| String::new(), |line| line + "\n")
+    }
+
     fn cell(&self) -> Cell {
         let unfit = (self.verdict == RowVerdict::CannotRun).then(|| self.why.clone().unwrap_or_default());
         Cell {
@@ -98,7 +104,7 @@ impl ResultRow {
 
 /// The rows as text: a line for each.
 pub fn result_lines(rows: &[ResultRow]) -> String {
-    rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n").collect()
+    rows.iter().map(ResultRow::to_line).collect()
 }
 
 fn number(place: usize) -> u32 {
@@ -108,69 +114,57 @@ fn number(place: usize) -> u32 {
 /// Place, tags and weight of a case.
 type Marks = (u32, Vec<String>, f64);
 
-/// The places of the cells of a plan among all cells, those of other shards included.
-struct Places<'p> {
-    plan: &'p MatrixPlan,
-    /// Agents with the places, tags and weights of their cases.
-    cases: BTreeMap<&'p str, BTreeMap<String, Marks>>,
-    /// Cells with their places in the plan.
-    merged: HashMap<&'p Cell, u32>,
+/// The rows of a matrix: knows the places of its cells among all cells, those of other shards included.
+#[derive(Debug)]
+pub struct MatrixRows {
+    /// Of each cell: its place, the tags of its case, its weight.
+    cells: Vec<([u32; 4], Vec<String>, f64)>,
 }
 
-impl<'p> Places<'p> {
-    fn of(plan: &'p MatrixPlan) -> Self {
-        let of_agent = |agent: &'p MatrixAgent| {
+impl MatrixRows {
+    /// The rows of the matrix with this plan.
+    pub fn of(plan: &MatrixPlan) -> Self {
+        let of_agent = |agent: &MatrixAgent| -> HashMap<String, Marks> {
             let cases = Agent::recorded(&agent.toml).ok().and_then(|agent| agent.cases().ok()).unwrap_or_default();
             let cases = cases.into_iter().enumerate();
-            let cases = cases.map(|(place, case)| (case.name, (number(place), case.tags, case.weight))).collect();
-            (agent.name.as_str(), cases)
+            cases.map(|(place, case)| (case.name, (number(place), case.tags, case.weight))).collect()
         };
-        let merged = plan.cells.iter().enumerate().map(|(place, cell)| (cell, number(place))).collect();
-        Self { plan, cases: plan.agents.iter().map(of_agent).collect(), merged }
-    }
-
-    fn order(&self, cell: &Cell) -> ([u32; 4], Vec<String>, f64) {
-        let of_agent = self.plan.cells.iter().filter(|other| other.agent == cell.agent);
-        let mut modes: Vec<&str> = Vec::new();
-        let mut models: Vec<&str> = Vec::new();
-        for other in of_agent {
-            if !modes.contains(&other.mode.as_str()) {
-                modes.push(&other.mode);
-            }
-            if other.mode == cell.mode && !models.contains(&other.model.as_str()) {
-                models.push(&other.model);
-            }
+        let mut agents: HashMap<&str, (u32, HashMap<String, Marks>)> = HashMap::new();
+        for (place, agent) in plan.agents.iter().enumerate() {
+            agents.entry(&agent.name).or_insert_with(|| (number(place), of_agent(agent)));
         }
-        let place =
-            |list: &[&str], name: &str| number(list.iter().position(|known| *known == name).unwrap_or_default());
-        let agents: Vec<&str> = self.plan.agents.iter().map(|agent| agent.name.as_str()).collect();
-        let known = cell.case.as_ref().and_then(|name| self.cases.get(cell.agent.as_str())?.get(name));
-        // A merged plan has no definitions: its cells are in the order of the whole plan.
-        let merged = || (self.merged.get(cell).copied().unwrap_or_default(), Vec::new(), 1.0);
-        let (case, tags, weight) = known.cloned().unwrap_or_else(merged);
-        let order = [place(&agents, &cell.agent), place(&modes, &cell.mode), place(&models, &cell.model), case];
-        (order, tags, weight)
+        // In the order in which the cells name them.
+        let mut modes: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut models: HashMap<(&str, &str), Vec<&str>> = HashMap::new();
+        let mut cells = Vec::with_capacity(plan.cells.len());
+        for (place, cell) in plan.cells.iter().enumerate() {
+            let known = agents.get(cell.agent.as_str());
+            let mode = place_or_push(modes.entry(&cell.agent).or_default(), &cell.mode);
+            let model = place_or_push(models.entry((&cell.agent, &cell.mode)).or_default(), &cell.model);
+            let case = cell.case.as_ref().and_then(|name| known?.1.get(name).cloned());
+            // A merged plan has no definitions: its cells are in the order of the whole plan.
+            let (case, tags, weight) = case.unwrap_or_else(|| (number(place), Vec::new(), 1.0));
+            let agent = known.map(|(place, _)| *place).unwrap_or_default();
+            cells.push(([agent, mode, model, case], tags, weight));
+        }
+        Self { cells }
     }
-}
 
-/// The rows of a matrix: finished trials, those that could not be tried, and the cells in which the agent cannot run.
-pub fn matrix_rows(state: &MatrixState) -> Vec<ResultRow> {
-    let places = Places::of(&state.plan);
-    let mut rows = Vec::new();
-    for (at, cell) in state.plan.cells.iter().enumerate() {
-        let (order, tags, weight) = places.order(cell);
-        let row = |trial: u32, verdict: RowVerdict| ResultRow {
+    /// A row of a cell with the place `at` in the plan; `None` where the plan has no such cell.
+    fn row(&self, plan: &MatrixPlan, at: usize, trial: u32, verdict: RowVerdict) -> Option<ResultRow> {
+        let (cell, (order, tags, weight)) = (plan.cells.get(at)?, self.cells.get(at)?);
+        Some(ResultRow {
             result: VERSION,
             agent: cell.agent.clone(),
             mode: cell.mode.clone(),
             model: cell.model.clone(),
             case: cell.case.clone(),
-            order,
+            order: *order,
             tags: tags.clone(),
-            weight,
+            weight: *weight,
             trial,
-            trials: state.plan.trials,
-            seed: state.plan.seed,
+            trials: plan.trials,
+            seed: plan.seed,
             verdict,
             score: 0.0,
             why: None,
@@ -178,69 +172,100 @@ pub fn matrix_rows(state: &MatrixState) -> Vec<ResultRow> {
             outcome: None,
             rulings: Vec::new(),
             measures: Measures::default(),
-        };
+        })
+    }
+
+    /// The row of a finished trial.
+    pub fn finished(&self, plan: &MatrixPlan, trial: &Trial) -> Option<ResultRow> {
+        let verdict = if trial.passed { RowVerdict::Pass } else { RowVerdict::Fail };
+        Some(ResultRow {
+            score: trial.score(),
+            why: trial.why.clone(),
+            session: Some(trial.session.clone()),
+            outcome: Some(trial.outcome.clone()),
+            rulings: trial.rulings.clone(),
+            measures: trial.measures.clone(),
+            ..self.row(plan, trial.cell, trial.trial, verdict)?
+        })
+    }
+
+    /// The row of a trial that could not be tried, and why.
+    pub fn untried(&self, plan: &MatrixPlan, key: TrialKey, why: &str) -> Option<ResultRow> {
+        Some(ResultRow { why: Some(why.to_owned()), ..self.row(plan, key.cell, key.trial, RowVerdict::Error)? })
+    }
+}
+
+/// The place of a name in a list, where it is added if it is new.
+fn place_or_push<'n>(list: &mut Vec<&'n str>, name: &'n str) -> u32 {
+    number(list.iter().position(|known| *known == name).unwrap_or_else(|| {
+        list.push(name);
+        list.len() - 1
+    }))
+}
+
+/// The rows of a matrix: finished trials, those that could not be tried, and the cells in which the agent cannot run.
+pub fn matrix_rows(state: &MatrixState) -> Vec<ResultRow> {
+    let (plan, with) = (&state.plan, MatrixRows::of(&state.plan));
+    let mut rows = Vec::new();
+    for (at, cell) in plan.cells.iter().enumerate() {
         if let Some(why) = &cell.unfit {
-            rows.push(ResultRow { why: Some(why.clone()), ..row(0, RowVerdict::CannotRun) });
+            let row = with.row(plan, at, 0, RowVerdict::CannotRun);
+            rows.extend(row.map(|row| ResultRow { why: Some(why.clone()), ..row }));
         }
-        for trial in state.trials_of(at) {
-            let verdict = if trial.passed { RowVerdict::Pass } else { RowVerdict::Fail };
-            rows.push(ResultRow {
-                score: trial.score(),
-                why: trial.why.clone(),
-                session: Some(trial.session.clone()),
-                outcome: Some(trial.outcome.clone()),
-                rulings: trial.rulings.clone(),
-                measures: trial.measures.clone(),
-                ..row(trial.trial, verdict)
-            });
-        }
-        for (key, why) in state.untried().iter().filter(|(key, _)| key.cell == at) {
-            rows.push(ResultRow { why: Some(why.clone()), ..row(key.trial, RowVerdict::Error) });
-        }
+        rows.extend(state.trials_of(at).filter_map(|trial| with.finished(plan, trial)));
+        let of_cell = TrialKey { cell: at, trial: 0 }..TrialKey { cell: at + 1, trial: 0 };
+        rows.extend(state.untried().range(of_cell).filter_map(|(key, why)| with.untried(plan, *key, why)));
     }
     rows
 }
 
+/// The row of a trial of a suite with so many trials of each case.
+pub fn suite_row(ended: &EndedTrial<'_>, trials: u32) -> ResultRow {
+    let EndedTrial { agent_place, agent, case, trial } = *ended;
+    ResultRow {
+        result: VERSION,
+        agent: agent.label.clone(),
+        mode: agent.mode.name().to_owned(),
+        model: agent.model.clone(),
+        case: Some(case.name.clone()),
+        order: [number(agent_place), 0, 0, case.place],
+        tags: case.tags.clone(),
+        weight: case.weight,
+        trial: trial.number,
+        trials: trials.max(1),
+        seed: 0,
+        verdict: match &trial.verdict {
+            Verdict::Pass => RowVerdict::Pass,
+            Verdict::Fail(_) => RowVerdict::Fail,
+            Verdict::Error(_) => RowVerdict::Error,
+        },
+        score: trial.score,
+        why: (!trial.verdict.is_pass()).then(|| trial.verdict.lines().join("\n")),
+        session: trial.session.clone(),
+        outcome: trial.outcome.clone(),
+        rulings: trial.rulings.clone(),
+        measures: Measures {
+            turns: trial.turns,
+            tokens: trial.tokens,
+            cost: trial.cost,
+            time_ms: trial.duration_ms,
+            from_cache: trial.from_cache,
+            ..Measures::default()
+        },
+    }
+}
+
 /// The rows of a suite.
 pub fn suite_rows(report: &SuiteReport, trials: u32) -> Vec<ResultRow> {
-    let mut rows = Vec::new();
-    for (agent_place, agent) in report.agents.iter().enumerate() {
-        for case in &agent.cases {
-            let row = |trial: &TrialReport| ResultRow {
-                result: VERSION,
-                agent: agent.label.clone(),
-                mode: agent.mode.name().to_owned(),
-                model: agent.model.clone(),
-                case: Some(case.name.clone()),
-                order: [number(agent_place), 0, 0, case.place],
-                tags: case.tags.clone(),
-                weight: case.weight,
-                trial: trial.number,
-                trials: trials.max(1),
-                seed: 0,
-                verdict: match &trial.verdict {
-                    Verdict::Pass => RowVerdict::Pass,
-                    Verdict::Fail(_) => RowVerdict::Fail,
-                    Verdict::Error(_) => RowVerdict::Error,
-                },
-                score: trial.score,
-                why: (!trial.verdict.is_pass()).then(|| trial.verdict.lines().join("\n")),
-                session: trial.session.clone(),
-                outcome: trial.outcome.clone(),
-                rulings: trial.rulings.clone(),
-                measures: Measures {
-                    turns: trial.turns,
-                    tokens: trial.tokens,
-                    cost: trial.cost,
-                    time_ms: trial.duration_ms,
-                    from_cache: trial.from_cache,
-                    ..Measures::default()
-                },
-            };
-            rows.extend(case.trials.iter().map(row));
-        }
-    }
-    rows
+    let cases = report
+        .agents
+        .iter()
+        .enumerate()
+        .flat_map(|(place, agent)| agent.cases.iter().map(move |case| (place, agent, case)));
+    let ended = cases.flat_map(|(agent_place, agent, case)| {
+        case.trials.iter().map(move |trial| EndedTrial { agent_place, agent, case, trial })
+    });
+    ended.map(|ended| suite_row(&ended, trials)).collect()
 }
 
 /// The rows of a file. Errors: it cannot be read, a line that is no row.

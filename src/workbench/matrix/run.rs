@@ -3,6 +3,7 @@
 //! In: a plan or the file of a matrix, how many trials may run at once, a stop. Out: events while it runs, and the final state.
 //! A trial that was stopped or could not be tried leaves no line: a resume runs it again.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use super::file::MatrixFile;
 use super::meter::{Measures, Meter};
 use super::plan::{Definitions, MatrixPlan};
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
-use crate::agent::{Context, Judgement, Step, Verdict};
+use crate::agent::{Case, Context, Judgement, Step, Verdict};
 use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::{Group, SessionId};
@@ -170,16 +171,23 @@ impl Workbench {
     }
 
     fn check_models(&self, plan: &MatrixPlan) -> Result<(), MatrixError> {
-        let mut checked: Vec<&str> = Vec::new();
+        let (mut checked, mut models) = (HashSet::new(), HashSet::new());
         let definitions = plan.definitions()?;
-        for key in plan.trials().filter(|key| key.trial == 1) {
-            let spec = plan.trial(&definitions, key)?;
-            let Some(cell) = plan.cells.get(key.cell) else { continue };
-            if spec.model.is_some() && !checked.contains(&cell.model.as_str()) {
+        for (place, cell) in plan.cells.iter().enumerate().filter(|(_, cell)| cell.unfit.is_none()) {
+            // What differs by case only is the same.
+            if !checked.insert((&cell.agent, &cell.mode, &cell.model)) {
+                continue;
+            }
+            let spec = plan.trial(&definitions, TrialKey { cell: place, trial: 1 })?;
+            if spec.model.is_some() && models.insert(&cell.model) {
                 self.build_model(self.choose(&cell.model)?, Arc::new(Nobody))?;
-                checked.push(&cell.model);
             }
         }
+        if definitions.cases(plan).any(Case::asks_default_judge) {
+            self.check_default_judge()?;
+        }
+        let embedding: HashSet<&str> = definitions.cases(plan).flat_map(Case::embedding_models).collect();
+        embedding.into_iter().try_for_each(|name| self.check_embedding_model(name))?;
         Ok(())
     }
 
@@ -225,8 +233,13 @@ impl Workbench {
             return MatrixEvent::Stopped(key);
         }
         let outcome = Outcome::of(&step);
-        let judged =
-            JudgedRun { step: Arc::new(step), session: Some(session.clone()), seed: spec.seed, trial: key.trial };
+        let judged = JudgedRun {
+            step: Arc::new(step),
+            session: Some(session.clone()),
+            seed: spec.seed,
+            trial: key.trial,
+            recorded: Vec::new(),
+        };
         let (Judgement { verdict, score }, rulings) = self.judgement(&spec.case, &judged, &stop).await;
         if let Verdict::Error(why) = &verdict {
             if stop.reason().is_some() {

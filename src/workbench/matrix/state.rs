@@ -3,6 +3,7 @@
 //! In: [`MatrixEvent`]s in any order. Out: what is done, what runs, what is missing. Pure.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
 
@@ -137,19 +138,43 @@ pub struct MatrixState {
     finished: BTreeMap<TrialKey, Trial>,
     running: BTreeMap<TrialKey, RunningTrial>,
     untried: BTreeMap<TrialKey, String>,
+    /// Sums over the finished trials, so that each of many trials can be reported without a walk through all.
+    sums: Sums,
+}
+
+/// Sums over a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Sums {
+    /// Trials in the plan.
+    trials: usize,
+    /// Finished trials that did not pass.
+    failed: usize,
+    /// Cost of the finished trials and of their judges, as far as it is known.
+    spent: f64,
 }
 
 impl MatrixState {
     /// A matrix of which these trials are finished. Of two lines about one trial the first counts; trials that the plan does not know
     /// are left out.
     pub fn new(plan: MatrixPlan, finished: impl IntoIterator<Item = Trial>) -> Self {
-        let mut state = Self { plan, finished: BTreeMap::new(), running: BTreeMap::new(), untried: BTreeMap::new() };
+        let sums = Sums { trials: plan.trials().count(), ..Sums::default() };
+        let (known, running, untried) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut state = Self { plan, finished: known, running, untried, sums };
         for trial in finished {
             if state.plan.has(trial.key()) {
-                state.finished.entry(trial.key()).or_insert(trial);
+                state.add(trial);
             }
         }
         state
+    }
+
+    /// Adds a finished trial, unless it is known.
+    fn add(&mut self, trial: Trial) {
+        if let Entry::Vacant(place) = self.finished.entry(trial.key()) {
+            self.sums.failed += usize::from(!trial.passed);
+            self.sums.spent += trial.spent();
+            place.insert(trial);
+        }
     }
 
     /// Takes what happened.
@@ -165,7 +190,7 @@ impl MatrixState {
             }
             MatrixEvent::Finished(trial) => {
                 self.running.remove(&trial.key());
-                self.finished.entry(trial.key()).or_insert_with(|| (**trial).clone());
+                self.add((**trial).clone());
             }
             MatrixEvent::Stopped(key) => {
                 self.running.remove(key);
@@ -179,7 +204,7 @@ impl MatrixState {
 
     /// Trials in all.
     pub fn total(&self) -> usize {
-        self.plan.trials().count()
+        self.sums.trials
     }
 
     /// Trials that are finished.
@@ -189,7 +214,7 @@ impl MatrixState {
 
     /// The cost of the finished trials and of their judges, as far as it is known.
     pub fn spent(&self) -> f64 {
-        self.finished.values().map(Trial::spent).sum()
+        self.sums.spent
     }
 
     /// What the finished trials and their judges took from the cache.
@@ -204,7 +229,7 @@ impl MatrixState {
 
     /// Finished trials that did not pass.
     pub fn failed(&self) -> usize {
-        self.finished.values().filter(|trial| !trial.passed).count()
+        self.sums.failed
     }
 
     /// The trials that run, in the order of the plan.

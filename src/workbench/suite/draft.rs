@@ -51,7 +51,7 @@ impl CaseOutline {
 }
 
 /// Cases that a screen lists; files may hold any number.
-const OUTLINES: usize = 1_000;
+const OUTLINES: usize = 10_000;
 
 impl Workbench {
     /// The first cases of an agent whose file is in this folder, those of files included, in order.
@@ -74,7 +74,7 @@ impl Workbench {
     ) -> Result<Option<TestedCase>, Vec<Diagnostic>> {
         let with = SuiteAgent::new(&agent.name, agent, None, (folder, self.file_access()), &CaseFilter::named(name))?;
         let suite = Suite { agents: vec![with], model: None, trials: 1, pace: 1.into() };
-        let report = self.run_suite(&suite, stop, &mut |_, _, _| {}).await;
+        let report = self.run_suite(&suite, stop, &mut |_| {}).await;
         let trial = report.agents.into_iter().flat_map(|agent| agent.cases).flat_map(|case| case.trials).next();
         Ok(trial.map(|trial| {
             let got = trial.session.as_deref().and_then(|session| self.answer_of(session));

@@ -18,6 +18,7 @@ use crate::workbench::matrix::{Outcome, Pace};
 
 pub use draft::{CaseOutline, TestedCase};
 pub use junit::junit;
+pub use run::EndedTrial;
 pub use selection::{CaseFilter, Selection, Shard};
 
 /// What is to be run.

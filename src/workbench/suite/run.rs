@@ -1,6 +1,7 @@
 //! Running a suite: several trials at once, reported as they end.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -8,11 +9,11 @@ use std::time::Instant;
 use futures::stream::{self, StreamExt as _};
 
 use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
-use crate::agent::{Case, Context, Judgement, Mismatch, Step, Verdict};
+use crate::agent::{Case, Context, Judgement, Mismatch, Ruling, Step, Verdict};
 use crate::event::FromCache;
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
-use crate::session::Session;
+use crate::session::{Session, read_rulings};
 use crate::workbench::judging::JudgedRun;
 use crate::workbench::matrix::Outcome;
 use crate::workbench::reply_cache::trial_name;
@@ -29,8 +30,21 @@ struct Due {
     number: u32,
 }
 
-/// Takes each trial as it ends: the agent's place, the case with its earlier trials, what came of it.
-type Watch<'a> = &'a mut (dyn FnMut(usize, &CaseReport, &TrialReport) + Send);
+/// A trial that ended.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedTrial<'t> {
+    /// The place of its agent in the suite.
+    pub agent_place: usize,
+    /// The agent.
+    pub agent: &'t AgentReport,
+    /// The case.
+    pub case: &'t CaseReport,
+    /// What came of it.
+    pub trial: &'t TrialReport,
+}
+
+/// Takes each trial as it ends.
+type Watch<'a> = &'a mut (dyn FnMut(EndedTrial<'_>) + Send);
 
 impl Workbench {
     /// Runs the cases of a suite. A stop ends the trials that run, each with its session, and begins no other.
@@ -60,7 +74,8 @@ impl Workbench {
                 report.stopped = true;
                 continue;
             };
-            watch(due.agent, case, &trial);
+            let agent = &report.agents[due.agent];
+            watch(EndedTrial { agent_place: due.agent, agent, case, trial: &trial });
             cost += trial.spent();
             spent.store(suite.pace.is_spent(cost), Ordering::Relaxed);
             case.trials.push(trial);
@@ -76,8 +91,14 @@ impl Workbench {
         report
     }
 
-    /// Can the model that all runs of a suite are to have be used? Errors: what is wrong with it and what to do.
+    /// Can the model that all runs of a suite are to have be used, and the one that judges where a rubric names none? Errors: what is wrong
+    /// with it and what to do.
     pub fn check_suite(&self, suite: &Suite) -> Result<(), StartError> {
+        if suite.agents.iter().any(|agent| agent.selection.asks_default_judge) {
+            self.check_default_judge()?;
+        }
+        let models = suite.agents.iter().flat_map(|agent| &agent.selection.embedding_models);
+        models.into_iter().try_for_each(|name| self.check_embedding_model(name))?;
         match suite.model.as_deref().filter(|_| suite.agents.iter().any(|agent| agent.selection.asks_model)) {
             Some(name) => {
                 self.trust_recording(name);
@@ -152,7 +173,7 @@ impl Workbench {
         let step = task.await;
         let trial = TrialReport { session, from_cache: workbench.taken_from_cache(), ..trial };
         match (settled(saving).await, step) {
-            (Ok(()), Ok(step)) => self.judged(case, step, trial, stop).await,
+            (Ok(()), Ok(step)) => self.judged(case, step, (trial, Vec::new()), stop).await,
             (Err(why), _) => TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial },
             (_, Err(error)) => {
                 let verdict = Verdict::Error(format!("the run broke off: {error}"));
@@ -161,13 +182,27 @@ impl Workbench {
         }
     }
 
-    /// The trial with its verdict and what it used.
-    async fn judged(&self, case: &Case, step: Step, trial: TrialReport, stop: &Stop) -> TrialReport {
+    /// The trial with its verdict and what it used. `recorded`: what judges found about a recording before.
+    async fn judged(
+        &self,
+        case: &Case,
+        step: Step,
+        (trial, recorded): (TrialReport, Vec<Ruling>),
+        stop: &Stop,
+    ) -> TrialReport {
         let trial = used(trial, &step);
-        let run =
-            JudgedRun { step: Arc::new(step), session: trial.session.clone(), seed: trial.seed, trial: trial.number };
+        let (session, seed) = (trial.session.clone(), trial.seed);
+        let run = JudgedRun { step: Arc::new(step), session, seed, trial: trial.number, recorded };
         let (Judgement { verdict, score }, rulings) = self.judgement(case, &run, stop).await;
         TrialReport { verdict, score, rulings, ..trial }
+    }
+
+    /// What was found about a recording: next to its file, and in the folder of the sessions.
+    fn recorded_rulings(&self, session: &Session, path: &Path) -> Vec<Ruling> {
+        let folders = [path.parent(), Some(&*self.folders.sessions_dir)];
+        let found =
+            folders.into_iter().flatten().filter_map(|dir| read_rulings(dir, &session.header.id.to_string()).ok());
+        found.flatten().map(|ruled| ruled.ruling).collect()
     }
 
     /// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
@@ -194,7 +229,7 @@ impl Workbench {
         let trial = TrialReport { session: Some(session.header.id.to_string()), ..trial };
         match (report.outcome, report.steps.into_iter().next_back()) {
             (ReplayOutcome::Identical, Some(step)) if case.expect.is_some() => {
-                self.judged(case, step, trial, stop).await
+                self.judged(case, step, (trial, self.recorded_rulings(&session, &path)), stop).await
             }
             (ReplayOutcome::Identical, Some(step)) => used(trial, &step),
             (ReplayOutcome::Diverged(found), _) => {

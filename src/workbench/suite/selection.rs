@@ -62,6 +62,10 @@ pub struct Selection {
     pub total: u64,
     /// One of them needs a model.
     pub(super) asks_model: bool,
+    /// One of them has a rubric without a model.
+    pub(super) asks_default_judge: bool,
+    /// The models whose embeddings they need.
+    pub(super) embedding_models: BTreeSet<String>,
 }
 
 /// A case that may be chosen.
@@ -71,6 +75,7 @@ struct Candidate {
     only: bool,
     in_shard: bool,
     has_cassette: bool,
+    asks_default_judge: bool,
 }
 
 impl Selection {
@@ -97,12 +102,14 @@ impl Selection {
                 selection.skipped += 1;
                 continue;
             }
+            selection.embedding_models.extend(case.embedding_models().map(ToOwned::to_owned));
             candidates.push(Candidate {
                 place: u32::try_from(place).unwrap_or(u32::MAX),
                 order: hash(&seed.to_string(), &case.name),
                 only: case.only,
                 in_shard: filter.shard.is_none_or(|shard| shard.has(&case.name)),
                 has_cassette: case.cassette.is_some(),
+                asks_default_judge: case.asks_default_judge(),
             });
         }
         if candidates.iter().any(|candidate| candidate.only) {
@@ -115,6 +122,7 @@ impl Selection {
         }
         candidates.retain(|candidate| candidate.in_shard);
         selection.asks_model = candidates.iter().any(|candidate| !candidate.has_cassette);
+        selection.asks_default_judge = candidates.iter().any(|candidate| candidate.asks_default_judge);
         selection.places = candidates.iter().map(|candidate| candidate.place).collect();
         Ok(selection)
     }
