@@ -2,6 +2,7 @@
 
 mod compare;
 pub(super) mod lisp;
+mod optimize;
 mod proxy;
 mod refused;
 mod replay;
@@ -20,6 +21,7 @@ use lisp::LispCommand;
 use crate::port::{Breakpoint, Gate};
 
 pub(super) use compare::{CompareFlags, MatrixFlags};
+pub(super) use optimize::{OptimizeAction, OptimizeFlags};
 pub(super) use proxy::ProxyFlags;
 pub use refused::meant_command;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
@@ -109,6 +111,8 @@ pub enum Command {
     Test(TestFlags),
     /// Judge the labelled runs of an agent by its rubrics; print how well judges and labels agree
     Judge(JudgeFlags),
+    /// Search for better texts of an agent by its cases; list and apply what was found
+    Optimize(OptimizeFlags),
     /// Merge the results of several machines into one matrix
     Merge(MergeFlags),
     /// List, search, annotate and export sessions, or create cases from them

@@ -21,6 +21,7 @@ mod model_check;
 mod models;
 mod new;
 mod offers;
+mod optimize;
 mod output;
 mod plain;
 mod printer;
@@ -68,6 +69,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Fork(flags) => fork::fork(flags, arguments.plain, workbench).await,
         Command::Rerun(flags) => rerun::rerun(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
+        Command::Optimize(flags) => optimize::optimize(flags, workbench).await,
         Command::Merge(flags) => results::merge(flags, arguments.plain),
         Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
         Command::Judge(flags) => judge::judge(flags, workbench).await,

@@ -28,6 +28,7 @@ pub use estimate::CostEstimate;
 pub use file::{MATRIX_FOLDER, MatrixEntry, MatrixFile};
 pub use meter::{Measures, Meter};
 pub use page::{Failure, Results, SHOWN_FAILURES, matrix_markdown, matrix_page};
+pub(super) use paired::mcnemar_exact;
 pub use paired::{MeanInterval, PairedCase, PairedReport, PairedVerdict, paired};
 pub use plan::{Cell, called};
 pub use plan::{MatrixAgent, MatrixPlan, MatrixSpec, split_models};

@@ -6,7 +6,8 @@
 mod statistics;
 
 pub use statistics::MeanInterval;
-use statistics::{bootstrap_mean, holm, mcnemar_exact, pairs_needed};
+pub(in crate::workbench) use statistics::mcnemar_exact;
+use statistics::{bootstrap_mean, holm, pairs_needed};
 
 use super::plan::Cell;
 use super::report::CellReport;

@@ -2,6 +2,8 @@
 //!
 //! In: counts and differences of pairs. Out: probabilities and intervals. Pure functions; what is random comes from a seed.
 
+use crate::workbench::random::SplitMix;
+
 /// The quantile of the normal distribution for a two-sided test at 5 %.
 const Z_TEST: f64 = 1.959_963_984_540_054;
 /// The quantile for a power of 80 %.
@@ -10,7 +12,7 @@ const Z_POWER: f64 = 0.841_621_233_572_914;
 const RESAMPLES: usize = 4_000;
 
 /// `McNemar`'s exact test: the two-sided probability of a split at least as uneven as `gained` to `lost` when both are equally likely.
-pub(super) fn mcnemar_exact(gained: u32, lost: u32) -> f64 {
+pub(in crate::workbench) fn mcnemar_exact(gained: u32, lost: u32) -> f64 {
     let n = u64::from(gained) + u64::from(lost);
     if n == 0 {
         return 1.0;
@@ -100,25 +102,6 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     let low = place.floor() as usize;
     let rest = place - place.floor();
     sorted[low] + rest * (sorted[(low + 1).min(last)] - sorted[low])
-}
-
-/// The generator `SplitMix64`: small, and the same on every machine.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `count`, which is above 0.
-    fn below(&mut self, count: usize) -> usize {
-        let wide = u128::from(self.next()) * count as u128;
-        usize::try_from(wide >> 64).unwrap_or_default()
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,91 @@
+//! The arguments of `optimize`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::results::CacheFlags;
+use super::test::SelectionFlags;
+
+/// Flags of `optimize`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct OptimizeFlags {
+    /// List or apply what a search found
+    #[command(subcommand)]
+    pub action: Option<OptimizeAction>,
+    /// Agent file with cases
+    #[arg(value_name = "AGENT.toml", required = true)]
+    pub agent: Option<String>,
+    /// Folder of the search: its journal and candidates; a search that was stopped is continued; default: NAME.optimize in the current folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Mode of the agent
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Model of the runs
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Model that reads failed runs and proposes texts; default: that of the runs
+    #[arg(long, value_name = "MODEL")]
+    pub reflect_model: Option<String>,
+    /// Most candidates, the agent as it is included
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    pub max_candidates: u32,
+    /// Most requests to models
+    #[arg(long, value_name = "N")]
+    pub max_calls: Option<u64>,
+    /// Most cost, in the unit of the configured prices
+    #[arg(long, value_name = "COST")]
+    pub max_cost: Option<f64>,
+    /// Stop after so many seconds; the same command continues
+    #[arg(long, value_name = "SECONDS")]
+    pub max_time: Option<u64>,
+    /// Training cases on which a candidate is compared with its parent first
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub batch: u32,
+    /// Seed of all choices, --sample included
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Runs at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+    /// Print the candidates as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The choice of cases
+    #[command(flatten)]
+    pub selection: SelectionFlags,
+    /// The cache of replies
+    #[command(flatten)]
+    pub cache: CacheFlags,
+}
+
+/// Actions of `optimize` on a search that exists.
+#[derive(Debug, Subcommand)]
+pub enum OptimizeAction {
+    /// List the candidates of a search, or show what one of them changes
+    Show {
+        /// Folder of the search
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// A candidate, such as c03: its change and its cases
+        #[arg(value_name = "CANDIDATE")]
+        candidate: Option<String>,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a candidate into the agent file; on a terminal each hunk is asked about
+    Apply {
+        /// Folder of the search
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// A candidate, such as c03; default: the best one
+        #[arg(value_name = "CANDIDATE")]
+        candidate: Option<String>,
+        /// Write all hunks without asking
+        #[arg(long)]
+        yes: bool,
+    },
+}

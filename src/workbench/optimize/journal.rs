@@ -1,0 +1,305 @@
+//! The journal of a search, `journal.jsonl` in its folder: its settings, then each try and each proposal, a line as soon as it is known.
+//!
+//! In: entries. Out: the search as far as the journal tells, and the tries of an action that broke off. A line that a crash cut is dropped. It must
+//! never contain what is expected of a held-out case, nor a text of one.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::OptimizeError;
+use super::components::Component;
+use super::search::{Action, CaseScore, Ending, Outcome, Search, Settings, Texts};
+use crate::config::private_options;
+
+/// File name of the journal.
+const FILE: &str = "journal.jsonl";
+/// Version of its lines.
+pub(super) const VERSION: u32 = 1;
+/// Longest journal, in bytes.
+const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// The first line: what the search was begun with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// Version of the journal.
+    pub version: u32,
+    /// The agent file, as it was named.
+    pub agent: String,
+    /// SHA-256 of the agent file's text, hexadecimal.
+    pub sha: String,
+    /// The mode.
+    pub mode: String,
+    /// The model of the runs.
+    pub model: String,
+    /// The model that proposes texts.
+    pub reflect_model: String,
+    /// Seed of all choices.
+    pub seed: u64,
+    /// Cases of a minibatch.
+    pub batch: usize,
+    /// Names of the training cases.
+    pub training: Vec<String>,
+    /// Names of the validation cases.
+    pub validation: Vec<String>,
+    /// Names of the held-out cases.
+    pub held_out: Vec<String>,
+    /// The texts of the agent that may change.
+    pub texts: BTreeMap<Component, String>,
+}
+
+/// A run of a candidate on a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Try {
+    /// The candidate's number.
+    pub candidate: usize,
+    /// The case.
+    pub case: String,
+    /// From 0 to 1.
+    pub score: f64,
+    /// Does it pass?
+    pub passed: bool,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Requests to models.
+    pub calls: u64,
+    /// The cost that was paid.
+    pub cost: f64,
+    /// Of a training case: what the proposer reads about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<serde_json::Value>,
+}
+
+/// An answer of the proposer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The candidate that was to be changed.
+    pub parent: usize,
+    /// Which text.
+    pub component: Component,
+    /// The text; absent when it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The proposer's reason, or why it was refused.
+    pub reason: String,
+    /// The proposer's session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Requests to models.
+    pub calls: u64,
+    /// Their cost.
+    pub cost: f64,
+}
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "k", rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// The first one.
+    Start(Box<Start>),
+    /// A run.
+    Try(Try),
+    /// A proposal.
+    Proposal(Proposal),
+}
+
+/// An open journal, for one writer.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+}
+
+impl Journal {
+    /// Opens or creates the journal of a folder, which exists, and reads it. What follows the last whole line is removed. Errors: it cannot be read or
+    /// written, a line is none of a journal, another program writes it.
+    pub(super) fn open(dir: &Path) -> Result<(Self, Vec<Entry>), OptimizeError> {
+        let path = dir.join(FILE);
+        let file = private_options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&path)
+            .map_err(|error| unusable(&path, error))?;
+        if file.try_lock().is_err() {
+            return Err(OptimizeError(format!("{}: another program is running this search", path.display())));
+        }
+        let (entries, whole) = read(&file, &path)?;
+        file.set_len(whole).map_err(|error| unusable(&path, error))?;
+        Ok((Self { file }, entries))
+    }
+
+    /// Adds a line; it is on disk afterwards.
+    pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry)?;
+        line.push(b'\n');
+        self.file.write_all(&line)?;
+        self.file.sync_data()
+    }
+}
+
+/// The entries of the journal in a folder. Errors: there is none, a line is none of a journal.
+pub(super) fn entries(dir: &Path) -> Result<Vec<Entry>, OptimizeError> {
+    let path = dir.join(FILE);
+    let file = OpenOptions::new().read(true).open(&path).map_err(|error| unusable(&path, error))?;
+    Ok(read(&file, &path)?.0)
+}
+
+/// The entries, and the length of the whole lines in bytes.
+fn read(file: &File, path: &Path) -> Result<(Vec<Entry>, u64), OptimizeError> {
+    let length = file.metadata().map_err(|error| unusable(path, error))?.len();
+    if length > MOST_BYTES {
+        return Err(OptimizeError(format!("{}: the journal is longer than {MOST_BYTES} bytes", path.display())));
+    }
+    let mut text = String::new();
+    let mut reader = file;
+    reader.read_to_string(&mut text).map_err(|error| unusable(path, error))?;
+    let whole = text.rfind('\n').map_or(0, |at| at + 1);
+    let parse = |(number, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| {
+            OptimizeError(format!("{}: line {}: no line of a journal: {error}", path.display(), number + 1))
+        })
+    };
+    let entries = text[..whole].lines().enumerate().map(parse).collect::<Result<_, _>>()?;
+    Ok((entries, whole as u64))
+}
+
+fn unusable(path: &Path, error: io::Error) -> OptimizeError {
+    OptimizeError(format!("{}: {error}", path.display()))
+}
+
+/// A search as far as a journal tells.
+#[derive(Debug)]
+pub struct Progress {
+    /// What it was begun with.
+    pub start: Start,
+    /// The search.
+    pub search: Search,
+    /// All runs.
+    pub tries: BTreeMap<(usize, String), Try>,
+    /// All proposals, in order.
+    pub proposals: Vec<Proposal>,
+    /// Why it ended, if it did.
+    pub ending: Option<Ending>,
+}
+
+impl Progress {
+    /// A search that begins.
+    pub(super) fn begin(start: Start, limits: &Settings) -> Self {
+        let settings = Settings {
+            seed: start.seed,
+            batch: start.batch,
+            training: start.training.clone(),
+            validation: start.validation.clone(),
+            held_out: start.held_out.clone(),
+            ..limits.clone()
+        };
+        let texts: Texts = start.texts.clone();
+        Self {
+            search: Search::new(settings, texts),
+            start,
+            tries: BTreeMap::new(),
+            proposals: Vec::new(),
+            ending: None,
+        }
+    }
+
+    /// The search of a journal's entries. Errors: they are none of one search.
+    pub(super) fn of(entries: Vec<Entry>, limits: &Settings) -> Result<Self, OptimizeError> {
+        let mut entries = entries.into_iter();
+        let Some(Entry::Start(start)) = entries.next() else {
+            return Err(OptimizeError("the journal does not begin with its settings".to_owned()));
+        };
+        if start.version != VERSION {
+            return Err(OptimizeError(format!(
+                "the journal has version {}, and this program reads {VERSION}",
+                start.version
+            )));
+        }
+        let mut progress = Self::begin(*start, limits);
+        for entry in entries {
+            match entry {
+                Entry::Start(_) => return Err(OptimizeError("the journal has its settings twice".to_owned())),
+                Entry::Try(one) => drop(progress.tries.insert((one.candidate, one.case.clone()), one)),
+                Entry::Proposal(one) => progress.proposals.push(one),
+            }
+        }
+        progress.catch_up()?;
+        Ok(progress)
+    }
+
+    /// Records what is known; stops at the first action whose outcome is not.
+    fn catch_up(&mut self) -> Result<(), OptimizeError> {
+        let mut proposals = std::mem::take(&mut self.proposals).into_iter();
+        let mut taken = Vec::new();
+        loop {
+            let action = self.search.next();
+            let outcome = match &action {
+                Action::Try { candidate, cases } => self.known(*candidate, cases).map(Outcome::Tried),
+                Action::Propose { parent, component, .. } => match proposals.next() {
+                    Some(one) if one.parent == *parent && one.component == *component => {
+                        let outcome = one.outcome();
+                        taken.push(one);
+                        Some(outcome)
+                    }
+                    Some(one) => {
+                        return Err(OptimizeError(format!(
+                            "the journal changes {} of c{:02} where this search changes {component} of c{parent:02}: it was made by another version",
+                            one.component, one.parent
+                        )));
+                    }
+                    None => None,
+                },
+                Action::Finish(ending) => {
+                    self.ending = Some(*ending);
+                    None
+                }
+            };
+            let Some(outcome) = outcome else { break };
+            self.search.record(outcome).map_err(OptimizeError)?;
+        }
+        self.proposals = taken;
+        Ok(())
+    }
+
+    /// The results of these runs, if all are known.
+    fn known(&self, candidate: usize, cases: &[String]) -> Option<Vec<(String, CaseScore)>> {
+        let one = |case: &String| Some((case.clone(), self.tries.get(&(candidate, case.clone()))?.score()));
+        cases.iter().map(one).collect()
+    }
+
+    /// Adds what came of an action.
+    pub(super) fn record(&mut self, outcome: Outcome) -> Result<(), OptimizeError> {
+        self.search.record(outcome).map_err(OptimizeError)
+    }
+
+    /// The outcome of the runs of an action, all of which are known.
+    pub(super) fn tried(&self, candidate: usize, cases: &[String]) -> Option<Outcome> {
+        self.known(candidate, cases).map(Outcome::Tried)
+    }
+}
+
+impl Try {
+    fn score(&self) -> CaseScore {
+        CaseScore { score: self.score, passed: self.passed, calls: self.calls, cost: self.cost }
+    }
+}
+
+impl Proposal {
+    /// What the search takes.
+    pub(super) fn outcome(&self) -> Outcome {
+        let proposal = match &self.text {
+            Some(text) => Ok((text.clone(), self.reason.clone())),
+            None => Err(self.reason.clone()),
+        };
+        Outcome::Proposed(proposal, self.calls, self.cost)
+    }
+}
+
+/// The agent file of a candidate in the folder of a search.
+pub fn candidate_file(dir: &Path, candidate: usize) -> PathBuf {
+    dir.join("candidates").join(format!("c{candidate:02}.toml"))
+}

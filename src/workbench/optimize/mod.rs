@@ -1,0 +1,368 @@
+//! `optimize`: a reflective search for better texts of an agent. Candidates are tried on cases, a model reads the failed runs and proposes another text for a
+//! part of the agent, and what is better on a minibatch is tried on all validation cases.
+//!
+//! In: an [`OptimizeJob`]. Out: a folder with a journal and an agent file for each candidate; each try is a session. A search that was stopped or killed resumes
+//! from its journal. It must never change the agent's own file, its signature or its cases, and never show a held-out case to the proposer.
+
+mod apply;
+mod components;
+mod journal;
+mod propose;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use components::{texts_of, with_texts};
+use journal::{Entry, Journal, VERSION};
+use propose::{Request, report};
+
+use crate::agent::{Agent, Case, Verdict};
+use crate::config::create_private_dir;
+use crate::event::hex_sha;
+use crate::port::Stop;
+use crate::workbench::Workbench;
+use crate::workbench::files::write_whole_private;
+use crate::workbench::matrix::{Pace, mcnemar_exact};
+use crate::workbench::suite::{CaseFilter, EndedTrial, Suite, SuiteAgent, TrialReport};
+
+pub use apply::{Hunk, applied, hunks};
+pub use components::Component;
+pub use journal::{Progress, Proposal, Start, Try, candidate_file};
+pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing, Texts};
+
+/// Fewest cases of a search.
+const FEWEST_CASES: usize = 4;
+/// From so many cases on, training and validation are different cases.
+const SPLIT_FROM: usize = 10;
+/// One case of so many is held out.
+const HELD_OUT_SHARE: usize = 5;
+
+/// A search that is to be run.
+#[derive(Debug, Clone)]
+pub struct OptimizeJob {
+    /// The agent file as the user named it, and its text.
+    pub file: (String, String),
+    /// The agent in its mode.
+    pub agent: Agent,
+    /// The folder of the agent file, for files of cases.
+    pub folder: PathBuf,
+    /// The cases that the search uses.
+    pub filter: CaseFilter,
+    /// The model of the runs; the agent's own when absent.
+    pub model: Option<String>,
+    /// The model that proposes texts; that of the runs when absent.
+    pub reflect_model: Option<String>,
+    /// The folder of the search; what an earlier process did there is continued.
+    pub dir: PathBuf,
+    /// Seed, minibatch and budgets; its cases are not used.
+    pub settings: Settings,
+    /// Runs at the same time.
+    pub jobs: usize,
+    /// Longest time of this process; the search can be continued afterwards.
+    pub most_time: Option<Duration>,
+}
+
+/// Why a search cannot be begun, continued or read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptimizeError(pub String);
+
+impl std::fmt::Display for OptimizeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OptimizeError {}
+
+/// Takes the search after each outcome.
+pub type Watch<'a> = &'a mut (dyn FnMut(&Action, &Progress) + Send);
+
+impl Workbench {
+    /// The search in a folder, as far as its journal tells. Errors: there is none, it cannot be read.
+    pub fn read_optimization(&self, dir: &Path) -> Result<Progress, OptimizeError> {
+        Progress::of(journal::entries(dir)?, &unlimited())
+    }
+
+    /// Runs or continues a search until it ends, a budget is used or it is stopped; [`Progress::ending`] tells which. Errors: the cases are too few, the folder
+    /// contains another search or cannot be written, no run could be started.
+    pub async fn optimize(&self, job: &OptimizeJob, stop: &Stop, watch: Watch<'_>) -> Result<Progress, OptimizeError> {
+        let cases = self.cases_of(job)?;
+        let start = self.start_of(job, &cases);
+        create_private_dir(&job.dir.join("candidates")).map_err(|error| of_folder(&job.dir, error))?;
+        let (journal, entries) = Journal::open(&job.dir)?;
+        let mut run = OptimizeRun { workbench: self.sharing_adapters(), job, cases, journal };
+        let mut progress = if entries.is_empty() {
+            run.add(&Entry::Start(Box::new(start.clone())))?;
+            Progress::begin(start, &job.settings)
+        } else {
+            let progress = Progress::of(entries, &job.settings)?;
+            refuse_other(&progress.start, &start, &job.dir)?;
+            progress
+        };
+        let began = Instant::now();
+        loop {
+            let is_late = job.most_time.is_some_and(|most| began.elapsed() >= most);
+            let action = progress.search.next();
+            let outcome = match &action {
+                Action::Finish(ending) => {
+                    progress.ending = Some(*ending);
+                    return Ok(progress);
+                }
+                _ if is_late || stop.reason().is_some() => return Ok(progress),
+                Action::Try { candidate, cases } => run.tries(&mut progress, *candidate, cases, stop).await?,
+                Action::Propose { .. } => run.proposal(&mut progress, &action, stop).await?,
+            };
+            let Some(outcome) = outcome else { return Ok(progress) };
+            progress.record(outcome)?;
+            watch(&action, &progress);
+        }
+    }
+
+    /// The chosen cases that a model is asked for. Errors: one cannot be read, or they are too few.
+    fn cases_of(&self, job: &OptimizeJob) -> Result<BTreeMap<String, Case>, OptimizeError> {
+        let found = |message: String| OptimizeError(format!("{}: {message}", job.file.0));
+        let rows = || job.agent.case_rows(&job.folder, self.file_access());
+        let selection =
+            crate::workbench::suite::Selection::of(rows(), &job.filter).map_err(|error| found(error.message))?;
+        let all = rows().collect::<Result<Vec<Case>, _>>().map_err(|error| found(error.message))?;
+        let cases = selection.choose(all).into_iter().filter(|case| case.cassette.is_none());
+        let cases: BTreeMap<String, Case> = cases.map(|case| (case.name.clone(), case)).collect();
+        if cases.len() < FEWEST_CASES {
+            return Err(found(format!(
+                "a search needs {FEWEST_CASES} cases or more without cassettes, and there are {}: write [[cases]], or `cases = [\"FILE\"]`",
+                cases.len()
+            )));
+        }
+        Ok(cases)
+    }
+
+    /// The settings of a search, with the cases in their parts. A case is in the same part for the same seed, whatever other cases there are in its file.
+    fn start_of(&self, job: &OptimizeJob, cases: &BTreeMap<String, Case>) -> Start {
+        let seed = job.settings.seed;
+        let mut names: Vec<&String> = cases.keys().collect();
+        names.sort_by_key(|name| Sha256::digest(format!("{seed}\0{name}")));
+        let (held_out, rest) = names.split_at(if names.len() < SPLIT_FROM { 1 } else { names.len() / HELD_OUT_SHARE });
+        let half = if names.len() < SPLIT_FROM { 0 } else { rest.len() / 2 };
+        let named = |part: &[&String]| -> Vec<String> {
+            let mut part: Vec<String> = part.iter().map(|name| (*name).clone()).collect();
+            part.sort();
+            part
+        };
+        let training = if half == 0 { rest } else { &rest[..half] };
+        Start {
+            version: VERSION,
+            agent: job.file.0.clone(),
+            sha: hex_sha(job.file.1.as_bytes()),
+            mode: job.agent.mode.name().to_owned(),
+            model: self.model_name(job.model.as_deref(), &job.agent),
+            reflect_model: job
+                .reflect_model
+                .clone()
+                .unwrap_or_else(|| self.model_name(job.model.as_deref(), &job.agent)),
+            seed,
+            batch: job.settings.batch,
+            training: named(training),
+            validation: named(&rest[half..]),
+            held_out: named(held_out),
+            texts: texts_of(&job.agent),
+        }
+    }
+}
+
+/// A candidate against the agent as it was, on the same cases.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Gain {
+    /// The number of cases.
+    pub cases: usize,
+    /// The mean score of the agent as it was.
+    pub before: f64,
+    /// The mean score of the candidate.
+    pub after: f64,
+    /// Cases that only the candidate passes.
+    pub won: u32,
+    /// Cases that only the agent as it was passes.
+    pub lost: u32,
+    /// The two-sided probability of such a split by chance (McNemar's exact test).
+    pub probability: f64,
+}
+
+impl Progress {
+    /// A candidate against the agent as it was; `None` while a result is missing, or without cases.
+    pub fn gain(&self, candidate: usize, cases: &[String]) -> Option<Gain> {
+        let (before, after) = (self.search.mean(0, cases)?, self.search.mean(candidate, cases)?);
+        let (won, lost) = self.search.won_and_lost(candidate, 0, cases);
+        Some(Gain { cases: cases.len(), before, after, won, lost, probability: mcnemar_exact(won, lost) })
+    }
+
+    /// The agent file of a candidate: the text of the file with the candidate's texts, comments kept. Errors: the file has changed since the search began.
+    pub fn agent_file(&self, workbench: &Workbench, candidate: usize, text: &str) -> Result<String, OptimizeError> {
+        let name = &self.start.agent;
+        if hex_sha(text.as_bytes()) != self.start.sha {
+            return Err(OptimizeError(format!(
+                "{name} has changed since the search began: take over the change by hand, or search again in another folder"
+            )));
+        }
+        let access = workbench.file_access();
+        let unreadable = |why: String| OptimizeError(format!("{name}: {why}"));
+        let agent = Agent::from_toml_with(text, name, access).map_err(|error| unreadable(error.to_string()))?;
+        let changed = with_texts(&agent, &self.search.candidates()[candidate].texts);
+        let text = changed.rewrite_with(text, name, access);
+        Agent::from_toml_with(&text, name, access).map_err(|error| unreadable(error.to_string()))?;
+        Ok(text)
+    }
+}
+
+/// Settings of a search that is only read: what its budgets were is not in its journal, and its outcomes are.
+fn unlimited() -> Settings {
+    Settings { most_candidates: usize::MAX, ..Settings::default() }
+}
+
+fn of_folder(dir: &Path, error: std::io::Error) -> OptimizeError {
+    OptimizeError(format!("{}: {error}", dir.display()))
+}
+
+/// Errors: the folder contains the search of another agent, or one with other settings.
+fn refuse_other(known: &Start, wanted: &Start, dir: &Path) -> Result<(), OptimizeError> {
+    let differing = [
+        ("another agent file, or one that has changed", known.sha != wanted.sha),
+        ("another mode", known.mode != wanted.mode),
+        ("another model", known.model != wanted.model),
+        ("another model for proposals", known.reflect_model != wanted.reflect_model),
+        ("another seed", known.seed != wanted.seed),
+        ("another minibatch", known.batch != wanted.batch),
+        ("other cases", known != &Start { agent: known.agent.clone(), ..wanted.clone() }),
+    ];
+    match differing.iter().find(|(_, differs)| *differs) {
+        Some((what, _)) => Err(OptimizeError(format!(
+            "{}: a search was begun here with {what}; choose another folder with --dir",
+            dir.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A search that runs.
+struct OptimizeRun<'j> {
+    workbench: Workbench,
+    job: &'j OptimizeJob,
+    cases: BTreeMap<String, Case>,
+    journal: Journal,
+}
+
+impl OptimizeRun<'_> {
+    fn add(&mut self, entry: &Entry) -> Result<(), OptimizeError> {
+        self.journal.add(entry).map_err(|error| of_folder(&self.job.dir, error))
+    }
+
+    /// Runs a candidate on the cases that the journal does not know; `None` when that was stopped.
+    async fn tries(
+        &mut self,
+        progress: &mut Progress,
+        candidate: usize,
+        cases: &[String],
+        stop: &Stop,
+    ) -> Result<Option<Outcome>, OptimizeError> {
+        let agent = with_texts(&self.job.agent, &progress.search.candidates()[candidate].texts);
+        let file = candidate_file(&self.job.dir, candidate);
+        if !file.exists() {
+            let text = agent.rewrite_with(&self.job.file.1, &self.job.file.0, self.workbench.file_access());
+            write_whole_private(&file, text.as_bytes()).map_err(|error| of_folder(&file, error))?;
+        }
+        let due = cases.iter().filter(|case| !progress.tries.contains_key(&(candidate, (*case).clone())));
+        let names: BTreeSet<String> = due.cloned().collect();
+        if names.is_empty() {
+            return Ok(progress.tried(candidate, cases));
+        }
+        let filter = CaseFilter { names: Some(names), ..CaseFilter::default() };
+        let place = (self.job.folder.clone(), self.workbench.file_access());
+        let with_cases = SuiteAgent::new(&self.job.file.0, &agent, None, place, &filter).map_err(|found| {
+            OptimizeError(found.iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; "))
+        })?;
+        let pace = Pace { jobs: self.job.jobs, max_cost: None };
+        let suite = Suite { agents: vec![with_cases], model: self.job.model.clone(), trials: 1, pace };
+        if progress.tries.is_empty() {
+            self.workbench.check_suite(&suite).map_err(|error| OptimizeError(error.to_string()))?;
+        }
+        let (workbench, training, known) = (self.workbench.clone(), &progress.start.training, &self.cases);
+        let (mut failed, mut unjudged, mut ended) = (None, None, Vec::new());
+        let journal = &mut self.journal;
+        let mut keep = |EndedTrial { case, trial, .. }: EndedTrial<'_>| {
+            let report = known.get(&case.name).filter(|case| training.contains(&case.name)).map(|case| {
+                let session = trial.session.as_deref().and_then(|id| workbench.open_session(id).ok());
+                report(&agent, case, &trial.verdict, session.as_ref())
+            });
+            let one = tried(candidate, &case.name, trial, report);
+            match error_of(&trial.verdict) {
+                Some(why) => {
+                    unjudged.get_or_insert_with(|| format!("the case `{}` could not be judged: {why}", case.name));
+                }
+                None => match journal.add(&Entry::Try(one.clone())) {
+                    Ok(()) => ended.push(one),
+                    Err(error) => drop(failed.get_or_insert(error)),
+                },
+            }
+        };
+        self.workbench.run_suite(&suite, stop, &mut keep).await;
+        progress.tries.extend(ended.into_iter().map(|one| ((candidate, one.case.clone()), one)));
+        match (failed, unjudged) {
+            (Some(error), _) => Err(of_folder(&self.job.dir, error)),
+            (None, Some(why)) => Err(OptimizeError(format!("{why}; the same command continues the search"))),
+            (None, None) => Ok(progress.tried(candidate, cases)),
+        }
+    }
+
+    /// Asks the proposer; `None` when that was stopped.
+    async fn proposal(
+        &mut self,
+        progress: &mut Progress,
+        action: &Action,
+        stop: &Stop,
+    ) -> Result<Option<Outcome>, OptimizeError> {
+        let Action::Propose { parent, component, failures, passes } = action else { return Ok(None) };
+        let texts = &progress.search.candidates()[*parent].texts;
+        let agent = with_texts(&self.job.agent, texts);
+        let reports = |cases: &[String]| -> Vec<Value> {
+            let known = cases.iter().filter_map(|case| progress.tries.get(&(*parent, case.clone())));
+            known.filter_map(|one| one.report.clone()).collect()
+        };
+        let text = texts.get(component).map_or("", String::as_str);
+        let (failures, passes) = (reports(failures), reports(passes));
+        let request = Request { parent: *parent, component: component.clone(), text, failures, passes };
+        let model = self.job.reflect_model.as_deref().or(self.job.model.as_deref()).or(self.job.agent.model.as_deref());
+        let Some(proposal) = self.workbench.propose(&agent, model, request, stop).await else { return Ok(None) };
+        self.add(&Entry::Proposal(proposal.clone()))?;
+        let outcome = proposal.outcome();
+        progress.proposals.push(proposal);
+        Ok(Some(outcome))
+    }
+}
+
+/// What the journal has of a trial.
+fn tried(candidate: usize, case: &str, trial: &TrialReport, report: Option<Value>) -> Try {
+    Try {
+        candidate,
+        case: case.to_owned(),
+        score: trial.score,
+        passed: trial.verdict.is_pass(),
+        session: trial.session.clone(),
+        calls: u64::from(trial.turns),
+        cost: trial.spent(),
+        report,
+    }
+}
+
+/// Why a trial could not be judged.
+fn error_of(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Error(why) => Some(why.clone()),
+        Verdict::Pass | Verdict::Fail(_) => None,
+    }
+}

@@ -1,0 +1,510 @@
+//! The search: which candidate is tried on which cases next, and which of its texts is changed.
+//!
+//! In: [`Settings`], and an [`Outcome`] for each [`Action`]. Out: the next action. It is plain data: the same outcomes in the same order give the same
+//! actions, so that a search resumes from its journal. It must never read a clock, a file or a case: held-out cases are names here, and their
+//! results are asked for once, at the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::components::Component;
+use crate::workbench::random::SplitMix;
+
+/// Rounds without a better candidate after which the search ends.
+const IDLE_ROUNDS: u32 = 24;
+/// Most cases on which a merged candidate is compared with its parents.
+const MERGE_CASES: usize = 5;
+
+/// The texts of a candidate, by component.
+pub type Texts = BTreeMap<Component, String>;
+
+/// What a search is given.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// The seed of all choices.
+    pub seed: u64,
+    /// Cases of a minibatch.
+    pub batch: usize,
+    /// Most candidates, the first one included.
+    pub most_candidates: usize,
+    /// Most requests to models.
+    pub most_calls: Option<u64>,
+    /// Most cost, in the unit of the configured prices.
+    pub most_cost: Option<f64>,
+    /// Cases whose failures the proposer reads, by name.
+    pub training: Vec<String>,
+    /// Cases by which candidates are compared.
+    pub validation: Vec<String>,
+    /// Cases that only the first and the best candidate are tried on, at the end.
+    pub held_out: Vec<String>,
+}
+
+/// What came of a candidate on a case.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CaseScore {
+    /// The share of what is expected that holds, from 0 to 1.
+    pub score: f64,
+    /// Does the case pass?
+    pub passed: bool,
+    /// Requests to models.
+    pub calls: u64,
+    /// The cost that was paid.
+    pub cost: f64,
+}
+
+/// What became of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Standing {
+    /// It is compared with its parents on a minibatch.
+    #[default]
+    Trying,
+    /// It was no better than its parents there.
+    Rejected,
+    /// It was tried on all validation cases.
+    Accepted,
+}
+
+/// A version of the agent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Candidate {
+    /// The candidates that it was made from: none, one, or the two of a merge.
+    pub parents: Vec<usize>,
+    /// The text that was changed; `None` for the first and for merges.
+    pub changed: Option<Component>,
+    /// Why, as the proposer wrote.
+    pub reason: String,
+    /// All its texts.
+    pub texts: Texts,
+    /// Results by case.
+    pub results: BTreeMap<String, CaseScore>,
+    /// What became of it.
+    pub standing: Standing,
+    /// Which component of it is changed next.
+    rotation: usize,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Try a candidate on these cases, each once.
+    Try {
+        /// Its number.
+        candidate: usize,
+        /// Names of cases.
+        cases: Vec<String>,
+    },
+    /// Ask for another text of a component.
+    Propose {
+        /// The candidate that is changed.
+        parent: usize,
+        /// What of it.
+        component: Component,
+        /// Training cases that the parent fails.
+        failures: Vec<String>,
+        /// Training cases that it passes: their answers may serve as examples.
+        passes: Vec<String>,
+    },
+    /// Nothing more: why.
+    Finish(Ending),
+}
+
+/// Why a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The best candidate passes every validation case.
+    Solved,
+    /// There are as many candidates as wanted.
+    Candidates,
+    /// A budget is used.
+    Budget,
+    /// Many rounds gave nothing better.
+    Idle,
+}
+
+/// What came of an action.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Results, one for each case.
+    Tried(Vec<(String, CaseScore)>),
+    /// A proposal: the text and the reason for it, or why it cannot be used; then requests and cost.
+    Proposed(Result<(String, String), String>, u64, f64),
+}
+
+/// Where the search is.
+#[derive(Debug, Clone, PartialEq)]
+enum Phase {
+    First,
+    Choose,
+    Batch { parent: usize, cases: Vec<String> },
+    Compare { candidate: usize, cases: Vec<String> },
+    Validate { candidate: usize },
+    HeldOut(Ending),
+}
+
+/// A search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    settings: Settings,
+    candidates: Vec<Candidate>,
+    phase: Phase,
+    random: SplitMix,
+    idle: u32,
+    /// Proposals that could not be used.
+    refused: u32,
+    calls: u64,
+    cost: f64,
+    /// Pairs that were merged.
+    merged: BTreeSet<(usize, usize)>,
+    pending: Option<Action>,
+}
+
+impl Search {
+    /// Begins with the texts of the agent as it is.
+    pub fn new(settings: Settings, texts: Texts) -> Self {
+        Self {
+            random: SplitMix(settings.seed),
+            settings,
+            candidates: vec![Candidate { texts, ..Candidate::default() }],
+            phase: Phase::First,
+            idle: 0,
+            refused: 0,
+            calls: 0,
+            cost: 0.0,
+            merged: BTreeSet::new(),
+            pending: None,
+        }
+    }
+
+    /// All candidates, by number.
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// What it is given.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Requests to models and cost so far.
+    pub fn spent(&self) -> (u64, f64) {
+        (self.calls, self.cost)
+    }
+
+    /// Proposals that could not be used.
+    pub fn refused(&self) -> u32 {
+        self.refused
+    }
+
+    /// The accepted candidate with the highest mean score over the validation cases; of equal ones the first.
+    pub fn best(&self) -> usize {
+        let scored = |number: &usize| self.mean(*number, &self.settings.validation).unwrap_or(0.0);
+        let accepted = (0..self.candidates.len()).filter(|number| self.is_accepted(*number));
+        accepted.reduce(|best, other| if scored(&other) > scored(&best) { other } else { best }).unwrap_or(0)
+    }
+
+    /// The mean score of a candidate over these cases; `None` while one is unknown, or without cases.
+    pub fn mean(&self, candidate: usize, cases: &[String]) -> Option<f64> {
+        let scores: Option<Vec<f64>> =
+            cases.iter().map(|case| self.candidates[candidate].results.get(case).map(|one| one.score)).collect();
+        let scores = scores.filter(|scores| !scores.is_empty())?;
+        #[expect(clippy::cast_precision_loss, reason = "a count of cases")]
+        Some(scores.iter().sum::<f64>() / scores.len() as f64)
+    }
+
+    /// The cases among these that a candidate passes and another one does not, and those of the reverse.
+    pub fn won_and_lost(&self, candidate: usize, other: usize, cases: &[String]) -> (u32, u32) {
+        let passes = |number: usize, case: &String| self.candidates[number].results.get(case).map(|one| one.passed);
+        cases.iter().fold((0, 0), |(won, lost), case| match (passes(candidate, case), passes(other, case)) {
+            (Some(true), Some(false)) => (won + 1, lost),
+            (Some(false), Some(true)) => (won, lost + 1),
+            _ => (won, lost),
+        })
+    }
+
+    /// What is to be done now. Asking again gives the same until there is an outcome.
+    pub fn next(&mut self) -> Action {
+        if let Some(action) = &self.pending {
+            return action.clone();
+        }
+        let action = loop {
+            match self.phase.clone() {
+                Phase::First => {
+                    if let Some(action) = self.missing(0, &self.settings.validation) {
+                        break action;
+                    }
+                    self.candidates[0].standing = Standing::Accepted;
+                    self.phase = Phase::Choose;
+                }
+                Phase::Choose => self.phase = self.choose(),
+                Phase::Batch { parent, cases } => {
+                    if let Some(action) = self.missing(parent, &cases) {
+                        break action;
+                    }
+                    match self.proposal(parent, &cases) {
+                        Some(action) => break action,
+                        None => self.fruitless(parent),
+                    }
+                }
+                Phase::Compare { candidate, cases } => {
+                    if let Some(action) = self.missing(candidate, &cases) {
+                        break action;
+                    }
+                    if self.is_better(candidate, &cases) {
+                        self.phase = Phase::Validate { candidate };
+                    } else {
+                        self.candidates[candidate].standing = Standing::Rejected;
+                        let parents = self.candidates[candidate].parents.clone();
+                        parents.into_iter().for_each(|parent| self.candidates[parent].rotation += 1);
+                        self.idle += 1;
+                        self.phase = Phase::Choose;
+                    }
+                }
+                Phase::Validate { candidate } => {
+                    if let Some(action) = self.missing(candidate, &self.settings.validation) {
+                        break action;
+                    }
+                    self.candidates[candidate].standing = Standing::Accepted;
+                    self.idle = 0;
+                    self.phase = Phase::Choose;
+                }
+                Phase::HeldOut(ending) => {
+                    let missing = [self.best(), 0].iter().find_map(|one| self.missing(*one, &self.settings.held_out));
+                    break missing.unwrap_or(Action::Finish(ending));
+                }
+            }
+        };
+        self.pending = Some(action.clone());
+        action
+    }
+
+    /// Takes what came of the action. Errors: it does not belong to it.
+    pub fn record(&mut self, outcome: Outcome) -> Result<(), String> {
+        let action = self.next();
+        match (action, outcome) {
+            (Action::Try { candidate, cases }, Outcome::Tried(results)) => {
+                if !cases.iter().eq(results.iter().map(|(case, _)| case)) {
+                    return Err(format!(
+                        "results of other cases than those that candidate {candidate} was to be tried on"
+                    ));
+                }
+                for (case, result) in results {
+                    self.calls += result.calls;
+                    self.cost += result.cost;
+                    self.candidates[candidate].results.insert(case, result);
+                }
+            }
+            (Action::Propose { parent, component, .. }, Outcome::Proposed(proposal, calls, cost)) => {
+                self.calls += calls;
+                self.cost += cost;
+                self.take(parent, component, proposal);
+            }
+            (action, _) => return Err(format!("an outcome of another kind than {action:?}")),
+        }
+        self.pending = None;
+        Ok(())
+    }
+
+    /// Adds the candidate of a proposal, or counts that there is none.
+    fn take(&mut self, parent: usize, component: Component, proposal: Result<(String, String), String>) {
+        let Phase::Batch { cases, .. } = self.phase.clone() else { return };
+        let base = &self.candidates[parent];
+        let changed = proposal.ok().map(|(text, reason)| {
+            let mut texts = base.texts.clone();
+            texts.insert(component.clone(), text);
+            (texts, reason)
+        });
+        match changed.filter(|(texts, _)| !self.candidates.iter().any(|one| one.texts == *texts)) {
+            Some((texts, reason)) => {
+                let rotation = base.rotation + 1;
+                let parents = vec![parent];
+                self.add(
+                    Candidate { parents, changed: Some(component), reason, texts, rotation, ..Candidate::default() },
+                    cases,
+                );
+            }
+            None => {
+                self.refused += 1;
+                self.fruitless(parent);
+            }
+        }
+    }
+
+    fn add(&mut self, candidate: Candidate, cases: Vec<String>) {
+        self.candidates.push(candidate);
+        self.phase = Phase::Compare { candidate: self.candidates.len() - 1, cases };
+    }
+
+    /// A round that gave no candidate.
+    fn fruitless(&mut self, parent: usize) {
+        self.candidates[parent].rotation += 1;
+        self.idle += 1;
+        self.phase = Phase::Choose;
+    }
+
+    fn is_accepted(&self, candidate: usize) -> bool {
+        self.candidates[candidate].standing == Standing::Accepted
+    }
+
+    /// The cases whose results are not known yet.
+    fn missing(&self, candidate: usize, cases: &[String]) -> Option<Action> {
+        let known = &self.candidates[candidate].results;
+        let cases: Vec<String> = cases.iter().filter(|case| !known.contains_key(*case)).cloned().collect();
+        (!cases.is_empty()).then_some(Action::Try { candidate, cases })
+    }
+
+    fn sum(&self, candidate: usize, cases: &[String]) -> f64 {
+        let results = &self.candidates[candidate].results;
+        cases.iter().filter_map(|case| results.get(case)).map(|one| one.score).sum()
+    }
+
+    /// A changed candidate must be better than its parent on the minibatch; a merged one no worse than either.
+    fn is_better(&self, candidate: usize, cases: &[String]) -> bool {
+        let (own, parents) = (self.sum(candidate, cases), &self.candidates[candidate].parents);
+        let is_merge = parents.len() > 1;
+        parents.iter().all(|parent| own > self.sum(*parent, cases) || (is_merge && own >= self.sum(*parent, cases)))
+    }
+
+    /// Why the search is over, if it is. The last tries on held-out cases are kept within the budget of requests.
+    fn ending(&self) -> Option<Ending> {
+        let settings = &self.settings;
+        let is_solved = self.mean(self.best(), &settings.validation).is_some_and(|mean| mean >= 1.0);
+        let reserve = 2 * settings.held_out.len() as u64;
+        let is_spent = settings.most_calls.is_some_and(|most| self.calls + reserve >= most)
+            || settings.most_cost.is_some_and(|most| self.cost >= most);
+        match () {
+            () if is_solved => Some(Ending::Solved),
+            () if self.candidates.len() >= settings.most_candidates => Some(Ending::Candidates),
+            () if is_spent => Some(Ending::Budget),
+            () if self.idle >= IDLE_ROUNDS => Some(Ending::Idle),
+            () => None,
+        }
+    }
+
+    /// What a round begins with: the end, a merge, or a minibatch of a candidate of the front.
+    fn choose(&mut self) -> Phase {
+        if let Some(ending) = self.ending() {
+            return Phase::HeldOut(ending);
+        }
+        if let Some((candidate, cases)) = self.merge() {
+            self.candidates.push(candidate);
+            return Phase::Compare { candidate: self.candidates.len() - 1, cases };
+        }
+        let front = self.front();
+        let total: usize = front.iter().map(|(_, weight)| weight).sum();
+        let mut at = self.random.below(total.max(1));
+        let chosen = front.iter().find(|(_, weight)| {
+            let is_here = at < *weight;
+            at = at.saturating_sub(*weight);
+            is_here
+        });
+        let parent = chosen.map_or(0, |(number, _)| *number);
+        Phase::Batch { parent, cases: self.minibatch(parent) }
+    }
+
+    /// Accepted candidates that no other one equals or exceeds everywhere, each with the number of validation cases in which none is better.
+    pub fn front(&self) -> Vec<(usize, usize)> {
+        let cases = &self.settings.validation;
+        let score =
+            |number: usize, case: &String| self.candidates[number].results.get(case).map_or(0.0, |one| one.score);
+        let accepted: Vec<usize> = (0..self.candidates.len()).filter(|number| self.is_accepted(*number)).collect();
+        let is_dominated = |one: usize| {
+            accepted.iter().any(|other| {
+                let is_no_worse = cases.iter().all(|case| score(*other, case) >= score(one, case));
+                let is_more = cases.iter().any(|case| score(*other, case) > score(one, case));
+                is_no_worse && (is_more || *other < one)
+            })
+        };
+        let front: Vec<usize> = accepted.iter().copied().filter(|one| !is_dominated(*one)).collect();
+        let is_highest = |one: usize, case: &String| front.iter().all(|other| score(*other, case) <= score(one, case));
+        front.iter().map(|one| (*one, cases.iter().filter(|case| is_highest(*one, case)).count().max(1))).collect()
+    }
+
+    /// Training cases for a round: first those that the candidate is known to fail, then others, in random order.
+    fn minibatch(&mut self, parent: usize) -> Vec<String> {
+        let mut cases = self.settings.training.clone();
+        self.random.shuffle(&mut cases);
+        let results = &self.candidates[parent].results;
+        let rank = |case: &String| match results.get(case) {
+            Some(one) if one.score < 1.0 => 0,
+            None => 1,
+            Some(_) => 2,
+        };
+        let failed = cases.iter().filter(|case| rank(case) == 0).count();
+        cases.sort_by_key(rank);
+        // One place is for a case that passes, so that a change that breaks it is seen.
+        let (batch, count) = (self.settings.batch.max(1), cases.len());
+        if batch > 1 && failed >= batch && count > failed {
+            cases.swap(batch - 1, count - 1);
+        }
+        cases.truncate(batch);
+        cases.sort();
+        cases
+    }
+
+    fn proposal(&self, parent: usize, cases: &[String]) -> Option<Action> {
+        let candidate = &self.candidates[parent];
+        let (passes, failures): (Vec<String>, Vec<String>) =
+            cases.iter().cloned().partition(|case| candidate.results.get(case).is_some_and(|one| one.score >= 1.0));
+        let components: Vec<&Component> = candidate.texts.keys().collect();
+        let component = (*components.get(candidate.rotation % components.len().max(1))?).clone();
+        (!failures.is_empty()).then_some(Action::Propose { parent, component, failures, passes })
+    }
+
+    /// A candidate with the changes of two of the front that come from a common ancestor by changes of different texts, and the cases on which it is
+    /// compared with them: those where they differ.
+    fn merge(&mut self) -> Option<(Candidate, Vec<String>)> {
+        let front: Vec<usize> = self.front().into_iter().map(|(number, _)| number).collect();
+        let pairs =
+            front.iter().enumerate().flat_map(|(at, one)| front[at + 1..].iter().map(move |other| (*one, *other)));
+        for (one, other) in pairs.collect::<Vec<_>>() {
+            if !self.merged.insert((one, other)) {
+                continue;
+            }
+            let (of_one, of_other) = (self.ancestors(one), self.ancestors(other));
+            let Some(common) = of_one.intersection(&of_other).max().copied() else { continue };
+            if common == one || common == other {
+                continue;
+            }
+            let base = &self.candidates[common].texts;
+            let changed = |number: usize| -> BTreeSet<&Component> {
+                let texts = &self.candidates[number].texts;
+                texts
+                    .iter()
+                    .filter(|(component, text)| base.get(*component) != Some(*text))
+                    .map(|(component, _)| component)
+                    .collect()
+            };
+            if !changed(one).is_disjoint(&changed(other)) {
+                continue;
+            }
+            let mut texts = self.candidates[one].texts.clone();
+            for component in changed(other) {
+                texts.insert(component.clone(), self.candidates[other].texts[component].clone());
+            }
+            if self.candidates.iter().any(|known| known.texts == texts) {
+                continue;
+            }
+            let score = |number: usize, case: &String| {
+                self.candidates[number].results.get(case).map_or(0.0, |found| found.score)
+            };
+            let differ =
+                self.settings.validation.iter().filter(|case| score(one, case).total_cmp(&score(other, case)).is_ne());
+            let cases: Vec<String> = differ.take(MERGE_CASES).cloned().collect();
+            let rotation = self.candidates[one].rotation.max(self.candidates[other].rotation);
+            let reason = format!("the changes of c{one:02} and c{other:02}");
+            return Some((
+                Candidate { parents: vec![one, other], reason, texts, rotation, ..Candidate::default() },
+                cases,
+            ));
+        }
+        None
+    }
+
+    fn ancestors(&self, candidate: usize) -> BTreeSet<usize> {
+        let mut all = BTreeSet::from([candidate]);
+        let mut due = vec![candidate];
+        while let Some(number) = due.pop() {
+            due.extend(self.candidates[number].parents.iter().filter(|parent| all.insert(**parent)));
+        }
+        all
+    }
+}
