@@ -6,6 +6,7 @@ mod embedding;
 mod gate;
 mod jobs;
 mod judged;
+mod optimize;
 mod results;
 mod stopped;
 

@@ -1,1 +1,230 @@
-//! Tests of the search as a value.
+//! The search as a value, in made worlds: a case passes when the texts contain the words that it needs, and the proposer finds a missing word with
+//! some probability. Nothing is run.
+
+use std::collections::BTreeMap;
+
+use super::search::{Action, CaseScore, Outcome, Search, Settings, Standing, Texts};
+use super::{Component, Ending};
+use crate::workbench::random::SplitMix;
+
+/// What a case needs: words in texts. Any word of `spoils` in the text fails it.
+#[derive(Debug, Clone)]
+struct Need {
+    words: Vec<(Component, String)>,
+    spoils: Vec<String>,
+}
+
+struct World {
+    texts: Texts,
+    needs: BTreeMap<String, Need>,
+    vocabulary: Vec<String>,
+}
+
+fn tool() -> Component {
+    Component::Tool("find".to_owned())
+}
+
+fn names(prefix: &str, count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{prefix}{number}")).collect()
+}
+
+fn world(needs: impl Fn(usize) -> Need, texts: &[Component]) -> World {
+    let cases = names("training", 8).into_iter().chain(names("validation", 8)).chain(names("held", 4));
+    World {
+        texts: texts.iter().map(|component| (component.clone(), "start".to_owned())).collect(),
+        needs: cases.enumerate().map(|(number, case)| (case, needs(number))).collect(),
+        vocabulary: names("word", 40),
+    }
+}
+
+/// Each case needs one of four words in the prompt.
+fn one_text() -> World {
+    let need =
+        |number: usize| Need { words: vec![(Component::Prompt, format!("word{}", number % 4))], spoils: Vec::new() };
+    world(need, &[Component::Prompt])
+}
+
+/// Half of the cases need words in the prompt, half in the description of a tool.
+fn two_texts() -> World {
+    let place = |number: usize| if number.is_multiple_of(2) { Component::Prompt } else { tool() };
+    let need = |number: usize| Need { words: vec![(place(number), format!("word{}", number % 4))], spoils: Vec::new() };
+    world(need, &[Component::Prompt, tool()])
+}
+
+/// A word that some cases need is one that others fail with, unless they need it, too.
+fn opposed() -> World {
+    let need = |number: usize| {
+        let words = vec![(Component::Prompt, format!("word{}", number % 3))];
+        Need { words, spoils: vec!["word9".to_owned()] }
+    };
+    world(need, &[Component::Prompt])
+}
+
+impl World {
+    fn settings(seed: u64, most_calls: u64) -> Settings {
+        Settings {
+            seed,
+            batch: 4,
+            most_candidates: 60,
+            most_calls: Some(most_calls),
+            most_cost: None,
+            training: names("training", 8),
+            validation: names("validation", 8),
+            held_out: names("held", 4),
+        }
+    }
+
+    fn result(&self, texts: &Texts, case: &str) -> CaseScore {
+        let need = &self.needs[case];
+        let has = |component: &Component, word: &str| texts[component].split(' ').any(|one| one == word);
+        let passed = need.words.iter().all(|(component, word)| has(component, word))
+            && !need.spoils.iter().any(|word| has(&Component::Prompt, word));
+        CaseScore { score: f64::from(u8::from(passed)), passed, calls: 1, cost: 0.0 }
+    }
+
+    /// The word that a failure asks for in this text with a probability of one half, else any word.
+    fn propose(&self, text: &str, component: &Component, failures: &[String], random: &mut SplitMix) -> String {
+        let case = &failures[random.below(failures.len())];
+        let wanted =
+            self.needs[case].words.iter().find(|(place, word)| place == component && !text.contains(word.as_str()));
+        let word = match wanted {
+            Some((_, word)) if random.below(2) == 0 => word.clone(),
+            _ => self.vocabulary[random.below(self.vocabulary.len())].clone(),
+        };
+        format!("{text} {word}")
+    }
+
+    fn outcome(&self, search: &Search, action: &Action, random: &mut SplitMix) -> Outcome {
+        match action {
+            Action::Try { candidate, cases } => {
+                let texts = &search.candidates()[*candidate].texts;
+                Outcome::Tried(cases.iter().map(|case| (case.clone(), self.result(texts, case))).collect())
+            }
+            Action::Propose { parent, component, failures, .. } => {
+                let text = &search.candidates()[*parent].texts[component];
+                Outcome::Proposed(Ok((self.propose(text, component, failures, random), String::new())), 1, 0.0)
+            }
+            Action::Finish(_) => panic!("nothing comes of an end"),
+        }
+    }
+
+    /// A search to its end, with everything that was asked.
+    fn searched(&self, seed: u64, most_calls: u64) -> (Search, Vec<Action>, Ending) {
+        let mut search = Search::new(Self::settings(seed, most_calls), self.texts.clone());
+        let (mut random, mut actions) = (SplitMix(seed ^ 77), Vec::new());
+        loop {
+            let action = search.next();
+            if let Action::Finish(ending) = action {
+                return (search, actions, ending);
+            }
+            let outcome = self.outcome(&search, &action, &mut random);
+            search.record(outcome).unwrap();
+            actions.push(action);
+        }
+    }
+
+    /// The best mean score that changes at random reach with as many requests: each is tried on all validation cases and kept when it is better.
+    fn random_search(&self, seed: u64, most_calls: u64) -> f64 {
+        let (mut random, cases) = (SplitMix(seed ^ 77), names("validation", 8));
+        let components: Vec<&Component> = self.texts.keys().collect();
+        let score = |texts: &Texts| cases.iter().map(|case| self.result(texts, case).score).sum::<f64>() / 8.0;
+        let (mut best, mut calls) = (self.texts.clone(), 8);
+        while calls + 9 <= most_calls {
+            let mut texts = best.clone();
+            let component = components[random.below(components.len())];
+            let word = &self.vocabulary[random.below(self.vocabulary.len())];
+            texts.insert(component.clone(), format!("{} {word}", texts[component]));
+            calls += 9;
+            if score(&texts) > score(&best) {
+                best = texts;
+            }
+        }
+        score(&best)
+    }
+}
+
+/// The searches of seeds 0 to 19: how many find everything, their mean score, and that of random searches.
+fn compared(world: &World, most_calls: u64) -> (usize, f64, f64) {
+    let found: Vec<f64> = (0..20)
+        .map(|seed| {
+            let (search, ..) = world.searched(seed, most_calls);
+            search.mean(search.best(), &names("validation", 8)).unwrap()
+        })
+        .collect();
+    let random: f64 = (0..20).map(|seed| world.random_search(seed, most_calls)).sum();
+    (found.iter().filter(|score| **score >= 1.0).count(), found.iter().sum::<f64>() / 20.0, random / 20.0)
+}
+
+#[test]
+fn planted_improvements_are_found_within_the_budget_where_a_random_search_finds_few() {
+    for (name, world) in [("one text", one_text()), ("two texts", two_texts()), ("opposed", opposed())] {
+        let (solved, mean, random) = compared(&world, 400);
+        eprintln!("{name}: {solved} of 20 solved, mean {mean:.3}, random search {random:.3}");
+        assert!(solved >= 18, "{name}: only {solved} of 20 searches found everything");
+        assert!(mean >= random + 0.2, "{name}: {mean} against {random}");
+    }
+}
+
+#[test]
+fn held_out_cases_are_tried_at_the_end_with_the_first_and_the_best_candidate_only() {
+    let (search, actions, _) = two_texts().searched(3, 400);
+    let is_held_out = |case: &String| case.starts_with("held");
+    let first =
+        actions.iter().position(|action| matches!(action, Action::Try { cases, .. } if cases.iter().any(is_held_out)));
+    for action in &actions[first.unwrap()..] {
+        let Action::Try { candidate, cases } = action else { panic!("{action:?}") };
+        assert!(cases.iter().all(is_held_out) && [0, search.best()].contains(candidate));
+    }
+    for action in &actions {
+        if let Action::Propose { failures, passes, .. } = action {
+            assert!(failures.iter().chain(passes).all(|case| case.starts_with("training")), "{action:?}");
+        }
+    }
+}
+
+#[test]
+fn the_same_outcomes_give_the_same_search_and_requests_stay_within_the_budget() {
+    for seed in 0..10 {
+        let (one, actions, ending) = two_texts().searched(seed, 120);
+        assert_eq!((&one, &actions, ending), {
+            let (other, again, ending) = two_texts().searched(seed, 120);
+            assert_eq!(other, one);
+            (&one, &again.clone(), ending)
+        });
+        // The last round began below the budget; it costs a minibatch, its comparison, a proposal and the validation cases.
+        assert!(one.spent().0 <= 120 + 4 + 1 + 4 + 8, "{:?}", one.spent());
+    }
+}
+
+#[test]
+fn a_merge_has_the_changes_of_both_its_parents() {
+    let merges = (0..40).flat_map(|seed| {
+        let (search, ..) = two_texts().searched(seed, 400);
+        let candidates = search.candidates().to_vec();
+        let merged = candidates.clone().into_iter().filter(|one| one.parents.len() == 2);
+        merged.map(move |one| (candidates.clone(), one)).collect::<Vec<_>>()
+    });
+    let merges: Vec<_> = merges.collect();
+    assert!(!merges.is_empty(), "no search merged anything");
+    for (candidates, merge) in merges {
+        for (component, text) in &merge.texts {
+            assert!(merge.parents.iter().any(|parent| candidates[*parent].texts[component] == *text));
+        }
+        assert!(merge.parents.iter().all(|parent| candidates[*parent].texts != merge.texts));
+    }
+}
+
+#[test]
+fn a_rejected_candidate_has_no_results_of_validation_cases() {
+    let (search, ..) = one_text().searched(1, 400);
+    let rejected: Vec<_> = search.candidates().iter().filter(|one| one.standing == Standing::Rejected).collect();
+    assert!(!rejected.is_empty());
+    assert!(rejected.iter().all(|one| one.results.keys().all(|case| case.starts_with("training"))));
+}
+
+#[test]
+fn an_outcome_that_does_not_belong_to_the_action_is_refused() {
+    let mut search = Search::new(World::settings(0, 100), one_text().texts);
+    assert!(search.record(Outcome::Proposed(Err("no".to_owned()), 1, 0.0)).is_err());
+    assert!(search.record(Outcome::Tried(Vec::new())).is_err());
+}

@@ -1,0 +1,203 @@
+//! `optimize` against a model whose answers depend on the prompt in a known way: it labels a text rightly when the prompt contains the rule for it.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::cli::program::{Program, wait_for};
+use crate::openai::server::{Play, Received, Server, answer};
+
+/// Words of texts, their labels, and the rules by which the model knows them.
+const RULES: [(&str, &str, &str); 3] =
+    [("parcel", "ship", "RULE-SHIP"), ("invoice", "bill", "RULE-BILL"), ("password", "access", "RULE-ACCESS")];
+/// How the proposer's mission begins.
+const MISSION: &str = "Improve one text of an AI agent";
+
+/// All messages of a request as one text.
+fn sent(received: &Received) -> String {
+    let messages = received.json()["messages"].as_array().cloned().unwrap_or_default();
+    messages.iter().filter_map(|message| message["content"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// The model: labels by the rules that are in the prompt; as the proposer it adds the rule for a word of the failed runs.
+fn play(received: &Received) -> Play {
+    let text = sent(received);
+    if text.contains(MISSION) {
+        let failed =
+            text.split_once("failed_runs").map_or("", |(_, rest)| rest.split("passed_runs").next().unwrap_or(rest));
+        let missing = RULES.iter().find(|(word, _, rule)| failed.contains(word) && !text.contains(rule));
+        let rule = missing.map_or("RULE-NOTHING", |(_, _, rule)| rule);
+        let known: String =
+            RULES.iter().filter(|(_, _, rule)| text.contains(rule)).map(|(_, _, rule)| format!("{rule} ")).collect();
+        let proposal = json!({"reason": format!("the text lacks {rule}"), "text": format!("Label the request. {known}{rule}\n{{{{text}}}}")});
+        return answer(&proposal.to_string());
+    }
+    let label = RULES
+        .iter()
+        .find(|(word, _, rule)| text.contains(word) && text.contains(rule))
+        .map_or("other", |(_, label, _)| label);
+    answer(&json!({"label": label}).to_string())
+}
+
+/// A folder with an agent of 15 cases; each text has a word of its own, so that it can be found in requests.
+fn program(server: &Server) -> Program {
+    let program = Program::new();
+    program.file("config.toml", format!("[providers.made]\nkind = \"openai\"\nbase_url = \"{}\"\n", server.base_url));
+    let mut agent = "# the agent of the help desk\nname = \"desk\"\nmode = \"json\"\nmodel = \"made:m\"\nprompt = \"\"\"\nLabel the request.\n{{text}}\"\"\"\nsignature = \"(text :string) -> {label :string}\"   # stays\n".to_owned();
+    for number in 0..15 {
+        let (word, label, _) = RULES[number % 3];
+        agent += &format!(
+            "\n[[cases]]\nname = \"case {number}\"\ncontext = {{ text = \"About my {word}, mark{number:02}.\" }}\nexpect = {{ label = \"{label}\" }}\n"
+        );
+    }
+    program.file("desk.toml", agent);
+    program
+}
+
+const OPTIMIZE: [&str; 7] = ["--config", "config.toml", "optimize", "desk.toml", "--jobs", "2", "--dir"];
+
+/// What a search found, apart from what depends on sessions.
+fn found(program: &Program, dir: &str) -> Value {
+    program.run(["optimize", "show", dir, "--json"]).exits(0).json()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_finds_the_rules_and_its_proposer_never_reads_other_cases_than_training_ones() {
+    let server = Server::script(|_, received| play(received)).await;
+    let program = program(&server);
+    let (program, search) = tokio::task::spawn_blocking(move || {
+        let done = program.run(OPTIMIZE.iter().copied().chain(["search"]));
+        assert!(done.exits(0).stdout.contains("ended: every validation case passes"), "{}", done.stdout);
+        let search = found(&program, "search");
+        (program, search)
+    })
+    .await
+    .unwrap();
+    assert_eq!(
+        (&search["ending"], &search["validation"]["after"], &search["held_out"]["after"]),
+        (&json!("solved"), &json!(1.0), &json!(1.0))
+    );
+    assert_eq!(search["validation"]["before"], 0.0, "without a rule nothing is labelled rightly");
+    let journal = fs::read_to_string(program.dir().join("search/journal.jsonl")).unwrap();
+    let lines: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let part = |name: &str| -> BTreeSet<String> {
+        let names = lines[0][name].as_array().unwrap().iter().map(|case| case.as_str().unwrap().to_owned());
+        names.map(|case| format!("mark{:0>2}", case.trim_start_matches("case "))).collect()
+    };
+    assert_eq!((part("training").len(), part("validation").len(), part("held_out").len()), (6, 6, 3));
+    let proposers: Vec<String> = server.received().iter().map(sent).filter(|text| text.contains(MISSION)).collect();
+    assert!(!proposers.is_empty());
+    for text in &proposers {
+        assert!(part("training").iter().any(|mark| text.contains(mark)), "{text}");
+        for mark in part("validation").iter().chain(&part("held_out")) {
+            assert!(!text.contains(mark), "{mark} is in a request of the proposer:\n{text}");
+        }
+    }
+    let tries = lines.iter().filter(|line| line["k"] == "try");
+    for one in tries {
+        let session = one["session"].as_str().unwrap();
+        assert!(program.sessions_dir().join(format!("{session}.jsonl")).exists(), "each try is a session");
+    }
+    // Applying changes the prompt alone.
+    let before = fs::read_to_string(program.dir().join("desk.toml")).unwrap();
+    let shown = program.run(["optimize", "apply", "search"]);
+    shown.exits(0).tells("nothing was written; --yes writes all hunks");
+    assert_eq!(fs::read_to_string(program.dir().join("desk.toml")).unwrap(), before);
+    program.run(["optimize", "apply", "search", "--yes"]).exits(0);
+    let after = fs::read_to_string(program.dir().join("desk.toml")).unwrap();
+    let rules_at = after.lines().filter(|line| line.contains("RULE-")).count();
+    assert_eq!(rules_at, 1, "{after}");
+    let unchanged = |text: &str| {
+        text.lines().filter(|line| !line.contains("Label the request.")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(unchanged(&after), unchanged(&before), "signature, cases and comments stay");
+    program
+        .run(["optimize", "apply", "search", "--yes"])
+        .exits(2)
+        .tells("desk.toml has changed since the search began");
+    let done =
+        tokio::task::spawn_blocking(move || program.run(OPTIMIZE.iter().copied().chain(["search"]))).await.unwrap();
+    done.exits(2).tells("a search was begun here with another agent file, or one that has changed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_that_is_killed_at_any_try_continues_to_the_same_end() {
+    let server = Server::script(|_, received| play(received)).await;
+    let program = program(&server);
+    tokio::task::spawn_blocking(move || {
+        program.run(OPTIMIZE.iter().copied().chain(["whole"])).exits(0);
+        let whole = found(&program, "whole");
+        let journal = |dir: &str| fs::read_to_string(program.dir().join(dir).join("journal.jsonl")).unwrap_or_default();
+        let all = journal("whole").lines().count();
+        for lines in [1, 3, all / 2, all - 2] {
+            let dir = format!("killed{lines}");
+            let mut child = program.command(OPTIMIZE.iter().copied().chain([dir.as_str()])).spawn().unwrap();
+            wait_for("lines of the journal", || (journal(&dir).lines().count() >= lines).then_some(()));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            program.run(OPTIMIZE.iter().copied().chain([dir.as_str()])).exits(0);
+            assert_eq!(found(&program, &dir), whole, "killed after {lines} lines");
+        }
+        // A line that was cut is one that is missing.
+        let cut = program.dir().join("killed1/journal.jsonl");
+        let text = fs::read_to_string(&cut).unwrap();
+        fs::write(&cut, &text[..text.len() - 9]).unwrap();
+        program.run(OPTIMIZE.iter().copied().chain(["killed1"])).exits(0);
+        assert_eq!(found(&program, "killed1"), whole);
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
+    let server = Server::script(|_, received| play(received)).await;
+    let program = program(&server);
+    tokio::task::spawn_blocking(move || {
+        let done = program.run(OPTIMIZE.iter().copied().chain(["few", "--max-calls", "20"]));
+        assert!(done.exits(0).stdout.contains("ended: the budget is used"), "{}", done.stdout);
+        let spent = found(&program, "few")["calls"].as_u64().unwrap();
+        assert!(spent <= 20 + 4 + 1 + 4 + 6, "{spent}");
+        let done = program.run(OPTIMIZE.iter().copied().chain(["late", "--max-time", "0"]));
+        done.exits(1).tells("not finished: the same command continues the search");
+        program.run(["optimize", "sentiment"]).exits(2).tells("a search needs the file of an agent");
+        program.file("bare.toml", "name = \"bare\"\nprompt = \"hello\"\nmode = \"text\"\nmodel = \"sample\"\n");
+        program.run(["optimize", "bare.toml"]).exits(2).tells("a search needs 4 cases or more");
+        program.run(["optimize", "show", "nowhere"]).exits(2);
+        program.run(["optimize", "show", "few", "c99"]).exits(2).tells("there is no candidate `c99`");
+        program.file("few/journal.jsonl", "{}\n");
+        program.run(["optimize", "show", "few"]).exits(2).tells("journal.jsonl: line 1: no line of a journal");
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_leaves_a_search_to_continue() {
+    let server = Server::script(|number, received| match sent(received).contains(MISSION) {
+        true => answer(&json!({"reason": "shorter", "text": "Label it. RULE-SHIP"}).to_string()),
+        false if number == 30 => Play::json("401 Unauthorized", "{}"),
+        false => play(received),
+    })
+    .await;
+    let program = program(&server);
+    tokio::task::spawn_blocking(move || {
+        let done = program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "60"]));
+        let done = match done.code {
+            Some(2) => {
+                done.tells("could not be judged").tells("the same command continues the search");
+                program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "60"]))
+            }
+            _ => done,
+        };
+        done.exits(0);
+        let search = found(&program, "search");
+        assert_eq!(search["candidates"].as_array().unwrap().len(), 1, "no candidate came of it");
+        assert!(search["refused"].as_u64().unwrap() > 0);
+        let journal = fs::read_to_string(program.dir().join("search/journal.jsonl")).unwrap();
+        assert!(journal.contains("the text lacks {{text}}"), "{journal}");
+    })
+    .await
+    .unwrap();
+}
