@@ -296,7 +296,8 @@ async fn a_server_without_an_authorisation_server_and_a_program_have_no_login() 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_browser_and_a_terminal_the_login_ends_at_once() {
     let server = servers(Behaviour::USUAL).await;
-    let own = program(&server, "");
+    // As on a machine that is used from elsewhere, where no window could appear.
+    let own = program(&server, "").with_env("SSH_TTY", "/dev/pts/0");
     let done = tokio::task::block_in_place(|| own.run(["--config", "config.toml", "tools", "login", "files"]));
     done.exits(1).tells("the login needs a browser: run it in a terminal, or with --no-browser");
 }
