@@ -173,9 +173,11 @@ fn files(folder: &std::path::Path) -> Vec<(std::path::PathBuf, String)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push((path.clone(), String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned())),
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            found.push((path, String::from_utf8_lossy(&bytes).into_owned()));
         }
     }
     found
