@@ -242,7 +242,7 @@ mod tests {
         let two =
             form(&json!({"name": {"type": "string"}, "age": {"type": "integer", "minimum": 1}}), &json!(["name"]));
         assert!(two.options().is_empty());
-        assert!(two.describe().contains("Answer with JSON such as {\"name\":\"…\",\"age\":1}."), "{}", two.describe());
+        assert!(two.describe().contains("Answer with JSON such as {\"name\":\"…\"}."), "{}", two.describe());
         assert_eq!(two.read(" {\"name\": \"Ada\", \"age\": 36} ").unwrap()["age"], json!(36));
         assert!(two.read("Ada").unwrap_err().contains("no JSON"));
         assert!(two.read("{\"age\": 36}").unwrap_err().contains("name"));
