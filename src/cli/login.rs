@@ -36,10 +36,13 @@ pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u
     let opened = if flags.no_browser { Ok(false) } else { open_browser(login.address()).map(|()| true) };
     match &opened {
         Ok(true) => {
-            print_note(&format!("your browser shows the login page; if it does not, open this address:\n{address}"))
+            print_note(&format!("your browser shows the login page; if it does not, open this address:\n{address}"));
         }
         Ok(false) => print_note(&format!("open this address in a browser:\n{address}")),
-        Err(problem) => print_note(&safe_line(&format!("{problem}; open this address in a browser:\n{address}"))),
+        Err(problem) => {
+            let problem = safe_line(&problem.to_string());
+            print_note(&format!("{problem}; open this address in a browser:\n{address}"));
+        }
     }
     if opened.is_err() && !is_terminal {
         print_error(

@@ -173,9 +173,11 @@ fn files(folder: &std::path::Path) -> Vec<(std::path::PathBuf, String)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push((path.clone(), String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned())),
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            found.push((path, String::from_utf8_lossy(&bytes).into_owned()));
         }
     }
     found
@@ -296,7 +298,8 @@ async fn a_server_without_an_authorisation_server_and_a_program_have_no_login() 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_browser_and_a_terminal_the_login_ends_at_once() {
     let server = servers(Behaviour::USUAL).await;
-    let own = program(&server, "");
+    // As on a machine that is used from elsewhere, where no window could appear.
+    let own = program(&server, "").with_env("SSH_TTY", "/dev/pts/0");
     let done = tokio::task::block_in_place(|| own.run(["--config", "config.toml", "tools", "login", "files"]));
     done.exits(1).tells("the login needs a browser: run it in a terminal, or with --no-browser");
 }

@@ -155,6 +155,25 @@ fn a_request_for_a_models_reply_is_refused_with_its_reason() {
 }
 
 #[test]
+fn a_call_that_needs_input_is_repeated_with_the_answers() {
+    let program = Program::new();
+    let question =
+        json!({"method": "elicitation/create", "params": form(&json!({"colour": {"type": "string"}}), &["colour"])});
+    let needs = json!({"resultType": "input_required", "inputRequests": {"q": question}, "requestState": "state-1"});
+    let done = answer(r#"{"content":[{"type":"text","text":"done"}]}"#);
+    let call = format!("if [ $(wc -l < calls) -lt 2 ]; then\n{}\nelse\n{done}\nfi", answer(&needs.to_string()));
+    server(&program, "", READ, &call);
+    let ran = ran(&program, "blue\n.\n");
+    assert_eq!(ran.exits(0).json()["return"], "done");
+    let calls = std::fs::read_to_string(program.dir().join("calls")).unwrap();
+    let second: Value = serde_json::from_str(calls.lines().nth(1).unwrap()).unwrap();
+    let params = &second["params"];
+    assert_eq!(params["inputResponses"]["q"], json!({"action": "accept", "content": {"colour": "blue"}}), "{second}");
+    assert_eq!(params["requestState"], "state-1");
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
 fn a_result_that_breaks_its_promise_is_reported_and_used() {
     let mut tool: Value = serde_json::from_str(READ).unwrap();
     tool["outputSchema"] = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});

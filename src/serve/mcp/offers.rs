@@ -17,6 +17,7 @@ use super::sessions::{show, show_turn, summary};
 use crate::agent::Context;
 use crate::event;
 use crate::serve::ServedAgent;
+use crate::session::Summary;
 
 /// Sessions in a page of the list.
 const PAGE_SESSIONS: usize = 50;
@@ -37,9 +38,8 @@ pub(super) fn resources(server: &WorkbenchServer, cursor: Option<&str>) -> Resul
     };
     let all = server.workbench.sessions();
     let page = all.iter().skip(first).take(PAGE_SESSIONS);
-    let resource = |session| {
-        let session: &crate::session::Summary = session;
-        let id = session.id.to_string();
+    let resource = |session: &Summary| {
+        let id = session.id.clone();
         Resource::new(format!("{SCHEME}{id}"), id).with_description(summary(session)).with_mime_type(TEXT)
     };
     let mut listed = ListResourcesResult::with_all_items(page.map(resource).collect());

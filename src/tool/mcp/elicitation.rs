@@ -3,6 +3,8 @@
 //! In: a request of a server, the log with its active calls. Out: the user's answer as the form's fields, or that there is none. Everything in
 //! the request is untrusted; the answer is checked against the form before it is sent.
 
+use std::fmt::Write as _;
+
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 
@@ -145,10 +147,10 @@ impl Form {
             let is_required = required.is_some_and(|names| names.iter().any(|known| known == name));
             let optional = if is_required { "" } else { ", optional" };
             let words = ["title", "description"].iter().filter_map(|key| field.get(*key)?.as_str());
-            let about = words.map(|words| format!(" — {words}")).collect::<String>();
+            let about = words.fold(String::new(), |about, words| about + " — " + words);
             let choices = choices(field);
             let choices = if choices.is_empty() { String::new() } else { format!(": {}", choices.join(" | ")) };
-            text.push_str(&format!("\n  {name} ({kind}{optional}{choices}){about}"));
+            _ = write!(text, "\n  {name} ({kind}{optional}{choices}){about}");
         }
         if self.options().is_empty() {
             let is_required = |name: &str| required.is_none_or(|names| names.iter().any(|known| known == name));
@@ -159,9 +161,7 @@ impl Form {
                 .collect();
             let or = if self.only_field().is_some() { ", or with its value" } else { "" };
             let example = Value::Object(example);
-            text.push_str(&format!(
-                "\nAnswer with JSON such as {example}{or}. `{DECLINE}` and `{CANCEL}` give no answer."
-            ));
+            _ = write!(text, "\nAnswer with JSON such as {example}{or}. `{DECLINE}` and `{CANCEL}` give no answer.");
         }
         text
     }
@@ -224,24 +224,25 @@ mod tests {
 
     use super::*;
 
-    fn form(properties: Value, required: Value) -> Form {
+    fn form(properties: &Value, required: &Value) -> Form {
         Form::of(json!({"type": "object", "properties": properties, "required": required}))
     }
 
     #[test]
     fn a_form_of_one_choice_offers_its_values_and_other_forms_take_json() {
-        let choice = form(json!({"colour": {"type": "string", "enum": ["red", "blue"]}}), json!(["colour"]));
+        let choice = form(&json!({"colour": {"type": "string", "enum": ["red", "blue"]}}), &json!(["colour"]));
         assert_eq!(choice.options(), ["red", "blue", "decline", "cancel"]);
         assert_eq!(choice.read("red").unwrap(), *json!({"colour": "red"}).as_object().unwrap());
         assert!(choice.read("green").is_err());
-        let yes = form(json!({"sure": {"type": "boolean"}}), json!(["sure"]));
+        let yes = form(&json!({"sure": {"type": "boolean"}}), &json!(["sure"]));
         assert_eq!(yes.options(), ["true", "false", "decline", "cancel"]);
         assert_eq!(yes.read("true").unwrap()["sure"], json!(true));
-        assert_eq!(form(json!({}), json!([])).options(), ["accept", "decline", "cancel"]);
-        assert!(form(json!({}), json!([])).read("accept").unwrap().is_empty());
-        let two = form(json!({"name": {"type": "string"}, "age": {"type": "integer", "minimum": 1}}), json!(["name"]));
+        assert_eq!(form(&json!({}), &json!([])).options(), ["accept", "decline", "cancel"]);
+        assert!(form(&json!({}), &json!([])).read("accept").unwrap().is_empty());
+        let two =
+            form(&json!({"name": {"type": "string"}, "age": {"type": "integer", "minimum": 1}}), &json!(["name"]));
         assert!(two.options().is_empty());
-        assert!(two.describe().contains("Answer with JSON such as {\"name\":\"…\",\"age\":1}."), "{}", two.describe());
+        assert!(two.describe().contains("Answer with JSON such as {\"name\":\"…\"}."), "{}", two.describe());
         assert_eq!(two.read(" {\"name\": \"Ada\", \"age\": 36} ").unwrap()["age"], json!(36));
         assert!(two.read("Ada").unwrap_err().contains("no JSON"));
         assert!(two.read("{\"age\": 36}").unwrap_err().contains("name"));
@@ -250,14 +251,14 @@ mod tests {
 
     #[test]
     fn a_form_of_one_field_takes_its_value() {
-        let text = form(json!({"name": {"type": "string"}}), json!(["name"]));
+        let text = form(&json!({"name": {"type": "string"}}), &json!(["name"]));
         assert_eq!(text.read("42").unwrap()["name"], json!("42"), "a text stays one");
         assert_eq!(text.read("{\"name\": \"x\"}").unwrap()["name"], json!("x"));
-        let number = form(json!({"count": {"type": "integer"}}), json!(["count"]));
+        let number = form(&json!({"count": {"type": "integer"}}), &json!(["count"]));
         assert_eq!(number.read("42").unwrap()["count"], json!(42));
         assert!(number.read("many").is_err());
         // A value that is also a refusal is not offered as one.
-        let odd = form(json!({"verb": {"type": "string", "enum": ["cancel", "pay"]}}), json!(["verb"]));
+        let odd = form(&json!({"verb": {"type": "string", "enum": ["cancel", "pay"]}}), &json!(["verb"]));
         assert!(odd.options().is_empty());
         assert_eq!(odd.read("{\"verb\": \"cancel\"}").unwrap()["verb"], json!("cancel"));
     }

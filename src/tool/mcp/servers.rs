@@ -134,13 +134,11 @@ impl Servers {
         let slot = self.slot(server, connection);
         let work =
             async { slot.session(server, connection, &self.access, |_| {}).await?.feature(feature, &arguments).await };
-        match timeout(LIST_TIMEOUT, work).await {
-            Ok(given) => given.map_err(|error| slot.log.clean(&error)),
-            Err(_) => {
-                let (time, last) = (LIST_TIMEOUT.as_secs(), slot.log.last());
-                Err(format!("the server {server} did not answer within {time} s{last}"))
-            }
-        }
+        let given = timeout(LIST_TIMEOUT, work).await.unwrap_or_else(|_| {
+            let (time, last) = (LIST_TIMEOUT.as_secs(), slot.log.last());
+            Err(format!("the server {server} did not answer within {time} s{last}"))
+        });
+        given.map_err(|error| slot.log.clean(&error))
     }
 
     /// Starts a server and lists its tools. Errors contain its last log lines.

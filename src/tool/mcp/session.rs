@@ -10,17 +10,18 @@ use futures::FutureExt as _;
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Value;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, JsonObject,
-    PaginatedRequestParams, RequestId, ServerCapabilities, ServerResult,
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, InputRequest, InputRequests,
+    InputResponses, JsonObject, PaginatedRequestParams, RequestId, ServerCapabilities, ServerResult,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
 
 use super::access::ServerAccess;
 use super::connect::{Open, open};
+use super::elicitation::elicit;
 use super::features::{Feature, FeatureError, Offer, offers};
 use super::http_error::{ServerPlace, describe_http_error};
 use super::listing::{self, is_same_name};
-use super::log::Log;
+use super::log::{Log, Subscription};
 use super::notifications::request_log_level;
 use super::{Connection, Listing, result};
 use crate::tool::Invocation;
@@ -30,6 +31,8 @@ use crate::tool::text::scrub_value;
 pub(super) const MAX_PAGES: usize = 50;
 /// Maximum time for writing a cancellation before the session is closed.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(50);
+/// Maximum times that one call asks for input.
+const MAX_ROUNDS: usize = 10;
 /// Maximum number of tools per server.
 const MAX_TOOLS: usize = 2_000;
 
@@ -181,11 +184,42 @@ impl Session {
         if let Some(feature) = feature {
             return self.feature(*feature, &arguments).await;
         }
-        let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
+        let mut params = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
+        for _ in 0..MAX_ROUNDS {
+            match self.send_call(params.clone(), &listening).await? {
+                ServerResult::CallToolResult(complete) => {
+                    if let Some(problem) = result::schema_problem(&complete, tool) {
+                        // The call may have ended meanwhile.
+                        _ = call.notes.send(self.log.clean(&problem));
+                    }
+                    let value = result::value(&complete, tool.output_schema.is_some());
+                    return value.map(|value| scrub_value(value, self.log.scrub()));
+                }
+                ServerResult::InputRequiredResult(required) => {
+                    params.input_responses = Some(self.answers(required.input_requests.unwrap_or_default()).await?);
+                    params.request_state = required.request_state;
+                }
+                ServerResult::CreateTaskResult(_) => {
+                    return Err(format!(
+                        "the server {} began a task for the tool `{name}`, which is not supported",
+                        self.server
+                    ));
+                }
+                _ => return Err(self.describe_error(&ServiceError::UnexpectedResponse).await),
+            }
+        }
+        Err(format!("the tool `{name}` of the server {} asked for input {MAX_ROUNDS} times", self.server))
+    }
+
+    /// Sends a call and waits for its result.
+    async fn send_call(
+        &self,
+        params: CallToolRequestParams,
+        listening: &Subscription<'_>,
+    ) -> Result<ServerResult, String> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let peer = self.open.service.peer();
-        let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
-        let sent = match sent {
+        let sent = match peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await {
             Ok(sent) => sent,
             Err(error) => return Err(self.describe_error(&error).await),
         };
@@ -194,19 +228,25 @@ impl Session {
         let answer = sent.await_response().await;
         waiting.id = None;
         match answer {
-            Ok(ServerResult::CallToolResult(complete)) => {
-                if let Some(problem) = result::schema_problem(&complete, tool) {
-                    // The call may have ended meanwhile.
-                    _ = call.notes.send(self.log.clean(&problem));
-                }
-                result::value(&complete, tool.output_schema.is_some()).map(|value| scrub_value(value, self.log.scrub()))
-            }
-            Ok(ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_)) => {
-                Err(format!("the tool `{name}` of the server {} asks for more than arguments", self.server))
-            }
-            Ok(_) => Err(self.describe_error(&ServiceError::UnexpectedResponse).await),
+            Ok(answer) => Ok(answer),
             Err(error) => Err(self.describe_error(&error).await),
         }
+    }
+
+    /// The user's answers to the questions in place of a result, by their keys.
+    async fn answers(&self, requests: InputRequests) -> Result<InputResponses, String> {
+        let mut answers = InputResponses::new();
+        for (key, request) in requests {
+            let InputRequest::Elicitation(question) = request else {
+                return Err(format!(
+                    "the server {} asks for more than answers of the user, which is refused",
+                    self.server
+                ));
+            };
+            let answer = elicit(&self.server, &question.params, &self.log).await;
+            answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
+        }
+        Ok(answers)
     }
 
     /// Describes why a request failed.

@@ -112,25 +112,23 @@ impl Login {
             scopes => scopes.to_vec(),
         };
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
-        let client = match &settings.client_id {
-            Some(id) => {
-                let client = OAuthClientConfig::new(id, redirect);
-                match settings.client_secret().map_err(LoginError::Failed)? {
-                    Some(secret) => client.with_client_secret(secret),
-                    None => client,
-                }
+        let client = if let Some(id) = &settings.client_id {
+            let client = OAuthClientConfig::new(id, redirect);
+            match settings.client_secret().map_err(LoginError::Failed)? {
+                Some(secret) => client.with_client_secret(secret),
+                None => client,
             }
-            None => {
-                let client =
-                    manager.register_client(env!("CARGO_PKG_NAME"), &redirect, &scopes).await.map_err(failed)?;
-                file = file.with_client_secret(client.client_secret.clone());
-                manager.set_credential_store(file.clone());
-                client
-            }
+        } else {
+            let client = manager.register_client(env!("CARGO_PKG_NAME"), &redirect, &scopes).await.map_err(failed)?;
+            file = file.with_client_secret(client.client_secret.clone());
+            manager.set_credential_store(file.clone());
+            client
         };
         manager.configure_client(client).map_err(failed)?;
         let address = manager.get_authorization_url(&scopes).await.map_err(failed)?;
-        let state = Url::parse(&address).ok().and_then(|address| query(&address, "state")).unwrap_or_default();
+        let state = Url::parse(&address).ok().and_then(|address| query(&address, "state"));
+        let state = state.filter(|state| !state.is_empty());
+        let state = state.ok_or_else(|| LoginError::Failed("the address of the login page has no state".to_owned()))?;
         Ok(Self { manager, file, listener, address, state })
     }
 
@@ -150,19 +148,16 @@ impl Login {
         let end = CancellationToken::new();
         let handler = Arc::new(RedirectHandler { state: self.state.clone(), sender: Mutex::new(Some(sender)) });
         let serving = tokio::spawn(self.listener.serve(handler, end.clone()));
-        let deadline = tokio::time::sleep(time);
-        tokio::pin!(deadline);
-        let redirect = loop {
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => break Err(LoginError::Cancelled),
-                Ok(redirect) = &mut redirected => break Ok(redirect),
-                Some(text) = pasted.recv() => match Url::parse(text.trim()).ok().and_then(|url| read_redirect(&url, &self.state)) {
-                    Some(redirect) => break Ok(redirect),
-                    None => break Err(LoginError::Failed("the pasted text is not the address of this login's last page".to_owned())),
-                },
-                () = &mut deadline => break Err(LoginError::TimedOut(time)),
+        let redirect = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(LoginError::Cancelled),
+            Ok(redirect) = &mut redirected => Ok(redirect),
+            Some(text) = pasted.recv() => {
+                let redirect = Url::parse(text.trim()).ok().and_then(|url| read_redirect(&url, &self.state));
+                let wrong = "the pasted text is not the address of the last page of this login";
+                redirect.ok_or_else(|| LoginError::Failed(wrong.to_owned()))
             }
+            () = tokio::time::sleep(time) => Err(LoginError::TimedOut(time)),
         };
         end.cancel();
         if let Err(error) = serving.await {
