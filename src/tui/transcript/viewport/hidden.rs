@@ -1,0 +1,85 @@
+//! What lies outside the pane: counted in rows near the pane, in turns farther away.
+//!
+//! In: the visible cells. Out: a number that is exact in its unit. Rows are known of cells that were laid out, and a layout of all of them
+//! is not for one frame: cells are measured up to [`MOST_CELLS`] and [`MOST_ROWS`] away, so that the same place has the same
+//! number whatever was looked at before. It must never measure a turn that is still in its file.
+
+use crate::tui::transcript::Transcript;
+use crate::tui::transcript::card::Card;
+
+/// Cells on each side that are measured.
+const MOST_CELLS: usize = 48;
+/// Rows of these cells.
+const MOST_ROWS: usize = 1_000;
+
+/// How much lies above or below the visible rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hidden {
+    /// So many rows, exactly.
+    Rows(usize),
+    /// Too many rows to count: so many lines of a text.
+    Lines(usize),
+    /// Too many rows to measure: so many turns of root runs whose own cards are not seen.
+    Turns(usize),
+    /// More than is measured, within one turn.
+    Much,
+}
+
+impl Hidden {
+    /// Nothing.
+    pub const NONE: Self = Self::Rows(0);
+}
+
+impl Default for Hidden {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<usize> for Hidden {
+    fn from(rows: usize) -> Self {
+        Self::Rows(rows)
+    }
+}
+
+impl Transcript {
+    /// What the last layout left above and below the visible rows.
+    pub fn hidden(&self) -> (Hidden, Hidden) {
+        self.viewport.hidden
+    }
+
+    /// Counts what lies above and below.
+    pub(super) fn measure_hidden(&mut self, now_ms: i64) {
+        let (Some(first), Some(last)) = (self.viewport.visible.first(), self.viewport.visible.last()) else { return };
+        let (first, above) = (first.cell, first.lines.start);
+        let (last, below) = (last.cell, self.heights.get(last.cell).saturating_sub(last.lines.end));
+        let above = match self.rows_of_cells((0..first).rev(), now_ms) {
+            Some(rows) => Hidden::Rows(above + rows),
+            None => turns(self.turns.root_turns(..first)),
+        };
+        let below = match self.rows_of_cells(last + 1..self.cells.len(), now_ms) {
+            Some(rows) => Hidden::Rows(below + rows),
+            None => turns(self.turns.root_turns(last + 1..)),
+        };
+        self.viewport.hidden = (above, below);
+    }
+
+    /// The rows of these cells; `None` when they are many, or not read.
+    fn rows_of_cells(&mut self, cells: impl ExactSizeIterator<Item = usize>, now_ms: i64) -> Option<usize> {
+        if cells.len() > MOST_CELLS {
+            return None;
+        }
+        let mut rows = 0;
+        for cell in cells {
+            if matches!(self.cells.get(cell)?.card, Card::Unread(..)) || rows > MOST_ROWS {
+                return None;
+            }
+            rows += self.measure(cell, now_ms);
+        }
+        Some(rows)
+    }
+}
+
+fn turns(turns: usize) -> Hidden {
+    if turns == 0 { Hidden::Much } else { Hidden::Turns(turns) }
+}
