@@ -257,8 +257,7 @@ fn a_fork_keeps_its_time_next_to_its_point() {
 
 #[test]
 fn what_another_program_ran_offers_no_key_that_runs_it_again() {
-    let foreign = Some("captured from requests to api.example".to_owned());
-    let mut model = list(vec![Summary { foreign_origin: foreign, ..session("captured") }]);
+    let mut model = list(vec![Summary { is_foreign: true, ..session("captured") }]);
     let shown = text(&mut model);
     assert!(!shown.contains("f fork") && !shown.contains("r replay") && shown.contains("Enter open"), "{shown}");
     for key in ["f", "r", "shift-r"] {

@@ -108,7 +108,7 @@ impl Model {
             None if self.awaits_listing() => Ok(()),
             None => Err("no saved session is shown"),
             Some(session) if session.damage.is_some() => Err("the session is damaged"),
-            Some(session) if session.foreign_origin.is_some() => Err(FOREIGN),
+            Some(session) if session.is_foreign => Err(FOREIGN),
             Some(session) if session.state != RunState::Open => Ok(()),
             Some(session) if session.example => Err("examples stay as they are"),
             Some(_) if self.screen == Screen::Workbench => Err("the run has not ended"),
@@ -309,7 +309,7 @@ impl Model {
         match self.sessions.current() {
             None => Err("no session is selected"),
             Some(session) if session.damage.is_some() && action != Action::OpenSession => Err("the session is damaged"),
-            Some(session) if session.foreign_origin.is_some() && action != Action::OpenSession => Err(FOREIGN),
+            Some(session) if session.is_foreign && action != Action::OpenSession => Err(FOREIGN),
             Some(_) => Ok(()),
         }
     }

@@ -34,7 +34,7 @@ impl Model {
 
     /// Is the session in hand one that another program ran, so that nothing of it runs again?
     pub(super) fn is_foreign(&self) -> bool {
-        self.saved_subject().is_some_and(|session| session.foreign_origin.is_some())
+        self.saved_subject().is_some_and(|session| session.is_foreign)
     }
 
     /// Has the run of the shown session ended, so that only a new message continues it?

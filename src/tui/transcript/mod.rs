@@ -37,8 +37,9 @@ use crate::workbench::{Budget, Definitions};
 
 pub use branches::Fold;
 pub use cell::Cell;
+pub use fenwick::Hidden;
 pub use select::Spot;
-pub use viewport::{Hidden, Scroll, Visible, VisibleRow};
+pub use viewport::{Scroll, Visible, VisibleRow};
 pub use wrapped::View;
 
 pub use crate::workbench::format;

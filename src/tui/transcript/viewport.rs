@@ -9,15 +9,13 @@ use std::ops::Range;
 
 use super::branches::Fold;
 use super::cell::Cell;
-use super::fenwick::Heights;
+use super::fenwick::{Heights, Hidden};
 use super::order::moved;
 use super::wrapped::View;
 use super::{Spot, Transcript};
 use crate::event::Address;
 use crate::tui::direction::{Direction, Edge};
 use crate::tui::row::Row;
-
-pub use hidden::Hidden;
 
 /// Layouts that are cached in addition to the visible ones.
 const CACHED_LAYOUTS: usize = 256;

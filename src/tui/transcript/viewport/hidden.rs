@@ -6,41 +6,12 @@
 
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::card::Card;
+use crate::tui::transcript::fenwick::Hidden;
 
 /// Cells on each side that are measured.
 const MOST_CELLS: usize = 48;
 /// Rows of these cells.
 const MOST_ROWS: usize = 1_000;
-
-/// How much lies above or below the visible rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hidden {
-    /// So many rows, exactly.
-    Rows(usize),
-    /// Too many rows to count: so many lines of a text.
-    Lines(usize),
-    /// Too many rows to measure: so many turns of root runs whose own cards are not seen.
-    Turns(usize),
-    /// More than is measured, within one turn.
-    Much,
-}
-
-impl Hidden {
-    /// Nothing.
-    pub const NONE: Self = Self::Rows(0);
-}
-
-impl Default for Hidden {
-    fn default() -> Self {
-        Self::NONE
-    }
-}
-
-impl From<usize> for Hidden {
-    fn from(rows: usize) -> Self {
-        Self::Rows(rows)
-    }
-}
 
 impl Transcript {
     /// What the last layout left above and below the visible rows.
