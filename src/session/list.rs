@@ -50,6 +50,9 @@ pub struct Summary {
     /// The session it was derived from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+    /// Another program ran it: it can be read, but not replayed, forked or resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_foreign: bool,
 }
 
 impl Summary {
@@ -189,6 +192,7 @@ pub fn summarize(session: &Session) -> Summary {
         // The first line of a run that did not begin is no loss.
         damage: session.damage_summary().filter(|_| !session.is_empty() || session.damage.iter().any(|d| !d.torn)),
         parent: session.header.parent.clone(),
+        is_foreign: session.header.foreign_origin().is_some(),
     }
 }
 

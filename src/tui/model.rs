@@ -288,8 +288,13 @@ impl Model {
 }
 
 impl Model {
-    /// Is a run in progress that leaving would stop? One that waits for the user is suspended in its session.
+    /// Would leaving stop a run, or the proxy that other programs use? A run that waits for the user is suspended in its session.
     pub fn stops_by_leaving(&self) -> bool {
+        self.stops_run_by_leaving() || self.traffic.listens_at().is_some()
+    }
+
+    /// Is a run in progress that leaving would stop?
+    pub fn stops_run_by_leaving(&self) -> bool {
         self.compared_run_in_progress().is_some() || self.own_run_in_progress()
     }
 

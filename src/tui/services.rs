@@ -153,7 +153,7 @@ impl Services {
             let queue = Arc::<QuestionQueue>::default();
             let (at, by, kind) = (format!("{}:request", request.turn), Editor::User, ParentKind::Fork);
             let spec = ForkSpec { at, changes: Vec::new(), model: None, by, kind };
-            let running = wait(self.workbench.ask_without(&session, request.place, spec, queue.clone()))?;
+            let running = wait(self.workbench.ask_without(&session, request.place.clone(), spec, queue.clone()))?;
             Ok(RunHandle::of_run(running, queue))
         };
         (0..request.times).map(start).collect()

@@ -192,9 +192,12 @@ impl Traffic {
         }
     }
 
-    /// Does the proxy listen?
-    pub fn listens(&self) -> bool {
-        matches!(self.phase, ProxyPhase::Listening(_))
+    /// Where the proxy listens, if it does.
+    pub fn listens_at(&self) -> Option<SocketAddr> {
+        match &self.phase {
+            ProxyPhase::Listening(facts) => Some(facts.address),
+            ProxyPhase::Off | ProxyPhase::Starting | ProxyPhase::Ending => None,
+        }
     }
 
     /// Is a reply of the followed conversation on its way?

@@ -1,29 +1,30 @@
-//! Asking again without a part of a request: a fork whose request lacks one section.
+//! Asking again without a part of a request: a fork whose request lacks one section, tool definition or set of options.
 //!
-//! In: a session, a turn, the place of a section. Out: a run in the background, as of a fork. The request is edited at its gate, as a user
-//! would edit it: the new session records that, and replays. What makes sense together only, a call and its results, is dropped together.
-//! It must never change the recorded session.
+//! In: a session, a turn, the place of a part. Out: a run in the background, as of a fork. Sections are edited at the gate of the request, as a
+//! user would edit them; what is sent next to the messages is an edit of the agent. The new session records both, and replays. What makes
+//! sense together only, a call and its results, is dropped together. It must never change the recorded session.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
+use ptc_core::value::Json;
 use tokio_util::sync::CancellationToken;
 
 use super::inspect::RequestPlace;
-use super::inspect::sent::{Section, sent};
+use super::inspect::sent::{Section, agent_without, sent};
 use super::resume::unusable;
-use super::{ForkSpec, Running, StartError, Workbench};
+use super::{Changed, ForkSpec, Running, StartError, Workbench};
 use crate::event::{Address, Role};
 use crate::port::{Checkpoint, Gate, Human, Question};
 use crate::replay::Recording;
 use crate::session::Session;
 
 impl Workbench {
-    /// Forks a session at a turn whose request lacks a section, in the turns that follow too. `person` answers questions.
+    /// Forks a session at a turn whose request lacks a part, in the turns that follow too. `person` answers questions.
     ///
-    /// Errors: nothing would be left to send, or the session cannot be forked there.
+    /// Errors: nothing would be left to send, the run needs the part, or the session cannot be forked there.
     pub async fn ask_without(
         &self,
         session: &Session,
@@ -32,26 +33,40 @@ impl Workbench {
         person: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         let turn = Address::from(spec.at.split(':').next().unwrap_or_default());
-        let removal = Removal::of(session, &turn, place).map_err(unusable)?;
         let recorded = Recording::of(session).map_err(unusable)?.model_of(&turn.root());
         if spec.model.as_deref().or(recorded.as_deref()) == Some("human") {
             let message = "the model human reads no request: name another model, or fork with another reply";
             return Err(unusable(message));
         }
+        if !matches!(place, RequestPlace::Section { .. }) {
+            let made = sent(session, &turn).ok_or_else(|| unusable(format!("{turn} made no request")))?.made;
+            let agent = agent_without(&self.agent_at(session, &spec.at)?, &made, &place).map_err(unusable)?;
+            let changes = vec![Changed::new("agent", Json::str(agent.to_toml()))];
+            return self.fork(session, ForkSpec { changes, ..spec }, person).await;
+        }
+        let removal = Removal::of(session, &turn, &place).map_err(unusable)?;
         let is_made = AtomicBool::new(false);
         self.fork(session, spec, Arc::new(Remover { turn, removal, is_made, person })).await
     }
 
-    /// Returns the place of the section with this title in the request of a turn.
+    /// Returns the place of the part with this title in the request of a turn.
     ///
-    /// Errors: no section or several have it; the titles that are there.
+    /// Errors: no part or several have it; the titles that are there.
     pub fn request_place(&self, session: &Session, turn: &Address, title: &str) -> Result<RequestPlace, StartError> {
-        let sections = sent(session, turn).map(|sent| sent.sections).unwrap_or_default();
-        let of_title = |section: &&Section| super::inspect::title(section) == title;
-        match sections.iter().filter(of_title).collect::<Vec<_>>().as_slice() {
-            [one] => Ok(one.place()),
+        let mut parts = Vec::new();
+        if let Some(sent) = sent(session, turn) {
+            parts.extend(sent.sections.iter().map(|section| (super::inspect::title(section), section.place())));
+            let tools = sent.made.tools.iter().map(|tool| &tool.name);
+            parts.extend(tools.map(|name| (format!("tool · {name}"), RequestPlace::Tool(name.clone()))));
+            parts.extend(sent.made.schema.map(|_| ("schema".to_owned(), RequestPlace::Schema)));
+            parts.push(("options".to_owned(), RequestPlace::Options));
+        }
+        let found: Vec<&RequestPlace> =
+            parts.iter().filter(|(name, _)| name == title).map(|(_, place)| place).collect();
+        match found.as_slice() {
+            [one] => Ok((*one).clone()),
             found => {
-                let titles: BTreeSet<String> = sections.iter().map(super::inspect::title).collect();
+                let titles: BTreeSet<&String> = parts.iter().map(|(title, _)| title).collect();
                 let number = if found.is_empty() { "no part".to_owned() } else { format!("{} parts", found.len()) };
                 let titles: Vec<String> = titles.iter().map(|title| format!("`{title}`")).collect();
                 let message =
@@ -72,13 +87,13 @@ struct Removal {
 }
 
 impl Removal {
-    fn of(session: &Session, turn: &Address, place: RequestPlace) -> Result<Self, String> {
+    fn of(session: &Session, turn: &Address, place: &RequestPlace) -> Result<Self, String> {
         let sections = sent(session, turn).map(|sent| sent.sections).unwrap_or_default();
         let missing = || format!("the request of {turn} has no such part");
-        let at = sections.iter().position(|section| section.place() == place).ok_or_else(missing)?;
+        let at = sections.iter().position(|section| section.place() == *place).ok_or_else(missing)?;
         let removal = Self::of_section(&sections, at);
         let is_left = |section: &&Section| {
-            section.role != Role::System && !removal.messages.contains(&section.key.0) && section.place() != place
+            section.role != Role::System && !removal.messages.contains(&section.key.0) && section.place() != *place
         };
         if sections.iter().any(|section| is_left(&section)) {
             Ok(removal)

@@ -72,3 +72,57 @@ async fn unknown_titles_and_models_that_read_nothing_are_refused() {
     let own = sessions.as_array().unwrap().iter().filter(|line| line["path"].is_string());
     assert_eq!(own.count(), 1, "nothing was written");
 }
+
+const TOOLS: &str = r#"model = "m"
+mode = "text"
+prompt = "Look the price up."
+signature = "{n :int}"
+max_turns = 5
+[model_options]
+temperature = 0.25
+[tools.price]
+kind = "table"
+signature = "(name :string) -> :int"
+description = "A price"
+rows = []
+default = 7
+[tools.stock]
+kind = "table"
+signature = "(name :string) -> :int"
+description = "How many there are"
+rows = []
+default = 2
+"#;
+
+fn tools(body: &Value) -> Vec<&str> {
+    let tools = body["tools"].as_array().into_iter().flatten();
+    tools.map(|tool| tool["function"]["name"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_and_the_options_are_dropped_through_the_agent() {
+    let plays = || vec![answer("{}"), answer(r#"{"n":7}"#), answer("{}"), answer(r#"{"n":8}"#)];
+    let (program, done, bodies) = forked(TOOLS, plays(), "tool · stock").await;
+    assert_eq!(done.exits(0).json()["return"]["n"], 8);
+    let offered: Vec<_> = bodies.iter().map(tools).collect();
+    assert_eq!(offered, [vec!["price", "stock"], vec!["price", "stock"], vec!["price"], vec!["price"]]);
+    program.run(["replay", "last", "--check"]).exits(0);
+
+    let (program, done, bodies) = forked(TOOLS, plays(), "options").await;
+    assert_eq!(done.exits(0).json()["return"]["n"], 8);
+    let set: Vec<bool> = bodies.iter().map(|body| body["temperature"].is_number()).collect();
+    assert_eq!(set, [true, true, false, false]);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_run_needs_is_not_dropped_and_the_error_names_the_reason() {
+    let plays = || vec![answer("{}"), answer(r#"{"n":7}"#)];
+    let (_, done, _) = forked(JSON, plays(), "schema").await;
+    assert!(done.exits(2).stderr.contains("the answer is checked against it"), "{}", done.stderr);
+    let (_, done, _) = forked(JSON, plays(), "options").await;
+    assert!(done.exits(2).stderr.contains("no option is set"), "{}", done.stderr);
+    let one = TOOLS.split("[tools.stock]").next().unwrap();
+    let (_, done, _) = forked(Box::leak(one.to_owned().into_boxed_str()), plays(), "tool · price").await;
+    assert!(done.exits(2).stderr.contains("it is the only tool"), "{}", done.stderr);
+}

@@ -42,7 +42,7 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     terminal.send(F3);
     terminal.wait_for("read-only");
     terminal.send(F3);
-    terminal.wait_for("▸ └ fork at t1");
+    terminal.wait_for("▸ └ fork t1");
     terminal.send("r");
     terminal.wait_for("✓ replayed: identical");
 

@@ -129,6 +129,8 @@ fn a_program_is_followed_live_held_edited_and_answered() {
     assert!(bodies.try_recv().is_err());
 
     terminal.send(CTRL_Q);
+    terminal.wait_for("The proxy listens at");
+    terminal.send("d");
     assert_eq!(terminal.exit_code(), 0);
     let sessions = std::fs::read_dir(home.path().join(".local/share/ptc-workbench/sessions")).into_iter().flatten();
     let texts: Vec<String> =

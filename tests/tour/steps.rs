@@ -213,7 +213,7 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Press("screen.sessions")],
                 says: "the list, forks below what they began as.",
-                sees: &["when", "agent", "└ fork at t"],
+                sees: &["when", "agent", "└ fork t"],
                 picture: Some(("sessions", "The list of sessions with a preview of the selected one")),
                 ..PLAIN
             },

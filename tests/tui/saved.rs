@@ -10,6 +10,8 @@ use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::picture;
 use ptc_workbench::workbench::{AgentFile, MadeCase, OpenAgent, Overwrite, RunEnding, SaveError, SessionKey, TurnBody};
 
+use super::pictures::text;
+use super::sessions::{below, list, session};
 use super::story::{NOW_MS, SESSION, apply_message, fresh, ran, two_turns};
 use super::{press, write};
 
@@ -237,4 +239,31 @@ fn a_case_that_the_program_wrote_into_the_open_file_is_kept_when_the_draft_is_sa
     };
     assert_eq!(known.sha, "after", "the file that the program wrote is known: saving does not ask");
     assert!(texts.options.contains("name = \"one\"") && texts.prompt.contains("edited "));
+}
+
+#[test]
+fn a_fork_keeps_its_time_next_to_its_point() {
+    let at = |session: Summary, created_ms| Summary { created_ms, ..session };
+    let day = 86_400_000;
+    let all = vec![
+        at(session("root"), NOW_MS - 60_000),
+        at(below("fork", "root"), NOW_MS),
+        at(below("older", "root"), NOW_MS - 40 * day),
+    ];
+    let mut model = list(all);
+    let shown = text(&mut model);
+    assert!(shown.contains("└ fork t1 20:52") && shown.contains("└ fork t1 10-12"), "{shown}");
+}
+
+#[test]
+fn what_another_program_ran_offers_no_key_that_runs_it_again() {
+    let mut model = list(vec![Summary { is_foreign: true, ..session("captured") }]);
+    let shown = text(&mut model);
+    assert!(!shown.contains("f fork") && !shown.contains("r replay") && shown.contains("Enter open"), "{shown}");
+    for key in ["f", "r", "shift-r"] {
+        assert_eq!(press(&mut model, key), []);
+        assert!(text(&mut model).contains("another program ran it: it can be read and exported"), "{key}");
+    }
+    let mut own = list(vec![session("own")]);
+    assert!(text(&mut own).contains("f fork"), "{}", text(&mut own));
 }

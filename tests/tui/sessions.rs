@@ -54,7 +54,7 @@ pub(super) fn fork_spec(at: &str, change: Option<Changed>) -> ForkSpec {
     ForkSpec { at: at.to_owned(), changes, model: None, by, kind: ParentKind::Fork }
 }
 
-fn below(id: &str, origin: &str) -> Summary {
+pub(super) fn below(id: &str, origin: &str) -> Summary {
     let parent = Parent { at: Some("r0/t1".to_owned()), ..Parent::whole(origin, ParentKind::Fork) };
     Summary { parent: Some(parent), ..session(id) }
 }

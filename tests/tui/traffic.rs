@@ -13,6 +13,7 @@ use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::traffic::{ProxyFacts, ProxyPhase, TrafficRequest, TrafficResponse};
 use ptc_workbench::workbench::SessionKey;
 
+use super::pictures::text;
 use super::story::{apply_message, fresh};
 use super::{press, write};
 
@@ -92,6 +93,24 @@ fn one_key_starts_the_proxy_and_ends_it() {
     assert_eq!(press(&mut model, "s"), [Effect::Traffic(TrafficRequest::End)]);
     apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(0)));
     assert_eq!(model.traffic.phase, ProxyPhase::Off);
+}
+
+#[test]
+fn leaving_asks_while_the_proxy_listens() {
+    let mut model = listening();
+    press(&mut model, "ctrl-q");
+    assert!(!model.quitting && matches!(model.popups.last(), Some(Popup::Leaving(_))));
+    let shown = text(&mut model);
+    assert!(shown.contains("The proxy listens at http://127.0.0.1:") && shown.contains("d stop and leave"), "{shown}");
+    press(&mut model, "esc");
+    assert!(model.popups.is_empty() && model.traffic.listens_at().is_some());
+    press(&mut model, "ctrl-q");
+    press(&mut model, "ctrl-q");
+    assert!(model.quitting, "the same key again leaves");
+    let mut model = listening();
+    press(&mut model, "s");
+    press(&mut model, "ctrl-q");
+    assert!(model.quitting, "a proxy that ends is not asked about");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use ptc_workbench::event::{
     Address, Envelope, ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource, ReplyEnd, ReplyStatus, Role,
     Source,
 };
-use ptc_workbench::tui::transcript::{Scroll, Transcript, View};
+use ptc_workbench::tui::transcript::card::Card;
+use ptc_workbench::tui::transcript::{Hidden, Scroll, Transcript, View};
 use ptc_workbench::workbench::OpenSession;
 
 use super::services::long_session;
@@ -322,4 +323,99 @@ proptest! {
             prop_assert!(!seen.is_empty());
         }
     }
+}
+
+/// The events of a run of many turns whose replies are of different length.
+fn many_turns(turns: u32, lines: &[u8]) -> Vec<Envelope> {
+    (2..=turns)
+        .fold(asked(), |story, number| {
+            let rows = usize::from(lines[number as usize % lines.len()]);
+            let (before, turn) = (format!("r0/t{}", number - 1), format!("r0/t{number}"));
+            let story = story.reply(&before, &"a line of the reply\n".repeat(rows), (59, 11));
+            story.turn_end(&before, Some("validation_error"), (59, 11), (number, 59, 11)).turn(&turn).request(&turn, 1)
+        })
+        .events()
+}
+
+/// What is really above and below, from a layout of everything.
+fn counted(transcript: &Transcript, columns: usize) -> (Hidden, Hidden) {
+    let places = |transcript: &Transcript| transcript.rows().map(|row| (row.cell, row.line)).collect::<Vec<_>>();
+    let seen = places(transcript);
+    let mut whole = transcript.clone();
+    whole.prepare(columns, usize::MAX / 4, NOW);
+    let all = places(&whole);
+    let first = all.iter().position(|place| Some(place) == seen.first()).unwrap();
+    assert_eq!(all[first..first + seen.len()], seen);
+    (Hidden::Rows(first), Hidden::Rows(all.len() - first - seen.len()))
+}
+
+/// The turns whose own cards are above and below.
+fn counted_turns(transcript: &Transcript) -> (Hidden, Hidden) {
+    let seen: Vec<usize> = transcript.rows().map(|row| row.cell).collect();
+    let own = |cell: &usize| matches!(transcript.cells()[*cell].card, Card::Turn(_));
+    let turns: Vec<usize> = (0..transcript.cells().len()).filter(own).collect();
+    let above = turns.iter().filter(|cell| **cell < seen[0]).count();
+    let below = turns.iter().filter(|cell| *cell > seen.last().unwrap()).count();
+    (Hidden::Turns(above), Hidden::Turns(below))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_number_of_hidden_rows_or_turns_is_true_whatever_was_looked_at_before(
+        steps in prop::collection::vec(0_u8..11, 1..40),
+        turns in 1_u32..60,
+        lines in prop::collection::vec(0_u8..40, 1..7),
+        columns in 20_usize..90,
+        height in 1_usize..40,
+    ) {
+        let mut transcript = Transcript::default();
+        let mut events = many_turns(turns, &lines).into_iter();
+        for step in steps {
+            match step {
+                0 => transcript.step_up(NOW),
+                1 => transcript.step_down(NOW),
+                2 => transcript.scroll(Scroll::Pages(-1), NOW),
+                3 => transcript.scroll(Scroll::Pages(1), NOW),
+                4 => transcript.go_top(),
+                5 => transcript.go_end(),
+                6 => transcript.toggle(),
+                7 => transcript.toggle_all(),
+                8 => transcript.set_view(transcript.view().next()),
+                _ => events.by_ref().take(40).for_each(|event| transcript.apply(&event)),
+            }
+            transcript.prepare(columns, height, NOW);
+            if transcript.is_empty() {
+                continue;
+            }
+            let (rows, turns) = (counted(&transcript, columns), counted_turns(&transcript));
+            let (above, below) = transcript.hidden();
+            prop_assert!(above == rows.0 || above == turns.0 && rows.0 != Hidden::NONE, "{above:?} {rows:?} {turns:?}");
+            prop_assert!(below == rows.1 || below == turns.1 && rows.1 != Hidden::NONE, "{below:?} {rows:?} {turns:?}");
+            // Nothing that was laid out before counts: after another view the same place has the same number.
+            let mut other = transcript.clone();
+            other.set_view(transcript.view().next());
+            other.prepare(columns, height, NOW);
+            other.set_view(transcript.view());
+            other.prepare(columns, height, NOW);
+            let first = |transcript: &Transcript| transcript.rows().next().map(|row| (row.cell, row.line));
+            if first(&other) == first(&transcript) {
+                prop_assert_eq!(other.hidden(), transcript.hidden());
+            }
+        }
+    }
+}
+
+#[test]
+fn unread_turns_of_a_session_are_counted_as_turns() {
+    let session = long_session(1_000);
+    let mut transcript = Transcript::of_session(&session);
+    transcript.prepare(80, 20, NOW);
+    transcript.go_to(&Address::from("r0/t500"));
+    read_seen(&mut transcript, &session, 20);
+    let (above, below) = transcript.hidden();
+    let (Hidden::Turns(above), Hidden::Turns(below)) = (above, below) else { panic!("{above:?} {below:?}") };
+    let seen = transcript.turns_in_view().len();
+    assert_eq!(above + below + seen, 1_000);
 }

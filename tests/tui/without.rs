@@ -4,7 +4,7 @@ use ptc_workbench::event::Address;
 use ptc_workbench::tui::compare::{CompareRequest, CompareResponse, StartedWithout, WithoutRequest};
 use ptc_workbench::tui::inspector::{Inspector, Subject};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
-use ptc_workbench::tui::model::{Model, Screen};
+use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::transcript::Transcript;
 use ptc_workbench::workbench::inspect::Inspection;
 use ptc_workbench::workbench::{RequestPlace, RunEnding, example_sessions};
@@ -49,7 +49,7 @@ fn the_selected_part_is_chosen_and_the_runs_are_shown_beside_the_original() {
     press(&mut model, "right");
     let effects = press(&mut model, "enter");
     let asked = request(&effects);
-    assert_eq!((asked.place, asked.times, &asked.title), (part.place.unwrap(), 2, &part.title));
+    assert_eq!((asked.place.clone(), asked.times, &asked.title), (part.place.unwrap(), 2, &part.title));
     assert_eq!((asked.name.as_str(), asked.turn.clone()), (SALES, Address::run(0).turn(2)));
     assert!(model.screen == Screen::Compare && model.inspector.is_none() && model.compare.sides.len() == 3);
 
@@ -80,8 +80,12 @@ fn from_the_ledger_and_the_chart_the_largest_part_is_chosen() {
         press(&mut model, "x");
         let effects = press(&mut model, "enter");
         let parts = opened().inspector.unwrap().inspection().unwrap().request.clone();
-        let largest = parts.iter().filter(|part| part.place.is_some()).max_by_key(|part| part.bytes).unwrap();
-        assert_eq!(Some(request(&effects).place), largest.place);
+        let largest = parts
+            .iter()
+            .filter(|part| part.place.is_some() && part.fixed.is_none())
+            .max_by_key(|part| part.bytes)
+            .unwrap();
+        assert_eq!(Some(&request(&effects).place), largest.place.as_ref());
     }
 }
 
@@ -100,11 +104,21 @@ fn a_refusal_leads_back_with_its_reason() {
 }
 
 #[test]
-fn only_sections_of_messages_have_a_place() {
+fn every_part_that_was_sent_has_a_place_and_says_why_it_cannot_be_dropped() {
     let parts = opened().inspector.unwrap().inspection().unwrap().request.clone();
-    let places: Vec<RequestPlace> = parts.iter().filter_map(|part| part.place).collect();
-    let named = |title: &str| parts.iter().filter(|part| part.title == title).all(|part| part.place.is_none());
-    assert!(
-        !places.is_empty() && ["whole request", "ledger", "over the turns", "schema", "options"].into_iter().all(named)
-    );
+    let named = |title: &str| parts.iter().find(|part| part.title == title).unwrap();
+    assert!(["whole request", "ledger", "over the turns"].into_iter().all(|title| named(title).place.is_none()));
+    let sections = parts.iter().filter(|part| matches!(part.place, Some(RequestPlace::Section { .. })));
+    assert!(sections.clone().count() > 3 && sections.into_iter().all(|part| part.fixed.is_none()));
+    assert_eq!(named("options").fixed.as_deref(), Some("no option is set"));
+
+    let mut model = opened();
+    press(&mut model, "x");
+    press(&mut model, "left");
+    while !rows(&mut model).contains("cannot be dropped: no option is set") {
+        press(&mut model, "left");
+    }
+    press(&mut model, "enter");
+    assert!(rows(&mut model).contains("options cannot be dropped: no option is set"), "{}", rows(&mut model));
+    assert!(matches!(model.popups.last(), Some(Popup::Form(..))), "another part can be chosen");
 }

@@ -93,6 +93,7 @@ impl Model {
         let workbench = &self.workbench;
         match action {
             Action::OpenAgent | Action::NewAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
+            Action::TakeAgent if self.is_foreign() => Err("the session has no agent: another program ran it"),
             Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
             Action::Preview => rule(
                 self.screen == Screen::Workbench && self.inspector.is_none(),

@@ -1,5 +1,6 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
+use super::saved::FOREIGN;
 use super::{
     Asker, CHORD_MS, Model, Pane, Phase, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast,
     Tone,
@@ -107,6 +108,7 @@ impl Model {
             None if self.awaits_listing() => Ok(()),
             None => Err("no saved session is shown"),
             Some(session) if session.damage.is_some() => Err("the session is damaged"),
+            Some(session) if session.is_foreign => Err(FOREIGN),
             Some(session) if session.state != RunState::Open => Ok(()),
             Some(session) if session.example => Err("examples stay as they are"),
             Some(_) if self.screen == Screen::Workbench => Err("the run has not ended"),
@@ -266,6 +268,7 @@ impl Model {
             Step::Difference if inspector.tab != Tab::Request => Err("only requests are compared"),
             Step::Difference => rule(number > first, "it is the first request of its run"),
             Step::Without if inspector.tab != Tab::Request => Err("only parts of a request are dropped"),
+            Step::Without if self.is_foreign() => Err(FOREIGN),
             Step::Without if self.compare.runs() => {
                 Err("runs are in progress side by side: wait for them, or stop them")
             }
@@ -299,12 +302,14 @@ impl Model {
                 }
                 _ if viewer.phase != Phase::Done => Err("the replay is still going on"),
                 Action::Replay | Action::ReplayLenient if viewer.key.is_none() => Err("no session is open"),
+                Action::Replay | Action::ReplayLenient if self.is_foreign() => Err(FOREIGN),
                 _ => Ok(()),
             };
         }
         match self.sessions.current() {
             None => Err("no session is selected"),
             Some(session) if session.damage.is_some() && action != Action::OpenSession => Err("the session is damaged"),
+            Some(session) if session.is_foreign && action != Action::OpenSession => Err(FOREIGN),
             Some(_) => Ok(()),
         }
     }

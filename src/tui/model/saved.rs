@@ -9,6 +9,9 @@ use crate::tui::sessions::{Purpose, SessionAction};
 use crate::tui::traffic::{ProxyPhase, Step as TrafficStep, Writes};
 use crate::tui::transcript::Transcript;
 
+/// Why nothing of a session runs again.
+pub(super) const FOREIGN: &str = "another program ran it: it can be read and exported, but not run again";
+
 impl Model {
     /// The saved session that actions are about: the run's on the workbench, else the opened or the selected one.
     pub fn saved_subject(&self) -> Option<&Summary> {
@@ -27,6 +30,11 @@ impl Model {
                 self.sessions.all.iter().flatten().find(|session| session.id == *name || session.name() == *name)
             }
         }
+    }
+
+    /// Is the session in hand one that another program ran, so that nothing of it runs again?
+    pub(super) fn is_foreign(&self) -> bool {
+        self.saved_subject().is_some_and(|session| session.is_foreign)
     }
 
     /// Has the run of the shown session ended, so that only a new message continues it?
@@ -108,6 +116,11 @@ impl Model {
             TrafficStep::Pass | TrafficStep::Drop | TrafficStep::Answer => {
                 rule(in_question.is_some() || traffic.selected_held().is_some(), "nothing waits here")
             }
+            TrafficStep::EditAsAgent | TrafficStep::OtherModels
+                if self.screen != Screen::Traffic && !self.is_foreign() =>
+            {
+                Err("the session was not captured: it has its agent")
+            }
             TrafficStep::EditAsAgent if self.workbench.running() => Err("a run is going on"),
             TrafficStep::OtherModels if self.compare.runs() => {
                 Err("runs are in progress side by side: wait for them, or stop them")
@@ -144,6 +157,7 @@ impl Model {
             // The run on the screen gives way to the one that begins at one of its turns.
             _ if starts && self.workbench.running() && !own => Err("a run is going on in the workbench: stop it first"),
             _ if starts && session.damage.is_some() => Err("the session is damaged"),
+            _ if (starts || matches!(action, S::MakeCase | S::AddExample)) && self.is_foreign() => Err(FOREIGN),
             S::AddExample if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
             S::AddExample if self.active_transcript().and_then(Transcript::turn_in_hand).is_none() => {
                 Err("no turn has begun here")

@@ -9,6 +9,7 @@ use crate::tui::form::{Choice, Field, Form};
 use crate::tui::inspector::{Inspector, Subject, Tab};
 use crate::tui::message::Effect;
 use crate::workbench::format::count;
+use crate::workbench::inspect::Part;
 use crate::workbench::{RequestPlace, SessionKey};
 
 /// A request without one of its parts.
@@ -16,8 +17,17 @@ use crate::workbench::{RequestPlace, SessionKey};
 pub struct Without {
     session: String,
     turn: Address,
-    /// The parts that can be dropped, with their titles.
-    parts: Vec<(RequestPlace, String)>,
+    /// The parts of the request.
+    parts: Vec<Droppable>,
+}
+
+/// A part of a request, and whether it can be dropped.
+#[derive(Debug, Clone)]
+struct Droppable {
+    place: RequestPlace,
+    title: String,
+    /// Why it cannot be dropped.
+    fixed: Option<String>,
 }
 
 impl Without {
@@ -28,13 +38,18 @@ impl Without {
             Subject::Saved(SessionKey::Example(id)) | Subject::Named(id) => id.clone(),
         };
         let sections: Vec<_> =
-            inspector.parts(Tab::Request).iter().filter_map(|part| Some((part.place?, part))).collect();
-        let selected = inspector.part().and_then(|part| part.place);
-        let chosen = sections.iter().position(|(place, _)| Some(*place) == selected);
-        let largest = || (0..sections.len()).max_by_key(|at| sections[*at].1.bytes);
-        let choice = |(_, part): &(RequestPlace, &crate::workbench::inspect::Part)| {
+            inspector.parts(Tab::Request).iter().filter_map(|part| Some((part.place.clone()?, part))).collect();
+        let selected = inspector.part().and_then(|part| part.place.as_ref());
+        let chosen = sections.iter().position(|(place, _)| Some(place) == selected);
+        let can_go = |at: &usize| sections[*at].1.fixed.is_none();
+        let largest = || (0..sections.len()).filter(can_go).max_by_key(|at| sections[*at].1.bytes);
+        let choice = |(_, part): &(RequestPlace, &Part)| {
             let tokens = count(part.tokens.unwrap_or_default());
-            Choice::new(part.title.clone(), format!("~{tokens} tok · {}", part.note))
+            let meaning = match &part.fixed {
+                Some(reason) => format!("cannot be dropped: {reason}"),
+                None => format!("~{tokens} tok · {}", part.note),
+            };
+            Choice::new(part.title.clone(), meaning)
         };
         let parts: Vec<Choice> = sections.iter().map(choice).collect();
         let times = (1..MOST_SIDES).map(|times| Choice::new(times.to_string(), "")).collect();
@@ -57,15 +72,21 @@ impl Without {
             ],
             ..Form::default()
         };
-        let parts = sections.into_iter().map(|(place, part)| (place, part.title.clone())).collect();
+        let droppable =
+            |(place, part): (_, &Part)| Droppable { place, title: part.title.clone(), fixed: part.fixed.clone() };
+        let parts = sections.into_iter().map(droppable).collect();
         Dialog::new(form, Purpose::Without(Self { session, turn: inspector.turn.clone(), parts }))
     }
 
     /// What is asked.
     ///
-    /// Errors: the request has no part.
+    /// Errors: the request has no part, or the chosen one cannot be dropped.
     pub fn submit(&self, form: &Form) -> Result<Effect, String> {
-        let (place, title) = self.parts.get(form.chosen("part")).cloned().ok_or("the request has no part to drop")?;
+        let part = self.parts.get(form.chosen("part")).cloned().ok_or("the request has no part to drop")?;
+        let Droppable { place, title, fixed } = part;
+        if let Some(reason) = fixed {
+            return Err(format!("{title} cannot be dropped: {reason}"));
+        }
         let (name, turn, times) = (self.session.clone(), self.turn.clone(), form.chosen("times") + 1);
         Ok(Effect::Compare(CompareRequest::Without(WithoutRequest { name, turn, place, title, times })))
     }

@@ -1,4 +1,4 @@
-//! Heights of cells in a binary indexed tree: totals and places in logarithmic time.
+//! Heights of cells in a binary indexed tree: totals and places in logarithmic time; and how much lies outside a pane.
 
 /// A list of heights with fast sums.
 #[derive(Debug, Clone, Default)]
@@ -88,6 +88,36 @@ impl Heights {
     /// Rows of all cells.
     pub fn total(&self) -> usize {
         self.before(self.0.len())
+    }
+}
+
+/// How much lies above or below the visible rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hidden {
+    /// So many rows, exactly.
+    Rows(usize),
+    /// Too many rows to count: so many lines of a text.
+    Lines(usize),
+    /// Too many rows to measure: so many turns of root runs whose own cards are not seen.
+    Turns(usize),
+    /// More than is measured, within one turn.
+    Much,
+}
+
+impl Hidden {
+    /// Nothing.
+    pub const NONE: Self = Self::Rows(0);
+}
+
+impl Default for Hidden {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<usize> for Hidden {
+    fn from(rows: usize) -> Self {
+        Self::Rows(rows)
     }
 }
 

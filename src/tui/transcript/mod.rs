@@ -37,6 +37,7 @@ use crate::workbench::{Budget, Definitions};
 
 pub use branches::Fold;
 pub use cell::Cell;
+pub use fenwick::Hidden;
 pub use select::Spot;
 pub use viewport::{Scroll, Visible, VisibleRow};
 pub use wrapped::View;

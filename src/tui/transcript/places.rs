@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::ops::RangeBounds;
 
 use super::order::moved;
 use crate::event::Address;
@@ -104,6 +105,12 @@ impl TurnPlaces {
         let turns = self.0.get(run)?;
         let at = turns.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         Some(turns[at].1)
+    }
+
+    /// The number of turns of root runs whose own cells lie in this range.
+    pub(super) fn root_turns(&self, cells: impl RangeBounds<usize>) -> usize {
+        let roots = self.0.iter().filter(|(run, _)| run.depth() == 0).map(|(_, turns)| turns);
+        roots.map(|turns| turns.iter().filter(|(_, turn)| cells.contains(&turn.own())).count()).sum()
     }
 
     /// Is it the address of a turn that has cells?

@@ -1,5 +1,6 @@
 //! The visible part: scroll state as (cell, line), following the end, selection, and layout of what is seen.
 
+mod hidden;
 mod lockstep;
 mod reveal;
 
@@ -8,7 +9,7 @@ use std::ops::Range;
 
 use super::branches::Fold;
 use super::cell::Cell;
-use super::fenwick::Heights;
+use super::fenwick::{Heights, Hidden};
 use super::order::moved;
 use super::wrapped::View;
 use super::{Spot, Transcript};
@@ -36,6 +37,8 @@ pub(super) struct Viewport {
     /// Rows above the selected card that stay so many while cards above it grow.
     held: Option<usize>,
     visible: Vec<Visible>,
+    /// What the last layout left above and below.
+    hidden: (Hidden, Hidden),
     laid: VecDeque<usize>,
     /// Heights of blocks of cells that were measured, by their first cells, each with the state of the cells that it holds for.
     blocks: HashMap<usize, (u64, usize)>,
@@ -96,6 +99,7 @@ impl Transcript {
     pub fn prepare(&mut self, columns: usize, rows: usize, now_ms: i64) {
         self.resize(columns, rows);
         self.viewport.visible.clear();
+        self.viewport.hidden = (Hidden::NONE, Hidden::NONE);
         if self.cells.is_empty() || rows == 0 {
             return;
         }
@@ -113,6 +117,7 @@ impl Transcript {
             self.viewport.anchor = self.bottom_anchor(now_ms);
             self.fill(now_ms);
         }
+        self.measure_hidden(now_ms);
         self.evict();
         self.put_back();
     }
@@ -260,16 +265,6 @@ impl Transcript {
         let grew =
             cells.checked_sub(1).and_then(|last| self.cells.get(last)).is_some_and(|last| last.version != version);
         usize::from(grew) + (cells..self.cells.len()).filter(|index| self.heights.get(*index) > 0).count()
-    }
-
-    /// Rows above and below the visible ones; cards that were never laid out count as one.
-    pub fn hidden_rows(&self) -> (usize, usize) {
-        let (Some(first), Some(last)) = (self.viewport.visible.first(), self.viewport.visible.last()) else {
-            return (0, 0);
-        };
-        let above = self.heights.before(first.cell) + first.lines.start;
-        let seen = self.heights.before(last.cell) + last.lines.end;
-        (above, self.heights.total().saturating_sub(seen))
     }
 
     /// Scrolls.

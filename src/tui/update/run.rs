@@ -153,7 +153,7 @@ pub(super) fn intercept(model: &mut Model, gate: Gate) -> Vec<Effect> {
         gates.push(gate);
     }
     let how = if closed { "stop" } else { "do not stop" };
-    let who = if model.traffic.listens() && gate != Gate::Result { "runs and programs" } else { "runs" };
+    let who = if model.traffic.listens_at().is_some() && gate != Gate::Result { "runs and programs" } else { "runs" };
     model.show_toast(Tone::Info, format!("{who} {how} {}", gate.moment()));
     vec![Effect::Intercept(gate, closed)]
 }

@@ -73,7 +73,7 @@ pub(super) fn draw(
     let hidden = if below > 0 {
         Vec::new()
     } else {
-        bars::more(editor::lines_above(editor), editor::lines_after(editor), rule.width)
+        bars::more(editor::hidden_above(editor), editor::hidden_below(editor), rule.width)
     };
     let mark = more.into_iter().chain(gap).chain(hidden).chain(typed.iter().map(state)).collect();
     bars::rule(rule, &heading(model, question, looks.asker), true, mark, buffer, model.theme);

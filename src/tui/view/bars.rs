@@ -16,8 +16,8 @@ use crate::tui::model::{CHORD_MS, Model, Phase, SMALLEST, Screen, Tone};
 use crate::tui::overview::TurnPrompt;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::transcript::Transcript;
 use crate::tui::transcript::format::{count, plural};
+use crate::tui::transcript::{Hidden, Transcript};
 use crate::workbench::overview::TurnFilter;
 
 /// Columns that mode, model and turn need next to the hint where help is.
@@ -92,10 +92,16 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 /// How much there is above and below what is seen; nothing where there is nothing.
-pub(super) fn more(above: usize, below: usize, columns: u16) -> Vec<Piece> {
-    let word = if columns <= SMALLEST.0 { "" } else { " more" };
-    let part = |mark: &str, number: usize| (number > 0).then(|| format!("{mark} {}{word}  ", count(number as u64)));
-    let parts = [part("▲", above), part("▼", below)];
+pub(super) fn more(above: impl Into<Hidden>, below: impl Into<Hidden>, columns: u16) -> Vec<Piece> {
+    let rows = if columns <= SMALLEST.0 { "" } else { " more" };
+    let part = |mark: &str, hidden: Hidden| match hidden {
+        Hidden::Rows(0) => None,
+        Hidden::Rows(number) => Some(format!("{mark} {}{rows}  ", count(number as u64))),
+        Hidden::Lines(number) => Some(format!("{mark} {}  ", plural(number as u64, "line"))),
+        Hidden::Turns(number) => Some(format!("{mark} {}  ", plural(number as u64, "turn"))),
+        Hidden::Much => Some(format!("{mark}{rows}  ")),
+    };
+    let parts = [part("▲", above.into()), part("▼", below.into())];
     parts.into_iter().flatten().map(|text| Piece::new(Role::Dim, &text)).collect()
 }
 

@@ -15,6 +15,7 @@ use crate::tui::colours::{Language, colours};
 use crate::tui::draft::Draft;
 use crate::tui::model::Editor;
 use crate::tui::theme::{Role, Theme};
+use crate::tui::transcript::Hidden;
 use crate::tui::wrap::{graphemes, shown};
 use ptc_core::text::width::width;
 
@@ -59,33 +60,55 @@ pub(super) fn layout(editor: &mut Editor, area: Rect) {
     editor.scroll = editor.scroll.max(highest);
 }
 
-/// Lines that begin above the first visible row.
-pub(super) fn lines_above(editor: &Editor) -> usize {
+/// Rows that are counted outside the visible ones; a text of many more has so many lines instead.
+const MOST_ROWS: usize = 1_000;
+
+/// What lies above the first visible row.
+pub(super) fn hidden_above(editor: &Editor) -> Hidden {
     let (line, row) = editor.scroll;
-    line + usize::from(row > 0)
+    let rows = rows_in(editor, (0..line).rev());
+    rows.map_or(Hidden::Lines(line), |rows| Hidden::Rows(rows + row))
 }
 
-/// Lines that end below the visible rows; none when they are blank.
-pub(super) fn lines_after(editor: &Editor) -> usize {
-    let columns = usize::from(editor.area.width.max(2) - 1);
-    let seen = whole_lines(&editor.draft, editor.scroll, columns, usize::from(editor.area.height));
-    let rest = editor.draft.text().get(editor.draft.line_range(seen).start..).unwrap_or_default();
-    if rest.trim().is_empty() { 0 } else { editor.draft.line_count().saturating_sub(seen) }
-}
-
-/// The first line of which something lies below so many rows.
-fn whole_lines(draft: &Draft, scroll: (usize, usize), columns: usize, height: usize) -> usize {
-    let (mut line, skip) = scroll;
-    let mut used = 0;
+/// What lies below the visible rows; nothing when that is blank.
+pub(super) fn hidden_below(editor: &Editor) -> Hidden {
+    let draft = &editor.draft;
+    let columns = columns_of(editor);
+    let (mut line, mut skip) = editor.scroll;
+    let mut room = usize::from(editor.area.height);
+    // The rows of the first line that is not seen whole.
     while line < draft.line_count() {
-        let rows = draft.rows_of(line, columns).len();
-        used += if line == scroll.0 { rows.saturating_sub(skip) } else { rows };
-        if used > height {
-            break;
+        let rows = draft.rows_of(line, columns);
+        let left = rows.get(skip..).unwrap_or_default();
+        if let Some(first) = left.get(room) {
+            let from = draft.line_range(line).start + first.start;
+            if draft.text().get(from..).is_none_or(|rest| rest.trim().is_empty()) {
+                return Hidden::NONE;
+            }
+            let after = rows_in(editor, line + 1..draft.line_count());
+            let own = left.len() - room;
+            return after.map_or(Hidden::Lines(draft.line_count() - line), |after| Hidden::Rows(own + after));
         }
-        line += 1;
+        room -= left.len();
+        (line, skip) = (line + 1, 0);
     }
-    line
+    Hidden::NONE
+}
+
+/// The rows of these lines; `None` when they are many.
+fn rows_in(editor: &Editor, lines: impl Iterator<Item = usize>) -> Option<usize> {
+    let mut rows = 0;
+    for line in lines {
+        rows += editor.draft.rows_of(line, columns_of(editor)).len();
+        if rows > MOST_ROWS {
+            return None;
+        }
+    }
+    Some(rows)
+}
+
+fn columns_of(editor: &Editor) -> usize {
+    usize::from(editor.area.width.max(2) - 1)
 }
 
 /// Line and row of the cursor.
@@ -276,4 +299,34 @@ pub(super) fn draw_line(draft: &Draft, area: Rect, theme: Theme, buffer: &mut Bu
         }
     }
     Some(Position::new(cursor.min(area.right() - 1), area.y))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tui::draft::Reach;
+
+    proptest! {
+        #[test]
+        fn hidden_rows_are_those_that_are_drawn_above_and_below(
+            lines in prop::collection::vec("[a-z 日\t]{0,60}", 1..40),
+            (width, height) in (2_u16..50, 1_u16..12),
+            cursor in 0_usize..2_000,
+        ) {
+            let text = lines.join("\n") + "\nend";
+            let mut editor = Editor { draft: Draft::new(&text), ..Editor::default() };
+            editor.draft.place(text.floor_char_boundary(cursor.min(text.len())), Reach::Move);
+            layout(&mut editor, Rect::new(0, 0, width, height));
+            let columns = usize::from(width - 1);
+            let rows = visible(&editor.draft, (0, 0), columns, usize::MAX).len();
+            let seen = visible(&editor.draft, editor.scroll, columns, usize::from(height)).len();
+            let (above, below) = (hidden_above(&editor), hidden_below(&editor));
+            prop_assert!(matches!(above, Hidden::Rows(_)) || rows > MOST_ROWS);
+            if let (Hidden::Rows(above), Hidden::Rows(below)) = (above, below) {
+                prop_assert_eq!(above + seen + below, rows);
+            }
+        }
+    }
 }

@@ -208,7 +208,7 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
             let head = Rect { height: 1, ..area };
             let typed = form.typed.as_ref().filter(|typed| !typed.state.is_empty());
             // What is hidden above and below the rows that are seen.
-            let more = bars::more(editor::lines_above(text), editor::lines_after(text), area.width);
+            let more = bars::more(editor::hidden_above(text), editor::hidden_below(text), area.width);
             Row::new([mark, name]).ending(more.into_iter().chain(typed.map(answer::state))).draw(
                 head,
                 buffer,

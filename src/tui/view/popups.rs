@@ -267,14 +267,20 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
         Popup::Leaving(Leaving::Program) if !model.workbench.unsaved() => {
             let place = model.compared_run_in_progress().map(|name| format!(" on the compare screen ({name})"));
             let place = place.unwrap_or_default();
-            format!("A run{place} is in progress. Leaving stops it; its session keeps what it has.")
+            let run = format!("A run{place} is in progress. Leaving stops it; its session keeps what it has.");
+            let run = model.stops_run_by_leaving().then_some(run);
+            let proxy = model.traffic.listens_at().map(|address| {
+                format!("The proxy listens at http://{address}. Leaving ends it: programs that use it get no answer from then on.")
+            });
+            run.into_iter().chain(proxy).collect::<Vec<_>>().join(" ")
         }
         Popup::Leaving(leaving) => {
             let changed = changed(model).join(", ");
             let run = if model.workbench.running() { " The run will be stopped." } else { "" };
+            let proxy = if model.traffic.listens_at().is_some() { " The proxy will end." } else { "" };
             match leaving {
                 Leaving::For(..) => format!("There are unsaved edits in {changed}. Open another agent?"),
-                Leaving::Program => format!("There are unsaved edits in {changed}.{run} Leave?"),
+                Leaving::Program => format!("There are unsaved edits in {changed}.{run}{proxy} Leave?"),
             }
         }
         Popup::Overwrite { path } => {

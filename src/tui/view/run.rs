@@ -60,7 +60,7 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
         pieces.push(Piece::new(Role::Accent, &text));
     } else if !view.overview.is_open {
         // The overview shows turns; rows of the transcript are not what it hides.
-        let (above, below) = view.transcript.hidden_rows();
+        let (above, below) = view.transcript.hidden();
         pieces.extend(more(above, below, columns));
     }
     // On narrow screens the status line shows the time.

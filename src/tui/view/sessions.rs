@@ -1,7 +1,7 @@
 //! The sessions screen: a list with columns, a preview, or one opened session.
 
-use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, Zoned};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -294,6 +294,9 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
     }
 }
 
+/// Columns of the time, or of a branch with its short time.
+const WHEN_COLUMNS: usize = 16;
+
 /// Which columns there is room for.
 struct Columns {
     width: u16,
@@ -326,7 +329,12 @@ impl Columns {
         let tokens = session.usage.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.total()));
         let turns = count(session.usage.turns.into());
         let when = match &session.parent {
-            Some(origin) if depth > 0 => format!("{}└ {}", " ".repeat((depth - 1).min(4)), branch(origin)),
+            Some(origin) if depth > 0 => {
+                let branch = format!("{}└ {}", " ".repeat((depth - 1).min(4)), branch(origin));
+                let clock = short_when(session.created_ms, model.now_ms, model.utc_offset_s);
+                let room = WHEN_COLUMNS.saturating_sub(width(&clock) + 1);
+                format!("{} {clock}", truncate(&branch, room))
+            }
             _ => when(session.created_ms, model.now_ms, model.utc_offset_s),
         };
         let (mark_role, role) = match session.state {
@@ -372,7 +380,7 @@ impl Columns {
             let gap = columns - width(&text) + 1;
             pieces.push(Piece::new(role, &format!("{text}{}", " ".repeat(gap))));
         };
-        left(when, 16);
+        left(when, WHEN_COLUMNS);
         left(agent, self.agent());
         if self.width >= 70 {
             left(mode, 9);
@@ -401,17 +409,16 @@ fn branch(parent: &Parent) -> String {
     let (kind, at) = (parent.kind.name(), parent.at.as_deref().unwrap_or_default());
     match at.strip_prefix("r0/").unwrap_or(at) {
         "" => kind.to_owned(),
-        at => format!("{kind} at {at}"),
+        at => format!("{kind} {at}"),
     }
 }
 
 /// A relative date: today and yesterday by name.
 pub(super) fn when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
-    let zone =
-        i32::try_from(offset_s).ok().and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);
-    let local = |ms: i64| Timestamp::from_millisecond(ms).ok().map(|at| at.to_zoned(TimeZone::fixed(zone)));
-    let (Some(at), Some(now)) = (local(at_ms).filter(|_| at_ms > 0), local(now_ms)) else { return "–".to_owned() };
-    let clock = format!("{:02}:{:02}", at.hour(), at.minute());
+    let (Some(at), Some(now)) = (local(at_ms, offset_s).filter(|_| at_ms > 0), local(now_ms, offset_s)) else {
+        return "–".to_owned();
+    };
+    let clock = clock(&at);
     let date = at.date();
     if date == now.date() {
         format!("today {clock}")
@@ -420,4 +427,22 @@ pub(super) fn when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
     } else {
         format!("{date} {clock}")
     }
+}
+
+/// The time of what began today, else month and day.
+fn short_when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
+    let (Some(at), Some(now)) = (local(at_ms, offset_s).filter(|_| at_ms > 0), local(now_ms, offset_s)) else {
+        return "–".to_owned();
+    };
+    if at.date() == now.date() { clock(&at) } else { format!("{:02}-{:02}", at.month(), at.day()) }
+}
+
+fn local(at_ms: i64, offset_s: i64) -> Option<Zoned> {
+    let zone =
+        i32::try_from(offset_s).ok().and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);
+    Timestamp::from_millisecond(at_ms).ok().map(|at| at.to_zoned(TimeZone::fixed(zone)))
+}
+
+fn clock(at: &Zoned) -> String {
+    format!("{:02}:{:02}", at.hour(), at.minute())
 }

@@ -157,7 +157,7 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     let mut state = state(workbench, place, &findings, below.is_empty());
     if rows.height > 0 {
         let shown = workbench.edited(place);
-        state.splice(0..0, bars::more(editor::lines_above(shown), editor::lines_after(shown), rule.width));
+        state.splice(0..0, bars::more(editor::hidden_above(shown), editor::hidden_below(shown), rule.width));
     }
     let name = place_name(place);
     let heading = if rows.height == 0 { folded_heading(workbench, place) } else { name.to_owned() };

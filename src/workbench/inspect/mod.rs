@@ -21,6 +21,7 @@ mod wire;
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 
+use crate::agent::Inputs;
 use crate::event::{Address, Envelope, Event, Tokens};
 use crate::record::Attempts;
 use crate::session::Session;
@@ -95,8 +96,10 @@ pub struct Part {
     pub change: Change,
     /// The recording has only the start of it.
     pub is_cut: bool,
-    /// Its place in the request, where it is a section of it.
+    /// Its place in the request, where it is a part of it.
     pub place: Option<RequestPlace>,
+    /// Why it cannot be dropped from the request.
+    pub fixed: Option<String>,
 }
 
 /// What a part is.
@@ -197,6 +200,7 @@ impl Part {
             change: Change::None,
             is_cut: false,
             place: None,
+            fixed: None,
         }
     }
 
@@ -326,14 +330,15 @@ impl Inspection {
             turn: turn.clone(),
             turns: (numbers().min().unwrap_or_default(), numbers().max().unwrap_or_default()),
             agent: start.as_ref().map(|start| start.agent.name.clone()).unwrap_or_default(),
-            mode: start.map(|start| start.mode.clone()).unwrap_or_default(),
+            mode: start.as_ref().map(|start| start.mode.clone()).unwrap_or_default(),
             success: end.map(|end| end.success),
             reason: end.and_then(|end| end.reason.clone()),
             elapsed_ms: entry.elapsed_ms(),
             tokens: entry.tokens,
         };
+        let agent = start.and_then(|start| Inputs::of(&start).ok()).map(|inputs| inputs.agent);
         Some(Self {
-            request: request::parts(&taken),
+            request: request::parts(&taken, agent.as_ref()),
             reply: reply::parts(&taken).into_iter().chain(asked::part(&taken)).collect(),
             extract: extract::parts(&taken),
             program: program::parts(&taken),

@@ -5,15 +5,17 @@ use ptc_core::value::json::to_json;
 
 use super::growth::growth;
 use super::ledger::Ledger;
-use super::sent::{Section, Sent, sent};
+use super::sent::{RequestPlace, Section, Sent, agent_without, sent};
 use super::{Body, Change, Line, Mark, Part, Turn};
+use crate::agent::Agent;
 use crate::event::{Event, JsonText, Role};
 use crate::workbench::format::{count, size};
 
 /// Place of the growth over the turns among the parts of a request.
 pub const GROWTH_PART: usize = 3;
 
-pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
+/// The parts of the request of a turn of this agent's run; `None` for a run without one, such as a captured one.
+pub(super) fn parts(turn: &Turn<'_>, agent: Option<&Agent>) -> Vec<Part> {
     let Some(now) = sent(turn.session, turn.address) else { return Vec::new() };
     if let Some(bytes) = now.too_large {
         let text = format!("{}: too large to be shown", size(bytes));
@@ -22,7 +24,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     let before = turn.address.turn_number().and_then(|number| number.checked_sub(1));
     let before = before.and_then(|number| sent(turn.session, &turn.address.run_part().turn(number)));
     let mut sections: Vec<Part> = now.sections.iter().map(|section| part(section, &now, before.as_ref())).collect();
-    sections.extend(option_parts(&now, before.as_ref()));
+    sections.extend(option_parts(&now, before.as_ref(), agent));
     let gone = before.iter().flat_map(|before| before.sections.iter().filter(|old| !holds(&now, old)));
     let replaced = |old: &&Section| successor(old, &now, before.as_ref()).is_none();
     sections.extend(
@@ -137,9 +139,9 @@ fn successor<'s>(old: &Section, now: &'s Sent, before: Option<&Sent>) -> Option<
 }
 
 /// What is sent next to the messages: tools, the schema of the answer, options.
-fn option_parts(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
+fn option_parts(now: &Sent, before: Option<&Sent>, agent: Option<&Agent>) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut push = |title: String, json: Json, old: Option<Json>| {
+    let mut push = |title: String, place: RequestPlace, json: Json, old: Option<Json>| {
         let (text, old) = (json.to_pretty(), old.map(|old| old.to_pretty()));
         let change = match (before, old) {
             (None, _) => Change::None,
@@ -149,17 +151,19 @@ fn option_parts(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
         };
         let compact = json.to_text();
         let part = Part::new(title, Body::Tree(json, Vec::new())).counted(&compact).noted("agent");
-        parts.push(Part { change, ..part });
+        let fixed = agent.and_then(|agent| agent_without(agent, &now.made, &place).err());
+        parts.push(Part { change, fixed, place: Some(place), ..part });
     };
     for tool in &now.made.tools {
         let known = before.and_then(|before| before.made.tools.iter().find(|known| known.name == tool.name));
-        push(format!("tool · {}", tool.name), to_json(tool), known.map(to_json));
+        push(format!("tool · {}", tool.name), RequestPlace::Tool(tool.name.clone()), to_json(tool), known.map(to_json));
     }
     if let Some(schema) = &now.made.schema {
         let old = before.and_then(|before| before.made.schema.as_ref()).map(JsonText::json);
-        push("schema".to_owned(), schema.json(), old);
+        push("schema".to_owned(), RequestPlace::Schema, schema.json(), old);
     }
     let options = |made: &crate::event::RequestMade| to_json(&made.options);
-    push("options".to_owned(), options(&now.made), before.map(|before| options(&before.made)));
+    let old = before.map(|before| options(&before.made));
+    push("options".to_owned(), RequestPlace::Options, options(&now.made), old);
     parts
 }

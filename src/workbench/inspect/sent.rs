@@ -1,10 +1,11 @@
 //! The sections of a request with where each comes from, rebuilt from the messages that it names.
 //!
-//! In: a session and a turn. Out: sections in the order in which they were sent, and those that were left out.
+//! In: a session and a turn. Out: sections in the order in which they were sent, those that were left out, and the agent without a part.
 
 use std::collections::HashMap;
 
-use crate::event::{Address, Event, Message, MessagePart, Replies, RequestMade, Role, Source};
+use crate::agent::Agent;
+use crate::event::{Address, Event, Message, MessagePart, Options, Replies, RequestMade, Role, Source};
 use crate::record::TurnAttempts;
 use crate::session::Session;
 use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
@@ -15,13 +16,62 @@ const MOST_BYTES: u64 = 16_000_000;
 /// The origin of a section that represents earlier turns.
 const SUMMARY: &str = "summary of the turns before";
 
-/// The place of a section in a request: the number of its message, and its index there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RequestPlace {
-    /// The message.
-    pub message: u32,
-    /// The section in it.
-    pub section: usize,
+/// The place of a part in a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestPlace {
+    /// A section of a message.
+    Section {
+        /// The number of the message.
+        message: u32,
+        /// The index of the section in it.
+        section: usize,
+    },
+    /// The native tool of this name.
+    Tool(String),
+    /// The schema of the answer.
+    Schema,
+    /// The model's options.
+    Options,
+}
+
+/// The agent of a request without what is sent next to the messages: a tool, or the options.
+///
+/// Errors: the agent does not decide about it, or the run needs it; what to do instead.
+pub(in crate::workbench) fn agent_without(
+    agent: &Agent,
+    made: &RequestMade,
+    place: &RequestPlace,
+) -> Result<Agent, String> {
+    let mut agent = agent.clone();
+    match place {
+        RequestPlace::Section { .. } => return Err("it is a part of a message".to_owned()),
+        RequestPlace::Tool(name) => {
+            let known = agent.tools.iter().position(|tool| tool.name == *name);
+            let missing = || format!("the agent has no [tools.{name}]: it comes with the mode, or from a server");
+            agent.tools.remove(known.ok_or_else(missing)?);
+            if made.tools.len() == 1 {
+                return Err(
+                    "it is the only tool, and the mode has another prompt without tools: fork with an edited agent"
+                        .to_owned(),
+                );
+            }
+        }
+        RequestPlace::Schema => {
+            return Err(
+                "the answer is checked against it; a model with structured_output = \"prompt\" in config.toml is \
+                 asked without it: fork with that model"
+                    .to_owned(),
+            );
+        }
+        RequestPlace::Options if made.options == Options::default() => {
+            return Err("no option is set".to_owned());
+        }
+        RequestPlace::Options if agent.model_options == Options::default() => {
+            return Err("they come with the model, from config.toml: fork with another model".to_owned());
+        }
+        RequestPlace::Options => agent.model_options = Options::default(),
+    }
+    Ok(agent)
 }
 
 /// One section of a request: parts of a message that share a line are one.
@@ -43,7 +93,7 @@ pub(in crate::workbench) struct Section {
 impl Section {
     /// Its place in the requests of its run.
     pub(in crate::workbench) fn place(&self) -> RequestPlace {
-        RequestPlace { message: self.key.0, section: self.key.1 }
+        RequestPlace::Section { message: self.key.0, section: self.key.1 }
     }
 }
 
