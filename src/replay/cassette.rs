@@ -64,6 +64,8 @@ fn in_recorded_mode(agent: &Agent, start: &RunStart) -> Result<Agent, String> {
         let messages: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
         format!("the agent cannot run in the recorded mode {mode}: {}", messages.join("; "))
     })?;
+    // As it was answered: once by its pinned program, or by a model in its place.
+    let now = if recorded.program().is_some() { now.once() } else { now.without_program() };
     Ok(Agent {
         model_options: options_over(&now.model_options, &recorded.model_options),
         cache: now.cache || recorded.cache,
