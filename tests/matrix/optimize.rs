@@ -40,12 +40,12 @@ fn play(received: &Received) -> Play {
     answer(&json!({"label": label}).to_string())
 }
 
-/// A folder with an agent of 15 cases; each text has a word of its own, so that it can be found in requests.
+/// A folder with an agent of 30 cases; each text has a word of its own, so that it can be found in requests.
 fn program(server: &Server) -> Program {
     let program = Program::new();
     program.file("config.toml", format!("[providers.made]\nkind = \"openai\"\nbase_url = \"{}\"\n", server.base_url));
     let mut agent = "# the agent of the help desk\nname = \"desk\"\nmode = \"json\"\nmodel = \"made:m\"\nprompt = \"\"\"\nLabel the request.\n{{text}}\"\"\"\nsignature = \"(text :string) -> {label :string}\"   # stays\n".to_owned();
-    for number in 0..15 {
+    for number in 0..30 {
         let (word, label, _) = RULES[number % 3];
         agent += &format!(
             "\n[[cases]]\nname = \"case {number}\"\ncontext = {{ text = \"About my {word}, mark{number:02}.\" }}\nexpect = {{ label = \"{label}\" }}\n"
@@ -85,7 +85,7 @@ async fn a_search_finds_the_rules_and_its_proposer_never_reads_other_cases_than_
         let names = lines[0][name].as_array().unwrap().iter().map(|case| case.as_str().unwrap().to_owned());
         names.map(|case| format!("mark{:0>2}", case.trim_start_matches("case "))).collect()
     };
-    assert_eq!((part("training").len(), part("validation").len(), part("held_out").len()), (6, 6, 3));
+    assert_eq!((part("training").len(), part("validation").len(), part("held_out").len()), (12, 12, 6));
     let proposers: Vec<String> = server.received().iter().map(sent).filter(|text| text.contains(MISSION)).collect();
     assert!(!proposers.is_empty());
     for text in &proposers {
@@ -155,10 +155,10 @@ async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
     let server = Server::script(|_, received| play(received)).await;
     let program = program(&server);
     tokio::task::spawn_blocking(move || {
-        let done = program.run(OPTIMIZE.iter().copied().chain(["few", "--max-calls", "20"]));
+        let done = program.run(OPTIMIZE.iter().copied().chain(["few", "--max-calls", "30"]));
         assert!(done.exits(0).stdout.contains("ended: the budget is used"), "{}", done.stdout);
         let spent = found(&program, "few")["calls"].as_u64().unwrap();
-        assert!(spent <= 20 + 4 + 1 + 4 + 6, "{spent}");
+        assert!(spent <= 30 + 4 + 1 + 4 + 12, "{spent}");
         let done = program.run(OPTIMIZE.iter().copied().chain(["late", "--max-time", "0"]));
         done.exits(1).tells("not finished: the same command continues the search");
         program.run(["optimize", "sentiment"]).exits(2).tells("a search needs the file of an agent");
@@ -183,11 +183,11 @@ async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_le
     .await;
     let program = program(&server);
     tokio::task::spawn_blocking(move || {
-        let done = program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "60"]));
+        let done = program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "80"]));
         let done = match done.code {
             Some(2) => {
                 done.tells("could not be judged").tells("the same command continues the search");
-                program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "60"]))
+                program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "80"]))
             }
             _ => done,
         };

@@ -40,8 +40,8 @@ pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings
 
 /// Fewest cases of a search.
 const FEWEST_CASES: usize = 4;
-/// From so many cases on, training and validation are different cases.
-const SPLIT_FROM: usize = 10;
+/// From so many cases on, training and validation are different cases; fewer ones would leave kinds of tasks out of one part.
+const SPLIT_FROM: usize = 24;
 /// One case of so many is held out.
 const HELD_OUT_SHARE: usize = 5;
 
@@ -149,7 +149,7 @@ impl Workbench {
         let seed = job.settings.seed;
         let mut names: Vec<&String> = cases.keys().collect();
         names.sort_by_key(|name| Sha256::digest(format!("{seed}\0{name}")));
-        let (held_out, rest) = names.split_at(if names.len() < SPLIT_FROM { 1 } else { names.len() / HELD_OUT_SHARE });
+        let (held_out, rest) = names.split_at((names.len() / HELD_OUT_SHARE).max(1));
         let half = if names.len() < SPLIT_FROM { 0 } else { rest.len() / 2 };
         let named = |part: &[&String]| -> Vec<String> {
             let mut part: Vec<String> = part.iter().map(|name| (*name).clone()).collect();

@@ -252,8 +252,6 @@ impl Search {
                         self.phase = Phase::Validate { candidate };
                     } else {
                         self.candidates[candidate].standing = Standing::Rejected;
-                        let parents = self.candidates[candidate].parents.clone();
-                        parents.into_iter().for_each(|parent| self.candidates[parent].rotation += 1);
                         self.idle += 1;
                         self.phase = Phase::Choose;
                     }
@@ -315,6 +313,7 @@ impl Search {
         match changed.filter(|(texts, _)| !self.candidates.iter().any(|one| one.texts == *texts)) {
             Some((texts, reason)) => {
                 let rotation = base.rotation + 1;
+                self.candidates[parent].rotation = rotation;
                 let parents = vec![parent];
                 self.add(
                     Candidate { parents, changed: Some(component), reason, texts, rotation, ..Candidate::default() },

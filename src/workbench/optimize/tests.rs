@@ -193,22 +193,59 @@ fn the_same_outcomes_give_the_same_search_and_requests_stay_within_the_budget() 
     }
 }
 
+/// A change of the prompt wins one case and loses the other, and one of the tool the reverse; both together win both.
+fn traded(texts: &Texts, case: &str) -> CaseScore {
+    let (prompt, tool) = (texts[&Component::Prompt].contains('A'), texts[&tool()].contains('B'));
+    let score = match (prompt, tool, case) {
+        (true, true, _) | (true, false, "validation0") | (false, true, "validation1") => 1.0,
+        (true, false, "validation1") | (false, true, "validation0") => 0.0,
+        (false, false, "training0") => 0.2,
+        (false, false, _) => 0.4,
+        _ => 0.6,
+    };
+    CaseScore { score, passed: score >= 1.0, calls: 1, cost: 0.0 }
+}
+
 #[test]
-fn a_merge_has_the_changes_of_both_its_parents() {
-    let merges = (0..40).flat_map(|seed| {
-        let (search, ..) = two_texts().searched(seed, 400);
-        let candidates = search.candidates().to_vec();
-        let merged = candidates.clone().into_iter().filter(|one| one.parents.len() == 2);
-        merged.map(move |one| (candidates.clone(), one)).collect::<Vec<_>>()
-    });
-    let merges: Vec<_> = merges.collect();
-    assert!(!merges.is_empty(), "no search merged anything");
-    for (candidates, merge) in merges {
-        for (component, text) in &merge.texts {
-            assert!(merge.parents.iter().any(|parent| candidates[*parent].texts[component] == *text));
+fn a_merge_has_the_changes_of_both_its_parents_and_is_compared_where_they_differ() {
+    let settings = |seed: u64| Settings {
+        training: names("training", 1),
+        validation: names("validation", 2),
+        held_out: Vec::new(),
+        ..World::settings(seed, 400)
+    };
+    let start: Texts = [(Component::Prompt, String::new()), (tool(), String::new())].into();
+    let merged = (0..40).filter(|seed| {
+        let mut search = Search::new(settings(*seed), start.clone());
+        let mut compared_on = None;
+        loop {
+            let outcome = match search.next() {
+                Action::Finish(_) => break,
+                Action::Try { candidate, cases } => {
+                    let one = &search.candidates()[candidate];
+                    if one.parents.len() == 2 {
+                        compared_on.get_or_insert(cases.clone());
+                    }
+                    let result = |case: &String| (case.clone(), traded(&one.texts, case));
+                    Outcome::Tried(cases.iter().map(result).collect())
+                }
+                Action::Propose { parent, component, .. } => {
+                    let letter = if component == Component::Prompt { "A" } else { "B" };
+                    let text = format!("{}{letter}", search.candidates()[parent].texts[&component]);
+                    Outcome::Proposed(Ok((text, String::new())), 1, 0.0)
+                }
+            };
+            search.record(outcome).unwrap();
         }
-        assert!(merge.parents.iter().all(|parent| candidates[*parent].texts != merge.texts));
-    }
+        let best = &search.candidates()[search.best()];
+        let is_merge = best.parents.len() == 2;
+        if is_merge {
+            assert_eq!((&*best.texts[&Component::Prompt], &*best.texts[&tool()]), ("A", "B"));
+            assert_eq!(compared_on, Some(names("validation", 2)));
+        }
+        is_merge
+    });
+    assert!(merged.count() > 0, "no search merged anything");
 }
 
 #[test]
