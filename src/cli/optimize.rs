@@ -159,7 +159,7 @@ fn print_tree(progress: &Progress, dir: &Path) {
     } else {
         for (name, cases) in [("validation", &start.validation), ("held-out", &start.held_out)] {
             if let Some(gain) = progress.gain(best, cases) {
-                print_line(&format!("c{best:02} on {name} cases: {}", gain_text(&gain)));
+                print_line(&format!("c{best:02}, {name}: {}", gain_text(&gain)));
             }
         }
         print_line(&safe_line(&format!(
@@ -181,7 +181,8 @@ fn print_tree(progress: &Progress, dir: &Path) {
 
 fn gain_text(gain: &Gain) -> String {
     let Gain { cases, before, after, won, lost, probability } = gain;
-    format!("{before:.2} → {after:.2} ({cases}: {won} won, {lost} lost, p = {probability:.3})")
+    let chance = if *probability < 0.001 { "p < 0.001".to_owned() } else { format!("p = {probability:.3}") };
+    format!("{before:.2} → {after:.2} ({}: {won} won, {lost} lost, {chance})", plural(*cases as u64, "case"))
 }
 
 fn print_below(progress: &Progress, candidate: usize, depth: usize) {

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use super::difference::{EventChange, EventDifference, differences};
 use super::inputs::{UnusedInputs, UsedInput};
 use super::layer::{Layer, Policy, Rules};
-use super::order::RecordedOrder;
+use super::order::{RecordedOrder, order_difference};
 use super::recording::is_of_begun_turn;
 use super::{Recording, ReplayOutcome};
 use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd, TurnEnd};
@@ -209,13 +209,7 @@ impl<'a> Comparer<'a> {
     fn check_order(&self, recorded: &Envelope, state: &mut State) -> Verdict {
         match state.order.advance(&recorded.address, recorded.seq) {
             Some(before) if !self.rules.ignores_layer(Layer::Input) => {
-                let change = EventChange {
-                    path: String::new(),
-                    recorded: Some(format!("before line {} of the session", before + 1)),
-                    now: Some("after it".to_owned()),
-                    diff: None,
-                };
-                let difference = EventDifference { changes: vec![change], more: 0 };
+                let difference = order_difference(before);
                 self.report(input_divergence(recorded, difference), &mut state.found)
             }
             _ => Verdict::Same,

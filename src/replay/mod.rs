@@ -147,7 +147,8 @@ pub async fn replay_by(
         }
     }
     if report.outcome == ReplayOutcome::Identical {
-        let contexts = inputs::context_differences(recording, &report.steps).into_iter();
+        let overlaps = order::overlapping_runs(recording).into_iter();
+        let contexts = overlaps.chain(inputs::context_differences(recording, &report.steps));
         report.differences.extend(contexts.filter(|_| !rules.ignores_layer(Layer::Input)));
         if let Some(first) = report.differences.first() {
             report.outcome = ReplayOutcome::Diverged(Box::new(first.clone()));

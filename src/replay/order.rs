@@ -5,7 +5,10 @@
 
 use std::collections::HashMap;
 
-use crate::event::Address;
+use super::Recording;
+use super::compare::{Divergence, input_divergence};
+use super::difference::{EventChange, EventDifference};
+use crate::event::{Address, Event};
 
 /// The last recorded number of each sequence of events that no other event can overtake.
 #[derive(Default)]
@@ -29,6 +32,35 @@ impl RecordedOrder {
         }
         Some(before).filter(|before| *before > seq)
     }
+}
+
+/// The difference of an event that is recorded before the event with this number, which precedes it in the run.
+pub(super) fn order_difference(before: u64) -> EventDifference {
+    let change = EventChange {
+        path: String::new(),
+        recorded: Some(format!("before line {} of the session", before + 1)),
+        now: Some("after it".to_owned()),
+        diff: None,
+    };
+    EventDifference { changes: vec![change], more: 0 }
+}
+
+/// Returns the starts of root runs that are recorded before the end of the run before them: root runs follow each other.
+pub(super) fn overlapping_runs(recording: &Recording) -> Vec<Divergence> {
+    let mut found = Vec::new();
+    let mut ended = 0;
+    for run in recording.runs() {
+        for envelope in recording.at(&run) {
+            match envelope.event {
+                Event::RunStart(_) if envelope.seq < ended => {
+                    found.push(input_divergence(envelope, order_difference(ended)));
+                }
+                Event::RunEnd(_) => ended = ended.max(envelope.seq),
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// Returns the innermost branch that contains an address; empty when none does.

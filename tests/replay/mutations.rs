@@ -270,3 +270,18 @@ async fn every_change_of_a_recording_is_noticed_unless_it_is_a_note() {
     unnoticed.sort();
     assert!(unnoticed.is_empty(), "{} of {count} unnoticed:\n{}", unnoticed.len(), unnoticed.join("\n"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_of_a_pipeline_that_is_recorded_before_the_end_of_the_one_before_it_is_noticed() {
+    let mut swapped = 0;
+    for (name, header, events) in sessions() {
+        for index in 0..events.len().saturating_sub(1) {
+            if (&events[index]["k"], &events[index + 1]["k"]) == (&json!("run.end"), &json!("run.start")) {
+                let mutation = mutate(&name, &header, &events, index, &Change::Swapped);
+                assert!(is_noticed(&mutation.lines).await, "{}", mutation.place);
+                swapped += 1;
+            }
+        }
+    }
+    assert!(swapped >= 2, "the examples have a pipeline of three steps");
+}

@@ -4,6 +4,8 @@
 //! actions, so that a search resumes from its journal. It must never read a clock, a file or a case: held-out cases are names here, and their
 //! results are asked for once, at the end.
 
+mod merge;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::components::Component;
@@ -11,8 +13,6 @@ use crate::workbench::random::SplitMix;
 
 /// Rounds without a better candidate after which the search ends.
 const IDLE_ROUNDS: u32 = 24;
-/// Most cases on which a merged candidate is compared with its parents.
-const MERGE_CASES: usize = 5;
 
 /// The texts of a candidate, by component.
 pub type Texts = BTreeMap<Component, String>;
@@ -446,64 +446,5 @@ impl Search {
         let components: Vec<&Component> = candidate.texts.keys().collect();
         let component = (*components.get(candidate.rotation % components.len().max(1))?).clone();
         (!failures.is_empty()).then_some(Action::Propose { parent, component, failures, passes })
-    }
-
-    /// A candidate with the changes of two of the front that come from a common ancestor by changes of different texts, and the cases on which it is
-    /// compared with them: those where they differ.
-    fn merge(&mut self) -> Option<(Candidate, Vec<String>)> {
-        let front: Vec<usize> = self.front().into_iter().map(|(number, _)| number).collect();
-        let pairs =
-            front.iter().enumerate().flat_map(|(at, one)| front[at + 1..].iter().map(move |other| (*one, *other)));
-        for (one, other) in pairs.collect::<Vec<_>>() {
-            if !self.merged.insert((one, other)) {
-                continue;
-            }
-            let (of_one, of_other) = (self.ancestors(one), self.ancestors(other));
-            let Some(common) = of_one.intersection(&of_other).max().copied() else { continue };
-            if common == one || common == other {
-                continue;
-            }
-            let base = &self.candidates[common].texts;
-            let changed = |number: usize| -> BTreeSet<&Component> {
-                let texts = &self.candidates[number].texts;
-                texts
-                    .iter()
-                    .filter(|(component, text)| base.get(*component) != Some(*text))
-                    .map(|(component, _)| component)
-                    .collect()
-            };
-            if !changed(one).is_disjoint(&changed(other)) {
-                continue;
-            }
-            let mut texts = self.candidates[one].texts.clone();
-            for component in changed(other) {
-                texts.insert(component.clone(), self.candidates[other].texts[component].clone());
-            }
-            if self.candidates.iter().any(|known| known.texts == texts) {
-                continue;
-            }
-            let score = |number: usize, case: &String| {
-                self.candidates[number].results.get(case).map_or(0.0, |found| found.score)
-            };
-            let differ =
-                self.settings.validation.iter().filter(|case| score(one, case).total_cmp(&score(other, case)).is_ne());
-            let cases: Vec<String> = differ.take(MERGE_CASES).cloned().collect();
-            let rotation = self.candidates[one].rotation.max(self.candidates[other].rotation);
-            let reason = format!("the changes of c{one:02} and c{other:02}");
-            return Some((
-                Candidate { parents: vec![one, other], reason, texts, rotation, ..Candidate::default() },
-                cases,
-            ));
-        }
-        None
-    }
-
-    fn ancestors(&self, candidate: usize) -> BTreeSet<usize> {
-        let mut all = BTreeSet::from([candidate]);
-        let mut due = vec![candidate];
-        while let Some(number) = due.pop() {
-            due.extend(self.candidates[number].parents.iter().filter(|parent| all.insert(**parent)));
-        }
-        all
     }
 }
