@@ -170,7 +170,9 @@ async fn finish(
             MatrixEvent::Untried { key, why } => of_plan.untried(&state.plan, *key, why),
             _ => None,
         };
-        row.iter().for_each(|row| growing.add(row));
+        if let Some(row) = row {
+            growing.add(&row);
+        }
         progress.print_event(event, state);
     };
     let ran = workbench.run_matrix(&mut file, &mut state, pace, &stop, watch).await;

@@ -99,7 +99,7 @@ pub(super) enum Note {
         status: u16,
         headers: HeaderMap,
         by: Option<String>,
-        came: Option<Came>,
+        came: Option<Box<Came>>,
     },
     /// A copy of the bytes: a piece that shares the connection's buffer would hold all of it, a hundred times its own length.
     Piece {
@@ -157,7 +157,7 @@ impl Exchange {
 
     /// The user replaced the reply that came.
     pub(super) fn replaced(&self, status: u16, headers: HeaderMap, by: String, came: Came) {
-        let (by, came) = (Some(by), Some(came));
+        let (by, came) = (Some(by), Some(Box::new(came)));
         self.note(Note::Replied { id: self.id, at_ms: SystemClock.now(), status, headers, by, came });
     }
 

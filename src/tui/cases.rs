@@ -90,7 +90,7 @@ pub struct TestBoard {
     /// Cases that run.
     pub running: Vec<String>,
     /// Cases that run next.
-    pub queue: CaseQueue,
+    pub queue: Box<CaseQueue>,
 }
 
 /// Names of cases that run next, in order. Each row of the screen asks whether its case is among them.
@@ -162,7 +162,7 @@ impl TestBoard {
         self.batch += 1;
         self.version = version;
         self.running.clear();
-        self.queue = CaseQueue::of(names);
+        *self.queue = CaseQueue::of(names);
     }
 
     /// The cases that are to be started now.

@@ -314,7 +314,7 @@ fn similar(entry: &Entry<'_>) -> Result<Expect, Problem> {
     }
     let to = to.ok_or_else(|| entry.missing("to"))?;
     match (by, model) {
-        (SimilarBy::Embedding, Some(model)) => Ok(Expect::Rubric(Box::new(Rubric::of_embedding(to, model, at_least)))),
+        (SimilarBy::Embedding, Some(model)) => Ok(Expect::Rubric(Box::new(Rubric::of_embedding(&to, model, at_least)))),
         (SimilarBy::Embedding, None) => Err(entry.missing("model")),
         (SimilarBy::Edits, Some(_)) => {
             Err(entry.problem(format!("`{}.model` needs by = \"embedding\" next to it", entry.path)))

@@ -162,8 +162,8 @@ impl Rubric {
     }
 
     /// A text to which the embedding of the answer must be near, by the vectors of this model.
-    pub(super) fn of_embedding(text: String, model: String, at_least: f64) -> Self {
-        Self { measure: Measure::Embedding, models: vec![model], at_least, ..Self::of(&text) }
+    pub(super) fn of_embedding(text: &str, model: String, at_least: f64) -> Self {
+        Self { measure: Measure::Embedding, models: vec![model], at_least, ..Self::of(text) }
     }
 
     /// Reads a table that has the key `rubric`.

@@ -74,8 +74,15 @@ struct Candidate {
     order: u64,
     only: bool,
     in_shard: bool,
-    has_cassette: bool,
-    asks_default_judge: bool,
+    models: NeededModels,
+}
+
+/// Which models a case needs.
+struct NeededModels {
+    /// The agent's: it has no cassette.
+    agent: bool,
+    /// The configured one, as the judge of a rubric without a model.
+    default_judge: bool,
 }
 
 impl Selection {
@@ -108,8 +115,7 @@ impl Selection {
                 order: hash(&seed.to_string(), &case.name),
                 only: case.only,
                 in_shard: filter.shard.is_none_or(|shard| shard.has(&case.name)),
-                has_cassette: case.cassette.is_some(),
-                asks_default_judge: case.asks_default_judge(),
+                models: NeededModels { agent: case.cassette.is_none(), default_judge: case.asks_default_judge() },
             });
         }
         if candidates.iter().any(|candidate| candidate.only) {
@@ -121,8 +127,8 @@ impl Selection {
             candidates.sort_by_key(|candidate| candidate.place);
         }
         candidates.retain(|candidate| candidate.in_shard);
-        selection.asks_model = candidates.iter().any(|candidate| !candidate.has_cassette);
-        selection.asks_default_judge = candidates.iter().any(|candidate| candidate.asks_default_judge);
+        selection.asks_model = candidates.iter().any(|candidate| candidate.models.agent);
+        selection.asks_default_judge = candidates.iter().any(|candidate| candidate.models.default_judge);
         selection.places = candidates.iter().map(|candidate| candidate.place).collect();
         Ok(selection)
     }
