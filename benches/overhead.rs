@@ -77,7 +77,7 @@ fn per_turn_us(ms: u128, turns: u32) -> u128 {
     ms * 1_000 / u128::from(turns.max(1))
 }
 
-/// Resident memory, where the system tells it.
+/// Resident memory, where the system reports it.
 fn resident_kb() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());

@@ -162,7 +162,7 @@ fn replayed(what: &str, turns: u32, mode: &str, reply: String) -> Result<()> {
     Ok(())
 }
 
-/// Sessions like the examples, each with texts of its own: what the user wrote and what the model said.
+/// Sessions like the examples, each with texts of its own: what the user wrote and what the model replied.
 fn make_many(dir: &Path, count: u32) -> Result<()> {
     std::fs::create_dir_all(dir)?;
     let examples: Vec<Vec<String>> = example_sessions()
@@ -280,7 +280,7 @@ impl Out {
     }
 }
 
-/// The most memory that was resident, where the system tells it.
+/// The most memory that was resident, where the system reports it.
 fn peak_mb() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();

@@ -253,7 +253,7 @@ fn serve(answer: String) -> std::io::Result<std::net::SocketAddr> {
     Ok(address)
 }
 
-/// Processor time of this process so far, in ms; 0 where the system does not tell it.
+/// Processor time of this process so far, in ms; 0 where the system does not report it.
 fn processor_ms() -> u64 {
     let Ok(text) = std::fs::read_to_string("/proc/self/stat") else { return 0 };
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();

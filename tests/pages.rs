@@ -123,7 +123,7 @@ fn pictures_of(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_pictures_are_drawn_by_the_program_and_each_stands_on_a_page() {
+fn the_pictures_are_drawn_by_the_program_and_each_is_on_a_page() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = |dir: &Path| {
         let entries = std::fs::read_dir(dir).into_iter().flatten();

@@ -17,7 +17,7 @@ use source::{Source, Tree};
 
 const LONGEST: usize = 500;
 
-/// Modules of the package from the top; each row may use the rows below it, and nothing beside or above.
+/// Modules of the package from the top; each row may use the rows below it, and nothing at the same level or above.
 const PACKAGE: &[&[&str]] = &[
     &["app"],
     &["tui", "cli"],
@@ -41,7 +41,7 @@ const PACKAGE: &[&[&str]] = &[
 const CORE: &[&[&str]] =
     &[&["template", "reply", "lisp"], &["signature"], &["value"], &["text", "heap"], &["limits"], &["reasons"]];
 
-/// The files of the engine from the top, by path without `.rs`; each row may use the rows below it, and nothing beside or above.
+/// The files of the engine from the top, by path without `.rs`; each row may use the rows below it, and nothing at the same level or above.
 const ENGINE: &[&[&str]] = &[
     &["mod"],
     &["preview", "reader"],
@@ -174,7 +174,7 @@ const CREATION: Reserved = Reserved {
 /// A table whose rows each need a test.
 struct Table {
     path: &'static str,
-    /// What stands before the name of a row in code.
+    /// What is before the name of a row in code.
     prefix: &'static str,
 }
 
@@ -235,7 +235,7 @@ fn only_the_tools_start_processes() {
 }
 
 #[test]
-fn raw_colours_stand_in_the_theme_only() {
+fn raw_colours_are_in_the_theme_only() {
     none(Tree::project().sources.iter().flat_map(|source| trespasses(source, &COLOURS)));
 }
 

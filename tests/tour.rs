@@ -1,6 +1,6 @@
 //! The guided tour as one table: what is pressed, what is on the screen then, which picture shows it.
 //!
-//! Out: the page `docs/tour.md`, and what a pseudo-terminal presses and waits for. Keys stand here by the names of their actions, so
+//! Out: the page `docs/tour.md`, and what a pseudo-terminal presses and waits for. Keys are here by the names of their actions, so
 //! that page, table of actions, program and pictures cannot part.
 
 mod steps;
@@ -13,7 +13,7 @@ use ptc_workbench::tui::model::TOUR;
 
 pub(crate) use steps::STEPS;
 
-/// Something that a person does.
+/// Something that a user does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Do {
     /// Presses the key of this action.
@@ -33,7 +33,7 @@ pub(crate) struct Move {
     pub(crate) says: &'static str,
     /// What is on the screen then.
     pub(crate) sees: &'static [&'static str],
-    /// What is there beside where the terminal is wide and high.
+    /// What is next to it where the terminal is wide and high.
     pub(crate) large: &'static [&'static str],
     /// What is no longer there.
     pub(crate) gone: Option<&'static str>,
@@ -68,7 +68,7 @@ pub(crate) fn page() -> String {
     for (number, step) in (1..).zip(STEPS) {
         _ = write!(page, "\n## {number}. {}\n\n{}\n\n", step.title, step.intro);
         for done in step.moves {
-            _ = writeln!(page, "* {}", told(done));
+            _ = writeln!(page, "* {}", line_of(done));
         }
         for (scene, about) in step.moves.iter().filter_map(|done| done.picture) {
             _ = write!(page, "\n![{about}](pictures/{scene}.svg)\n");
@@ -90,7 +90,7 @@ pub(crate) fn page() -> String {
 }
 
 /// A line of the page.
-fn told(done: &Move) -> String {
+fn line_of(done: &Move) -> String {
     let keymap = Keymap::default();
     let key = |id: &str| (keymap.first_name_of(action(id)), action(id).title);
     let pressed = |what: &Do| match what {

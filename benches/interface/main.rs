@@ -1,8 +1,8 @@
 //! What the interface costs: a transcript of 100,000 lines with a reply streaming at 2,000 deltas a second, keys meanwhile, then nothing; typing in a
 //! prompt of 1 MB, in lines and in one; the start with 1,000 saved sessions.
 //!
-//! `cargo bench --bench interface -- [SECONDS]` runs the real loop on a screen of 120×40 in memory, prints its figures beside what they
-//! may be, and fails when what was told was not drawn, or when a figure is half as large again as it may be.
+//! `cargo bench --bench interface -- [SECONDS]` runs the real loop on a screen of 120×40 in memory, prints its figures next to what they
+//! may be, and fails when an event was not drawn, or when a figure is half as large again as it may be.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -111,7 +111,7 @@ impl Figures {
         println!("{what:<52} {value:>9.2} {unit:<4} at most {most:>6} {verdict}");
     }
 
-    /// Errors: what was told was not drawn.
+    /// Errors: an event was not drawn.
     fn played(&mut self, played: &Played, seconds: u64) -> Result<(), Failure> {
         // Far below what is drawn when all is well, far above what keys and messages alone would draw.
         if number(played.seen.frames.len()) < number(usize::try_from(seconds)?) * 8.0 {
@@ -196,7 +196,7 @@ impl Keys {
     }
 
     fn input(&self, event: TerminalEvent) {
-        // The loop is gone only when it failed; its error is told.
+        // The loop is gone only when it failed; its error is reported.
         drop(self.inputs.send(Input::Terminal(event)));
     }
 
@@ -236,7 +236,7 @@ struct Played {
     paste_ms: f64,
 }
 
-/// A reply streams below a long transcript while a person pages through it.
+/// A reply streams below a long transcript while a user pages through it.
 async fn stream(scene: Scene, reply: Reply, started: Instant, seconds: u64) -> Result<(Played, f64), Failure> {
     let Scene { services, mut screen, mut keys, seen } = scene;
     let (run, handle) = Run::new();
@@ -359,7 +359,7 @@ async fn type_much(scene: Scene, piece: &'static str, seconds: u64) -> Result<Pl
     Ok(played)
 }
 
-/// Processor time of this process so far, in ms; 0 where the system does not tell it.
+/// Processor time of this process so far, in ms; 0 where the system does not report it.
 fn processor_ms() -> f64 {
     let Ok(text) = std::fs::read_to_string("/proc/self/stat") else { return 0.0 };
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
@@ -368,7 +368,7 @@ fn processor_ms() -> f64 {
     (ticks(11) + ticks(12)) * 10.0
 }
 
-/// Memory of this process, in MB; 0 where the system does not tell it.
+/// Memory of this process, in MB; 0 where the system does not report it.
 fn memory_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -57,7 +57,7 @@ impl Reply {
     pub(crate) fn last(self, told: u64) -> String {
         match self {
             Self::Text => format!("word{}", told.saturating_sub(1)),
-            // Ids stand in every fourth piece.
+            // Ids are in every fourth piece.
             Self::Json => format!("\"id\": {}", told.saturating_sub(2) / 4 * 4 + 1),
             Self::Program => format!("{{:id {}}}", told.saturating_sub(1)),
         }

@@ -45,7 +45,7 @@ fn computed(started: Instant) -> Duration {
 struct Looks {
     last: HashMap<ThreadId, Duration>,
     longest: Duration,
-    /// Processor time of the program's own thread when it was told to end.
+    /// Processor time of the program's own thread when it had to end.
     over: Option<Duration>,
 }
 

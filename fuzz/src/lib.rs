@@ -19,7 +19,7 @@ static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
 
 /// A program must have ended after this.
 const LONGEST: Duration = Duration::from_secs(5);
-/// When it is told to end.
+/// When it has to end.
 const DEADLINE: Duration = Duration::from_secs(2);
 
 const OPTIONS: &str = r#"{

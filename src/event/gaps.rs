@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_time_between_leaving_and_going_on_is_a_gap() {
+    fn only_the_time_between_leaving_and_continuing_is_a_gap() {
         let turn = (TurnStart::default().into(), TurnEnd::default().into());
         assert_eq!(gaps([("r0", notice_event(), 0), ("r0/t1", turn.0, 50), ("r0/t1", turn.1, 900)]), [0, 0, 0]);
         let edit = || Edit::default().into();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_who_thinks_makes_a_gap_also_after_leaving_and_coming_back() {
+    fn a_user_who_thinks_makes_a_gap_also_after_leaving_and_coming_back() {
         let (asked, answer) = (QuestionAsked::default(), AnswerGiven::default());
         assert_eq!(
             gaps([

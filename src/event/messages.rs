@@ -157,11 +157,11 @@ impl Message {
 }
 
 /// The model's replies at each turn of a run.
-pub type RunText = HashMap<Address, Said>;
+pub type RunText = HashMap<Address, RepeatedReply>;
 
 /// A reply as an assistant message repeats it. Which attempt of a turn counts is decided in [`crate::record`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Said {
+pub struct RepeatedReply {
     /// The attempt that it is of, from 1; 0 before the first. At a gate, a new text of the user is one more.
     pub attempt: u32,
     /// Its text.

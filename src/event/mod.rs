@@ -34,7 +34,7 @@ pub use gaps::Gaps;
 pub use kinds::*;
 #[doc(hidden)]
 pub use ledger::{RunLedger, turn_spending};
-pub use messages::{Replies, RunText, Said, SentMessage, SentPart};
+pub use messages::{RepeatedReply, Replies, RunText, SentMessage, SentPart};
 pub(crate) use messages::{in_order, slice};
 pub use raw::JsonText;
 #[doc(hidden)]

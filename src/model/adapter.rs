@@ -366,7 +366,7 @@ pub(super) fn key_name(endpoint: &Endpoint, language: &dyn Language) -> Option<(
 fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
     let endpoint = draft.endpoint;
     let conflict = draft.body(language).err().map(|path| conflict_message(&path));
-    let mut left_out = language.left_out(draft);
+    let mut left_out = language.unsupported_fields(draft);
     if draft.request.options.strict_tools == Some(true) && !endpoint.protocol.has_strict_tools() {
         left_out.push("strict tools");
     }

@@ -85,7 +85,7 @@ impl Assembly {
     }
 
     /// Adds a text, if there is one.
-    pub(super) fn say(pieces: &mut Pieces, kind: PartKind, text: Option<Utf16Text>) {
+    pub(super) fn push_text(pieces: &mut Pieces, kind: PartKind, text: Option<Utf16Text>) {
         pieces.extend(text.filter(|text| !text.is_empty()).map(|text| (kind, text)));
     }
 }

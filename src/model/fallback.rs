@@ -46,10 +46,10 @@ impl Model for WithFallback {
                 error: Some(error.record()),
                 ..ReplyEnd::new(attempts, ReplyStatus::Discarded)
             };
-            call.tell(ModelEvent::Discarded(Box::new(end))).await;
+            call.emit(ModelEvent::Discarded(Box::new(end))).await;
             let second = self.second.info();
             let notice = format!("{}; asking the fallback model {}", error.message, second.alias);
-            call.tell(ModelEvent::Notice(notice)).await;
+            call.emit(ModelEvent::Notice(notice)).await;
             let by = Some(Box::new(second));
             let answer = self.answer_of_second(request, call, attempts).await;
             answer
@@ -80,7 +80,7 @@ impl WithFallback {
             while let Some(event) = heard.recv().await {
                 tokio::select! {
                     biased;
-                    () = call.tell(counted_on(event, attempts)) => {}
+                    () = call.emit(counted_on(event, attempts)) => {}
                     () = call.cancel.cancelled() => break,
                 }
             }

@@ -28,7 +28,7 @@ pub(super) fn of_status(
 ) -> Failure {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let body = scrub.text(&String::from_utf8_lossy(body));
-    let said = Said::read(&body);
+    let said = ServiceError::read(&body);
     if (300..400).contains(&status) {
         return redirected(target, status, header(LOCATION.as_str())).into();
     }
@@ -48,7 +48,7 @@ pub(super) fn of_status(
 /// The failure of an error inside an answer that had started with status 200. `body` holds a JSON text or plain words.
 pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
     let body = scrub.text(body);
-    let said = Said::read(&body);
+    let said = ServiceError::read(&body);
     let status = said.code.as_deref().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
     let class = class_of(status, &said);
     let message = format!("{} reported an error inside its reply{}", target.provider, said.after_colon(scrub));
@@ -64,7 +64,7 @@ pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
 
 /// The service's own words in the body of an error, cut.
 pub(super) fn text_of(body: &str) -> String {
-    Said::read(body).message.chars().take(QUOTE_MAX_CHARS).collect()
+    ServiceError::read(body).message.chars().take(QUOTE_MAX_CHARS).collect()
 }
 
 /// Returns the standard words of an HTTP status; empty for an unknown one.
@@ -87,14 +87,14 @@ fn redirected(target: &Target, status: u16, location: Option<&str>) -> ModelErro
 
 /// An error in the service's words, whatever shape it has.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Said {
+struct ServiceError {
     message: String,
     code: Option<String>,
     kind: Option<String>,
     param: Option<String>,
 }
 
-impl Said {
+impl ServiceError {
     /// Reads `{error: {message, type, code, param}}`, `{error: "…"}`, `{message}`, `{detail}`, a list of one of these, or words.
     fn read(body: &str) -> Self {
         let Ok(value) = serde_json::from_str::<Value>(body) else {
@@ -182,7 +182,7 @@ fn plain(body: &str) -> String {
     }
 }
 
-fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
+fn class_of(status: Option<u16>, said: &ServiceError) -> ErrorClass {
     if said.names(&["content_filter", "content_policy"]) {
         return ErrorClass::ContentFilter;
     }
@@ -221,7 +221,7 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
     }
 }
 
-fn advice(class: ErrorClass, status: Option<u16>, said: &Said, target: &Target) -> Option<String> {
+fn advice(class: ErrorClass, status: Option<u16>, said: &ServiceError, target: &Target) -> Option<String> {
     let text = match class {
         ErrorClass::Auth => match &target.key {
             Some((name, advice)) => format!("check the key in {name}; {advice}"),

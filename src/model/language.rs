@@ -207,7 +207,7 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
     fn body(&self, draft: &Draft<'_>) -> Json;
 
     /// Options that were asked for and cannot be sent.
-    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+    fn unsupported_fields(&self, draft: &Draft<'_>) -> Vec<&'static str> {
         let _ = draft;
         Vec::new()
     }

@@ -74,7 +74,7 @@ impl<'a> Listener<'a> {
                 return self.events_after(body, response, tape).await;
             }
         }
-        self.hear(&String::from_utf8_lossy(&body), tape).await?;
+        self.take_event(&String::from_utf8_lossy(&body), tape).await?;
         if !self.assembly.heard {
             return Err(self.malformed("nothing in it is a reply").into());
         }
@@ -159,21 +159,21 @@ impl<'a> Listener<'a> {
                 self.assembly.done = true;
                 Ok(())
             }
-            None | Some("message") => self.hear(&event.data, tape).await,
+            None | Some("message") => self.take_event(&event.data, tape).await,
             // Named events repeat their name in their data; data that is not JSON is of another protocol.
             Some(other) if !event.data.trim_start().starts_with('{') => {
                 tracing::debug!(event = other, "an unknown event was read over");
                 Ok(())
             }
-            Some(_) => self.hear(&event.data, tape).await,
+            Some(_) => self.take_event(&event.data, tape).await,
         }
     }
 
     async fn line(&mut self, line: &str, tape: &Tape) -> Result<(), Failure> {
-        if line.trim().is_empty() || self.assembly.done { Ok(()) } else { self.hear(line, tape).await }
+        if line.trim().is_empty() || self.assembly.done { Ok(()) } else { self.take_event(line, tape).await }
     }
 
-    async fn hear(&mut self, json: &str, tape: &Tape) -> Result<(), Failure> {
+    async fn take_event(&mut self, json: &str, tape: &Tape) -> Result<(), Failure> {
         let taken = self.reader.take(json, &mut self.assembly);
         self.outlet.count(self.assembly.usage);
         let pieces = match taken {
@@ -188,7 +188,7 @@ impl<'a> Listener<'a> {
         for (kind, piece) in pieces {
             self.first_ms.get_or_insert_with(|| tape.elapsed_ms());
             self.is_extended = true;
-            self.speech.say(kind, &piece).await;
+            self.speech.push(kind, &piece).await;
         }
         Ok(())
     }

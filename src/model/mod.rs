@@ -172,7 +172,7 @@ pub enum ModelEvent {
 
 impl Call {
     /// Emits an event to the engine. When the receiver is gone the run is over and the event has no reader.
-    pub async fn tell(&self, event: ModelEvent) {
+    pub async fn emit(&self, event: ModelEvent) {
         if self.events.send(event).await.is_err() {
             tracing::debug!("a model spoke after its run had ended");
         }
@@ -180,14 +180,14 @@ impl Call {
 
     /// Sends a piece of the answer's text.
     pub async fn text(&self, attempt: u32, text: impl Into<String>) {
-        self.tell(ModelEvent::Delta { attempt, kind: PartKind::Text, text: text.into() }).await;
+        self.emit(ModelEvent::Delta { attempt, kind: PartKind::Text, text: text.into() }).await;
     }
 
     /// Shows whole tool calls, one a line.
     pub async fn calls(&self, attempt: u32, calls: &[NativeCall]) {
         for (place, call) in calls.iter().enumerate() {
             let gap = if place == 0 { "" } else { "\n" };
-            self.tell(ModelEvent::Delta { attempt, kind: PartKind::Call, text: format!("{gap}{call}") }).await;
+            self.emit(ModelEvent::Delta { attempt, kind: PartKind::Call, text: format!("{gap}{call}") }).await;
         }
     }
 }

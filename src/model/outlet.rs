@@ -54,17 +54,17 @@ impl<'a> Outlet<'a> {
     }
 
     /// Emits an event whose texts are already clean.
-    async fn tell(&self, event: ModelEvent) {
+    async fn emit(&self, event: ModelEvent) {
         tokio::select! {
             biased;
-            () = self.call.tell(event) => {}
+            () = self.call.emit(event) => {}
             () = self.call.cancel.cancelled() => tracing::debug!("an event found no reader after a cancel"),
         }
     }
 
     /// An attempt leaves the machine.
     pub(super) async fn sent(&self, sent: Sent) {
-        self.tell(ModelEvent::Sent(Sent { attempt: self.attempt, ..sent })).await;
+        self.emit(ModelEvent::Sent(Sent { attempt: self.attempt, ..sent })).await;
     }
 
     /// Counts the secrets that a piece of the reply contained.
@@ -75,7 +75,7 @@ impl<'a> Outlet<'a> {
 
     /// A notice.
     pub(super) async fn notice(&self, text: &str) {
-        self.tell(ModelEvent::Notice(self.scrub.text(text))).await;
+        self.emit(ModelEvent::Notice(self.scrub.text(text))).await;
     }
 
     /// The raw bytes of the attempt, if any came.
@@ -86,7 +86,7 @@ impl<'a> Outlet<'a> {
         if wire.frames.is_empty() && wire.bytes > 0 {
             self.notice("the raw frames of this reply are not kept: it echoed a secret in pieces").await;
         }
-        self.tell(ModelEvent::Wire(wire)).await;
+        self.emit(ModelEvent::Wire(wire)).await;
     }
 
     /// The attempt failed and another follows.
@@ -98,7 +98,7 @@ impl<'a> Outlet<'a> {
             queued_ms: Some(queued_ms),
             ..ReplyEnd::new(self.attempt, ReplyStatus::Discarded)
         };
-        self.tell(ModelEvent::Discarded(Box::new(end))).await;
+        self.emit(ModelEvent::Discarded(Box::new(end))).await;
     }
 
     /// Reports a wait before the next attempt, of so many at most.
@@ -111,7 +111,7 @@ impl<'a> Outlet<'a> {
             message: error.message.clone(),
             of: Some(of),
         };
-        self.tell(ModelEvent::RetryWait(wait)).await;
+        self.emit(ModelEvent::RetryWait(wait)).await;
     }
 
     /// Waits for `work`, or for the cancel.
@@ -150,7 +150,7 @@ impl<'a> StreamFilter<'a> {
     }
 
     /// Emits a piece.
-    pub(super) async fn say(&mut self, kind: PartKind, piece: &Utf16Text) {
+    pub(super) async fn push(&mut self, kind: PartKind, piece: &Utf16Text) {
         let Some(voice) = KINDS.iter().position(|known| *known == kind).and_then(|at| self.voices.get_mut(at)) else {
             return;
         };
@@ -187,7 +187,7 @@ impl<'a> StreamFilter<'a> {
         if kind == PartKind::Text {
             self.text.push_str(&text);
         }
-        self.outlet.tell(ModelEvent::Delta { attempt: self.outlet.attempt, kind, text }).await;
+        self.outlet.emit(ModelEvent::Delta { attempt: self.outlet.attempt, kind, text }).await;
     }
 }
 

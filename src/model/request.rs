@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_reads_each_call_on_a_line_of_its_own() {
+    fn a_user_reads_each_call_on_a_line_of_its_own() {
         let call =
             |name: &str| Content::Call(NativeCall { id: "tc_1".into(), name: name.into(), args: "{\"a\":1}".into() });
         let parts = vec![Content::Text("I look.\n".into()), call("ok"), call("boom")];

@@ -141,7 +141,7 @@ impl Model for Sample {
             }
             for piece in call_pieces(&made.calls, step) {
                 pause(call, pause_ms).await?;
-                call.tell(ModelEvent::Delta { attempt, kind: PartKind::Call, text: piece }).await;
+                call.emit(ModelEvent::Delta { attempt, kind: PartKind::Call, text: piece }).await;
             }
             let finish = match fault {
                 Some(Fault::EndlessLoop | Fault::CutReply) => Finish::Length,
@@ -169,7 +169,7 @@ impl Sample {
                 return Err(ModelError { attempt, requests: attempt, ..error() });
             }
             let end = ReplyEnd { error: Some(error().record()), ..ReplyEnd::new(attempt, ReplyStatus::Discarded) };
-            call.tell(ModelEvent::Discarded(Box::new(end))).await;
+            call.emit(ModelEvent::Discarded(Box::new(end))).await;
             let wait = RetryWait {
                 attempt,
                 wait_ms: RETRY_MS,
@@ -178,7 +178,7 @@ impl Sample {
                 message: error().message,
                 of: Some(ATTEMPTS),
             };
-            call.tell(ModelEvent::RetryWait(wait)).await;
+            call.emit(ModelEvent::RetryWait(wait)).await;
             pause(call, RETRY_MS).await?;
         }
         Ok(failing + 1)

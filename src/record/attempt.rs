@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::ops::Deref;
 
 use crate::event::{
-    Address, Event, NativeCall, PartKind, RawReply, Replies, ReplyEnd, ReplyPart, ReplyStatus, Said, Sent, Wire,
+    Address, Event, NativeCall, PartKind, RawReply, RepeatedReply, Replies, ReplyEnd, ReplyPart, ReplyStatus, Sent,
+    Wire,
 };
 
 /// A try to get a reply. A reply that the user changed at a gate is one more.
@@ -137,10 +138,10 @@ impl Attempts {
     }
 
     /// The reply that counts, as an assistant message repeats it.
-    pub fn repeated(&self) -> Said {
+    pub fn repeated(&self) -> RepeatedReply {
         let (text, calls) = self.reply();
         let opaque = self.counted().and_then(|attempt| attempt.end.as_ref()?.opaque.as_deref());
-        Said { attempt: self.made(), text: text.to_owned(), calls: calls.to_vec(), opaque: opaque.cloned() }
+        RepeatedReply { attempt: self.made(), text: text.to_owned(), calls: calls.to_vec(), opaque: opaque.cloned() }
     }
 }
 

@@ -160,12 +160,12 @@ impl Model for DemoModel {
             let at = run.turn(request.turn().min(turns));
             if request.turn() > turns {
                 let text = format!("the recording ends after turn {turns}: its last reply is repeated");
-                call.tell(ModelEvent::Notice(text)).await;
+                call.emit(ModelEvent::Notice(text)).await;
             } else if request.turn() == 1
                 && recording.request(&at).is_some_and(|was| sent_texts(&was) != request_texts(request))
             {
                 // All later turns differ as well: report it once.
-                call.tell(ModelEvent::Notice("the demo answers from a recording with another prompt".to_owned())).await;
+                call.emit(ModelEvent::Notice("the demo answers from a recording with another prompt".to_owned())).await;
             }
             let reply = play_reply(recording, &at, call, ReplyPace::AsRecorded).await?;
             Ok(Reply { structured_by: None, requests: 0, cached: false, ..reply })

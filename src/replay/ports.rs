@@ -229,19 +229,19 @@ pub(super) async fn play_reply(
             Event::Sent(sent) => {
                 attempt_start = Instant::now();
                 if pace == ReplyPace::Replay {
-                    call.tell(ModelEvent::Sent(sent.clone())).await;
+                    call.emit(ModelEvent::Sent(sent.clone())).await;
                 }
             }
-            Event::Wire(wire) if pace == ReplyPace::Replay => call.tell(ModelEvent::Wire(wire.clone())).await,
+            Event::Wire(wire) if pace == ReplyPace::Replay => call.emit(ModelEvent::Wire(wire.clone())).await,
             // Warnings between the request and the end of its reply are those of the model.
             Event::Notice(notice) if is_sent && pace == ReplyPace::Replay && notice.level == NoticeLevel::Warning => {
-                call.tell(ModelEvent::Notice(notice.text.clone())).await;
+                call.emit(ModelEvent::Notice(notice.text.clone())).await;
             }
-            Event::RetryWait(wait) => call.tell(ModelEvent::RetryWait(wait.clone())).await,
+            Event::RetryWait(wait) => call.emit(ModelEvent::RetryWait(wait.clone())).await,
             Event::ReplyPart(part) => play_deltas(part, attempt_start, call, pace).await?,
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
                 let usage = end.usage.filter(|_| recording.counts_discarded(at));
-                call.tell(ModelEvent::Discarded(Box::new(ReplyEnd { usage, ..end.clone() }))).await;
+                call.emit(ModelEvent::Discarded(Box::new(ReplyEnd { usage, ..end.clone() }))).await;
             }
             Event::ReplyEnd(end) => return reply_result(end, attempts.text().to_owned()),
             _ => {}
@@ -250,7 +250,7 @@ pub(super) async fn play_reply(
     if asked {
         let broken = recording.interrupted_attempt(at);
         if broken > 0 {
-            call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(broken, ReplyStatus::Discarded)))).await;
+            call.emit(ModelEvent::Discarded(Box::new(ReplyEnd::new(broken, ReplyStatus::Discarded)))).await;
         }
         return Err(ModelError { attempt: broken + 1, ..ModelError::waiting() });
     }
@@ -269,11 +269,11 @@ async fn play_deltas(part: &ReplyPart, start: Instant, call: &Call, pace: ReplyP
                 () = call.cancel.cancelled() => return Err(ModelError::cancelled()),
             }
         }
-        call.tell(ModelEvent::Delta { attempt: part.attempt, kind: part.kind, text: text.to_owned() }).await;
+        call.emit(ModelEvent::Delta { attempt: part.attempt, kind: part.kind, text: text.to_owned() }).await;
     }
     if from < part.text.len() {
         let rest = part.text[from..].to_owned();
-        call.tell(ModelEvent::Delta { attempt: part.attempt, kind: part.kind, text: rest }).await;
+        call.emit(ModelEvent::Delta { attempt: part.attempt, kind: part.kind, text: rest }).await;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::engine::{InterruptedProgram, RecordedTurn};
 use crate::event::{
     Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, NoticeLevel, ProgramEnd, QuestionAsked,
-    QuestionKind, ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    QuestionKind, RepeatedReply, ReplyStatus, RunStart, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::record::{Attempts, MessageLog};
 use crate::session::{Header, Session};
@@ -377,7 +377,7 @@ impl Recording {
     }
 
     /// Returns the reply of a turn.
-    pub fn reply(&self, turn: &Address) -> Said {
+    pub fn reply(&self, turn: &Address) -> RepeatedReply {
         let mut attempts = Attempts::default();
         self.at(turn).iter().for_each(|envelope| attempts.apply(&envelope.event));
         attempts.repeated()

@@ -267,19 +267,19 @@ async fn answer_live(
 
 /// Repeats the request of an interrupted reply: discards its events and continues counting attempts.
 async fn retry_reply(live: &dyn Model, request: &Request, call: &Call, interrupted: u32) -> Result<Reply, ModelError> {
-    call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(interrupted, ReplyStatus::Discarded)))).await;
+    call.emit(ModelEvent::Discarded(Box::new(ReplyEnd::new(interrupted, ReplyStatus::Discarded)))).await;
     let (sender, mut events) = mpsc::channel(QUEUE);
     let inner = Call { events: sender, cancel: call.cancel.clone() };
     let mut answer = live.answer(request, &inner);
     let result = loop {
         tokio::select! {
             biased;
-            Some(event) = events.recv() => call.tell(shift_attempt(event, interrupted)).await,
+            Some(event) = events.recv() => call.emit(shift_attempt(event, interrupted)).await,
             result = &mut answer => break result,
         }
     };
     while let Ok(event) = events.try_recv() {
-        call.tell(shift_attempt(event, interrupted)).await;
+        call.emit(shift_attempt(event, interrupted)).await;
     }
     match result {
         Ok(reply) => Ok(Reply { attempt: reply.attempt + interrupted, ..reply }),

@@ -9,7 +9,7 @@ use super::compare::Compare;
 use super::draft::Draft;
 use super::inspector::Inspector;
 use super::keys::Keymap;
-use super::recovery::{KeptReply, Recovery};
+use super::recovery::{Recovery, SavedReply};
 use super::theme::Theme;
 use super::traffic::Traffic;
 use crate::agent::{Diagnostic, DraftTexts, Place};
@@ -178,7 +178,7 @@ pub struct Workbench {
     /// The last run.
     pub run: Option<RunView>,
     /// A reply of an earlier start, for the question that it belongs to.
-    pub kept_reply: Option<KeptReply>,
+    pub kept_reply: Option<SavedReply>,
     /// The previous run, until the one that is starting has started: a refused start restores it.
     pub before: Option<RunView>,
     /// The runs of the draft since the start.
@@ -316,7 +316,7 @@ impl Model {
     }
 
     /// The reply that is being written, was put aside, or was kept by an earlier start.
-    pub fn unsent_reply(&self) -> Option<KeptReply> {
+    pub fn unsent_reply(&self) -> Option<SavedReply> {
         let run = self.workbench.run.as_ref();
         let asked = self.popups.iter().rev().find_map(|popup| match popup {
             Popup::Answer { question, asker: Asker::Run, editor, .. } => Some((question, &editor.draft)),
@@ -333,7 +333,7 @@ impl Model {
         let session = run.and_then(|run| run.session.clone());
         match (written, session) {
             (Some((question, draft)), Some(session)) => {
-                Some(KeptReply { session, question: question.address.to_string(), draft: draft.clone() })
+                Some(SavedReply { session, question: question.address.to_string(), draft: draft.clone() })
             }
             _ => self.workbench.kept_reply.clone(),
         }

@@ -37,7 +37,7 @@ pub struct Recovery {
     pub program: Draft,
     /// The reply that was being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply: Option<KeptReply>,
+    pub reply: Option<SavedReply>,
     /// It was kept for the reply alone: its texts are saved.
     #[serde(default)]
     pub is_saved: bool,
@@ -45,7 +45,7 @@ pub struct Recovery {
 
 /// A reply of the user that was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptReply {
+pub struct SavedReply {
     /// The session of the run.
     pub session: String,
     /// The address of the question.

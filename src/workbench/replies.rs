@@ -5,7 +5,7 @@
 
 use ptc_core::value::{Json, json};
 
-use crate::event::{Address, Event, Extract, ExtractKind, Kept, RequestMade, Said};
+use crate::event::{Address, Event, Extract, ExtractKind, Kept, RepeatedReply, RequestMade};
 use crate::model::Written;
 use crate::prompt::ptc_lisp::LISP_EVAL;
 use crate::replay::Recording;
@@ -30,7 +30,7 @@ impl<'r> RecordedTurn<'r> {
 
     /// The reply that counts.
     pub(super) fn reply(&self) -> Option<Written> {
-        let Said { text, calls, .. } = self.recording.reply(&self.turn);
+        let RepeatedReply { text, calls, .. } = self.recording.reply(&self.turn);
         (!text.is_empty() || !calls.is_empty()).then_some(Written { text, calls })
     }
 

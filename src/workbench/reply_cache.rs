@@ -132,7 +132,7 @@ impl CachedModel {
     /// Answers with a stored reply.
     async fn play(&self, stored: StoredReply, call: &Call) -> Reply {
         if !stored.reasoning.is_empty() {
-            call.tell(ModelEvent::Delta { attempt: 1, kind: PartKind::Reasoning, text: stored.reasoning }).await;
+            call.emit(ModelEvent::Delta { attempt: 1, kind: PartKind::Reasoning, text: stored.reasoning }).await;
         }
         if !stored.text.is_empty() {
             call.text(1, stored.text.clone()).await;
@@ -170,7 +170,7 @@ impl CachedModel {
                 }
                 tokio::select! {
                     biased;
-                    () = call.tell(event) => {}
+                    () = call.emit(event) => {}
                     () = call.cancel.cancelled() => break,
                 }
             }
@@ -194,7 +194,7 @@ impl Model for CachedModel {
                 Ok(None) => {}
                 Err(why) => {
                     let notice = format!("{}: {why}; the model is asked again", place.display());
-                    call.tell(ModelEvent::Notice(notice)).await;
+                    call.emit(ModelEvent::Notice(notice)).await;
                 }
             }
             let (answered, reasoning) = self.ask(request, call).await;
@@ -210,7 +210,7 @@ impl Model for CachedModel {
             };
             if let Err(why) = blocking(write(place.clone(), key, stored)).await {
                 let notice = format!("{}: the reply cannot be stored: {why}", place.display());
-                call.tell(ModelEvent::Notice(notice)).await;
+                call.emit(ModelEvent::Notice(notice)).await;
             }
             Ok(reply)
         })

@@ -1,4 +1,4 @@
-//! Agents behind tools in files of their own: found, bounded, recorded, and never written into the parent's file.
+//! Agents of tools in files of their own: found, bounded, recorded, and never written into the parent's file.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ const CHILD: &str = "mode = \"json\"\nprompt = \"Say {{x}}\"\nsignature = \"(x :
 const SCHEMA: &str = r#"{"type":"object","properties":{"y":{"type":"integer"}}}"#;
 
 #[test]
-fn the_file_is_found_beside_its_parent_and_the_definition_stands_alone() {
+fn the_file_is_found_next_to_its_parent_and_the_definition_needs_no_other_file() {
     let (dir, first) = folder(&[("a.toml", &parent("sub/b.toml")), ("sub/b.toml", CHILD), ("sub/s.json", SCHEMA)]);
     let agent = Agent::read(&first).unwrap();
     drop(dir);
@@ -69,7 +69,7 @@ fn sections_of_modes_may_name_files_too() {
 }
 
 #[test]
-fn circles_depth_and_missing_files_are_told() {
+fn circles_depth_and_missing_files_are_reported() {
     let refused = |files: &[(&str, &str)]| {
         let (_dir, first) = folder(files);
         Agent::read(&first).unwrap_err().to_string()
@@ -98,7 +98,7 @@ fn an_agent_may_name_itself() {
 }
 
 #[test]
-fn an_agent_behind_a_tool_must_say_what_it_is_for() {
+fn an_agent_of_a_tool_must_say_what_it_is_for() {
     let found = |tool: &str| {
         let text = format!("prompt = \"x\"\nsignature = \"() -> :int\"\n[tools.b]\nkind = \"agent\"\n{tool}\n");
         let plan = Plan::new(&Agent::from_toml(&text, "a.toml").unwrap());

@@ -17,7 +17,7 @@ fn read(cases: &str, files: &[(&str, &str)]) -> Result<Vec<Case>, String> {
     let agent = Agent::from_toml(&format!("{cases}\n{AGENT}"), "a.toml").map_err(|error| error.to_string())?;
     assert!(agent.has_case_files());
     let rows: Result<Vec<Case>, _> = agent.case_rows(dir.path(), &FileAccess::default()).collect();
-    // The same cases stand alone once their files are read into the definition.
+    // The same cases need no files once these are read into the definition.
     let whole = agent.with_case_files_read(dir.path(), &FileAccess::default());
     if let (Ok(cases), Ok(whole)) = (&rows, &whole) {
         let recorded = Agent::recorded(&whole.to_toml()).unwrap().cases().unwrap();

@@ -1,4 +1,4 @@
-//! Cases of agent files: how expectations are read, and what they say about Steps.
+//! Cases of agent files: how expectations are read, and their verdicts on Steps.
 
 use ptc_workbench::agent::{Agent, Case, Step, Verdict};
 use ptc_workbench::event::{Address, ErrorRecord};
@@ -32,13 +32,13 @@ fn an_exact_value_is_compared_by_path() {
     let same = "expect = { tags = [\"a\", \"c\"], more = true, score = 1 }";
     assert_eq!(verdict(same, &step), "pass");
     let other = "expect = { tags = [\"a\", \"b\", \"c\"], score = 2, gone = \"x\" }";
-    let told = "fail; tags.1: expected \"b\", got nothing; score: expected 2, got 1.0; gone: expected \"x\", got nothing; \
+    let shown = "fail; tags.1: expected \"b\", got nothing; score: expected 2, got 1.0; gone: expected \"x\", got nothing; \
                 more: expected nothing, got true";
-    assert_eq!(verdict(other, &step), told);
+    assert_eq!(verdict(other, &step), shown);
 }
 
 #[test]
-fn text_is_a_value_unless_it_stands_in_brackets() {
+fn text_is_a_value_unless_it_is_in_brackets() {
     assert_eq!(verdict("expect = \"positive\"", &returned("\"positive\"")), "pass");
     assert_eq!(
         verdict("expect = \"positive\"", &returned("\"negative\"")),
@@ -56,8 +56,8 @@ fn a_predicate_sees_the_result() {
     let step = returned(r#"{"score":0.9,"word":"a"}"#);
     assert_eq!(verdict("expect = \"(> (:score result) 0.5)\"", &step), "pass");
     assert_eq!(verdict("expect = { predicate = \"result\" }", &step), "pass");
-    let told = "fail; the predicate is false for {\"score\":0.9,\"word\":\"a\"}";
-    assert_eq!(verdict("expect = \"(> (:score result) 0.95)\"", &step), told);
+    let shown = "fail; the predicate is false for {\"score\":0.9,\"word\":\"a\"}";
+    assert_eq!(verdict("expect = \"(> (:score result) 0.95)\"", &step), shown);
     let broken = verdict("expect = \"(+ (:word result) 1)\"", &step);
     assert!(broken.starts_with("error; the predicate broke off for {\"score\":0.9,"), "{broken}");
 }
@@ -98,7 +98,7 @@ fn a_case_has_the_context_of_its_agent_unless_it_has_its_own() {
 }
 
 #[test]
-fn what_cannot_be_a_case_is_told_at_its_place() {
+fn what_cannot_be_a_case_is_reported_at_its_place() {
     let cases = [
         ("name = \"a\"\nexpect = \"(= result 1\"", ":4:10: `cases.0.expect` is no predicate at line 1, column "),
         (
@@ -135,10 +135,10 @@ fn what_cannot_be_a_case_is_told_at_its_place() {
         ("name = \"a\"\nlenient = true", ":2:1: the case `a` has no cassette; remove `lenient`"),
         ("name = \"a\"\ncassette = \"c\"\ncontext = {}", "the case `a` has a cassette, which holds its context"),
     ];
-    for (lines, told) in cases {
+    for (lines, shown) in cases {
         let toml = format!("prompt = \"x\"\n[[cases]]\n{lines}\n");
         let error = Agent::from_toml(&toml, "a.toml").unwrap_err().to_string();
-        assert!(error.contains(told), "{lines}\n{error}\n{told}");
+        assert!(error.contains(shown), "{lines}\n{error}\n{shown}");
     }
     let error = Agent::from_toml("cases = 3", "a.toml").unwrap_err().to_string();
     assert!(error.contains("`cases` must be a list of tables"), "{error}");

@@ -29,7 +29,7 @@ fn a_context_must_be_an_object() {
 }
 
 #[test]
-fn inputs_are_converted_and_problems_stand_at_their_place() {
+fn inputs_are_converted_and_problems_are_at_their_place() {
     let (value, found) =
         plan("{{n}}", "(n :int, f :float) -> :int", "enabled").check_context(&parsed(r#"{"n": "42", "f": 1}"#));
     assert_eq!(Json::from(&value).to_text(), r#"{"f":1,"n":42}"#);

@@ -39,7 +39,7 @@ fn a_pinned_program_has_a_text_of_its_own() {
     assert_eq!(texts.program, "(def a 1)\n(return a)\n");
     assert!(!texts.options.contains("program"), "{}", texts.options);
     assert_eq!(texts.to_agent(&agent).as_ref(), Ok(&agent));
-    // While the text is blank the key may stand among the options; else it says the same thing twice.
+    // While the text is blank the key may be among the options; else it is there twice.
     let options = "mode = 'ptc_lisp'\nprogram = '(return 1)'\n".to_owned();
     let old = DraftTexts { program: String::new(), options, ..texts.clone() };
     assert_eq!(old.to_agent(&agent).unwrap().program(), Some("(return 1)"));
@@ -50,7 +50,7 @@ fn a_pinned_program_has_a_text_of_its_own() {
 }
 
 #[test]
-fn what_cannot_be_read_stands_at_its_place() {
+fn what_cannot_be_read_is_at_its_place() {
     let cases: [(DraftTexts, &[&str]); 6] = [
         (
             draft("p", ":int", "{\n  \"a\": tru\n}", ""),

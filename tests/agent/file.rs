@@ -162,7 +162,7 @@ fn the_first_slip_in_the_file_is_the_one_reported() {
 }
 
 #[test]
-fn a_schema_is_a_table_json_text_or_a_file_beside_the_agent() {
+fn a_schema_is_a_table_json_text_or_a_file_next_to_the_agent() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("s.json"), "{\"type\": \"object\"}").unwrap();
@@ -248,7 +248,7 @@ fn json_mode_refuses_the_tools_that_options_add() {
 }
 
 #[test]
-fn the_mode_is_ptc_lisp_where_nothing_is_said_also_for_agents_inside() {
+fn the_mode_is_ptc_lisp_where_nothing_is_reported_also_for_agents_inside() {
     let inner = "kind = \"agent\"\ndescription = \"d\"\nagent = { prompt = \"x\", signature = \"{a :int}\" }";
     let text = format!("prompt = \"x\"\n[tools.c]\n{inner}\n[modes.text.tools.c]\n{inner}\n");
     let agent = Agent::from_toml(&text, "a.toml").unwrap();
@@ -259,7 +259,7 @@ fn the_mode_is_ptc_lisp_where_nothing_is_said_also_for_agents_inside() {
     assert_eq!(Agent::inline("x", None).mode, Mode::Text);
     assert_eq!(Agent::inline("x", Some(":int".to_owned())).mode, Mode::Json);
 
-    // A record says the modes, and one that does not is of the time when the default was json.
+    // A record names the modes; one without a mode is from the time when the default was json.
     let recorded = Agent::recorded(&agent.record().toml).unwrap();
     assert_eq!((child(&recorded), child(&recorded.for_mode(Mode::Text).unwrap())), (Mode::PtcLisp, Mode::PtcLisp));
     let old = Agent::recorded(&agent.to_toml()).unwrap();

@@ -1,4 +1,4 @@
-//! What is said about programs and replies before a run agrees with what their runs said: all recorded replies of the example sessions.
+//! Findings about programs and replies before a run agree with those of their runs: all recorded replies of the example sessions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -118,8 +118,8 @@ fn replies_are_judged_as_their_turns_were() {
         match turn.reason.as_deref() {
             None if !turn.reply.text.is_empty() || !turn.reply.calls.is_empty() => {
                 judged[0] += 1;
-                let said = turn.reply.as_typed();
-                assert_ne!(found.standing, Standing::Wrong, "{}: {:?}\n{said}", turn.name, found.remarks);
+                let message = turn.reply.as_typed();
+                assert_ne!(found.standing, Standing::Wrong, "{}: {:?}\n{message}", turn.name, found.remarks);
             }
             Some("validation_error" | "json_parse_error" | "protocol_error") if turn.want != "program" => {
                 judged[1] += 1;

@@ -1,4 +1,4 @@
-//! Agent files, construction checks, contexts and drafts: what a developer writes, and what they are told about it.
+//! Agent files, construction checks, contexts and drafts: what a developer writes, and the findings about it.
 
 mod below;
 mod bundled;

@@ -1,4 +1,4 @@
-//! Options of the modes: what each key means to a plan, and what a wrong value is told at its place.
+//! Options of the modes: what each key means to a plan, and the error of a wrong value at its place.
 
 use std::fmt::Write as _;
 
@@ -13,8 +13,8 @@ fn settings(options: &str) -> Settings {
     Plan::new(&agent).unwrap_or_else(|found| panic!("{options}: {:?}", lines(&found))).settings
 }
 
-/// What is said about an option, by the reader of files or by the construction checks.
-fn said(options: &str) -> String {
+/// The findings about an option, by the reader of files or by the construction checks.
+fn findings_of(options: &str) -> String {
     match Agent::from_toml(&format!("{AGENT}{options}"), "a.toml") {
         Err(error) => error.to_string(),
         Ok(agent) => match Plan::new(&agent) {
@@ -133,7 +133,7 @@ fn options_that_add_tools_add_them() {
 }
 
 #[test]
-fn a_wrong_value_is_told_at_its_place_with_what_would_be_right() {
+fn a_wrong_value_is_reported_at_its_place_with_what_would_be_right() {
     let cases = [
         ("retry_turns = 1001", "a.toml:3:15: `retry_turns` must be between 0 and 1000 turns, found 1001"),
         ("completion = 'explicitt'", "a.toml:3:14: unknown completion `explicitt`; did you mean `explicit`?"),
@@ -189,12 +189,12 @@ fn a_wrong_value_is_told_at_its_place_with_what_would_be_right() {
         ("memory = 'x'", "a.toml:3:10: `memory` must be a table, found text"),
     ];
     for (options, expected) in cases {
-        assert_eq!(said(options), expected, "{options}");
+        assert_eq!(findings_of(options), expected, "{options}");
     }
 }
 
 #[test]
-fn a_wrong_part_of_an_option_is_told_at_its_place() {
+fn a_wrong_part_of_an_option_is_reported_at_its_place() {
     let cases = [
         ("compaction = {}", "error options: [compaction] is empty; write `compaction = true`, or its keys"),
         (
@@ -243,7 +243,7 @@ fn a_wrong_part_of_an_option_is_told_at_its_place() {
         ("builtin_tools = ['grap']", "error options: there is no builtin tool \"grap\"; did you mean `grep`?"),
     ];
     for (options, expected) in cases {
-        assert_eq!(said(options), expected, "{options}");
+        assert_eq!(findings_of(options), expected, "{options}");
     }
 }
 

@@ -8,7 +8,7 @@ use ptc_workbench::agent::{Agent, Mode, Plan};
 
 use super::lines;
 
-/// The plan of an agent in json mode, unless the text says another.
+/// The plan of an agent in json mode, unless the text names another.
 fn plan(toml: &str) -> Result<Plan, Vec<ptc_workbench::agent::Diagnostic>> {
     let mode = if toml.contains("mode =") { "" } else { "mode = 'json'\n" };
     Plan::new(&Agent::from_toml(&format!("{mode}{toml}"), "a.toml").unwrap())
@@ -138,7 +138,7 @@ fn descriptions_of_fields_that_do_not_exist_are_worth_knowing() {
 }
 
 #[test]
-fn a_raw_schema_stands_for_the_output() {
+fn a_raw_schema_is_the_output_schema() {
     let plan = plan("prompt = '{{a}}'\nsignature = '(a :string)'\nschema = { type = 'object', required = ['n'], properties = { n = { type = 'integer' } } }").unwrap();
     assert_eq!(plan.schema.as_ref().map(|schema| schema.wrap.key()), Some(None));
     let raw = plan.raw_schema.unwrap();

@@ -34,7 +34,7 @@ fn object() -> impl Strategy<Value = Json> {
     vec((text(), json()), 0..4).prop_map(Json::object)
 }
 
-/// Tables whose values TOML can say.
+/// Tables whose values TOML can express.
 fn plain_object() -> impl Strategy<Value = Json> {
     vec((text(), text().prop_map(Json::str)), 0..3).prop_map(Json::object)
 }

@@ -28,7 +28,7 @@ async fn ran(model: &str, plays: Vec<Play>) -> (Program, Done) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_turn_tells_what_it_cost_and_the_turns_add_up_to_the_run() {
+async fn each_turn_shows_what_it_cost_and_the_turns_add_up_to_the_run() {
     let (program, done) = ran("m-answering", vec![answer("{}"), answer(r#"{"n":7}"#)]).await;
     done.exits(0);
     let turn = "tokens 10 in, 7 out, 4 cached, cost 0.0020";
@@ -48,17 +48,22 @@ async fn each_turn_tells_what_it_cost_and_the_turns_add_up_to_the_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_model_than_the_one_that_was_asked_is_told_everywhere() {
+async fn another_model_than_the_one_that_was_asked_is_reported_everywhere() {
     let (program, done) = ran("m-asked", vec![answer("{}"), answer(r#"{"n":7}"#)]).await;
-    let told = "asked for the model m-asked, answered as m-answering";
-    assert_eq!(done.exits(0).stderr.matches(told).count(), 1, "once, though two turns were answered: {}", done.stderr);
-    assert!(program.run(["sessions", "show", "last"]).exits(0).stdout.contains(told));
+    let report_text = "asked for the model m-asked, answered as m-answering";
+    assert_eq!(
+        done.exits(0).stderr.matches(report_text).count(),
+        1,
+        "once, though two turns were answered: {}",
+        done.stderr
+    );
+    assert!(program.run(["sessions", "show", "last"]).exits(0).stdout.contains(report_text));
     let shown = program.run(["sessions", "show", "last", "--json"]);
     let turn = shown.exits(0).json()[0]["turns"][1].clone();
     assert_eq!((&turn["model_asked"], &turn["model"]), (&"m-asked".into(), &"m-answering".into()));
     for format in ["md", "html"] {
         let page = program.run(["sessions", "export", "last", "--format", format]);
-        assert!(page.exits(0).stdout.contains(told), "{format}: {}", page.stdout);
+        assert!(page.exits(0).stdout.contains(report_text), "{format}: {}", page.stdout);
     }
     program.run(["replay", "last", "--check"]).exits(0);
 }
@@ -87,16 +92,16 @@ async fn a_turn_is_held_against_what_was_asked() {
 }
 
 #[test]
-fn what_a_protocol_cannot_carry_is_told_before_the_run() {
+fn what_a_protocol_cannot_carry_is_reported_before_the_run() {
     let program = Program::new().with_env("ANTHROPIC_API_KEY", "sk-test-0123456789");
     program.file("a.toml", format!("{AGENT}seed = 7\n"));
     let done = program.run(["prompt", "a.toml", "--model", "sonnet"]);
-    let told = "warning: anthropic takes no temperature";
-    assert!(done.exits(0).stderr.contains(told) && done.stderr.contains("seed: left out"), "{}", done.stderr);
+    let shown = "warning: anthropic takes no temperature";
+    assert!(done.exits(0).stderr.contains(shown) && done.stderr.contains("seed: left out"), "{}", done.stderr);
     assert!(!program.run(["prompt", "a.toml", "--model", "openai:gpt-4.1"]).exits(0).stderr.contains("left out"));
 }
 
-/// A run of two turns by a cheap model, whose second turn is made again by one a thousand times as dear.
+/// A run of two turns by a cheap model, whose second turn is repeated by one a thousand times as expensive.
 async fn forked_to_a_dear_model(limit: &str, last: &str) -> (Program, Done) {
     let server = Server::play(vec![answer("{}"), answer(r#"{"n":7}"#), answer(last)]).await;
     let model = |name: &str, price: u32| {
@@ -119,7 +124,7 @@ async fn forked_to_a_dear_model(limit: &str, last: &str) -> (Program, Done) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_goes_on_with_another_model_names_both_and_each_reply_has_its_own_price() {
+async fn a_run_that_continues_with_another_model_names_both_and_each_reply_has_its_own_price() {
     let (program, done) = forked_to_a_dear_model("", r#"{"n":8}"#).await;
     let step = done.exits(0).json();
     let (cheap, dear) = (17.0 * 10.0 / 1e6, 17.0 * 10_000.0 / 1e6);

@@ -4,21 +4,21 @@ use insta::assert_snapshot;
 
 use super::program::Program;
 
-/// What is said about an agent file of this text; the run is refused.
+/// The errors of an agent file of this text; the run is refused.
 fn refused(text: &str) -> String {
     let program = Program::new();
     program.file("agent.toml", text);
     let done = program.run(["run", "agent.toml", "--model", "sample"]);
     assert_eq!((done.exits(2).stdout.as_str(), program.session_files().len()), ("", 0));
-    done.told()
+    done.reported()
 }
 
-/// What is said about these arguments; the run is refused.
+/// The errors of these arguments; the run is refused.
 fn refused_with(arguments: &[&str]) -> String {
     let program = Program::new();
     let done = program.run(["run", "sentiment"].iter().chain(arguments));
     assert_eq!((done.exits(2).stdout.as_str(), program.session_files().len()), ("", 0));
-    done.told()
+    done.reported()
 }
 
 #[test]
@@ -38,10 +38,10 @@ fn an_agent_file_with_an_unknown_key() {
 fn an_agent_file_that_cannot_be_read() {
     let program = Program::new();
     program.file("latin.toml", b"name = \"caf\xe9\"\n");
-    let told = |name: &str| program.run(["run", name]).exits(2).told();
-    assert_snapshot!(told("sentimant"), @"error: sentimant: no such agent file; did you mean `sentiment`? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, yard, quote)");
-    assert_snapshot!(told("."), @"error: .: cannot be read: Is a directory (os error 21)");
-    assert_snapshot!(told("latin.toml"), @"error: latin.toml: cannot be read: it is not UTF-8 text");
+    let output = |name: &str| program.run(["run", name]).exits(2).reported();
+    assert_snapshot!(output("sentimant"), @"error: sentimant: no such agent file; did you mean `sentiment`? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, yard, quote)");
+    assert_snapshot!(output("."), @"error: .: cannot be read: Is a directory (os error 21)");
+    assert_snapshot!(output("latin.toml"), @"error: latin.toml: cannot be read: it is not UTF-8 text");
     assert_snapshot!(refused(""), @"error: agent.toml: prompt: the prompt is empty; write what the model is to do");
     assert_snapshot!(refused("mode = \"json\"\n"), @r"
     error: agent.toml: prompt: the prompt is empty; write what the model is to do
@@ -73,7 +73,7 @@ fn a_context_that_is_not_json() {
     assert_snapshot!(refused_with(&["--context", "@none.json"]), @"error: none.json: cannot be read: No such file or directory (os error 2)");
     let program = Program::new();
     program.file("cut.json", "{\n  \"text\": \"a");
-    assert_snapshot!(program.run(["run", "sentiment", "--context", "@cut.json"]).exits(2).told(), @r#"error: cut.json: line 2, column 13: the context is not JSON: expected '"' to close the string, found the end of the text"#);
+    assert_snapshot!(program.run(["run", "sentiment", "--context", "@cut.json"]).exits(2).reported(), @r#"error: cut.json: line 2, column 13: the context is not JSON: expected '"' to close the string, found the end of the text"#);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_server_that_cannot_be_reached() {
     let provider = format!("[providers.off]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:{port}/v1\"\n");
     program.file("config.toml", format!("{provider}[retry]\nmax_attempts = 1\n"));
     let done = program.run(["--config", "config.toml", "run", "sentiment", "--model", "off:m"]);
-    assert_snapshot!(done.exits(1).told().replace(&port.to_string(), "<port>"), @r"
+    assert_snapshot!(done.exits(1).reported().replace(&port.to_string(), "<port>"), @r"
     sentiment · json · off:m
     turn 1
       ✗ llm_error: cannot connect to off at http://127.0.0.1:<port>/v1/chat/completions: connection refused
@@ -115,9 +115,9 @@ fn a_server_that_cannot_be_reached() {
 fn a_configuration_that_cannot_be_used() {
     let program = Program::new();
     program.file("config.toml", "default_modle = \"demo\"\n");
-    let told = |config: &str| program.run(["--config", config, "models"]).exits(2).told();
-    assert_snapshot!(told("config.toml"), @r"error: config.toml:1:1: unknown key `default_modle`; did you mean `default_model`?");
-    assert_snapshot!(told("none.toml"), @"error: none.toml: cannot be read: No such file or directory (os error 2)");
+    let output = |config: &str| program.run(["--config", config, "models"]).exits(2).reported();
+    assert_snapshot!(output("config.toml"), @r"error: config.toml:1:1: unknown key `default_modle`; did you mean `default_model`?");
+    assert_snapshot!(output("none.toml"), @"error: none.toml: cannot be read: No such file or directory (os error 2)");
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn a_folder_that_cannot_be_written() {
     let program = Program::new();
     program.file("sessions", "");
     let done = program.run(["run", "sentiment", "--model", "sample"]);
-    assert_snapshot!(done.exits(2).told(), @"error: could not create a session in sessions: it is not a folder (choose another folder with --sessions); --no-save runs without a session");
+    assert_snapshot!(done.exits(2).reported(), @"error: could not create a session in sessions: it is not a folder (choose another folder with --sessions); --no-save runs without a session");
     program.run(["run", "sentiment", "--model", "sample", "--no-save"]).exits(0);
 }
 
 #[test]
 fn a_misspelt_command() {
     let done = Program::new().run(["runn", "sentiment"]);
-    assert_snapshot!(done.exits(2).told(), @r"
+    assert_snapshot!(done.exits(2).reported(), @r"
     error: `runn` is no command
     tip: did you mean the command `run`?
     ");
@@ -141,27 +141,27 @@ fn a_misspelt_command() {
 #[test]
 fn a_flag_before_the_command_that_has_it() {
     let program = Program::new();
-    let told = |arguments: &[&str]| program.run(arguments).exits(2).told();
+    let output = |arguments: &[&str]| program.run(arguments).exits(2).reported();
     assert_eq!(
-        told(&["--json", "run", "sentiment"]),
+        output(&["--json", "run", "sentiment"]),
         "error: `--json` belongs to the command: write it behind `ptc-workbench run`"
     );
     assert_eq!(
-        told(&["--model=demo", "run", "sentiment"]),
+        output(&["--model=demo", "run", "sentiment"]),
         "error: `--model` belongs to the command: write it behind `ptc-workbench run`"
     );
     assert_eq!(
-        told(&["sessions", "--json", "list"]),
+        output(&["sessions", "--json", "list"]),
         "error: `--json` belongs to the command: write it behind `ptc-workbench sessions list`"
     );
     assert_eq!(
-        told(&["--json", "sentiment"]),
+        output(&["--json", "sentiment"]),
         "error: `--json` belongs to a command, and none is written: `ptc-workbench run … --json`, for example"
     );
-    // A flag that the command does not have, wherever it stands.
+    // A flag that the command does not have, in any position.
     for arguments in [["--jsom", "run", "sentiment"], ["--check", "run", "sentiment"], ["run", "sentiment", "--check"]]
     {
-        assert!(told(&arguments).contains("unexpected argument"), "{arguments:?}");
+        assert!(output(&arguments).contains("unexpected argument"), "{arguments:?}");
     }
 }
 
@@ -183,10 +183,10 @@ fn named_files_that_are_devices_pipes_or_endless_are_errors_at_once() {
         for agent in ["schema.toml", "tool.toml", "steps.toml"] {
             for command in ["prompt", "run"] {
                 let done = program.run(["--allow-files", "/", command, agent]);
-                assert_ne!(done.exits(2).told().find("a pipe or a device"), None, "{agent}: {}", done.told());
+                assert_ne!(done.exits(2).reported().find("a pipe or a device"), None, "{agent}: {}", done.reported());
             }
         }
-        program.run(["--config", file, "models"]).exits(2).tells("a pipe or a device");
+        program.run(["--config", file, "models"]).exits(2).reports("a pipe or a device");
     }
 }
 

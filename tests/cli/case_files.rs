@@ -40,7 +40,7 @@ fn cases_are_chosen_by_name_and_tag() {
     assert_eq!(names(&test(&program, &["--filter", "case 2"])), ["case 2"]);
     assert_eq!(names(&test(&program, &["--filter", "tag:early"])), ["case 1", "case 2"]);
     assert_eq!(names(&test(&program, &["--filter", "tag:early", "--filter", "!case 1"])), ["case 2"]);
-    test(&program, &["--filter", "nothing"]).exits(2).tells("none of 8 cases is chosen");
+    test(&program, &["--filter", "nothing"]).exits(2).reports("none of 8 cases is chosen");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_sample_is_the_same_for_the_same_seed() {
 #[test]
 fn the_cases_that_failed_last_run_again() {
     let program = program();
-    test(&program, &["--failed"]).exits(2).tells("a.toml was not tested yet");
+    test(&program, &["--failed"]).exits(2).reports("a.toml was not tested yet");
     test(&program, &[]).exits(1);
     assert_eq!(names(&test(&program, &["--failed"])), ["case 1", "case 3", "case 5", "case 7"]);
     // Cases that are not run keep their state; those that pass now leave the list.
@@ -64,7 +64,7 @@ fn the_cases_that_failed_last_run_again() {
     program.file("c.jsonl", text.replace("even?", "int?"));
     test(&program, &["--failed", "--filter", "case 1"]).exits(0);
     assert_eq!(names(&test(&program, &["--failed"])), ["case 3", "case 5", "case 7"]);
-    test(&program, &["--failed"]).exits(0).tells("none of 8 cases is chosen");
+    test(&program, &["--failed"]).exits(0).reports("none of 8 cases is chosen");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn shards_share_no_case_and_have_all() {
         .collect();
     all.sort_unstable();
     assert_eq!(all, (1..=8).map(|number| format!("case {number}")).collect::<Vec<_>>());
-    shard("4/3").exits(2).tells("write I/N with I from 1 to N");
+    shard("4/3").exits(2).reports("write I/N with I from 1 to N");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn weights_scores_and_marks_are_reported() {
     assert_eq!((&trial["score"], &trial["why"][0]["expectation"]), (&json!(0.5), &json!("all.1.fail")));
     let text = program.run(["test", "a.toml"]);
     assert!(
-        text.exits(1).tells("1 case skipped").stdout.contains("weighted by the cases: 75.0 % passed"),
+        text.exits(1).reports("1 case skipped").stdout.contains("weighted by the cases: 75.0 % passed"),
         "{}",
         text.stdout
     );
@@ -108,8 +108,8 @@ fn weights_scores_and_marks_are_reported() {
 fn a_row_that_is_no_case_is_reported_before_anything_runs() {
     let program = program();
     program.file("c.jsonl", "{\"name\":\"a\",\"context\":{\"n\":2}}\n{\"name\":\"a\",\"context\":{\"n\":2}}\n");
-    program.run(["test", "a.toml"]).exits(2).tells("two cases have the name `a`");
+    program.run(["test", "a.toml"]).exits(2).reports("two cases have the name `a`");
     program.file("c.jsonl", "{\"name\":\"a\",\"context\":{\"n\":2}}\n{\"expct\":1}\n");
-    program.run(["test", "a.toml"]).exits(2).tells("c.jsonl row 2");
+    program.run(["test", "a.toml"]).exits(2).reports("c.jsonl row 2");
     assert_eq!(program.session_files().len(), 0);
 }

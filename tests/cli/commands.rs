@@ -1,4 +1,4 @@
-//! The commands beside `run`, the flags that all share, and their exit codes.
+//! The commands other than `run`, the flags that all share, and their exit codes.
 
 use serde_json::{Value, json};
 
@@ -24,20 +24,20 @@ fn usage_errors_end_with_2_and_help_with_0() {
     for arguments in [&["--help"][..], &["run", "--help"], &["--version"]] {
         assert!(!program.run(arguments).exits(0).stdout.is_empty(), "{arguments:?}");
     }
-    program.run(["sentiment", "models"]).exits(2).tells("`sentiment` stands before a command");
+    program.run(["sentiment", "models"]).exits(2).reports("`sentiment` stands before a command");
 }
 
 #[test]
-fn a_session_that_cannot_be_opened_is_told_as_one() {
+fn a_session_that_cannot_be_opened_is_reported_as_one() {
     let program = Program::new();
-    program.run(["last"]).exits(2).tells("no last session");
-    program.run(["2026-11-22"]).exits(2).tells("no session \"2026-11-22\"");
+    program.run(["last"]).exits(2).reports("no last session");
+    program.run(["2026-11-22"]).exits(2).reports("no session \"2026-11-22\"");
     program.file("broken.jsonl", "no header\n");
-    program.run(["broken.jsonl"]).exits(2).tells("broken.jsonl: line 1 is not a session header");
-    program.run(["missing.jsonl"]).exits(2).tells("no session \"missing.jsonl\"");
-    program.run(["no-such-agent"]).exits(2).tells("no such agent file");
-    program.run(["rnu"]).exits(2).tells("did you mean the command `run`?");
-    program.run(["lisp", "run", "(+ 1 2)"]).exits(2).tells("a program itself follows -e");
+    program.run(["broken.jsonl"]).exits(2).reports("broken.jsonl: line 1 is not a session header");
+    program.run(["missing.jsonl"]).exits(2).reports("no session \"missing.jsonl\"");
+    program.run(["no-such-agent"]).exits(2).reports("no such agent file");
+    program.run(["rnu"]).exits(2).reports("did you mean the command `run`?");
+    program.run(["lisp", "run", "(+ 1 2)"]).exits(2).reports("a program itself follows -e");
 }
 
 #[test]
@@ -45,12 +45,12 @@ fn a_new_agent_is_created_and_never_replaces_a_file() {
     let program = Program::new();
     let done = program.run(["new", "invoice", "--mode", "json"]);
     assert_eq!(done.exits(0).stdout.trim(), "invoice.toml");
-    program.run(["new", "invoice"]).exits(2).tells("invoice.toml exists already");
-    program.run(["new", "copy.toml", "--from", "sentiment"]).exits(0).tells("ptc-workbench run copy.toml");
+    program.run(["new", "invoice"]).exits(2).reports("invoice.toml exists already");
+    program.run(["new", "copy.toml", "--from", "sentiment"]).exits(0).reports("ptc-workbench run copy.toml");
     program.run(["run", "copy.toml", "--no-save"]).exits(0);
-    program.run(["new", "other", "--from", "sentimant"]).exits(2).tells("did you mean `sentiment`?");
-    program.run(["new", "other", "--mode", "jsn"]).exits(2).tells("did you mean `json`?");
-    program.run(["new", "no/such/folder"]).exits(2).tells("there is no folder");
+    program.run(["new", "other", "--from", "sentimant"]).exits(2).reports("did you mean `sentiment`?");
+    program.run(["new", "other", "--mode", "jsn"]).exits(2).reports("did you mean `json`?");
+    program.run(["new", "no/such/folder"]).exits(2).reports("there is no folder");
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn the_demo_answers_edited_prompts_and_no_other_agent() {
     for output in ["{summary :string}", ":string", "[:string]"] {
         agent("Summarize", output)
             .exits(1)
-            .tells("model demo has no answer for this")
-            .tells("`sample`")
-            .tells("`human`");
+            .reports("model demo has no answer for this")
+            .reports("`sample`")
+            .reports("`human`");
     }
 }
 
@@ -101,7 +101,7 @@ fn signatures_are_checked_turned_into_schemas_and_sampled() {
         |seed: &str| program.run(["signature", "sample", "(a :int) -> {c :string}", "--seed", seed]).exits(0).json();
     assert_eq!((keys(&sample("1")), sample("7")), (vec!["inputs", "output"], sample("7")));
     let wrong = program.run(["signature", "check", "(a :string) -> {b :in}"]);
-    wrong.exits(2).tells("error: signature_error: line 1, column 19: unknown type :in; did you mean :int?");
+    wrong.exits(2).reports("error: signature_error: line 1, column 19: unknown type :in; did you mean :int?");
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn what_would_be_sent_is_held_against_another_mode_part_by_part() {
     assert!(lines.iter().any(|line| line.starts_with("schema of the answer · about 0 → ")), "{}", held.stdout);
     let same = program.run(flags.into_iter().chain(["json"]));
     assert!(same.exits(0).stdout.lines().all(|line| line == "  = the same" || line.contains(" · about ")));
-    program.run(flags.into_iter().chain(["lisp"])).exits(2).tells("unknown mode \"lisp\"");
-    program.run(["prompt", "quote", "--against", "json"]).exits(2).tells("its steps have modes of their own");
+    program.run(flags.into_iter().chain(["lisp"])).exits(2).reports("unknown mode \"lisp\"");
+    program.run(["prompt", "quote", "--against", "json"]).exits(2).reports("its steps have modes of their own");
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn the_doctor_finds_what_works_and_what_does_not() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ptc-workbench"));
     program.surround(&mut command);
     let done = program.done(command.args(["doctor", "--json", "--sessions", "no-folder"]).output().unwrap());
-    let told = done.exits(1).json();
-    assert_eq!(told["ok"], false);
-    let findings = told["findings"].as_array().unwrap();
+    let printed_text = done.exits(1).json();
+    assert_eq!(printed_text["ok"], false);
+    let findings = printed_text["findings"].as_array().unwrap();
     let health = |what: &str| findings.iter().find(|finding| finding["what"] == what).unwrap()["health"].clone();
     assert_eq!((health("sessions folder"), health("key for openai")), ("bad".into(), "note".into()));
 }
@@ -205,7 +205,7 @@ fn a_configuration_is_read_from_the_home_or_from_a_flag() {
     program.file("agent.toml", "prompt = \"x\"\nmode = \"json\"\nsignature = \"() -> {a :int}\"\n");
     for (config, model) in [(&[][..], "sample:seed=3"), (&["--config", "other.toml"], "sample:seed=4")] {
         let done = program.run(["run", "agent.toml"].iter().chain(config));
-        done.exits(0).tells(&format!("· {model}\n"));
+        done.exits(0).reports(&format!("· {model}\n"));
     }
 }
 
@@ -230,7 +230,7 @@ fn the_log_says_what_ran_and_holds_no_text_of_the_run() {
     program
         .run(["models", "--log", "no/such/folder/log.txt"])
         .exits(2)
-        .tells("no/such/folder/log.txt: cannot be written");
+        .reports("no/such/folder/log.txt: cannot be written");
 }
 
 #[test]
@@ -241,18 +241,18 @@ fn everything_works_without_a_home() {
 }
 
 #[test]
-fn the_prompt_of_a_pipeline_is_that_of_its_first_step_and_tells_what_follows() {
+fn the_prompt_of_a_pipeline_is_that_of_its_first_step_and_shows_what_follows() {
     let program = Program::new();
     let sent = program.run(["prompt", "quote", "--set", "message=Two lamps, please."]);
     sent.exits(0)
-        .tells("then: add_prices · ptc_lisp · (customer :string, items [")
-        .tells("then: write_reply · json · ");
+        .reports("then: add_prices · ptc_lisp · (customer :string, items [")
+        .reports("then: write_reply · json · ");
     assert_eq!(sent.json()["request"]["agent"], "read_request");
     assert!(sent.stdout.contains("Two lamps, please."));
     program.file("p.toml", "[[steps]]\nprompt = 'a'\nmode = 'json'\nsignature = '() -> {a :int}'\n[[steps]]\nprompt = '{{b}}'\nmode = 'json'\nsignature = '(b :int) -> :int'\n");
-    program.run(["prompt", "p.toml"]).exits(2).tells("b");
-    program.run(["prompt", "quote", "--mode", "json"]).exits(2).tells("its steps have modes of their own");
-    program.run(["tools", "quote"]).exits(2).tells("quote is a pipeline, not an agent");
+    program.run(["prompt", "p.toml"]).exits(2).reports("b");
+    program.run(["prompt", "quote", "--mode", "json"]).exits(2).reports("its steps have modes of their own");
+    program.run(["tools", "quote"]).exits(2).reports("quote is a pipeline, not an agent");
 }
 
 #[test]
@@ -261,19 +261,19 @@ fn tools_lists_who_may_call_each_and_what_providers_get() {
     let agent = "mode = 'ptc_lisp'\nprompt = 'go'\nllm_query = true\n[tools.look-up]\nkind = 'table'\nsignature = '(id :int) -> \
                  {name :string}'\ndescription = 'Looks up'\nexpose = 'ptc_lisp'\ndefault = { name = 'x' }\n";
     program.file("a.toml", agent);
-    let said = program.run(["tools", "a.toml"]).exits(0).stdout.clone();
+    let output = program.run(["tools", "a.toml"]).exits(0).stdout.clone();
     assert!(
-        said.starts_with("look-up  (id :int) -> {name :string}  table\n    Looks up\n    called by programs · "),
-        "{said}"
+        output.starts_with("look-up  (id :int) -> {name :string}  table\n    Looks up\n    called by programs · "),
+        "{output}"
     );
-    assert!(said.contains("    providers get look_up {\"type\":\"object\",\"properties\":{\"id\":"), "{said}");
+    assert!(output.contains("    providers get look_up {\"type\":\"object\",\"properties\":{\"id\":"), "{output}");
     let listed = program.run(["tools", "a.toml", "--json"]).exits(0).json();
     assert_eq!(listed[0]["provider"]["name"], "look_up");
     assert_eq!((&listed[0]["programs"], &listed[0]["native"]), (&true.into(), &false.into()));
     assert_eq!(listed[1]["name"], "llm-query");
     // A question to a model has no time of its own: the budgets of the run bound it.
     assert_eq!((&listed[0]["timeout_ms"], &listed[1]["timeout_ms"]), (&30_000.into(), &serde_json::Value::Null));
-    assert_eq!(said.matches(" ms at most").count(), 1, "{said}");
+    assert_eq!(output.matches(" ms at most").count(), 1, "{output}");
     program.file("none.toml", "prompt = 'go'\nsignature = ':int'\n");
     assert!(program.run(["tools", "none.toml"]).exits(0).stderr.contains("has no tools"));
     program.file("bad.toml", "mode = 'ptc_lisp'\nprompt = 'go'\n[tools.x]\nkind = 'tabel'\n");
@@ -281,22 +281,22 @@ fn tools_lists_who_may_call_each_and_what_providers_get() {
 }
 
 #[test]
-fn a_command_that_a_message_tells_to_type_is_one_for_any_name_of_a_file() {
+fn a_command_that_a_message_shows_to_type_is_one_for_any_name_of_a_file() {
     let program = Program::new();
     program.run(["run", "sales"]).exits(0);
     let saved = program.run(["exec", "last", "r0/t1", "--save", "a pinned one.toml"]);
-    saved.exits(0).tells("run it with: ptc-workbench run 'a pinned one.toml'");
+    saved.exits(0).reports("run it with: ptc-workbench run 'a pinned one.toml'");
     // Nor is it taken for a flag.
     let saved = program.run(["exec", "last", "r0/t1", "--save=-x.toml"]);
-    saved.exits(0).tells("run it with: ptc-workbench run ./-x.toml");
+    saved.exits(0).reports("run it with: ptc-workbench run ./-x.toml");
 }
 
 #[test]
-fn the_doctor_tells_the_colours_that_the_interface_would_use() {
-    let said = |set: &[(&str, &str)]| {
+fn the_doctor_shows_the_colours_that_the_interface_would_use() {
+    let text = |set: &[(&str, &str)]| {
         let program = set.iter().fold(Program::new(), |program, (name, value)| program.with_env(name, value));
-        let told = program.run(["doctor", "--json"]).json();
-        told["findings"][0]["said"].as_str().unwrap().to_owned()
+        let output = program.run(["doctor", "--json"]).json();
+        output["findings"][0]["said"].as_str().unwrap().to_owned()
     };
     let cases: [(&[(&str, &str)], &str); 6] = [
         (&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")], "no colours (NO_COLOR is set)"),
@@ -307,12 +307,12 @@ fn the_doctor_tells_the_colours_that_the_interface_would_use() {
         (&[], "16 colours"),
     ];
     for (set, colours) in cases {
-        assert!(said(set).contains(&format!(", {colours})")), "{set:?}: {}", said(set));
+        assert!(text(set).contains(&format!(", {colours})")), "{set:?}: {}", text(set));
     }
 }
 
 #[test]
-fn a_session_that_is_shown_tells_the_addresses_that_other_commands_take() {
+fn a_session_that_is_shown_shows_the_addresses_that_other_commands_take() {
     let program = Program::new();
     program.fed(["run", "booking"], "").exits(4);
     let shown = program.run(["sessions", "show", "last"]).exits(0).stdout.clone();

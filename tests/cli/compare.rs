@@ -66,23 +66,23 @@ fn a_session_is_the_same_as_itself_and_runs_can_be_named() {
     let same = |pair: &Value| pair["same"] == json!(true) && pair["first"].is_null();
     assert!(done["differences"].as_array().unwrap().iter().all(same), "{done}");
     assert_eq!(done["columns"][2]["session"], json!(format!("{id}:r0")));
-    // The agent below of an example stands alone as well.
+    // The child agent of an example also works alone.
     let below = "2026-11-22T00-00-28:r0/t1/c0";
     let found = program.run(["compare", below, "2026-11-22T00-00-28:r0/t1/c1", "--json"]).exits(0).json();
     assert_eq!(found["columns"][0]["totals"]["own"]["turns"], json!(1), "{found}");
     assert_eq!(found["columns"][0]["totals"]["below"]["turns"], json!(0));
-    program.run(["compare", &id, &format!("{id}:r7")]).exits(2).tells("has no run r7");
+    program.run(["compare", &id, &format!("{id}:r7")]).exits(2).reports("has no run r7");
 }
 
 #[test]
-fn what_cannot_be_compared_is_told() {
+fn what_cannot_be_compared_is_reported() {
     let program = Program::new();
     program.run(["compare"]).exits(2);
-    program.run(["compare", "last"]).exits(2).tells("name two sessions or more");
-    program.run(["compare", "last", "last"]).exits(2).tells("no last session");
-    program.run(["compare", "sentiment", "2026-11-22T00-00-28"]).exits(2).tells("not both");
+    program.run(["compare", "last"]).exits(2).reports("name two sessions or more");
+    program.run(["compare", "last", "last"]).exits(2).reports("no last session");
+    program.run(["compare", "sentiment", "2026-11-22T00-00-28"]).exits(2).reports("not both");
     let both = ["2026-11-22T00-00-28", "2026-11-22T00-00-29"];
-    program.run([&["compare", "--trials", "2"], &both[..]].concat()).exits(2).tells("--trials belongs to the matrix");
+    program.run([&["compare", "--trials", "2"], &both[..]].concat()).exits(2).reports("--trials belongs to the matrix");
     let plain = program.run([&["--plain", "compare"], &both[..]].concat()).exits(0).stdout.clone();
     assert!(!plain.contains(['✓', '✗', '≠']), "{plain}");
     for line in

@@ -60,7 +60,7 @@ fn a_value_takes_the_type_of_its_parameter() {
         ("text=@.", "error: .: cannot be read: Is a directory"),
     ];
     for (set, message) in errors {
-        program.run(["run", "echo.toml", "--set", set]).exits(2).tells(message);
+        program.run(["run", "echo.toml", "--set", set]).exits(2).reports(message);
     }
 }
 
@@ -74,7 +74,7 @@ fn digits_of_a_whole_number_are_bounded_in_contexts() {
     let most = program.run(["prompt", "echo.toml", "--set", "n=@most.txt"]);
     assert!(most.exits(0).stdout.contains(&"9".repeat(10_000)));
     let more = program.run(["prompt", "echo.toml", "--set", "n=@more.txt"]);
-    more.exits(2).tells("--set n: line 1, column 1: a whole number of more than 10000 digits");
+    more.exits(2).reports("--set n: line 1, column 1: a whole number of more than 10000 digits");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn the_output_of_a_run_is_the_context_of_the_next() {
     let failed = program.run(["run", "sentiment", "--model", "sample:bad_json,every", "--json"]);
     program.file("failed.json", &failed.exits(1).stdout);
     let refused = program.run(["run", "next.toml", "--context", "@failed.json"]);
-    refused.exits(2).tells("failed.json: chained_failure: the earlier step `sentiment` failed with json_parse_error");
+    refused.exits(2).reports("failed.json: chained_failure: the earlier step `sentiment` failed with json_parse_error");
 
     program.file(
         "other.toml",
@@ -105,7 +105,7 @@ fn the_output_of_a_run_is_the_context_of_the_next() {
     let refused = program.run(["run", "other.toml", "--context", "@step.json"]);
     refused
         .exits(2)
-        .tells("step.json: chain_error: the earlier step `sentiment` returned `sentiment`, `score`; missing: `who`");
+        .reports("step.json: chain_error: the earlier step `sentiment` returned `sentiment`, `score`; missing: `who`");
     program.run(["run", "other.toml", "--context", "@step.json", "--set", "who=me"]).exits(0);
 }
 
@@ -137,7 +137,7 @@ fn a_step_whose_failure_is_null_did_not_fail() {
         "failed.json",
         step.replace("null, \"usage\"", "{\"reason\": \"failed\", \"message\": \"no\"}, \"usage\""),
     );
-    program.run(["run", "echo.toml", "--context", "@failed.json"]).exits(2).tells("chained_failure");
+    program.run(["run", "echo.toml", "--context", "@failed.json"]).exits(2).reports("chained_failure");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn what_a_step_of_a_pipeline_does_not_get_comes_from_its_own_context() {
     let done = program.run(["run", "p.toml", "--json"]);
     assert_eq!(done.exits(0).json()["return"], "Tokyo 14 Japan");
     program.file("without.toml", sum_up(""));
-    program.run(["run", "without.toml"]).exits(2).tells("step summarize: city: expected field");
+    program.run(["run", "without.toml"]).exits(2).reports("step summarize: city: expected field");
     // The context in the file of a later step is an example for running it alone.
     program.file(
         "sum.toml",
@@ -164,7 +164,7 @@ fn what_a_step_of_a_pipeline_does_not_get_comes_from_its_own_context() {
                                program = 'data/city'\nmax_turns = 1\ncontext = { city = \"Paris\" }\n",
     );
     program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\n"));
-    program.run(["run", "files.toml"]).exits(2).tells("step sum: city: expected field");
+    program.run(["run", "files.toml"]).exits(2).reports("step sum: city: expected field");
     program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\ncontext = {{ city = \"Oslo\" }}\n"));
     assert_eq!(program.run(["run", "files.toml", "--json"]).exits(0).json()["return"], "Oslo");
 }

@@ -1,16 +1,16 @@
 //! The pages in `docs`: every command in a block marked `sh run` is run, in order and in one empty home, and prints what is shown in the
-//! block behind it. Blocks marked `toml file NAME` (or another language) are the files that the commands use.
+//! block after it. Blocks marked `toml file NAME` (or another language) are the files that the commands use.
 
 use std::path::Path;
 use std::process::Command;
 
 use super::program::Program;
 
-/// A fenced block: what its fence says, and its lines.
+/// A fenced block: the words of its fence, and its lines.
 struct Block {
     mark: String,
     text: String,
-    /// Only blank lines stand between it and the block before.
+    /// Only blank lines are between it and the block before.
     follows: bool,
     /// The last line before it that is not blank.
     before: String,
@@ -48,7 +48,7 @@ fn holds(file: &str) {
     let mut count = 0;
     while let Some(block) = blocks.next() {
         if let Some((_, name)) = block.mark.split_once(" file ") {
-            // A page that is drawn does not show what stands on the fence.
+            // A rendered page does not show the words of a fence.
             assert_eq!(block.before, format!("The file `{name}`:"), "{file}");
             let folder = program.dir().join(name).parent().map(Path::to_owned).unwrap();
             std::fs::create_dir_all(folder).unwrap();

@@ -122,8 +122,8 @@ fn a_bundle_is_a_folder_whose_session_replays_and_whose_agent_runs() {
     program.run(["run", "bug/agent.toml", "--model", "sample"]).exits(0);
     assert!(files["agent.toml"].contains("hello"), "with its inputs: {}", files["agent.toml"]);
     // A folder that is there is not touched, and a folder is no text.
-    program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug"]).exits(2).tells("bug: is there already");
-    program.run(["sessions", "export", "last", "-f", "bundle"]).exits(2).tells("a bundle is a folder");
+    program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug"]).exits(2).reports("bug: is there already");
+    program.run(["sessions", "export", "last", "-f", "bundle"]).exits(2).reports("a bundle is a folder");
     program.run(["sessions", "export", "last", "-o", "again.bundle"]).exits(0);
     assert!(program.dir().join("again.bundle/README.md").is_file());
 }
@@ -131,7 +131,7 @@ fn a_bundle_is_a_folder_whose_session_replays_and_whose_agent_runs() {
 #[test]
 fn a_bundle_without_its_secrets_still_replays() {
     let program = with_session(Program::new(), &key());
-    program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug"]).exits(2).tells("--redact secrets");
+    program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug"]).exits(2).reports("--redact secrets");
     assert!(!program.dir().join("bug").exists());
     let export = ["sessions", "export", "last", "-f", "bundle", "-o", "bug", "--redact"];
     program.run([&export[..], &["secrets"]].concat()).exits(0);
@@ -159,7 +159,7 @@ fn a_secret_of_the_environment_is_known() {
 }
 
 #[test]
-fn the_preview_tells_each_removal_and_writes_nothing() {
+fn the_preview_shows_each_removal_and_writes_nothing() {
     let program = with_session(Program::new(), "ada@example.test");
     let done = program.run(["sessions", "export", "last", "--preview", "--redact", "field:text", "-o", "out.md"]);
     done.exits(0);
@@ -185,7 +185,7 @@ fn the_session_itself_is_never_the_target() {
     // Nor is another one.
     let other = program.file("other.jsonl", &before);
     let done = program.run(["sessions", "export", "last", "-f", "json", "-o", other]);
-    done.exits(2).tells("other.jsonl: a session is there, and would be lost; choose another file");
+    done.exits(2).reports("other.jsonl: a session is there, and would be lost; choose another file");
     assert_eq!(fs::read(program.dir().join(other)).unwrap(), before);
     let done = program.run(["sessions", "export", "last", "-f", "md", "-o", "no/such/folder.md"]);
     done.exits(2);
@@ -204,8 +204,8 @@ fn a_trace_becomes_a_session_that_is_shown_exported_and_not_replayed() {
     assert!(id.starts_with("2026-05-04T10-00-00Z-") && done.stderr.contains("not to replay"), "{} {}", id, done.stderr);
     let shown = program.run(["sessions", "show", &id]);
     shown.exits(0);
-    for told in ["planner", "imported from the PtcRunner trace", "call count", "counter", "max_turns_exceeded"] {
-        assert!(shown.stdout.contains(told), "{told}: {}", shown.stdout);
+    for output in ["planner", "imported from the PtcRunner trace", "call count", "counter", "max_turns_exceeded"] {
+        assert!(shown.stdout.contains(output), "{output}: {}", shown.stdout);
     }
     assert!(!shown.stdout.contains('\u{1b}'));
     let listed = program.run(["sessions", "list"]);
@@ -218,7 +218,7 @@ fn a_trace_becomes_a_session_that_is_shown_exported_and_not_replayed() {
         done.exits(2);
         assert!(done.stderr.contains("was imported from ptc_runner trace 2"), "{refused:?}: {}", done.stderr);
     }
-    program.run(["exec", &id, "r0/t1"]).exits(2).tells("its programs can be looked at, but not run again");
+    program.run(["exec", &id, "r0/t1"]).exits(2).reports("its programs can be looked at, but not run again");
     let again = program.run(["sessions", "import", "trace.jsonl"]);
     again.exits(2);
     assert!(again.stderr.contains(&format!("was imported before, as session {id}")), "{}", again.stderr);
@@ -232,7 +232,7 @@ fn a_dash_is_stdout_and_a_size_is_for_pictures() {
     let dash = program.run(["sessions", "export", "last", "-f", "md", "-o", "-"]).exits(0).stdout.clone();
     assert!(dash == whole && !whole.is_empty() && !program.dir().join("-").exists(), "{dash}");
     let sized = program.run(["sessions", "export", "last", "-f", "md", "--size", "80x24"]);
-    sized.exits(2).tells("--size is for svg and asciicast");
+    sized.exits(2).reports("--size is for svg and asciicast");
     program.run(["sessions", "export", "last", "-f", "svg", "--size", "80x24"]).exits(0);
 }
 
@@ -246,11 +246,11 @@ fn a_trace_without_an_id_is_named_by_its_file() {
     });
     program.file("nameless.jsonl", lines.collect::<Vec<_>>().join("\n") + "\n");
     let id = program.run(["sessions", "import", "nameless.jsonl"]).exits(0).stdout.trim().to_owned();
-    program.run(["replay", &id]).exits(2).tells("was imported from ptc_runner trace 2 (nameless.jsonl)");
+    program.run(["replay", &id]).exits(2).reports("was imported from ptc_runner trace 2 (nameless.jsonl)");
 }
 
 #[test]
-fn a_bad_file_leaves_nothing_behind() {
+fn a_bad_file_leaves_no_files() {
     let program = Program::new();
     program.file("bad.jsonl", format!("{TRACE}not json\n"));
     program.file("binary.jsonl", [0xff, 0xfe, 0x00]);
@@ -327,6 +327,6 @@ fn a_bundle_of_a_session_with_a_foreign_id_is_refused() {
     let foreign = program.dir().join("foreign.jsonl");
     fs::write(&foreign, text.replacen(id, "../outside", 1)).unwrap();
     let done = program.run(["sessions", "export", "foreign.jsonl", "-f", "bundle", "-o", "bug"]);
-    done.exits(2).tells("the id of the session is not one of this program");
+    done.exits(2).reports("the id of the session is not one of this program");
     assert!(!program.dir().join("outside.jsonl").exists() && !program.dir().join("bug").exists());
 }

@@ -130,9 +130,9 @@ async fn a_file_of_the_command_line_is_read_from_where_the_user_is() {
     assert!(sent(&server)[1]["text"].as_str().unwrap().contains("elsewhere.png (image/png, 20 bytes)"));
     program.file("empty.bin", b"\x00\xff");
     let (program, done) = run(program, &["run", "agent.toml", "--set", "photo=@empty.bin"]).await;
-    done.exits(2).tells("its type is unknown; supported: image/png, image/jpeg");
+    done.exits(2).reports("its type is unknown; supported: image/png, image/jpeg");
     let (_, done) = run(program, &["run", "agent.toml", "--set", "photo=@missing.png"]).await;
-    done.exits(2).tells("--set photo: missing.png: ");
+    done.exits(2).reports("--set photo: missing.png: ");
     assert_eq!(server.received().len(), 1);
 }
 
@@ -145,7 +145,7 @@ async fn an_agent_names_files_of_its_own_folder_only_and_no_key() {
     let outside = AGENT.replace("pictures/a.png", other.path().join("b.png").to_str().unwrap());
     program.file("outside.toml", outside);
     let (program, done) = run(program, &["run", "outside.toml"]).await;
-    done.exits(2).tells("`context.photo` names the file").tells("--allow-files");
+    done.exits(2).reports("`context.photo` names the file").reports("--allow-files");
     // Nothing is read where the parameter is no file.
     program.file(
         "map.toml",
@@ -162,7 +162,7 @@ async fn an_agent_names_files_of_its_own_folder_only_and_no_key() {
     program.file("pictures/a.png", [PNG, b" sk-0123456789abcdef"].concat());
     let (program, done) = run(program, &["run", "agent.toml"]).await;
     assert_ne!(done.code, Some(0));
-    done.tells("the file a.png holds the key of a provider");
+    done.reports("the file a.png holds the key of a provider");
     assert!(!done.stderr.contains("0123456789") && !program.sessions_dir().join("files").exists());
     assert_eq!(server.received().len(), 1);
 }

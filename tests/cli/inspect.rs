@@ -88,7 +88,7 @@ fn a_file_without_effects_that_need_consent_exits_with_0() {
     assert_eq!(program.run(["inspect", "a.toml", "--json"]).exits(0).json()["needs_consent"], false);
     program.file("theme.toml", "base = \"ansi\"\n");
     assert_eq!(program.run(["inspect", "theme.toml", "--json"]).exits(0).json()["kind"], "theme");
-    program.run(["inspect", "gone.toml"]).exits(2).tells("cannot be read");
+    program.run(["inspect", "gone.toml"]).exits(2).reports("cannot be read");
     program.file("cut.toml", "prompt = [");
     program.run(["inspect", "cut.toml"]).exits(2);
 }
@@ -151,5 +151,5 @@ fn a_bundle_is_inspected_as_a_whole() {
     let report = program.run(["inspect", "bundle", "--json"]).exits(0).json();
     assert!(odd(&report).contains("is not a part of a bundle"));
     std::fs::create_dir(program.dir().join("empty")).unwrap();
-    program.run(["inspect", "empty"]).exits(2).tells("it is no bundle");
+    program.run(["inspect", "empty"]).exits(2).reports("it is no bundle");
 }

@@ -21,7 +21,7 @@ fn a_task_in_the_journal_is_not_done_again() {
     program.file("a.toml", agent("(return (count (task \"read\" (tool/read {}))))"));
     let run = || program.run(["run", "a.toml", "--journal", "tasks.json", "--json"]);
     let done = run();
-    done.exits(0).tells("journal kept in tasks.json");
+    done.exits(0).reports("journal kept in tasks.json");
     let first = done.json();
     assert_eq!((&first["return"], first["calls"].as_array().unwrap().len()), (&json!(2), 1));
     assert_eq!(first["journal"], json!({"read": ["one", "two"]}));
@@ -29,8 +29,8 @@ fn a_task_in_the_journal_is_not_done_again() {
     let second = run().exits(0).json();
     assert_eq!((&second["return"], &second["calls"]), (&json!(2), &json!([])));
     assert_eq!(second["journal"], first["journal"]);
-    let told = second["turns"][0]["system_prompt"].as_str().unwrap();
-    assert!(told.contains("Finished tasks:\n- read: "), "{told}");
+    let shown = second["turns"][0]["system_prompt"].as_str().unwrap();
+    assert!(shown.contains("Finished tasks:\n- read: "), "{shown}");
     program.run(["replay", "last"]).exits(0);
 
     program.file("tasks.json", r#"{"read": ["by hand"]}"#);
@@ -52,14 +52,14 @@ fn what_was_finished_before_a_failure_is_kept_and_what_is_reset_is_gone() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_used_is_told_before_the_run() {
+fn a_journal_that_cannot_be_used_is_reported_before_the_run() {
     let program = Program::new();
     program.file("a.toml", agent("(return 1)"));
     program.file("none.toml", agent("(return 1)").replace("journaling = true\n", ""));
     program.file("bad.json", "{\"a\": 1");
     program.file("list.json", "[1]");
     let refused = |agent: &str, file: &str, why: &str| {
-        program.run(["run", agent, "--journal", file]).exits(2).tells(why);
+        program.run(["run", agent, "--journal", file]).exits(2).reports(why);
     };
     refused("a.toml", "bad.json", "--journal bad.json: line 1, column 8");
     refused("a.toml", "list.json", "a journal is a JSON object");

@@ -9,7 +9,7 @@ use ptc_workbench::session::Session;
 
 use super::program::Program;
 
-/// What a person or a script can get out of the program about a session.
+/// What a user or a script can get from the program about a session.
 const ABOUT: [&[&str]; 9] = [
     &["sessions", "show", "{}"],
     &["sessions", "show", "{}", "--plain"],
@@ -22,7 +22,7 @@ const ABOUT: [&[&str]; 9] = [
     &["sessions", "export", "{}", "--preview"],
 ];
 
-/// What it says about itself.
+/// What it reports about itself.
 const ITSELF: [&[&str]; 11] = [
     &["sessions", "tree"],
     &["models", "--json"],
@@ -37,8 +37,8 @@ const ITSELF: [&[&str]; 11] = [
     &["sessions", "search", "key", "--json"],
 ];
 
-/// Asks for everything there is, and fails where a piece of the key stands in an output, in a file of the program's folder, or in the
-/// raw frames of a session. `flags` stand before each command.
+/// Asks for everything there is, and fails where a piece of the key is in an output, in a file of the program's folder, or in the
+/// raw frames of a session. `flags` come before each command.
 pub(crate) fn assert_no_key(program: &Program, flags: &[&str], key: &str) {
     let run = |arguments: &[&str]| {
         let done = program.run(flags.iter().chain(arguments));
@@ -57,9 +57,9 @@ pub(crate) fn assert_no_key(program: &Program, flags: &[&str], key: &str) {
         for (_, format) in Format::ALL.iter().enumerate().filter(|(place, _)| is_tried(*place)) {
             let folder = format!("{path}.bundle");
             let to = if *format == Format::Bundle { &["-o", &folder][..] } else { &[] };
-            let (told, text) = run(&[&["sessions", "export", &path, "--format", format.name()], to].concat());
-            assert!(!text.starts_with("error"), "{told}: {text}");
-            everything.push((told, text));
+            let (output, text) = run(&[&["sessions", "export", &path, "--format", format.name()], to].concat());
+            assert!(!text.starts_with("error"), "{output}: {text}");
+            everything.push((output, text));
         }
     }
     let start = beginning(key);
@@ -109,7 +109,7 @@ pub(crate) fn plain(text: &str) -> String {
     out + rest
 }
 
-/// What must not stand anywhere either: most of the key.
+/// What must not be anywhere either: most of the key.
 fn beginning(key: &str) -> &str {
     &key[..key.len() * 3 / 4]
 }

@@ -46,9 +46,9 @@ async fn run(program: Program, arguments: &'static [&'static str], stdin: &'stat
 async fn nothing_is_sent_before_the_user_agreed() {
     let server = server().await;
     let (program, done) = run(program(&server), &["models", "check", "small"], "").await;
-    done.exits(2).tells("--yes");
+    done.exits(2).reports("--yes");
     // The estimate comes first, with the price of the model.
-    done.tells("12 requests, about ").tells(" at most; a refused request is sent again");
+    done.reports("12 requests, about ").reports(" at most; a refused request is sent again");
     let (_, done) = run(program, &["models", "check", "small"], "n\n").await;
     done.exits(130);
     assert!(server.received().is_empty());
@@ -58,12 +58,12 @@ async fn nothing_is_sent_before_the_user_agreed() {
 async fn the_result_is_a_table_and_later_runs_begin_with_it() {
     let server = server().await;
     let (program, done) = run(program(&server), &["models", "check", "small"], "y\n").await;
-    let told = done.exits(0).stdout.clone();
-    assert!(told.contains("✓ text ") && told.contains("✓ schema ") && told.contains("✗ tools "), "{told}");
-    assert!(told.contains("structured output by tool"), "{told}");
-    assert!(told.contains("refuses structured output by json_schema"), "{told}");
-    assert!(!told.contains('\x1b'), "text of the server is made safe: {told}");
-    done.tells("catalog.toml; later requests to this model begin with it");
+    let output = done.exits(0).stdout.clone();
+    assert!(output.contains("✓ text ") && output.contains("✓ schema ") && output.contains("✗ tools "), "{output}");
+    assert!(output.contains("structured output by tool"), "{output}");
+    assert!(output.contains("refuses structured output by json_schema"), "{output}");
+    assert!(!output.contains('\x1b'), "text of the server is made safe: {output}");
+    done.reports("catalog.toml; later requests to this model begin with it");
     let path = done.stderr.split("stored in ").nth(1).unwrap().split(';').next().unwrap().to_owned();
     let stored = std::fs::read_to_string(program.dir().join(path)).unwrap();
     assert!(stored.contains("structured_output = \"tool\""), "{stored}");
@@ -104,7 +104,7 @@ async fn the_result_is_there_as_json() {
 async fn a_model_that_cannot_be_asked_is_an_error() {
     let server = Server::play([Play::json("404 Not Found", "{\"error\":{\"message\":\"no such model\"}}")]).await;
     let (program, done) = run(program(&server), &["models", "check", "mine:m", "--yes"], "").await;
-    done.exits(1).tells("mine:m does not answer a plain question: ");
+    done.exits(1).reports("mine:m does not answer a plain question: ");
     let (_, done) = run(program, &["models", "check", "demo", "--yes"], "").await;
-    done.exits(2).tells("`demo` is built in");
+    done.exits(2).reports("`demo` is built in");
 }

@@ -1,23 +1,23 @@
-//! The models that need no network: `human`, `recorded`, `demo`, and what is said about those that do not exist.
+//! The models that need no network: `human`, `recorded`, `demo`, and the errors about those that do not exist.
 
 use serde_json::json;
 
 use super::program::{Done, Program};
 
 #[test]
-fn a_person_answers_on_standard_input_line_by_line() {
+fn a_user_answers_on_standard_input_line_by_line() {
     let program = Program::new();
     let replies = "{\"sentiment\": \"positive\"}\n.\n{\"sentiment\":\n\"positive\", \"score\": 1}\n";
     let done = program.fed(["run", "sentiment", "--model", "human", "--json"], replies);
     let step = done.exits(0).json();
     assert_eq!(step["return"], json!({"sentiment": "positive", "score": 1}));
     assert_eq!(step["turns"][1]["raw_response"], "{\"sentiment\":\n\"positive\", \"score\": 1}");
-    // What is asked stands between the turn it belongs to and the reply.
-    let told = done.told();
+    // The question is between the turn it belongs to and the reply.
+    let output = done.reported();
     let places =
         ["turn 1", "[your reply for r0/t1; end", "feedback sent", "turn 2", "Your answer could not be used", "r0/t2;"];
-    let found: Vec<_> = places.iter().map(|words| told.find(words).unwrap()).collect();
-    assert!(found.is_sorted(), "{told}");
+    let found: Vec<_> = places.iter().map(|words| output.find(words).unwrap()).collect();
+    assert!(found.is_sorted(), "{output}");
     program.run(["replay", "last", "--check"]).exits(0);
 }
 
@@ -37,7 +37,7 @@ fn without_anybody_to_answer_the_run_waits() {
     let done = program.run(["run", "sentiment", "--model", "human", "--json"]);
     let step = done.exits(4).json();
     assert_eq!(step["fail"]["reason"], "suspended");
-    done.tells("answer with: ptc-workbench resume ");
+    done.reports("answer with: ptc-workbench resume ");
     program.run(["replay", "last", "--check"]).exits(0);
     // The reply may come later; what was sent before is not sent again.
     let session = step["session"].as_str().unwrap();
@@ -63,7 +63,7 @@ fn a_recording_answers_exactly_its_own_requests() {
 
     let model = format!("recorded:{id}");
     let missed = program.run(["run", "sentiment", "--model", &model, "--set", "text=I love this lamp!"]);
-    insta::assert_snapshot!(missed.exits(1).told(), @r#"
+    insta::assert_snapshot!(missed.exits(1).reported(), @r#"
     sentiment · json · recorded:<id>
     turn 1
       ✗ llm_not_found: the recording <id> has no answer to this request; nearest is r0/t1: message 2 (user): recorded …"the sentiment of: I love this product!\n\n# Context\n\n- text (s"…, now …"the sentiment of: I love this lamp!\n\n# Context\n\n- text (stri"…
@@ -96,7 +96,7 @@ fn the_demo_answers_an_edited_prompt_and_says_so() {
         "{}",
         done.stderr
     );
-    // Nothing left the machine, and the session does not say that it did.
+    // Nothing left the machine, and the session has no record that it did.
     let session = std::fs::read_to_string(program.session_file()).unwrap();
     assert!(!session.contains("\"k\":\"sent\"") && !session.contains("\"k\":\"wire\""), "{session}");
     program.run(["replay", "last", "--check"]).exits(0);
@@ -204,16 +204,16 @@ fn every_member_of_the_json_is_on_the_page() {
             assert!(named(line).contains(&key.as_str()), "{key} of {list} is not on the page");
         }
     }
-    let told = page.split("`doctor --json`").nth(1).unwrap().split("\n\n").next().unwrap();
+    let shown = page.split("`doctor --json`").nth(1).unwrap().split("\n\n").next().unwrap();
     let mut found = Vec::new();
     keys(&program.run(["doctor", "--json"]).json(), &mut found);
     for key in found {
-        assert!(named(told).contains(&key.as_str()), "{key} of doctor is not on the page");
+        assert!(named(shown).contains(&key.as_str()), "{key} of doctor is not on the page");
     }
 }
 
 #[test]
-fn words_tell_the_models_where_marks_are_not_wanted() {
+fn words_show_the_models_where_marks_are_not_wanted() {
     let program = Program::new();
     let drawn = program.run(["models"]).exits(0).stdout.clone();
     let plain = program.run(["--plain", "models"]).exits(0).stdout.clone();
@@ -227,16 +227,16 @@ fn words_tell_the_models_where_marks_are_not_wanted() {
 }
 
 #[test]
-fn where_no_screen_is_wanted_the_workbench_tells_its_commands() {
+fn where_no_screen_is_wanted_the_workbench_shows_its_commands() {
     let program = Program::new();
-    let told = program.run(["--plain"]).exits(0).stdout.clone();
-    assert!(told.contains("ptc-workbench run sentiment: runs it and tells every turn"), "{told}");
-    assert!(told.contains("examples: ") && told.contains("quote") && !told.contains('\x1b'), "{told}");
+    let output = program.run(["--plain"]).exits(0).stdout.clone();
+    assert!(output.contains("ptc-workbench run sentiment: runs it and tells every turn"), "{output}");
+    assert!(output.contains("examples: ") && output.contains("quote") && !output.contains('\x1b'), "{output}");
     let agent = program.run(["--plain", "sentiment"]).exits(0).stdout.clone();
     assert!(agent.starts_with("sentiment: an agent of mode json, signature "), "{agent}");
     let pipeline = program.run(["quote", "--plain"]).exits(0).stdout.clone();
     assert!(pipeline.starts_with("quote: a pipeline of ") && !pipeline.contains(" tools quote"), "{pipeline}");
-    program.run(["--plain", "sentimant"]).exits(2).tells("sentiment");
+    program.run(["--plain", "sentimant"]).exits(2).reports("sentiment");
     program.run(["run", "sentiment", "--model", "sample"]).exits(0);
     let session = program.run(["--plain", "last"]).exits(0).stdout.clone();
     assert_eq!(session, program.run(["--plain", "sessions", "show", "last"]).exits(0).stdout);
@@ -251,16 +251,16 @@ fn a_fallback_that_cannot_be_asked_is_a_warning_that_names_its_key() {
         let provider =
             "[retry]\nmax_attempts = 1\n[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
         program.file("config.toml", format!("{provider}{model}"));
-        let told = format!("[models.small] fallback = \"{fallback}\" cannot be asked");
+        let shown = format!("[models.small] fallback = \"{fallback}\" cannot be asked");
         let run = program.run(["--config", "config.toml", "run", "--prompt", "Go", "--model", "small"]);
         // The run begins and asks the model itself, where nothing listens.
-        assert!(run.exits(1).tells(&told).stderr.contains("llm_error"), "{}", run.stderr);
-        run.tells(why);
+        assert!(run.exits(1).reports(&shown).stderr.contains("llm_error"), "{}", run.stderr);
+        run.reports(why);
         let listed = program.run(["--config", "config.toml", "models"]);
         let line = listed.exits(0).stdout.lines().find(|line| line.contains(" small ")).unwrap();
-        assert!(line.starts_with('✓') && line.contains(&told) && line.contains(why), "{line}");
+        assert!(line.starts_with('✓') && line.contains(&shown) && line.contains(why), "{line}");
         let found = program.run(["--config", "config.toml", "doctor"]);
-        assert!(found.exits(0).stdout.contains(&format!("– model small             {told}")), "{}", found.stdout);
+        assert!(found.exits(0).stdout.contains(&format!("– model small             {shown}")), "{}", found.stdout);
     }
     let program = program.with_env("ANTHROPIC_API_KEY", "sk-0123456789abcdef");
     let model = "[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[models.small]\nprovider = \"local\"\nid = \"m\"\nfallback = \"haiku\"\n";

@@ -182,7 +182,7 @@ fn a_file_outside_is_a_usage_error_that_names_the_flag_and_is_read_with_it() {
     let sent = program.run(["--allow-files", &other, "prompt", "a.toml"]);
     sent.exits(0);
     assert!(sent.stdout.contains("PLANTED-CONTENT"));
-    program.run(["--allow-files", "gone", "prompt", "a.toml"]).exits(2).tells("--allow-files gone");
+    program.run(["--allow-files", "gone", "prompt", "a.toml"]).exits(2).reports("--allow-files gone");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_cassette_or_a_recorded_model_outside_of_the_folder_needs_consent() {
     program.file("model.toml", format!("{head}model = 'recorded:{path}'\n"));
     let refused = program.run(["test", "case.toml"]);
     assert!(refused.exits(1).stdout.contains("needs consent"), "{}", refused.stdout);
-    program.run(["run", "model.toml"]).exits(2).tells("needs consent");
+    program.run(["run", "model.toml"]).exits(2).reports("needs consent");
     let other = folders.other.display().to_string();
     program.run(["--allow-files", &other, "test", "case.toml"]).exits(0);
     program.run(["--allow-files", &other, "run", "model.toml"]).exits(0);

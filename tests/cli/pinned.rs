@@ -1,4 +1,4 @@
-//! Agents whose program stands in the place of a model: it runs once, whatever comes of it.
+//! Agents whose program replaces the model: it runs once, whatever comes of it.
 
 use serde_json::json;
 
@@ -71,37 +71,37 @@ fn another_model_in_the_place_of_the_program_is_asked_again_by_a_re_run() {
 }
 
 #[test]
-fn several_re_runs_tell_whether_they_are_the_same_and_where_they_part() {
+fn several_re_runs_show_whether_they_are_the_same_and_where_they_part() {
     let program = Program::new();
     program.run(["run", "sentiment", "--model", "sample:missing_field"]).exits(0);
-    let said = program.run(["rerun", "last", "--from", "r0/t2", "--times", "3", "--json"]).exits(0).json();
-    assert_eq!((&said["times"], &said["same"], &said["same_until"]), (&json!(3), &json!(3), &json!("r0/t2")));
-    assert_eq!((&said["first_difference"], said["runs"].as_array().unwrap().len()), (&json!(null), 3));
+    let output = program.run(["rerun", "last", "--from", "r0/t2", "--times", "3", "--json"]).exits(0).json();
+    assert_eq!((&output["times"], &output["same"], &output["same_until"]), (&json!(3), &json!(3), &json!("r0/t2")));
+    assert_eq!((&output["first_difference"], output["runs"].as_array().unwrap().len()), (&json!(null), 3));
     // A tool that counts answers differently each time.
     let counts = WRONG
         .replace("echo once >> left.txt", "echo once >> left.txt; wc -l < left.txt")
         .replace("\"not an int\"", "1");
     program.file("counts.toml", counts);
     program.run(["run", "counts.toml", "--allow-tools"]).exits(0);
-    let said = program.run(["rerun", "last", "--times", "2", "--allow-tools", "--json"]).exits(0).json();
-    assert_eq!((&said["same"], &said["same_until"]), (&json!(1), &json!(null)), "{said}");
-    assert_eq!(said["first_difference"], json!({"address": "r0/t1", "part": "calls"}));
-    let told = program.run(["rerun", "last", "--times", "2", "--allow-tools"]);
+    let output = program.run(["rerun", "last", "--times", "2", "--allow-tools", "--json"]).exits(0).json();
+    assert_eq!((&output["same"], &output["same_until"]), (&json!(1), &json!(null)), "{output}");
+    assert_eq!(output["first_difference"], json!({"address": "r0/t1", "part": "calls"}));
+    let output = program.run(["rerun", "last", "--times", "2", "--allow-tools"]);
     assert!(
-        told.exits(0).stdout.ends_with("1 of 2 runs the same; first difference at r0/t1: calls\n"),
+        output.exits(0).stdout.ends_with("1 of 2 runs the same; first difference at r0/t1: calls\n"),
         "{}",
-        told.stdout
+        output.stdout
     );
 }
 
 #[test]
-fn what_looks_like_a_secret_in_an_agent_is_told_when_a_run_begins() {
+fn what_looks_like_a_secret_in_an_agent_is_reported_when_a_run_begins() {
     let program = Program::new();
     // Put together here, so that no file of the project holds the shape of a key.
     let key = format!("ghp_{}", "Zx9Kq2Lm7Vb4Nt8Rw3Yp6Sd1Fg5Hj0AcEuIo");
     program.file("a.toml", format!("mode = \"text\"\nprompt = \"Use {key} now\"\n"));
     let done = program.run(["run", "a.toml", "--model", "sample"]);
-    done.exits(0).tells("the prompt holds what looks like a token of GitHub (github_token)");
+    done.exits(0).reports("the prompt holds what looks like a token of GitHub (github_token)");
     let text = std::fs::read_to_string(program.session_file()).unwrap();
     let notice = text.lines().find(|line| line.contains("\"k\":\"notice\"")).unwrap();
     assert!(notice.contains("github_token") && !notice.contains(&key));
@@ -109,10 +109,10 @@ fn what_looks_like_a_secret_in_an_agent_is_told_when_a_run_begins() {
 }
 
 #[test]
-fn a_key_of_the_environment_is_told_when_a_run_begins() {
+fn a_key_of_the_environment_is_reported_when_a_run_begins() {
     let program = Program::new().with_env("MY_API_KEY", "supersecretvalue");
     let done = program.run(["run", "--prompt", "Use supersecretvalue", "--mode", "text", "--model", "sample"]);
-    done.exits(0).tells("the prompt holds a secret of this machine (known_secret)");
+    done.exits(0).reports("the prompt holds a secret of this machine (known_secret)");
     let warning = done.stderr.lines().find(|line| line.contains("known_secret")).unwrap();
     assert!(!warning.contains("supersecret"), "{warning}");
 }
@@ -121,14 +121,14 @@ fn a_key_of_the_environment_is_told_when_a_run_begins() {
 fn a_re_run_that_waits_is_not_the_same_and_says_how_to_answer() {
     let program = Program::new();
     program.fed(["run", "sentiment", "--model", "human"], r#"{"sentiment": "positive", "score": 0.75}"#).exits(0);
-    let told = program.run(["rerun", "last", "--model", "human", "--times", "2"]);
-    told.exits(4).tells("resume ").tells("--answer");
+    let output = program.run(["rerun", "last", "--model", "human", "--times", "2"]);
+    output.exits(4).reports("resume ").reports("--answer");
     assert!(
-        told.stdout.contains("waits for the answer to r0/t1/q0") && !told.stdout.contains("same"),
+        output.stdout.contains("waits for the answer to r0/t1/q0") && !output.stdout.contains("same"),
         "{}",
-        told.stdout
+        output.stdout
     );
-    let said = program.run(["rerun", "last", "--model", "human", "--times", "2", "--json"]).exits(4).json();
-    assert_eq!((&said["times"], &said["same"]), (&json!(1), &json!(0)));
-    assert_eq!(said["runs"][0]["waits_for"], json!("r0/t1/q0"));
+    let output = program.run(["rerun", "last", "--model", "human", "--times", "2", "--json"]).exits(4).json();
+    assert_eq!((&output["times"], &output["same"]), (&json!(1), &json!(0)));
+    assert_eq!(output["runs"][0]["waits_for"], json!("r0/t1/q0"));
 }

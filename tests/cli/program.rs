@@ -129,7 +129,7 @@ impl Program {
 }
 
 impl Done {
-    /// Fails with everything that was said when the exit code is another.
+    /// Fails with the whole output when the exit code is another.
     #[track_caller]
     pub(crate) fn exits(&self, code: i32) -> &Self {
         assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
@@ -138,12 +138,12 @@ impl Done {
 
     /// Fails when stderr lacks the words.
     #[track_caller]
-    pub(crate) fn tells(&self, words: &str) -> &Self {
+    pub(crate) fn reports(&self, words: &str) -> &Self {
         assert!(self.stderr.contains(words), "{words:?} is not in stderr:\n{}", self.stderr);
         self
     }
 
-    /// Stdout as JSON, key order kept; nothing else may stand there.
+    /// Stdout as JSON, key order kept; nothing else may be there.
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)
@@ -151,7 +151,7 @@ impl Done {
     }
 
     /// Stderr with `<dir>`, `<id>` and `<time>` in place of what changes from run to run.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn reported(&self) -> String {
         lasting(&self.stderr, &self.dir)
     }
 

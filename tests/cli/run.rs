@@ -102,7 +102,7 @@ fn without_json_the_answer_goes_to_stdout_and_the_turns_to_stderr() {
       "score": 0.92
     }
     "#);
-    insta::assert_snapshot!(done.told(), @r#"
+    insta::assert_snapshot!(done.reported(), @r#"
     sentiment · json · sample:missing_field
     turn 1
       | {"score":0.92}
@@ -126,7 +126,7 @@ fn the_answer_keeps_the_order_of_the_reply() {
 }
 
 #[test]
-fn a_run_without_saving_leaves_nothing_behind() {
+fn a_run_without_saving_leaves_no_files() {
     let program = Program::new();
     let done = program.run(["run", "sentiment", "--model", "sample", "--no-save", "--json"]);
     assert_eq!(done.exits(0).json()["session"], serde_json::Value::Null);
@@ -138,7 +138,7 @@ fn a_run_without_saving_leaves_nothing_behind() {
 fn tools_in_json_mode_are_refused() {
     let program = Program::new();
     program.file("tools.toml", format!("{AGENT}{TOOLS}"));
-    program.run(["run", "tools.toml"]).exits(2).tells("json mode has no tools, and this agent declares `lookup`");
+    program.run(["run", "tools.toml"]).exits(2).reports("json mode has no tools, and this agent declares `lookup`");
     program.file("lisp.toml", format!("{AGENT}{TOOLS}[modes.json]\ntools = {{}}\n"));
     program.run(["run", "lisp.toml", "--mode", "json"]).exits(0);
     let saved = program.session();
@@ -165,16 +165,16 @@ fn a_run_stops_at_its_breakpoints_and_a_replay_knows_them() {
     let reply = "```clojure\n(def total (tool/find {:id 1})) (return total)\n```\n.\ng\ngo on\n";
     let done = program.fed(["run", "a.toml", "--stop", "tool:find,def:total"], reply);
     assert_eq!(done.exits(0).stdout, "7\n");
-    done.tells("The run stopped before calling (tool/find {\"id\" 1})");
-    done.tells("The run stopped after its program:");
-    done.tells("total = 7");
+    done.reports("The run stopped before calling (tool/find {\"id\" 1})");
+    done.reports("The run stopped after its program:");
+    done.reports("total = 7");
     program.run(["replay", "last", "--check"]).exits(0);
-    // Where nobody is, the run waits, and only what the breakpoint takes lets it go on.
+    // Without a user the run waits, and only what the breakpoint takes continues it.
     let alone = format!("program = '(return (tool/find {{:id 1}}))'\n{}", "mode = \"ptc_lisp\"\nprompt = \"go\"\n");
     let tools = "[tools.find]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\ndefault = 7\n";
     program.file("alone.toml", alone + tools);
     program.run(["run", "alone.toml", "--stop", "tool:find"]).exits(4);
-    program.run(["resume", "last", "--answer", "STOP IT"]).exits(2).tells("answer with one of: go on");
+    program.run(["resume", "last", "--answer", "STOP IT"]).exits(2).reports("answer with one of: go on");
     assert_eq!(program.run(["resume", "last", "--answer", "go on"]).exits(0).stdout, "7\n");
-    program.run(["run", "a.toml", "--stop", "find"]).exits(2).tells("write tool:NAME, def:NAME or error");
+    program.run(["run", "a.toml", "--stop", "find"]).exits(2).reports("write tool:NAME, def:NAME or error");
 }

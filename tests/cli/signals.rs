@@ -30,7 +30,7 @@ fn ctrl_c_ends_a_run_with_130_and_a_whole_session() {
 }
 
 #[test]
-fn a_person_who_never_answers_can_be_interrupted() {
+fn a_user_who_never_answers_can_be_interrupted() {
     let program = Program::new();
     let mut command = program.command(["run", "sentiment", "--model", "human"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
@@ -55,7 +55,7 @@ fn a_closed_pipe_is_no_panic() {
         assert_eq!(done.code, Some(0), "{arguments:?}: {}", done.stderr);
         assert!(!done.stderr.contains("panic"), "{arguments:?}: {}", done.stderr);
     }
-    // Nobody reads the turns either: the run goes on and is saved.
+    // The turns are not read either: the run continues and is saved.
     let mut child = program.command(["run", "sentiment", "--model", "sample:bad_json"]).spawn().unwrap();
     drop((child.stdout.take(), child.stderr.take()));
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -33,17 +33,21 @@ fn on_a_full_disk(program: &Program, arguments: &[&str]) -> Done {
 fn output_that_is_lost_is_no_success() {
     let program = with_session();
     for arguments in PRINTING {
-        on_a_full_disk(&program, arguments).exits(2).tells("error: stdout cannot be written: No space left on device");
+        on_a_full_disk(&program, arguments)
+            .exits(2)
+            .reports("error: stdout cannot be written: No space left on device");
     }
     for arguments in [&["--help"][..], &["--version"], &["run", "--help"], &["help", "sessions"]] {
-        on_a_full_disk(&program, arguments).exits(2).tells("error: stdout cannot be written: No space left on device");
+        on_a_full_disk(&program, arguments)
+            .exits(2)
+            .reports("error: stdout cannot be written: No space left on device");
         assert!(!program.run(arguments).exits(0).stdout.is_empty());
     }
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     program.file("one.jsonl", "{\"program\":\"1\"}\n");
     let input = std::fs::File::open(program.dir().join("one.jsonl")).unwrap();
     let batch = program.command(["lisp", "batch"]).stdin(input).stdout(full).output().unwrap();
-    program.done(batch).exits(2).tells("stdout cannot be written");
+    program.done(batch).exits(2).reports("stdout cannot be written");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs that wait for a person: exit code 4, gone on with later in the same file, whatever happened in between.
+//! Runs that wait for the user: exit code 4, continued later in the same file, whatever happened in between.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use ptc_workbench::session::Recorder;
 
 use super::program::Program;
 
-/// Asks twice; its program stands in the place of a model.
+/// Asks twice; its program replaces the model.
 const ASK: &str = r#"
 name = "ask"
 mode = "ptc_lisp"
@@ -32,14 +32,14 @@ fn waiting() -> Program {
 }
 
 #[test]
-fn a_run_that_waits_goes_on_in_its_file_question_by_question() {
+fn a_run_that_waits_continues_in_its_file_question_by_question() {
     let program = waiting();
     program.run(["resume", "last", "--answer", "blue"]).exits(4);
     let done = program.run(["resume", "last", "--answer", "large", "--json"]);
     assert_eq!(done.exits(0).json()["return"], serde_json::json!(["blue", "seen", "large"]));
     assert_eq!(program.session().damage, []);
     program.run(["replay", "last", "--check"]).exits(0);
-    program.run(["resume", "last", "--answer", "more"]).exits(2).tells("has ended");
+    program.run(["resume", "last", "--answer", "more"]).exits(2).reports("has ended");
 }
 
 #[test]
@@ -56,10 +56,10 @@ fn an_answer_to_no_open_question_changes_nothing() {
     program
         .run(["resume", "last", "--answer", "r0/t9/q0=x"])
         .exits(2)
-        .tells("r0/t9/q0 is no question (open: r0/t1/c0/q0)");
+        .reports("r0/t9/q0 is no question (open: r0/t1/c0/q0)");
     for no_question in ["r9=4", "r0/t1/c0=4", "r0/p1.2/q0=x"] {
         let words = format!("{} is no question (open: r0/t1/c0/q0)", no_question.split_once('=').unwrap().0);
-        program.run(["resume", "last", "--answer", no_question]).exits(2).tells(&words);
+        program.run(["resume", "last", "--answer", no_question]).exits(2).reports(&words);
     }
     assert_eq!(std::fs::read(program.session_file()).unwrap(), before);
     program.run(["resume", "last"]).exits(4);
@@ -67,7 +67,7 @@ fn an_answer_to_no_open_question_changes_nothing() {
     program
         .run(["resume", "last", "--answer", "r0/t1/c0/q0=red"])
         .exits(2)
-        .tells("has its answer already (open: r0/t1/c2/q0)");
+        .reports("has its answer already (open: r0/t1/c2/q0)");
     program.run(["resume", "last", "--answer", "r0/t1/c2/q0=large"]).exits(0);
 }
 
@@ -90,22 +90,22 @@ fn with_closure(program: &Program) {
 }
 
 #[test]
-fn a_run_whose_tool_is_a_function_of_another_program_does_not_go_on_here() {
+fn a_run_whose_tool_is_a_function_of_another_program_does_not_continue_here() {
     const REFUSED: &str = "its function exists only in the program that defines it";
     let program = waiting();
     with_closure(&program);
     let before = std::fs::read(program.session_file()).unwrap();
-    program.run(["resume", "last", "--answer", "blue"]).exits(2).tells(REFUSED);
+    program.run(["resume", "last", "--answer", "blue"]).exits(2).reports(REFUSED);
     assert_eq!(std::fs::read(program.session_file()).unwrap(), before);
 
     let program = waiting();
     program.run(["resume", "last", "--answer", "blue", "--answer", "large"]).exits(0);
     with_closure(&program);
-    program.run(["continue", "last", "And now?", "--model", "sample"]).exits(2).tells(REFUSED);
+    program.run(["continue", "last", "And now?", "--model", "sample"]).exits(2).reports(REFUSED);
 }
 
 #[test]
-fn a_run_that_was_killed_anywhere_goes_on() {
+fn a_run_that_was_killed_anywhere_continues() {
     let program = waiting();
     program.run(["resume", "last", "--answer", "blue", "--answer", "large"]).exits(0);
     let path = program.session_file();
@@ -130,17 +130,17 @@ fn whole_matches(whole: &[u8]) -> usize {
 }
 
 #[test]
-fn only_one_program_goes_on_with_a_session() {
+fn only_one_program_continues_with_a_session() {
     let program = waiting();
     let held = Recorder::append(&program.session(), Arc::new(SystemClock)).unwrap();
     let refused = program.run(["resume", "last", "--answer", "blue"]);
-    refused.exits(2).tells("another program is writing to this session; try again when it has finished");
+    refused.exits(2).reports("another program is writing to this session; try again when it has finished");
     assert!(!refused.stderr.contains("--no-save"), "no other folder helps here: {}", refused.stderr);
     drop(held);
     program.run(["resume", "last", "--answer", "blue"]).exits(4);
 }
 
-/// Three steps, two of them with a question; programs stand in the place of models.
+/// Three steps, two of them with a question; programs replace the models.
 const PIPELINE: &str = r#"
 name = "paint"
 [[steps]]
@@ -171,17 +171,17 @@ signature = "(wall :string) -> {text :string}"
 "#;
 
 #[test]
-fn a_pipeline_goes_on_with_the_step_that_waited_and_then_with_the_later_ones() {
+fn a_pipeline_continues_with_the_step_that_waited_and_then_with_the_later_ones() {
     let program = Program::new();
     program.file("paint.toml", PIPELINE);
-    program.run(["run", "paint.toml"]).exits(4).tells("answer with: ptc-workbench resume");
+    program.run(["run", "paint.toml"]).exits(4).reports("answer with: ptc-workbench resume");
     // The file of the pipeline is not needed any more.
     std::fs::remove_file(program.dir().join("paint.toml")).unwrap();
-    program.run(["resume", "last", "--answer", "blue"]).exits(4).tells("measure · ptc_lisp");
+    program.run(["resume", "last", "--answer", "blue"]).exits(4).reports("measure · ptc_lisp");
     let done = program.run(["resume", "last", "--answer", "large", "--json"]);
     assert_eq!(done.exits(0).json()["return"], serde_json::json!({"text": "BLUE, LARGE"}));
     program.run(["replay", "last", "--check"]).exits(0);
-    program.run(["resume", "last"]).exits(2).tells("has ended");
+    program.run(["resume", "last"]).exits(2).reports("has ended");
     // A conversation about its answer is no step of it.
     program.run(["continue", "last", "again", "--model", "sample"]).exits(0);
     assert_eq!(program.session_files().len(), 2);
@@ -193,16 +193,16 @@ fn what_failed_for_want_of_turns_is_continued_with_more_of_them() {
     program.file("one.toml", "mode = 'json'\nprompt = 'go'\nsignature = '{a :int, b :string}'\nmax_turns = 1\n");
     let wrong = ["--model", "sample:missing_field"];
     let failed = program.run(["run", "one.toml"].iter().chain(&wrong));
-    failed.exits(1).tells("Set max_turns = 2 in the options (it was 1), so that the model can correct it");
+    failed.exits(1).reports("Set max_turns = 2 in the options (it was 1), so that the model can correct it");
     let more = program.run(["continue", "last", "again"].iter().chain(&wrong));
-    more.exits(0).tells("warning: the run before used up max_turns = 1: this one may take 2");
+    more.exits(0).reports("warning: the run before used up max_turns = 1: this one may take 2");
     // A run that has its answer keeps its limits.
     let same = program.run(["continue", "last", "again", "--model", "sample"]);
     assert!(!same.exits(0).stderr.contains("used up"), "{}", same.stderr);
 }
 
 #[test]
-fn a_pipeline_that_was_killed_anywhere_goes_on_also_between_two_steps() {
+fn a_pipeline_that_was_killed_anywhere_continues_also_between_two_steps() {
     let program = Program::new();
     program.file("paint.toml", PIPELINE);
     program.run(["run", "paint.toml"]).exits(4);
@@ -238,8 +238,8 @@ fn the_session_says_why_a_pipeline_ended_between_two_steps() {
     program.file("paint.toml", loose.replace("() -> {colour :string}", "() -> :map"));
     let done = program.run(["run", "paint.toml", "--json"]);
     assert_eq!(done.exits(1).json()["fail"]["reason"], "chain_error");
-    done.tells("the pipeline ends here: the earlier step `choose` returned no fields; missing: `colour`");
+    done.reports("the pipeline ends here: the earlier step `choose` returned no fields; missing: `colour`");
     let shown = program.run(["sessions", "show", "last"]).exits(0).stdout.clone();
     assert!(shown.contains("the pipeline ends here"), "{shown}");
-    program.run(["resume", "last"]).exits(1).tells("missing: `colour`");
+    program.run(["resume", "last"]).exits(1).reports("missing: `colour`");
 }

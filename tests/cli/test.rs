@@ -120,8 +120,8 @@ fn is_junit(xml: &str) -> Element {
 fn the_examples_pass_offline() {
     let program = Program::new();
     let done = program.run(["test", "sentiment", "extract", "--junit", "out.xml"]);
-    let told = "sentiment · json · demo\n  ✓ praise\nextract · json · demo\n  ✓ three items\n2 cases: 2 passed, 0 failed, 0 errors\n";
-    assert_eq!(done.exits(0).stdout, told);
+    let shown = "sentiment · json · demo\n  ✓ praise\nextract · json · demo\n  ✓ three items\n2 cases: 2 passed, 0 failed, 0 errors\n";
+    assert_eq!(done.exits(0).stdout, shown);
     let root = is_junit(&std::fs::read_to_string(program.dir().join("out.xml")).unwrap());
     assert_eq!(root.get("tests"), "2");
     assert_eq!(program.session_files().len(), 2);
@@ -130,7 +130,7 @@ fn the_examples_pass_offline() {
 }
 
 #[test]
-fn a_case_that_fails_is_told_with_its_difference_and_its_session() {
+fn a_case_that_fails_is_reported_with_its_difference_and_its_session() {
     let program = Program::new();
     let cases = "[[cases]]\nname = \"a & <b>\"\ncontext = { word = \"]]>\\u0007\" }\nexpect = { said = \"\\u001b[31m<&\" }\n\
                  [[cases]]\nname = \"breaks\"\nexpect = \"(+ (:said result) 1)\"\n";
@@ -191,17 +191,17 @@ fn each_trial_has_its_own_seed_and_session() {
 }
 
 #[test]
-fn what_cannot_be_tested_is_told() {
+fn what_cannot_be_tested_is_reported() {
     let program = Program::new();
     program.run(["test"]).exits(2);
-    program.run(["test", "booking"]).exits(2).tells("there is no case to run");
-    program.run(["test", "sentiment", "--mode", "jsn"]).exits(2).tells("did you mean `json`?");
-    program.run(["test", "reviews", "--mode", "json"]).exits(2).tells("json mode has no tools");
+    program.run(["test", "booking"]).exits(2).reports("there is no case to run");
+    program.run(["test", "sentiment", "--mode", "jsn"]).exits(2).reports("did you mean `json`?");
+    program.run(["test", "reviews", "--mode", "json"]).exits(2).reports("json mode has no tools");
     program.run(["test", "sentiment", "--trials", "0"]).exits(2);
     program.file("bad.toml", "prompt = \"x\"\n[[cases]]\nname = \"a\"\nexpect = \"(= 1\"\n");
-    program.run(["test", "bad.toml"]).exits(2).tells("bad.toml:4:10: `cases.0.expect` is no predicate");
-    program.run(["test", "sentiment", "--model", "openai:m"]).exits(2).tells("OPENAI_API_KEY");
-    program.run(["test", "sentiment", "--model", "samle"]).exits(2).tells("did you mean `sample`?");
+    program.run(["test", "bad.toml"]).exits(2).reports("bad.toml:4:10: `cases.0.expect` is no predicate");
+    program.run(["test", "sentiment", "--model", "openai:m"]).exits(2).reports("OPENAI_API_KEY");
+    program.run(["test", "sentiment", "--model", "samle"]).exits(2).reports("did you mean `sample`?");
     program.file(
         "own.toml",
         "prompt = \"x\"\nmode = \"text\"\nmodel = \"openai:m\"\n[[cases]]\nname = \"a\"\nexpect = \"b\"\n",
@@ -209,7 +209,7 @@ fn what_cannot_be_tested_is_told() {
     program
         .run(["test", "sentiment", "--junit", "none/out.xml"])
         .exits(2)
-        .tells("none/out.xml cannot be written: there is no folder none");
+        .reports("none/out.xml cannot be written: there is no folder none");
     assert!(!program.dir().join("none").exists() && program.session_files().is_empty(), "told before anything runs");
     let own = std::fs::read(program.dir().join("own.toml")).unwrap();
     for command in [
@@ -220,7 +220,7 @@ fn what_cannot_be_tested_is_told() {
         program
             .run(command)
             .exits(2)
-            .tells("own.toml cannot be written: another kind of file is there, and would be lost");
+            .reports("own.toml cannot be written: another kind of file is there, and would be lost");
         assert_eq!(std::fs::read(program.dir().join("own.toml")).unwrap(), own);
     }
     for _ in 0..2 {
@@ -240,33 +240,33 @@ fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
     program
         .run(["sessions", "case", "last", "--agent", "a.toml", "--name", "no"])
         .exits(0)
-        .tells("case `no` added to a.toml");
+        .reports("case `no` added to a.toml");
     let text = std::fs::read_to_string(program.dir().join("a.toml")).unwrap();
     assert!(text.starts_with(AGENT), "{text}");
     let added = text.strip_prefix(AGENT).unwrap();
     assert!(added.starts_with("\n[[cases]]\nname = \"no\"\ncontext = { word = "), "{added}");
     program.run(["test", "a.toml"]).exits(0);
 
-    program.run(["sessions", "case", "last", "--agent", "a.toml", "--name", "no"]).exits(2).tells("has a case `no`");
+    program.run(["sessions", "case", "last", "--agent", "a.toml", "--name", "no"]).exits(2).reports("has a case `no`");
     program
         .run(["sessions", "case", "last", "--agent", "sentiment"])
         .exits(2)
-        .tells("is an example that is part of the program");
+        .reports("is an example that is part of the program");
     program
         .run(["sessions", "case", "last"])
         .exits(2)
-        .tells("name the agent file with --agent FILE (there is no answers.toml here");
+        .reports("name the agent file with --agent FILE (there is no answers.toml here");
     program.file("other.toml", AGENT.replace("answers", "others"));
-    program.run(["sessions", "case", "last", "--agent", "other.toml"]).exits(2).tells("holds the agent `others`");
+    program.run(["sessions", "case", "last", "--agent", "other.toml"]).exits(2).reports("holds the agent `others`");
     assert_eq!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap(), text);
 
     let nameless = program.run(["sessions", "case", "last", "--agent", "a.toml", "--name", ""]);
-    nameless.exits(2).tells("a case needs a name");
+    nameless.exits(2).reports("a case needs a name");
     program.file("a gent.toml", AGENT);
     program
         .run(["sessions", "case", "last", "--agent", "a gent.toml"])
         .exits(0)
-        .tells("run it with: ptc-workbench test 'a gent.toml'");
+        .reports("run it with: ptc-workbench test 'a gent.toml'");
     let made = program.run(["sessions", "case", "last", "--agent", "a.toml", "--name", "as data", "--json"]);
     let made = made.exits(0).json();
     assert_eq!(made, json!({"name": "as data", "file": "a.toml", "new_file": false, "cassette": null}));
@@ -280,21 +280,21 @@ fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
         assert!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap().contains("name = \"linked\""));
     }
     let nowhere = ["sessions", "case", "last", "--agent", "nope/x.toml", "--cassette"];
-    program.run(nowhere).exits(2).tells("nope/x.toml cannot be written: there is no folder nope");
+    program.run(nowhere).exits(2).reports("nope/x.toml cannot be written: there is no folder nope");
     assert!(!program.dir().join("nope").exists());
 
     // An example becomes a file of one's own.
     let example = "2026-11-22T00-00-36";
-    program.run(["sessions", "case", example, "--agent", "mine.toml"]).exits(0).tells("new file mine.toml");
+    program.run(["sessions", "case", example, "--agent", "mine.toml"]).exits(0).reports("new file mine.toml");
     let done = program.run(["test", "mine.toml", "--model", "demo"]).exits(0).stdout.clone();
     assert!(done.contains("✓ session 43b4aa9e"), "{done}");
     program
         .run(["sessions", "case", "2026-11-22T00-00-26", "--agent", "x.toml"])
         .exits(2)
-        .tells("holds 3 runs; name one with --run");
+        .reports("holds 3 runs; name one with --run");
     for run in [&[][..], &["--run", "r0"]] {
         let several = ["sessions", "case", "2026-11-22T00-00-26", "--agent", "x.toml", "--cassette"];
-        program.run(several.iter().chain(run)).exits(2).tells("holds 3 runs").tells("leave out --cassette");
+        program.run(several.iter().chain(run)).exits(2).reports("holds 3 runs").reports("leave out --cassette");
     }
 }
 
@@ -306,7 +306,7 @@ fn a_regression_test_replays_its_cassette_without_a_model() {
     let session = program.session_file();
     let before = std::fs::read(&session).unwrap();
     let made = ["sessions", "case", "last", "--agent", "a.toml", "--name", "Says yes", "--cassette"];
-    program.run(made).exits(0).tells("cassette cassettes/says-yes.jsonl");
+    program.run(made).exits(0).reports("cassette cassettes/says-yes.jsonl");
     assert_eq!(std::fs::read(&session).unwrap(), before, "the session stays as it was");
     assert_eq!(std::fs::read(program.dir().join("cassettes/says-yes.jsonl")).unwrap(), before);
     let text = std::fs::read_to_string(program.dir().join("a.toml")).unwrap();
@@ -316,8 +316,8 @@ fn a_regression_test_replays_its_cassette_without_a_model() {
     let only =
         text.replace("expect = { schema = { required = [\"said\"] } }", "cassette = \"cassettes/says-yes.jsonl\"");
     program.file("a.toml", &only);
-    let told = program.run(["test", "a.toml", "--model", "openai:m", "--trials", "3"]).exits(0).stdout.clone();
-    assert!(told.contains("  ✓ Says yes  replayed\n") && told.contains("2 cases: 2 passed"), "{told}");
+    let output = program.run(["test", "a.toml", "--model", "openai:m", "--trials", "3"]).exits(0).stdout.clone();
+    assert!(output.contains("  ✓ Says yes  replayed\n") && output.contains("2 cases: 2 passed"), "{output}");
     assert_eq!(program.session_files().len(), 1, "a replay makes no session");
 
     let verdict = |text: &str| {
@@ -339,6 +339,6 @@ fn a_regression_test_replays_its_cassette_without_a_model() {
     assert!(error == "error" && why.contains("cannot be read"), "{why}");
 
     program.file("a.toml", AGENT);
-    program.run(made).exits(2).tells("exists already");
+    program.run(made).exits(2).reports("exists already");
     assert_eq!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap(), AGENT);
 }

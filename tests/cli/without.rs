@@ -64,8 +64,8 @@ async fn a_section_is_cut_from_its_message() {
 async fn unknown_titles_and_models_that_read_nothing_are_refused() {
     let plays = vec![answer("{}"), answer(r#"{"n":7}"#)];
     let (program, done, _) = forked(JSON, plays, "no such part").await;
-    let told = done.exits(2).stderr.clone();
-    assert!(told.contains("no part of the request of r0/t2 has the title `no such part`; known: "), "{told}");
+    let output = done.exits(2).stderr.clone();
+    assert!(output.contains("no part of the request of r0/t2 has the title `no such part`; known: "), "{output}");
     let human = program.run(["fork", "last", "--at", "r0/t2", "--drop", "reply", "--model", "human"]);
     assert!(human.exits(2).stderr.contains("the model human reads no request"), "{}", human.stderr);
     let sessions = program.run(["sessions", "list", "--json"]).exits(0).json();

@@ -1,4 +1,4 @@
-//! The configuration: what a file may say, what it is told when it says something else, and which model a name means.
+//! The configuration: what a file may contain, the errors when it contains something else, and which model a name means.
 
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,7 @@ fn a_provider_says_how_long_it_may_take() {
 }
 
 #[test]
-fn a_relative_key_file_lies_beside_the_configuration() {
+fn a_relative_key_file_is_next_to_the_configuration() {
     let config = config("[providers.openai]\napi_key_file = \"openai.key\"");
     assert_eq!(http(&config, "gpt").key, Some(KeySource::File(PathBuf::from("conf/openai.key"))));
 }
@@ -245,7 +245,7 @@ fn names_of_models_mean_what_they_say() {
 }
 
 #[test]
-fn names_that_mean_nothing_are_told_what_is_near() {
+fn names_that_mean_nothing_get_suggestions() {
     let config = Config::built_in().unwrap();
     let cases = [
         (

@@ -55,11 +55,11 @@ async fn a_value_that_the_prompt_does_not_name_arrives_or_is_reported() {
         let agent = agent(&format!("mode = '{mode}'\nprompt = '{prompt}'\nsignature = '{signature}'\n"));
         let (ran, requests) = ran(&agent, r#"{"topic":"tea","review":"Great value!"}"#).await;
         assert!(ran.step.is_ok(), "{mode} {signature}: {:?}", ran.step.fail);
-        let said: String = requests[0].messages.iter().map(|message| message.joined()).collect();
+        let text: String = requests[0].messages.iter().map(|message| message.joined()).collect();
         let found = findings(&ran);
         for (name, value) in [("topic", "tea"), ("review", "Great value!")] {
             let is_reported = found.iter().any(|finding| finding.contains(name));
-            assert!(said.contains(value) || is_reported, "{mode} {signature}: {name}: {said}\n{found:?}");
+            assert!(text.contains(value) || is_reported, "{mode} {signature}: {name}: {text}\n{found:?}");
         }
     }
 }
@@ -77,16 +77,16 @@ async fn json_mode_shows_values_without_parameters_below_the_prompt_and_says_so(
 async fn text_mode_reports_values_that_it_does_not_show_and_refuses_them_where_the_validation_is_strict() {
     let toml = "mode = 'text'\nprompt = 'Rate it'\n";
     let (first, _) = ran(&agent(toml), r#"{"review":"Great!"}"#).await;
-    let told = findings(&first);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("does not reach the model") && told[0].contains("{{review}}"), "{told:?}");
+    let shown = findings(&first);
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(shown[0].contains("does not reach the model") && shown[0].contains("{{review}}"), "{shown:?}");
     let strict = agent(&format!("{toml}signature_validation = 'strict'\n"));
     let (second, requests) = ran(&strict, r#"{"review":"Great!"}"#).await;
     assert_eq!(second.outcome(), "invalid_context");
     assert!(requests.is_empty());
 }
 
-/// The answer of any step reaches the next one under a name, or the plans of the pipeline say that it does not.
+/// The answer of any step reaches the next one under a name, or the plans of the pipeline report that it does not.
 #[tokio::test]
 async fn the_answer_of_a_step_arrives_at_the_next_or_is_reported() {
     let answers = [r#""some words""#, r#"[1,2,"three"]"#, "42", r#"{"review":"Great value!"}"#];
@@ -105,9 +105,9 @@ async fn the_answer_of_a_step_arrives_at_the_next_or_is_reported() {
                 assert!(ran.step.fail.is_some(), "{case}");
                 continue;
             };
-            let said: String = request.messages.iter().map(|message| message.joined()).collect();
-            let is_there = ["some words", "three", "42", "Great value!"].iter().any(|part| said.contains(part));
-            assert!(is_there || !findings(&ran).is_empty(), "{case}: {said}");
+            let text: String = request.messages.iter().map(|message| message.joined()).collect();
+            let is_there = ["some words", "three", "42", "Great value!"].iter().any(|part| text.contains(part));
+            assert!(is_there || !findings(&ran).is_empty(), "{case}: {text}");
         }
     }
 }
@@ -173,7 +173,7 @@ fn a_place_in_a_list_is_no_name_and_the_advice_works() {
     }
 }
 
-/// Of several answers that fit the first counts, and the run says that there were others.
+/// Of several answers that fit the first counts, and the run reports that there were others.
 #[tokio::test]
 async fn several_answers_that_fit_are_reported() {
     let agent = agent("mode = 'json'\nprompt = 'Go'\nsignature = '{n :int}'\n");
@@ -202,8 +202,11 @@ fn a_pipeline_names_what_its_next_step_does_not_show() {
         let plans = pipeline.plans().unwrap();
         plans[1].warnings.iter().map(|warning| warning.message.clone()).collect::<Vec<_>>()
     };
-    let told = warnings("Judge it");
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("step two: of the answer of step one: `review` does not reach the model"), "{told:?}");
+    let shown = warnings("Judge it");
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(
+        shown[0].starts_with("step two: of the answer of step one: `review` does not reach the model"),
+        "{shown:?}"
+    );
     assert!(warnings("Judge {{review}}").iter().all(|text| !text.contains("does not reach")));
 }

@@ -40,11 +40,11 @@ async fn only_what_a_tool_answers_is_caught() {
 }
 
 #[tokio::test]
-async fn the_prompt_tells_of_errors_as_values_only_where_it_is_asked_to() {
-    for (key, told) in [("", false), ("tool_try = true\n", true)] {
+async fn the_prompt_shows_of_errors_as_values_only_where_it_is_asked_to() {
+    for (key, shown) in [("", false), ("tool_try = true\n", true)] {
         let (model, requests) = recorded_script(&[&p("1")]);
         run(&agent(&format!("{key}{LOOKUP}")), "{}", &model).await;
         let system = requests.lock().unwrap()[0].system.clone().unwrap_or_default();
-        assert_eq!(system.contains("(tool/try (tool/name {…}))"), told, "{key}");
+        assert_eq!(system.contains("(tool/try (tool/name {…}))"), shown, "{key}");
     }
 }

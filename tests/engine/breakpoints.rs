@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::ptc::{agent, p};
 use super::*;
 
-/// Somebody who lets every run go on.
+/// A user who continues every run.
 struct Watcher(Vec<Breakpoint>);
 
 impl Human for Watcher {
@@ -44,7 +44,7 @@ async fn stopped(at: &str, programs: &[&str]) -> (Ran, Vec<(String, String)>) {
     (ran, asked)
 }
 
-fn told(at: &str, text: &str) -> (String, String) {
+fn pair(at: &str, text: &str) -> (String, String) {
     (at.to_owned(), text.to_owned())
 }
 
@@ -54,7 +54,7 @@ async fn a_run_stops_before_the_calls_of_one_tool() {
     let (ran, asked) = stopped("tool:find", &[program]).await;
     assert_eq!(ran.outcome(), "14");
     let text = |id| format!("The run stopped before calling (tool/find {{\"id\" {id}}})");
-    assert_eq!(asked, [told("r0/t1/c1/q3", &text(1)), told("r0/t1/c2/q3", &text(2))]);
+    assert_eq!(asked, [pair("r0/t1/c1/q3", &text(1)), pair("r0/t1/c2/q3", &text(2))]);
     let place = |found: &dyn Fn(&Envelope) -> bool| ran.events.iter().position(found).unwrap();
     let question = place(&|envelope| envelope.address.as_str() == "r0/t1/c1/q3");
     let call = place(&|e| e.address.as_str() == "r0/t1/c1" && matches!(e.event, Event::ToolCall(_)));
@@ -65,12 +65,12 @@ async fn a_run_stops_before_the_calls_of_one_tool() {
 async fn a_run_stops_where_a_name_was_defined_and_at_errors() {
     let programs = ["(def other 1)", "(def total (+ 40 2))", "(/ 1 0)"];
     let (_, asked) = stopped("def:total", &programs).await;
-    assert_eq!(asked, [told("r0/t2/q0", "The run stopped after its program:\ntotal = 42")]);
+    assert_eq!(asked, [pair("r0/t2/q0", "The run stopped after its program:\ntotal = 42")]);
     let (_, asked) = stopped("error", &programs).await;
     assert_eq!(asked.len(), 1);
     assert!(asked[0].0 == "r0/t3/q0" && asked[0].1.contains("arithmetic_error"), "{asked:?}");
     let (_, asked) = stopped("error, tool:look, def:none", &["(fail \"no\")"]).await;
-    assert_eq!(asked, [told("r0/t1/q0", "The run stopped after its program:\n(fail \"no\")")]);
+    assert_eq!(asked, [pair("r0/t1/q0", "The run stopped after its program:\n(fail \"no\")")]);
     let (_, asked) = stopped("error", &["(return 1)"]).await;
     assert_eq!(asked, []);
 }

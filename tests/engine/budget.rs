@@ -63,13 +63,13 @@ async fn a_limit_of_tokens_holds_for_models_that_count_none() {
 }
 
 #[tokio::test]
-async fn a_limit_of_costs_without_a_price_is_told() {
+async fn a_limit_of_costs_without_a_price_is_reported() {
     let limited =
         Agent::from_toml("mode = 'json'\nprompt = 'go'\nsignature = '{a :int}'\ncost_limit = 0.1", "t.toml").unwrap();
     let ran = run(&limited, "{}", &recorded_script(&[r#"{"a":1}"#]).0).await;
-    let told =
+    let shown =
         |envelope: &Envelope| matches!(&envelope.event, Event::Notice(notice) if notice.text.contains("cost_limit"));
-    assert_eq!(ran.events.iter().filter(|envelope| told(envelope)).count(), 1);
+    assert_eq!(ran.events.iter().filter(|envelope| shown(envelope)).count(), 1);
 }
 
 #[tokio::test]

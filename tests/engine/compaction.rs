@@ -1,12 +1,12 @@
-//! Shortened histories: what is told about what was left out.
+//! Shortened histories: what models and users learn about what was left out.
 
 use ptc_workbench::event::{CompactionDone, CompactionReason};
 
 use super::ptc::{p, ran};
 use super::*;
 
-/// What was told about each shortened request: its turn, strategy and reason, and the counts as `name=number`.
-fn told(ran: &Ran) -> Vec<(String, CompactionDone)> {
+/// The record of each shortened request: its turn, strategy and reason, and the counts as `name=number`.
+fn compactions(ran: &Ran) -> Vec<(String, CompactionDone)> {
     let done = |envelope: &Envelope| match &envelope.event {
         Event::CompactionDone(done) => Some((envelope.address.as_str().to_owned(), done.clone())),
         _ => None,
@@ -19,13 +19,13 @@ fn counts(done: &CompactionDone) -> String {
 }
 
 #[tokio::test]
-async fn trimming_tells_why_and_how_much_was_left_out() {
+async fn trimming_shows_why_and_how_much_was_left_out() {
     let toml = "max_turns = 6\ncompaction = { trigger = { turns = 2 }, keep_recent_turns = 1 }";
     let (ran, _) = ran(toml, "{}", &[&p("1"), &p("2"), &p("3"), &p("(return 4)")]).await;
-    let told = told(&ran);
-    let places: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
+    let shown = compactions(&ran);
+    let places: Vec<&str> = shown.iter().map(|(at, _)| at.as_str()).collect();
     assert_eq!(places, ["r0/t3", "r0/t4"]);
-    let (_, last) = &told[1];
+    let (_, last) = &shown[1];
     assert_eq!((last.strategy.name(), last.reason.name()), ("trim", "turn_pressure"));
     // The system text, the first message, three turns of two messages; of these the system text, the first and the last stay.
     assert_eq!((last.messages_before, last.messages_after), (8, 3));
@@ -40,17 +40,17 @@ async fn trimming_by_tokens_says_when_it_is_not_enough() {
     let toml =
         "max_turns = 4\ncompaction = { trigger = { tokens = 1 }, keep_recent_turns = 1, keep_initial_user = false }";
     let (ran, _) = ran(toml, "{}", &[&p("1"), &p("2"), &p("(return 3)")]).await;
-    let (_, last) = told(&ran).pop().unwrap();
+    let (_, last) = compactions(&ran).pop().unwrap();
     assert_eq!(last.reason, CompactionReason::TokenPressure);
     assert_eq!(counts(&last), "kept_recent_turns=1 kept_initial_user=0 over_budget=1");
 }
 
 #[tokio::test]
-async fn a_run_that_needs_no_shortening_tells_none() {
+async fn a_run_that_needs_no_shortening_reports_none() {
     let (long, _) = ran("max_turns = 9\ncompaction = true", "{}", &[&p("1"), &p("(return 2)")]).await;
-    assert_eq!(told(&long), []);
+    assert_eq!(compactions(&long), []);
     let (single, _) = ran("max_turns = 1\ncompaction = { trigger = { tokens = 1 } }", "{}", &[&p("1")]).await;
-    assert_eq!(told(&single), []);
+    assert_eq!(compactions(&single), []);
 }
 
 #[tokio::test]
@@ -59,10 +59,10 @@ async fn coalescing_counts_calls_prints_and_failed_turns() {
                 [tools.t]\nkind = \"table\"\ndefault = 1\nsignature = \"(n :int) -> :int\"\n";
     let program = p("(println \"one\") (println \"two\") (println \"three\") (tool/t {:n 1}) (tool/t {:n 2})");
     let (ran, texts) = ran(toml, "{}", &[&program, &p("(foo)"), &p("(return 4)")]).await;
-    let told = told(&ran);
-    let places: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
+    let report_text = compactions(&ran);
+    let places: Vec<&str> = report_text.iter().map(|(at, _)| at.as_str()).collect();
     assert_eq!(places, ["r0/t2", "r0/t3"]);
-    let (_, last) = &told[1];
+    let (_, last) = &report_text[1];
     assert_eq!((last.strategy.name(), last.messages_after), ("coalesce", 2));
     assert_eq!(
         counts(last),
@@ -87,6 +87,6 @@ async fn a_trimmed_history_is_sent_without_two_messages_of_the_user_in_a_row() {
     let roles: Vec<&str> =
         last["messages"].as_array().unwrap().iter().filter_map(|message| message["role"].as_str()).collect();
     assert_eq!(roles, ["system", "user"], "the first message and what came back last are one: {last}");
-    let told = last["messages"][1]["content"].as_str().unwrap();
-    assert!(told.starts_with("go") || told.contains("go\n"), "{told}");
+    let shown = last["messages"][1]["content"].as_str().unwrap();
+    assert!(shown.starts_with("go") || shown.contains("go\n"), "{shown}");
 }

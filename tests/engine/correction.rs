@@ -35,7 +35,7 @@ async fn json_mode_retries_on_validation_error() {
 }
 
 #[tokio::test]
-async fn three_attempts_are_told_apart_by_their_errors() {
+async fn three_attempts_are_distinguished_by_their_errors() {
     let replies = ["nope", r#"{"label":5}"#, r#"{"label":"pos","score":1}"#];
     let ran = run(
         &agent("{{text}}", "(text :string) -> {label :string, score :float}"),
@@ -121,19 +121,19 @@ async fn quoted_data_cannot_close_its_tag() {
 }
 
 #[tokio::test]
-async fn fields_that_nobody_asked_for_are_told_beside_an_error_and_kept_out_of_the_feedback() {
+async fn fields_that_nobody_asked_for_are_reported_with_an_error_and_kept_out_of_the_feedback() {
     let (model, _) =
         recorded_script(&[r#"{"feeling": "good", "score": 1}"#, r#"{"sentiment": "good", "score": 1, "more": 2}"#]);
     let ran = run(&agent("{{text}}", SENTIMENT), r#"{"text":"x"}"#, &model).await;
-    let told: Vec<_> =
+    let shown: Vec<_> =
         ran.step.turns[0].issues.iter().map(|i| format!("{} {}: {}", i.severity, i.path, i.message)).collect();
-    assert_eq!(told, ["error sentiment: expected field, got nil", "warning feeling: not in the signature"]);
+    assert_eq!(shown, ["error sentiment: expected field, got nil", "warning feeling: not in the signature"]);
     assert!(!ran.step.turns[0].feedback.as_ref().unwrap().contains("not in the signature"));
     assert!(ran.step.turns[1].issues.is_empty(), "extra fields of an answer that fits are no news");
 }
 
 #[tokio::test]
-async fn a_number_that_json_cannot_hold_is_named_where_it_stood() {
+async fn a_number_that_json_cannot_hold_is_named_where_it_was() {
     let agent = agent("Rate it", "() -> {rows [{score :float}], label :string}");
     let good = r#"{"rows":[{"score":1}],"label":"NaN"}"#;
     for (word, named) in [("NaN", "NaN"), ("-Infinity", "-Infinity")] {
@@ -141,9 +141,9 @@ async fn a_number_that_json_cannot_hold_is_named_where_it_stood() {
         let (model, requests) = recorded_script(&[&first, good]);
         let ran = run(&agent, "{}", &model).await;
         assert_eq!(ran.turns(), ["validation_error", "ok"]);
-        let told = requests.lock().unwrap()[1].messages[2].joined();
+        let shown = requests.lock().unwrap()[1].messages[2].joined();
         let line = format!("rows.1.score: expected float, got {named}, which JSON cannot represent");
-        assert!(told.contains(&line) && told.contains("label: expected string, got int"), "{told}");
+        assert!(shown.contains(&line) && shown.contains("label: expected string, got int"), "{shown}");
     }
     let quoted = recorded_script(&[r#"{"rows":[{"score":"NaN"}],"label":"x"}"#, good]).0;
     let ran = run(&agent, "{}", &quoted).await;
@@ -163,7 +163,7 @@ async fn a_number_that_json_cannot_hold_is_named_in_a_final_answer_too() {
         ("lenient", "{score :float, why :string}", r#"{"score":NaN,"why":"x"}"#, "score: expected float, got NaN"),
         ("standard", ":float", "NaN", "expected float, got NaN"),
     ];
-    for (level, output, wrong, told) in cases {
+    for (level, output, wrong, shown) in cases {
         let toml = format!(
             "mode = 'json_loop'\nprompt = 'go'\nrecovery = '{level}'\nsignature = '() -> {output}'\nmax_turns = 3"
         );
@@ -172,7 +172,7 @@ async fn a_number_that_json_cannot_hold_is_named_in_a_final_answer_too() {
         let ran = run(&Agent::from_toml(&toml, "test.toml").unwrap(), "{}", &model).await;
         replays(&ran.events).await;
         assert_eq!(ran.turns(), ["validation_error", "ok"], "{level} {wrong}");
-        let said = requests.lock().unwrap()[1].messages.last().unwrap().joined();
-        assert!(said.contains(&format!("{told}, which JSON cannot represent")), "{said}");
+        let text = requests.lock().unwrap()[1].messages.last().unwrap().joined();
+        assert!(text.contains(&format!("{shown}, which JSON cannot represent")), "{text}");
     }
 }

@@ -1,15 +1,15 @@
-//! The firewall: names that start with `_` stay usable for programs and unseen by models, also those of agents below.
+//! The firewall: names that start with `_` stay usable for programs and unseen by models, also those of child agents.
 
 use ptc_workbench::model::{Reply, Request};
 
 use super::ptc::{p, ran};
 use super::*;
 
-/// Everything that the requests said.
+/// The texts of all requests.
 fn everything(requests: &[Request]) -> String {
-    let said = requests.iter().flat_map(|request| request.messages.iter().map(|message| message.joined()));
+    let text = requests.iter().flat_map(|request| request.messages.iter().map(|message| message.joined()));
     let system = requests.iter().filter_map(|request| request.system.clone());
-    said.chain(system).collect::<Vec<_>>().join("\n")
+    text.chain(system).collect::<Vec<_>>().join("\n")
 }
 
 const CHILD: &str = r#"
@@ -47,11 +47,11 @@ async fn a_parent_works_with_what_its_model_does_not_see() {
     let requests = requests.lock().unwrap();
     let of_parent: Vec<Request> = requests.iter().filter(|request| request.agent != "find").cloned().collect();
     assert_eq!(of_parent.len(), 3);
-    let said = everything(&of_parent);
-    assert!(said.contains("tool/find()") && said.contains("\"name\" \"Ada\"") && said.contains("{\"id\" 1}"), "{said}");
+    let text = everything(&of_parent);
+    assert!(text.contains("tool/find()") && text.contains("\"name\" \"Ada\"") && text.contains("{\"id\" 1}"), "{text}");
     // The programs are the model's own words; nothing else names what is hidden.
     let fed_back: String = of_parent.iter().skip(1).map(|request| request.messages.last().unwrap().joined()).collect();
-    assert!(!said.contains("hush"), "{said}");
+    assert!(!text.contains("hush"), "{text}");
     assert!(!of_parent[0].messages[0].joined().contains("_key") && !fed_back.contains("_note"), "{fed_back}");
 }
 
@@ -106,9 +106,9 @@ async fn prints_journals_and_coalesced_calls_hide_as_well() {
     assert!(!texts[1].contains("hush"), "{}", texts[1]);
 }
 
-/// A run that goes on says the answer before; a message about missing refs shows its start.
+/// A run that continues contains the answer before; a message about missing refs shows its start.
 #[tokio::test]
-async fn what_is_said_of_an_answer_hides_as_well() {
+async fn what_is_reported_of_an_answer_hides_as_well() {
     let toml = "firewall = true\nmax_turns = 3\nrefs = { miss = 'nope' }\n";
     let answer = p("(return {:_a \"hush\" :b {:_c \"hush\" :d 1}})");
     let (ran, texts) = ran(toml, "{}", &[&answer, &p("(return {:nope 1})")]).await;
@@ -116,7 +116,7 @@ async fn what_is_said_of_an_answer_hides_as_well() {
     assert!(texts[1].contains("\"d\" 1") && !texts[1].contains("hush"), "{}", texts[1]);
 }
 
-/// Why an agent failed is told without what its firewall hides; the details of the failure keep everything.
+/// Why an agent failed is reported without what its firewall hides; the details of the failure keep everything.
 #[tokio::test]
 async fn the_failure_of_a_child_hides_as_well() {
     for value in ["{:_x \"hush\" :why \"z\"}", "[{:_x \"hush\" :why \"z\"}]", "{:message {:_x \"hush\" :why \"z\"}}"] {
@@ -150,7 +150,7 @@ async fn descriptions_of_values_hide_as_well() {
 }
 
 #[tokio::test]
-async fn a_run_that_goes_on_says_the_rest_of_the_answer() {
+async fn a_run_that_continues_says_the_rest_of_the_answer() {
     let plan = Plan::new(&ptc::agent("firewall = true\nmax_turns = 2\n")).unwrap();
     let answer = p("(return {:_a data/_key :b 1})");
     let (model, requests) = recorded_replies(vec![answer.into(), p("(return 2)").into()]);
@@ -160,8 +160,8 @@ async fn a_run_that_goes_on_says_the_rest_of_the_answer() {
     assert_eq!(step.answer.unwrap().to_text(), r#"{"_a":"hush","b":1}"#);
     let next = Input { continues: Some((Address::run(0), carry)), ..Input::at(Address::run(1), parsed("{}")) };
     engine::run(&plan, next, &ports).await;
-    let said = everything(&requests.lock().unwrap());
-    assert!(said.contains(r#"{"b":1}"#) && !said.contains("hush"), "{said}");
+    let message = everything(&requests.lock().unwrap());
+    assert!(message.contains(r#"{"b":1}"#) && !message.contains("hush"), "{message}");
 }
 
 const SECRET: &str = "sk-live-93ba77c1";
@@ -198,9 +198,9 @@ async fn texts_and_collections_made_of_hidden_values_are_hidden() {
             ran(toml, context, &[&p(program), &p("(return {:real data/_token :n (count data/_token)})")]).await;
         let outcome = ran.outcome();
         assert_eq!(outcome, r#"{"n":16,"real":"sk-live-93ba77c1"}"#, "{program}: {:?}", ran.step.fail);
-        let said = texts.join("\n").to_lowercase();
+        let text = texts.join("\n").to_lowercase();
         for part in [SECRET, "live-93ba77c1", "93ba77c1"] {
-            assert!(!said.contains(part), "{program}: {said}");
+            assert!(!text.contains(part), "{program}: {text}");
         }
     }
 }
@@ -234,8 +234,8 @@ async fn a_hidden_value_under_another_name_stays_hidden_from_the_models_of_child
     replays(&ran.events).await;
     assert_eq!(ran.outcome(), r#"["sk-live-93ba77c1","fine"]"#, "{:?}", ran.step.fail);
     let requests = requests.lock().unwrap();
-    let said = everything(&requests);
-    assert!(requests.len() == 5 && said.contains("Is <hidden> fine?") && !said.contains("93ba77c1"), "{said}");
+    let text = everything(&requests);
+    assert!(requests.len() == 5 && text.contains("Is <hidden> fine?") && !text.contains("93ba77c1"), "{text}");
 }
 
 /// The other modes show data in their prompts: a hidden value is not among them.
@@ -252,7 +252,7 @@ async fn every_mode_hides_by_value() {
         let ran = run(&agent, r#"{"_token":"sk-live-93ba77c1","name":"Ada"}"#, &model).await;
         assert!(ran.step.is_ok(), "{mode}: {:?}", ran.step.fail);
         replays(&ran.events).await;
-        let said = everything(&requests.lock().unwrap());
-        assert!(said.contains("<hidden> of Ada") && !said.contains("93ba77c1"), "{mode}: {said}");
+        let text = everything(&requests.lock().unwrap());
+        assert!(text.contains("<hidden> of Ada") && !text.contains("93ba77c1"), "{mode}: {text}");
     }
 }

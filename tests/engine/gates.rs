@@ -1,4 +1,4 @@
-//! Runs that a person intercepts: what goes on is what was left there, and a replay meets the same gates.
+//! Runs that the user intercepts: what continues is what was left there, and a replay meets the same gates.
 
 use ptc_workbench::event::{AnswerGiven, Answerer, QuestionAsked, ReplyEnd};
 use ptc_workbench::port::{Checkpoint, Gate, Human, Question};
@@ -58,7 +58,7 @@ fn kinds(ran: &Ran) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_changed_reply_is_the_one_that_is_read_and_stays_beside_the_model_s_own() {
+async fn a_changed_reply_is_the_one_that_is_read_and_stays_next_to_the_model_s_own() {
     let (ran, _) = intercepted(&[WRONG], Gate::Apply, |_| Some(r#"{"n": 3}"#.to_owned())).await;
     assert_eq!((ran.outcome().as_str(), ran.turns()), (r#"{"n":3}"#, vec!["ok".to_owned()]));
     assert_eq!(kinds(&ran), ["gate_apply"]);
@@ -134,7 +134,7 @@ async fn with_results(toml: &str, replies: Vec<Reply>, change: fn(&str) -> Optio
 }
 
 #[tokio::test]
-async fn a_changed_result_is_the_one_that_goes_on_and_the_tool_s_own_stays_in_the_record() {
+async fn a_changed_result_is_the_one_that_continues_and_the_tool_s_own_stays_in_the_record() {
     let change = |text: &str| text.contains("\"n\": 1").then(|| "{\"n\": 5}".to_owned());
     let lisp = format!("mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '{{n :int}}'\n{TOOL}");
     let program = "```clojure\n(return {:n (+ (:n (tool/look {})) (:n (tool/look {})))})\n```";
@@ -150,8 +150,8 @@ async fn a_changed_result_is_the_one_that_goes_on_and_the_tool_s_own_stays_in_th
     let text = format!("mode = 'text'\nprompt = 'go'\nsignature = '{{n :int}}'\n{TOOL}");
     let replies = vec![Reply::calling([("look", "{}".to_owned())]), r#"{"n": 2}"#.into()];
     let ran = with_results(&text, replies, change).await;
-    let told = ran.step.messages.iter().any(|message| message.text().contains("\"n\":5"));
-    assert!(told, "the model sees what was put in place: {:?}", ran.step.messages);
+    let shown = ran.step.messages.iter().any(|message| message.text().contains("\"n\":5"));
+    assert!(shown, "the model sees what was put in place: {:?}", ran.step.messages);
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ impl Human for Person {
     }
 }
 
-/// Runs it with a person and replays what was recorded.
+/// Runs it with a user and replays what was recorded.
 async fn ran_with(agent: &Agent, context: &str, replies: Vec<Reply>, person: &Person) -> (Ran, Vec<Request>) {
     let (model, requests) = recorded_replies(replies);
     let plan = Plan::new(agent).expect("the agent of a test is valid");
@@ -94,9 +94,9 @@ fn rules(ran: &Ran) -> Vec<String> {
 
 /// The history holds control objects only, as the model sent them, and the answer is never one.
 fn assert_history_of_objects(ran: &Ran, requests: &[Request]) {
-    let said =
+    let reply_text =
         requests.iter().flat_map(|request| &request.messages).filter(|message| message.role.name() == "assistant");
-    for message in said {
+    for message in reply_text {
         let text = message.joined();
         let object = ptc_core::value::json::parse(&text).unwrap_or_else(|error| panic!("{error:?}: {text}"));
         let keys = ["tool_call", "final_answer", "awaiting_user_input"];
@@ -107,7 +107,7 @@ fn assert_history_of_objects(ran: &Ran, requests: &[Request]) {
 }
 
 #[tokio::test]
-async fn a_tool_is_called_and_its_result_told_until_the_answer_comes() {
+async fn a_tool_is_called_and_its_result_reported_until_the_answer_comes() {
     let replies = [call("price", r#"{"item":"tea"}"#), call("look_up", "{}"), answer(r#""Tea costs 3.5.""#)];
     let (ran, requests) = ran(TOOLS, replies).await;
     assert_eq!(ran.outcome(), r#""Tea costs 3.5.""#);
@@ -127,7 +127,7 @@ async fn a_tool_is_called_and_its_result_told_until_the_answer_comes() {
 }
 
 #[tokio::test]
-async fn the_request_tells_protocol_tools_and_task() {
+async fn the_request_shows_protocol_tools_and_task() {
     let toml =
         format!("prompt = \"Compare {{{{a}}}}\"\nsignature = \"(a :string, b :int) -> {{cheap :bool}}\"\n{TOOLS}");
     let person = Person(Mutex::new(Vec::new()), Arc::default());
@@ -221,7 +221,7 @@ async fn an_unknown_tool_and_unusable_arguments_are_protocol_errors_that_list_th
 }
 
 #[tokio::test]
-async fn failing_tools_refused_arguments_and_the_call_limit_are_told_to_the_model() {
+async fn failing_tools_refused_arguments_and_the_call_limit_are_reported_to_the_model() {
     let replies = [
         call("price", r#"{"item":"gold"}"#),
         call("price", r#"{"item":7.5}"#),
@@ -428,7 +428,7 @@ async fn an_answer_that_repeats_itself_is_a_loop() {
 }
 
 #[tokio::test]
-async fn a_question_to_the_person_is_answered_by_a_user_message() {
+async fn a_question_to_the_user_is_answered_by_a_user_message() {
     let ask = r#"{"thought":"which?","awaiting_user_input":{"kind":"url","prompt":"Which page?"}}"#;
     let asked = Arc::new(Mutex::new(Vec::new()));
     let person = Person(Mutex::new(vec!["https://a.example"]), Arc::clone(&asked));

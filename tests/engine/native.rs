@@ -94,7 +94,7 @@ fn last_messages(requests: &[Request]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_reply_without_a_program_is_told_to_call() {
+async fn a_reply_without_a_program_is_asked_to_call() {
     let blocks = "```clojure\n(return 1)\n```\n```clojure\n(return 2)\n```";
     for reply in ["", " \n", "```clojure\n(return 1)\n```", blocks] {
         let (model, requests) = recorded_replies(vec![Reply::from(reply), eval("(return 7)")]);
@@ -102,10 +102,10 @@ async fn a_reply_without_a_program_is_told_to_call() {
         let ran = run(&Agent::from_toml(toml, "native.toml").unwrap(), "{}", &model).await;
         replays(&ran.events).await;
         assert_eq!(ran.turns(), ["no_code_found", "ok"], "{reply}");
-        let told = &last_messages(&requests.lock().unwrap())[1];
-        assert!(told.contains("call the tool lisp_eval") && !told.contains("fenced block"), "{reply}: {told}");
-        let said = ran.step.turns[0].error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
-        assert!(!said.contains("fenced block"), "{said}");
+        let shown = &last_messages(&requests.lock().unwrap())[1];
+        assert!(shown.contains("call the tool lisp_eval") && !shown.contains("fenced block"), "{reply}: {shown}");
+        let text = ran.step.turns[0].error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
+        assert!(!text.contains("fenced block"), "{text}");
     }
 }
 
@@ -148,7 +148,7 @@ async fn the_advice_about_arguments_holds_for_calls_as_well() {
 }
 
 #[tokio::test]
-async fn what_return_does_is_told_as_it_is_in_the_mode() {
+async fn what_return_does_is_reported_as_it_is_in_the_mode() {
     for (mode, ends) in [("ptc_lisp", "Ends the whole run"), ("text", "the run continues")] {
         let asked = "(doc return) (doc fail) (println (:description (meta return))) (println (apropos \"return\"))";
         let done = if mode == "text" { Reply::from("done") } else { eval("(return 1)") };

@@ -7,7 +7,7 @@ use ptc_workbench::port::Stop;
 
 use super::{Address, Input, Memory, Plan, Ports, Ran, Request, Ticks, engine, json, parsed, recorded_replies, run};
 
-/// An agent in json mode, unless the text says another.
+/// An agent in json mode, unless the text names another.
 fn agent(toml: &str) -> Agent {
     let mode = if toml.starts_with("mode =") { "" } else { "mode = 'json'\n" };
     Agent::from_toml(&format!("{mode}{toml}"), "test.toml").unwrap_or_else(|error| panic!("{error}"))
@@ -98,7 +98,7 @@ async fn plain_text_reaches_a_single_parameter_and_json_loop_takes_part() {
 #[tokio::test]
 async fn a_run_that_continues_another_sends_its_answer_once() {
     let object = r#"{"thought":"easy","final_answer":"Paris"}"#;
-    for (mode, reply, said) in
+    for (mode, reply, text) in
         [("text", "Paris", "Paris"), ("json_loop", object, object), ("json", "\"Paris\"", "Paris")]
     {
         let agent = agent(&format!("mode = '{mode}'\nprompt = 'Which city?'\nsignature = ':string'"));
@@ -113,6 +113,6 @@ async fn a_run_that_continues_another_sends_its_answer_once() {
         let requests = requests.lock().unwrap();
         let sent: Vec<_> = requests[1].messages.iter().map(|m| (m.role.name(), m.joined())).collect();
         assert_eq!(sent.iter().map(|(role, _)| *role).collect::<Vec<_>>(), ["user", "assistant", "user"], "{mode}");
-        assert_eq!(sent[1].1, said, "{mode}");
+        assert_eq!(sent[1].1, text, "{mode}");
     }
 }

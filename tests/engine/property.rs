@@ -47,7 +47,7 @@ impl Model for Player {
             match act {
                 Act::Answer { text, calls, cut, usage } => {
                     for piece in text.split_inclusive(' ') {
-                        call.tell(ModelEvent::Delta { attempt: 1, kind: PartKind::Text, text: piece.to_owned() }).await;
+                        call.emit(ModelEvent::Delta { attempt: 1, kind: PartKind::Text, text: piece.to_owned() }).await;
                     }
                     let usage = usage.map(|(input, output)| Tokens { input, output, ..Tokens::default() });
                     let finish = Some(if cut { Finish::Length } else { Finish::Stop });
@@ -60,8 +60,8 @@ impl Model for Player {
                 }
                 Act::RetryThenAnswer { partial, text, calls } => {
                     call.text(1, partial).await;
-                    call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(1, ReplyStatus::Discarded)))).await;
-                    call.tell(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
+                    call.emit(ModelEvent::Discarded(Box::new(ReplyEnd::new(1, ReplyStatus::Discarded)))).await;
+                    call.emit(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
                     if !text.is_empty() {
                         call.text(2, text.clone()).await;
                     }
@@ -207,7 +207,7 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str, person:
 /// A reply of calls only, as one types it.
 const CALL: &str = r#"/call find {"q":"x"}"#;
 
-/// Runs an agent with native tools whose model says this, then answers; `instead` is what a person puts in the place of the first reply.
+/// Runs an agent with native tools whose model replies with this, then answers; `instead` is what the user puts in place of the first reply.
 async fn native(first: Act, instead: Option<&str>) {
     let toml = format!("mode = 'text'\nprompt = '{{{{x}}}}'\nsignature = '(x :string) -> :string'\n{TOOLS}");
     let agent = Agent::from_toml(&toml, "test.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -224,7 +224,7 @@ async fn the_text_of_a_discarded_attempt_is_not_shown_as_sent() {
 }
 
 #[tokio::test]
-async fn the_text_that_a_person_replaced_by_calls_is_not_shown_as_sent() {
+async fn the_text_that_a_user_replaced_by_calls_is_not_shown_as_sent() {
     let text = "my own words".to_owned();
     native(Act::Answer { text, calls: Vec::new(), cut: false, usage: None }, Some(CALL)).await;
 }

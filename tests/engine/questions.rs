@@ -46,8 +46,8 @@ async fn what_the_template_gives_must_fit_the_tool() {
     assert_ne!(wrong, JUDGE);
     let ran = asked(&wrong, CALL, &[r#"{"urgency":0.9,"note":"n"}"#]).await;
     assert_eq!(ran.turns(), ["tool_error"]);
-    let said = &ran.step.calls[0].error.as_ref().unwrap().message;
-    assert!(said.contains("response_template") && said.contains("words"), "{said}");
+    let text = &ran.step.calls[0].error.as_ref().unwrap().message;
+    assert!(text.contains("response_template") && text.contains("words"), "{text}");
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_query_may_bring_its_own_template() {
 }
 
 #[test]
-fn what_cannot_be_is_said_before_the_run() {
+fn what_cannot_be_is_reported_before_the_run() {
     let refused = |tool: &str| {
         let found = Plan::new(&agent(tool)).unwrap_err();
         found.iter().map(|finding| format!("{}: {}", finding.key, finding.message)).collect::<Vec<_>>().join("\n")

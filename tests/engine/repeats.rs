@@ -56,7 +56,7 @@ async fn a_number_that_json_cannot_hold_is_named_in_what_the_tool_says() {
     )
     .await;
     assert_eq!(ran.outcome(), r#""x""#);
-    let said = &ran.step.calls[0].error.as_ref().unwrap().message;
-    assert!(said.contains("day: expected a number that JSON can represent, got NaN"), "{said}");
+    let text = &ran.step.calls[0].error.as_ref().unwrap().message;
+    assert!(text.contains("day: expected a number that JSON can represent, got NaN"), "{text}");
     assert_eq!(ran.step.calls[1].error, None, "as a text it fits");
 }

@@ -60,17 +60,17 @@ async fn a_top_level_any_sends_no_schema() {
     assert!(!ran.step.usage.schema_used);
 }
 
-/// `schema_used` says that a schema left the machine, `structured_output` how the last one travelled (settled decision 13).
+/// `schema_used` records that a schema left the machine, `structured_output` how the last one travelled (settled decision 13).
 #[tokio::test]
 async fn usage_says_whether_the_schema_was_sent() {
     use StructuredBy::{JsonObject, JsonSchema, Prompt, Tool};
     let agent = agent("go", "{a :int}");
     for (by, used) in [(JsonSchema, true), (Tool, true), (JsonObject, false), (Prompt, false)] {
-        let said = ClosureModel::new(move |_: &Request| Reply { structured_by: Some(by), ..Reply::from(r#"{"a":1}"#) });
+        let text = ClosureModel::new(move |_: &Request| Reply { structured_by: Some(by), ..Reply::from(r#"{"a":1}"#) });
         let failed = ClosureModel::new(move |_: &Request| -> Result<Reply, ModelError> {
             Err(ModelError { structured_by: Some(by), ..ModelError::new(ErrorClass::Auth, "no") })
         });
-        for model in [&said as &dyn Model, &failed] {
+        for model in [&text as &dyn Model, &failed] {
             let ran = run(&agent, "{}", model).await;
             super::replays(&ran.events).await;
             let usage = &ran.step.usage;

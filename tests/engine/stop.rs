@@ -5,7 +5,7 @@ use futures::future::pending;
 use ptc_workbench::event::{InterruptSource, ModelRecord};
 use ptc_workbench::model::{Call, ModelError, Reply};
 
-/// Sends a little text and then never ends, not even when it is told to.
+/// Sends a little text and then never ends, not even when it is asked to.
 struct Deaf;
 
 impl Model for Deaf {
@@ -41,7 +41,7 @@ async fn a_run_ends_soon_after_a_stop_even_when_the_model_does_not_listen() {
     );
 }
 
-/// Answers at once, whatever was stopped; stops the run itself where it is told to.
+/// Answers at once, whatever was stopped; stops the run itself where it is asked to.
 struct Quick {
     asked: Mutex<u32>,
     stops: Option<Stop>,
@@ -87,8 +87,8 @@ async fn a_reply_that_comes_in_spite_of_a_stop_is_not_applied() {
     replays(&ran.events).await;
     assert_eq!((ran.outcome(), ran.turns()), ("cancelled".to_owned(), vec!["cancelled".to_owned()]));
     assert_eq!(*model.asked.lock().unwrap(), 1);
-    let told = ran.events.iter().filter(|envelope| matches!(envelope.event, Event::Interrupt(_))).count();
-    assert_eq!(told, 1);
+    let shown = ran.events.iter().filter(|envelope| matches!(envelope.event, Event::Interrupt(_))).count();
+    assert_eq!(shown, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,7 +126,7 @@ async fn a_mission_that_is_over_while_a_tool_runs_ends_the_tool_and_the_run() {
     }
 }
 
-/// The clock of a program stands still meanwhile; that of the mission does not.
+/// The clock of a program is paused meanwhile; that of the mission does not.
 #[tokio::test]
 async fn a_mission_that_is_over_while_a_program_waits_for_a_tool_ends_both() {
     let toml = format!("mission_timeout_ms = 50\nprogram_timeout_ms = 60000\nmax_turns = 3\n{SLOW}");
@@ -137,7 +137,7 @@ async fn a_mission_that_is_over_while_a_program_waits_for_a_tool_ends_both() {
     }
 }
 
-/// What is left goes down with a call: the agent below ends with the mission of the one above.
+/// The remaining time is passed on with a call: the child agent ends with the mission of the one above.
 #[tokio::test(start_paused = true)]
 async fn the_time_of_the_mission_holds_for_the_tools_of_agents_below() {
     let toml = format!(

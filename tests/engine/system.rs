@@ -51,7 +51,7 @@ async fn the_language_may_be_named_by_its_profile() {
 }
 
 #[tokio::test]
-async fn programs_beside_native_calls_have_a_language_as_well() {
+async fn programs_with_native_calls_have_a_language_as_well() {
     assert!(system(COMBINED).await.0.contains(LANGUAGE));
     let (text, _) = system(&format!("{COMBINED}system_prompt = {{ language_spec = 'Only arithmetic.' }}")).await;
     assert!(text.contains("Only arithmetic.\n") && text.contains("lisp_eval") && !text.contains(LANGUAGE), "{text}");
@@ -59,17 +59,17 @@ async fn programs_beside_native_calls_have_a_language_as_well() {
 
 #[test]
 fn parts_that_a_text_does_not_have_are_warned_about() {
-    let said = |toml: &str| -> Vec<String> {
+    let reply_text = |toml: &str| -> Vec<String> {
         let plan = Plan::new(&agent_of(toml)).unwrap_or_else(|found| panic!("{found:?}"));
         plan.warnings.iter().map(|found| found.message.clone()).filter(|text| text.contains("system_prompt")).collect()
     };
     let both = "system_prompt = { language_spec = 'a', output_format = 'b' }";
     let unused = |key: &str, why: &str| format!("`system_prompt.{key}` is not used: {why}");
-    assert_eq!(said(&format!("{PTC}{both}")), [""; 0]);
+    assert_eq!(reply_text(&format!("{PTC}{both}")), [""; 0]);
     let none = "the text of text mode has no such part";
-    assert_eq!(said(&format!("{COMBINED}{both}")), [unused("output_format", none)]);
+    assert_eq!(reply_text(&format!("{COMBINED}{both}")), [unused("output_format", none)]);
     let plain = format!("mode = 'text'\nprompt = 'go'\n{both}");
-    assert_eq!(said(&plain), [unused("language_spec", none), unused("output_format", none)]);
+    assert_eq!(reply_text(&plain), [unused("language_spec", none), unused("output_format", none)]);
     let whole = format!("{PTC}system_prompt = {{ replace = 'all', output_format = 'b' }}");
-    assert_eq!(said(&whole), [unused("output_format", "`replace` takes the place of all parts")]);
+    assert_eq!(reply_text(&whole), [unused("output_format", "`replace` takes the place of all parts")]);
 }

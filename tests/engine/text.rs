@@ -38,11 +38,11 @@ async fn ran(toml: &str, context: &str, replies: Vec<Reply>) -> (Ran, Vec<Reques
 }
 
 /// Replies that are texts.
-fn said(texts: &[&str]) -> Vec<Reply> {
+fn text_replies(texts: &[&str]) -> Vec<Reply> {
     texts.iter().map(|text| Reply::from(*text)).collect()
 }
 
-/// The results that a request tells, in order.
+/// The results in a request, in order.
 fn results(request: &Request) -> Vec<String> {
     let parts = request.messages.iter().flat_map(|message| &message.parts);
     parts
@@ -80,7 +80,7 @@ async fn scenarios_without_tools() {
         ("22b", "", &[""], "empty_response", &["empty_response"]),
     ];
     for (name, toml, replies, outcome, turns) in rows {
-        let (ran, _) = ran(toml, r#"{"text":"t"}"#, said(replies)).await;
+        let (ran, _) = ran(toml, r#"{"text":"t"}"#, text_replies(replies)).await;
         assert_eq!(ran.outcome(), *outcome, "scenario {name}: {:?}", ran.step.fail);
         assert_eq!(ran.turns(), *turns, "scenario {name}");
         assert_eq!(ran.step.usage.own.turns as usize, turns.len(), "scenario {name}");
@@ -90,7 +90,7 @@ async fn scenarios_without_tools() {
 #[tokio::test]
 async fn scenario_18_all_problems_of_an_answer_are_joined() {
     let toml = "prompt = \"{{text}}\"\nsignature = \"(text :string) -> {label :string, score :float}\"\nmax_turns = 1";
-    let (ran, _) = ran(toml, r#"{"text":"t"}"#, said(&[r#"{"label":5}"#])).await;
+    let (ran, _) = ran(toml, r#"{"text":"t"}"#, text_replies(&[r#"{"label":5}"#])).await;
     let message = ran.step.fail.unwrap().message;
     assert_eq!(message, "label: expected string, got int; score: expected field, got nil");
 }
@@ -101,14 +101,14 @@ async fn scenario_23_several_calls_are_answered_in_order_failures_included() {
     let (ran, requests) = ran(TOOLS, "{}", vec![calls, "done".into()]).await;
     assert_eq!(ran.outcome(), r#""done""#);
     assert_eq!(ran.turns(), ["ok", "ok"]);
-    let told = results(&requests[1]);
-    assert_eq!(told[0], "tc_1 add 42");
+    let shown = results(&requests[1]);
+    assert_eq!(shown[0], "tc_1 add 42");
     assert!(
-        told[1].starts_with(r#"tc_2 risky {"error":"service unavailable","tool":"risky","args_received":{},"hint":"#),
+        shown[1].starts_with(r#"tc_2 risky {"error":"service unavailable","tool":"risky","args_received":{},"hint":"#),
         "{}",
-        told[1]
+        shown[1]
     );
-    assert_eq!(told[2], r#"tc_3 nothing {"error":"unknown tool `nothing` (tools: add, risky, look-up)"}"#);
+    assert_eq!(shown[2], r#"tc_3 nothing {"error":"unknown tool `nothing` (tools: add, risky, look-up)"}"#);
     let status: Vec<_> = ran.step.calls.iter().map(|call| call.status.unwrap()).collect();
     assert_eq!(status, [CallStatus::Ok, CallStatus::Error, CallStatus::Refused]);
     let roles: Vec<_> = requests[1].messages.iter().map(|message| message.role.name()).collect();
@@ -116,13 +116,13 @@ async fn scenario_23_several_calls_are_answered_in_order_failures_included() {
 }
 
 #[tokio::test]
-async fn scenario_24_calls_beyond_the_limit_are_refused_and_told() {
+async fn scenario_24_calls_beyond_the_limit_are_refused_and_reported() {
     let two = Reply::calling([("add", r#"{"a":17,"b":25}"#), ("add", r#"{"a":6}"#)]);
     let (ran, requests) = ran(&format!("max_tool_calls = 1\n{TOOLS}"), "{}", vec![two, "done".into()]).await;
     assert_eq!(ran.outcome(), r#""done""#);
-    let told = results(&requests[1]);
-    assert_eq!(told[0], "tc_1 add 42");
-    assert!(told[1].contains("the limit of 1 tool calls (max_tool_calls) is reached"), "{}", told[1]);
+    let shown = results(&requests[1]);
+    assert_eq!(shown[0], "tc_1 add 42");
+    assert!(shown[1].contains("the limit of 1 tool calls (max_tool_calls) is reached"), "{}", shown[1]);
     assert_eq!(ran.step.calls[1].error.as_ref().unwrap().reason, "tool_call_limit_exceeded");
 }
 
@@ -158,7 +158,7 @@ async fn scenario_26_calls_without_end_use_up_the_turns() {
 
 #[tokio::test]
 async fn scenario_27_empty_replies_get_feedback_and_end_as_such() {
-    let (ran, requests) = ran(&format!("max_turns = 3\n{TOOLS}"), "{}", said(&[""])).await;
+    let (ran, requests) = ran(&format!("max_turns = 3\n{TOOLS}"), "{}", text_replies(&[""])).await;
     assert_eq!(ran.outcome(), "empty_response");
     assert_eq!(ran.turns(), ["empty_response"; 3]);
     assert!(requests[2].messages.last().unwrap().joined().contains("Your reply was empty"));
@@ -171,8 +171,8 @@ async fn ids_are_made_up_where_the_provider_gives_none() {
     let reply = |calls: Vec<NativeCall>| Reply { calls, ..Reply::from("") };
     let replies = vec![reply(vec![call(""), call("mine"), call("")]), reply(vec![call("")]), "done".into()];
     let (_, requests) = ran(TOOLS, "{}", replies).await;
-    let told = results(&requests[2]);
-    assert_eq!(told, ["tc_1 add 36", "mine add 36", "tc_3 add 36", "tc_4 add 36"]);
+    let shown = results(&requests[2]);
+    assert_eq!(shown, ["tc_1 add 36", "mine add 36", "tc_3 add 36", "tc_4 add 36"]);
     let asked = requests[2].messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         Content::Call(call) => Some(call.id.clone()),
         _ => None,
@@ -184,11 +184,11 @@ async fn ids_are_made_up_where_the_provider_gives_none() {
 async fn arguments_that_cannot_be_used_go_back_and_the_tool_is_not_called() {
     let calls = Reply::calling([("add", "{\"a\":"), ("add", "[1]"), ("add", r#"{"b":1}"#), ("add", r#"{"a":"6"}"#)]);
     let (ran, requests) = ran(TOOLS, "{}", vec![calls, "done".into()]).await;
-    let told = results(&requests[1]);
-    assert!(told[0].contains(r#"{"error":"add: the arguments are not JSON:"#), "{}", told[0]);
-    assert_eq!(told[1], r#"tc_2 add {"error":"add: the arguments are not a JSON object"}"#);
-    assert_eq!(told[2], r#"tc_3 add {"error":"the arguments of add do not fit: a: missing"}"#);
-    assert_eq!(told[3], "tc_4 add 36", "arguments are converted to the types of the parameters");
+    let shown = results(&requests[1]);
+    assert!(shown[0].contains(r#"{"error":"add: the arguments are not JSON:"#), "{}", shown[0]);
+    assert_eq!(shown[1], r#"tc_2 add {"error":"add: the arguments are not a JSON object"}"#);
+    assert_eq!(shown[2], r#"tc_3 add {"error":"the arguments of add do not fit: a: missing"}"#);
+    assert_eq!(shown[3], "tc_4 add 36", "arguments are converted to the types of the parameters");
     let reasons: Vec<_> = ran.step.calls.iter().map(|call| call.error.as_ref().map(|e| e.reason.clone())).collect();
     assert_eq!(
         reasons,
@@ -204,7 +204,7 @@ async fn a_call_without_arguments_and_one_by_its_provider_name_are_made() {
 }
 
 #[tokio::test]
-async fn a_tool_for_programs_is_neither_told_nor_called() {
+async fn a_tool_for_programs_is_neither_offered_nor_called() {
     let toml = format!("transport = \"tool_call\"\n{TOOLS}expose = \"ptc_lisp\"\n");
     let (ran, requests) = ran(&toml, "{}", vec![Reply::calling([("look_up", "{}")]), "done".into()]).await;
     assert_eq!(requests[0].tool_names, ["add", "risky"]);
@@ -214,7 +214,7 @@ async fn a_tool_for_programs_is_neither_told_nor_called() {
 
 #[tokio::test]
 async fn tool_signatures_become_native_schemas() {
-    let (_, requests) = ran(TOOLS, "{}", said(&["done"])).await;
+    let (_, requests) = ran(TOOLS, "{}", text_replies(&["done"])).await;
     let tools = &requests[0].tools;
     assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["add", "risky", "look_up"]);
     assert_eq!(tools[0].description.as_deref(), Some("Add two numbers"));
@@ -232,13 +232,13 @@ async fn tool_signatures_become_native_schemas() {
 #[test]
 fn a_tool_without_signature_is_allowed_with_a_warning() {
     let warnings = Plan::new(&agent(TOOLS)).unwrap().warnings;
-    let said: Vec<_> = warnings.iter().map(|finding| format!("{}: {}", finding.key, finding.message)).collect();
-    assert_eq!(said, ["tools.look-up: the tool `look-up` has no `signature`: the model is not told its arguments"]);
+    let text: Vec<_> = warnings.iter().map(|finding| format!("{}: {}", finding.key, finding.message)).collect();
+    assert_eq!(text, ["tools.look-up: the tool `look-up` has no `signature`: the model is not told its arguments"]);
 }
 
 #[tokio::test]
 async fn the_system_card_follows_the_variant() {
-    let card = async |toml: &str| ran(toml, "{}", said(&["1"])).await.1[0].system.clone().unwrap();
+    let card = async |toml: &str| ran(toml, "{}", text_replies(&["1"])).await.1[0].system.clone().unwrap();
     let typed = format!("signature = \":int\"\n{TOOLS}");
     assert!(card("").await.contains("helpful assistant"));
     assert!(card("signature = \":int\"").await.contains("exactly one JSON value"));
@@ -271,7 +271,7 @@ fn the_variant_follows_tools_and_return_type() {
 #[tokio::test]
 async fn plain_text_is_one_call_whatever_max_turns_says_and_sends_the_mission_as_it_is() {
     let toml = "prompt = \"Summarize: {{text}}\"\nmax_turns = 5";
-    let (ran, requests) = ran(toml, r#"{"text":"Long article"}"#, said(&["  so ```json\n{}\n``` "])).await;
+    let (ran, requests) = ran(toml, r#"{"text":"Long article"}"#, text_replies(&["  so ```json\n{}\n``` "])).await;
     assert_eq!(ran.step.answer.unwrap().as_str(), Some("  so ```json\n{}\n``` "));
     assert_eq!(requests.len(), 1);
     assert_eq!(requests[0].messages[0].joined(), "Summarize: Long article");
@@ -321,7 +321,7 @@ async fn scalars_are_answers_with_and_without_tools() {
 }
 
 #[tokio::test]
-async fn calls_beside_text_are_made_and_the_text_stays_in_the_history() {
+async fn calls_with_text_are_made_and_the_text_stays_in_the_history() {
     let both = Reply { text: "I add.".to_owned(), ..Reply::calling([("add", r#"{"a":6}"#)]) };
     let (ran, requests) = ran(TOOLS, "{}", vec![both, "36".into()]).await;
     assert_eq!(ran.outcome(), r#""36""#);
@@ -330,7 +330,7 @@ async fn calls_beside_text_are_made_and_the_text_stays_in_the_history() {
 
 #[tokio::test]
 async fn memory_is_empty_and_programs_are_text() {
-    let (ran, _) = ran(TOOLS, "{}", said(&["```clojure\n(def x 1)\n```"])).await;
+    let (ran, _) = ran(TOOLS, "{}", text_replies(&["```clojure\n(def x 1)\n```"])).await;
     assert!(ran.step.memory.is_empty());
     assert_eq!(ran.step.answer.unwrap().as_str(), Some("```clojure\n(def x 1)\n```"));
 }
@@ -368,7 +368,7 @@ async fn sections_fill_with_the_items_of_lists() {
     let toml = "prompt = \"\"\"\nCategorize these products:\n{{#products}}\n- {{name}}: ${{price}}\n{{/products}}\n\"\"\"\n\
                 signature = \"(products [{name :string, price :float}]) -> {n :int}\"";
     let context = r#"{"products":[{"name":"Widget","price":9.99},{"name":"Gadget","price":19.99}]}"#;
-    let (_, requests) = ran(toml, context, said(&[r#"{"n":2}"#])).await;
+    let (_, requests) = ran(toml, context, text_replies(&[r#"{"n":2}"#])).await;
     let user = requests[0].messages[0].joined();
     assert!(user.contains("Categorize these products:\n- Widget: $9.99\n- Gadget: $19.99\n"), "{user}");
 }
@@ -376,7 +376,7 @@ async fn sections_fill_with_the_items_of_lists() {
 #[tokio::test]
 async fn refs_of_an_answer_are_asked_for_again_when_they_are_missing() {
     let toml = format!("signature = \":map\"\n{TOOLS}[refs]\nid = \"items[0].id\"\n");
-    let replies = said(&[r#"{"items":[]}"#, r#"{"items":[{"id":7}]}"#]);
+    let replies = text_replies(&[r#"{"items":[]}"#, r#"{"items":[{"id":7}]}"#]);
     let (good, requests) = ran(&toml, "{}", replies.clone()).await;
     assert_eq!(good.step.refs.unwrap().to_text(), r#"{"id":7}"#);
     assert!(requests[1].messages.last().unwrap().joined().contains("id"));
@@ -391,7 +391,7 @@ async fn missing_refs_are_asked_for_in_json_with_the_format_where_the_answer_is_
     for mode in ["json", "text"] {
         let toml = format!("mode = \"{mode}\"\nprompt = \"go\"\nsignature = \"{{a :map}}\"\n{refs}");
         let agent = Agent::from_toml(&toml, "test.toml").unwrap();
-        let (model, requests) = recorded_replies(said(&[&format!(r#"{{"a":{{"z":1,"c":"{long}"}}}}"#)]));
+        let (model, requests) = recorded_replies(text_replies(&[&format!(r#"{{"a":{{"z":1,"c":"{long}"}}}}"#)]));
         let ran = run(&agent, "{}", &model).await;
         super::replays(&ran.events).await;
         let feedback = requests.lock().unwrap()[1].messages.last().unwrap().joined();
@@ -413,7 +413,7 @@ async fn a_reply_that_only_calls_tools_is_no_answer_where_there_are_none() {
 }
 
 #[tokio::test]
-async fn one_turn_is_told_as_one() {
+async fn one_turn_is_reported_as_one() {
     let (ran, _) = ran(&format!("max_turns = 1\n{TOOLS}"), "{}", vec![Reply::calling([("add", r#"{"a":6}"#)])]).await;
     let message = ran.step.fail.unwrap().message;
     assert_eq!(message, "1 turn was used and the model still called tools; max_turns is 1");
@@ -436,7 +436,7 @@ async fn the_preview_is_the_first_request() {
             "prompt = \"Say {{{{a}}}}\"\nsignature = \"(a :string) -> {{n :int}}\"\n{TOOLS}[context_descriptions]\na = \"what\"\n"
         ),
     ] {
-        let (_, requests) = ran(&toml, r#"{"a":"x"}"#, said(&[r#"{"n":1}"#])).await;
+        let (_, requests) = ran(&toml, r#"{"a":"x"}"#, text_replies(&[r#"{"n":1}"#])).await;
         let plan = Plan::new(&agent(&toml)).unwrap();
         let preview = ptc_workbench::engine::preview(&plan, &parsed(r#"{"a":"x"}"#).into()).unwrap();
         assert_eq!(preview.request, requests[0], "{toml}");
@@ -446,15 +446,15 @@ async fn the_preview_is_the_first_request() {
 }
 
 #[tokio::test]
-async fn an_expression_that_fails_is_told_where_its_ref_may_be_nil() {
+async fn an_expression_that_fails_is_reported_where_its_ref_may_be_nil() {
     let toml = "signature = \"{a :int}\"\n[refs]\nrest = { expr = \"(mod 7 (- (:a result) 2))\", optional = true }\n\
                 none = { path = \"b\", optional = true }\n";
-    let (ran, _) = ran(toml, "{}", said(&[r#"{"a":2}"#])).await;
+    let (ran, _) = ran(toml, "{}", text_replies(&[r#"{"a":2}"#])).await;
     assert_eq!(ran.step.refs.clone().unwrap().to_text(), r#"{"rest":null,"none":null}"#);
-    let told = ran.events.iter().filter_map(|envelope| match &envelope.event {
+    let shown = ran.events.iter().filter_map(|envelope| match &envelope.event {
         Event::Notice(notice) => Some(notice.text.as_str()),
         _ => None,
     });
-    let told: Vec<_> = told.collect();
-    assert!(told.len() == 1 && told[0].starts_with("the ref rest is nil: its expression failed: "), "{told:?}");
+    let shown: Vec<_> = shown.collect();
+    assert!(shown.len() == 1 && shown[0].starts_with("the ref rest is nil: its expression failed: "), "{shown:?}");
 }

@@ -23,12 +23,12 @@ fn calls(calls: &[(&str, &str)]) -> Reply {
     Reply::calling(calls.iter().copied())
 }
 
-/// A model that makes these calls, one reply for each, and then says `done`.
+/// A model that makes these calls, one reply for each, and then replies `done`.
 fn calling(all: &[(&str, &str)]) -> ClosureModel {
     script(all.iter().map(|one| calls(&[*one])).chain([Reply::from("done")]))
 }
 
-/// Runs a plan with other models beside the root's.
+/// Runs a plan with other models in addition to the root's.
 async fn run_plan(plan: &Plan, model: &dyn Model, models: &dyn Models) -> Ran {
     let sink = Memory::default();
     let ports = Ports { models, ..Ports::new(model, &Ticks(10), &sink, Stop::default()) };
@@ -46,7 +46,7 @@ async fn run_agent(agent: &Agent, model: &dyn Model) -> Ran {
 
 /// How each call of a run came out: `status result-or-reason`.
 fn came_out(ran: &Ran) -> Vec<String> {
-    let said = |call: &ptc_workbench::agent::CallEntry| {
+    let text = |call: &ptc_workbench::agent::CallEntry| {
         let what = match (&call.result, &call.error) {
             (Some(result), _) => result.as_str().to_owned(),
             (None, Some(error)) => error.reason.clone(),
@@ -55,7 +55,7 @@ fn came_out(ran: &Ran) -> Vec<String> {
         let status = format!("{:?}", call.status.unwrap_or(CallStatus::Unknown)).to_lowercase();
         format!("{status}{} {what}", if call.cached { " cached" } else { "" })
     };
-    ran.step.calls.iter().map(said).collect()
+    ran.step.calls.iter().map(text).collect()
 }
 
 /// The texts of all tool messages.
@@ -97,13 +97,13 @@ async fn a_table_answers_with_its_first_row_that_fits() {
     assert_eq!(ran.outcome(), r#""done""#);
     let expected = [r#"ok {"name":"Ada"}"#, r#"ok {"name":"Ada, then"}"#, "error tool_error", "error tool_error"];
     assert_eq!(came_out(&ran), expected);
-    let told = results(&ran);
+    let shown = results(&ran);
     assert!(
-        told[2].starts_with(r#"{"error":"the record is locked","tool":"find","args_received":{"id":2}"#),
+        shown[2].starts_with(r#"{"error":"the record is locked","tool":"find","args_received":{"id":2}"#),
         "{}",
-        told[2]
+        shown[2]
     );
-    assert!(told[3].contains("no row fits"), "{}", told[3]);
+    assert!(shown[3].contains("no row fits"), "{}", shown[3]);
     let default = with(&PEOPLE.replace("rows = [", "default = { name = \"nobody\" }\nrows = ["));
     assert_eq!(came_out(&run_agent(&default, &calling(&[("find", r#"{"id":3}"#)])).await), [r#"ok {"name":"nobody"}"#]);
 }
@@ -366,7 +366,7 @@ async fn what_was_remembered_then_is_remembered_on_replay() {
         .signature("() -> :int")
         .tool_fn("next", "() -> :int", "Counts", move |_| {
             let number = made.fetch_add(1, Ordering::Relaxed);
-            // The first call ends behind the second one.
+            // The first call ends after the second one.
             let waits = (0..50).take_while(|_| number == 0 && made.load(Ordering::Relaxed) < 2);
             waits.chain((0..5).take_while(|_| number == 0)).for_each(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(10));
@@ -436,8 +436,8 @@ fn declarations_that_cannot_be_are_refused_by_key() {
         ("builtin_tools = [\"grpe\"]\n", "did you mean `grep`"),
     ];
     for (rest, expected) in cases {
-        let said = refusal(rest);
-        assert!(said.contains(expected), "{rest}: {said}");
+        let text = refusal(rest);
+        assert!(text.contains(expected), "{rest}: {text}");
     }
     let long = refusal(&format!("[tools.{}]\nkind = \"table\"\ndefault = 1\n", "x".repeat(65)));
     assert!(long.contains("up to 64"), "{long}");
@@ -472,7 +472,7 @@ impl Tools for TwoSeconds {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_in_which_a_person_decides_is_not_the_tool_s() {
+async fn the_time_in_which_a_user_decides_is_not_the_tool_s() {
     let plan = Plan::new(&with("max_turns = 2\n[tools.t]\nkind = \"command\"\ncommand = [\"/no/such\"]\n")).unwrap();
     let (model, sink) = (calling(&[("t", "{}")]), Memory::default());
     let person = Slow("once");

@@ -1,4 +1,4 @@
-//! Runs that wait for a person: suspended, written to a file, resumed with the answer, and replayed as one.
+//! Runs that wait for the user: suspended, written to a file, resumed with the answer, and replayed as one.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ impl Sink for Shared {
     }
 }
 
-/// Runs until it waits, and goes on with an answer; all events of the file, and the last Step.
+/// Runs until it waits, and continues with an answer; all events of the file, and the last Step.
 async fn resumed(toml: &str, before: Vec<Reply>, answer: &str, after: Vec<Reply>) -> (Vec<Envelope>, Step) {
     struct Nobody;
     impl ptc_workbench::port::Human for Nobody {
@@ -32,7 +32,7 @@ async fn resumed(toml: &str, before: Vec<Reply>, answer: &str, after: Vec<Reply>
     resumed_with(toml, before, answer, after, &Nobody).await
 }
 
-/// The same with a person.
+/// The same with a user.
 pub(super) async fn resumed_with(
     toml: &str,
     before: Vec<Reply>,
@@ -89,7 +89,7 @@ const DONE: &str = r#"{"thought":"done","final_answer":"Blue it is."}"#;
 const LOOK: &str = "mode = 'json_loop'\nprompt = 'go'\n[tools.look]\nkind = 'table'\ndefault = 'seen'\n";
 
 #[tokio::test]
-async fn a_question_of_a_control_object_goes_on_with_its_answer() {
+async fn a_question_of_a_control_object_continues_with_its_answer() {
     let (events, step) = resumed(LOOK, vec![CALL.into(), ASK.into()], "blue", vec![DONE.into()]).await;
     assert_eq!(step.answer.as_ref().and_then(Json::as_str), Some("Blue it is."), "{:?}", step.fail);
     assert_eq!(step.usage.own.turns, 3);
@@ -100,7 +100,7 @@ async fn a_question_of_a_control_object_goes_on_with_its_answer() {
 }
 
 #[tokio::test]
-async fn a_question_asked_by_a_tool_of_text_mode_goes_on_with_its_answer() {
+async fn a_question_asked_by_a_tool_of_text_mode_continues_with_its_answer() {
     let toml = "mode = 'text'\nprompt = 'go'\nbuiltin_tools = ['ask_user']\n";
     let ask = Reply::calling([("ask_user", r#"{"question":"Which colour?"}"#)]);
     let (events, step) = resumed(toml, vec![ask], "blue", vec!["Blue it is.".into()]).await;
@@ -109,7 +109,7 @@ async fn a_question_asked_by_a_tool_of_text_mode_goes_on_with_its_answer() {
     replays(&events).await;
 }
 
-/// A person who needs this long for an answer.
+/// A user who needs this long for an answer.
 struct Slow(std::time::Duration);
 
 impl ptc_workbench::port::Human for Slow {
@@ -129,9 +129,9 @@ const BRANCHES: &str = "mode = 'ptc_lisp'\nprompt = 'go'\nmax_turns = 1\npmap_ti
                         builtin_tools = ['ask_user']\n";
 const ASK_ALL: &str = "```clojure\n(return (pmap (fn [x] (str x (tool/ask_user {:question \"Which?\"}))) [1 2]))\n```";
 
-/// Waiting for a person counts neither for the program nor for its parallel branches.
+/// Waiting for the user counts neither for the program nor for its parallel branches.
 #[tokio::test]
-async fn branches_may_wait_for_a_person_longer_than_pmap_timeout() {
+async fn branches_may_wait_for_a_user_longer_than_pmap_timeout() {
     let plan = Plan::new(&Agent::from_toml(BRANCHES, "test.toml").unwrap()).unwrap();
     let (model, _) = recorded_script(&[ASK_ALL]);
     let (sink, person) = (Memory::default(), Slow(std::time::Duration::from_millis(600)));
@@ -141,7 +141,7 @@ async fn branches_may_wait_for_a_person_longer_than_pmap_timeout() {
     replays(&sink.events()).await;
 }
 
-/// Without a person the run waits for the first branch; its clocks start anew with the answer.
+/// Without a user the run waits for the first branch; its clocks start again with the answer.
 #[tokio::test]
 async fn a_question_in_a_branch_suspends_the_run() {
     let one = BRANCHES.to_owned();
@@ -151,7 +151,7 @@ async fn a_question_in_a_branch_suspends_the_run() {
     replays(&events).await;
 }
 
-/// A person as the model, who may be away.
+/// A user as the model, who may be away.
 struct Away;
 
 impl ptc_workbench::port::Human for Away {
@@ -173,7 +173,7 @@ impl Clock for At {
     }
 }
 
-/// Goes on with a run of a model that is a person and away, with this answer; all events, and the Step.
+/// Continues a run of a model that is a user and away, with this answer; all events, and the Step.
 async fn replied(plan: &Plan, events: Vec<Envelope>, clock: &At, answer: Option<&str>) -> (Vec<Envelope>, Step) {
     let recording = recorded(&events);
     let model = ptc_workbench::model::HumanModel::new(Arc::new(Away));
@@ -193,9 +193,9 @@ async fn replied(plan: &Plan, events: Vec<Envelope>, clock: &At, answer: Option<
     (all, step)
 }
 
-/// A model that is a person who is away: the run waits, however long, and goes on with the reply.
+/// A model that is a user who is away: the run waits, however long, and continues with the reply.
 #[tokio::test]
-async fn a_model_that_is_a_person_is_waited_for() {
+async fn a_model_that_is_a_user_is_waited_for() {
     let toml = "mode = 'json'\nprompt = 'go'\nsignature = '{a :int}'\nmax_turns = 3\nmission_timeout_ms = 1000\n";
     let agent = Agent::from_toml(toml, "test.toml").unwrap();
     let plan = Plan::new(&agent).unwrap();
@@ -218,9 +218,9 @@ async fn a_model_that_is_a_person_is_waited_for() {
     replays(&events).await;
 }
 
-/// What the person types may hold native calls.
+/// What the user types may contain native calls.
 #[tokio::test]
-async fn a_person_who_is_waited_for_may_call_tools() {
+async fn a_user_who_is_waited_for_may_call_tools() {
     let toml = "mode = 'text'\nprompt = 'go'\n[tools.look]\nkind = 'table'\ndefault = 'seen'\n";
     let agent = Agent::from_toml(toml, "test.toml").unwrap();
     let plan = Plan::new(&agent).unwrap();
@@ -238,7 +238,7 @@ const ASKING: &str = "mode = 'ptc_lisp'\nprompt = 'go'\nmax_turns = 1\n[tools.ch
 
 /// Every event takes a millisecond, and so does the answer: only that one does not count, for the agent that asks and for the one above.
 #[tokio::test]
-async fn the_time_in_which_a_person_thinks_is_no_time_of_the_run_nor_of_the_one_above() {
+async fn the_time_in_which_a_user_thinks_is_no_time_of_the_run_nor_of_the_one_above() {
     let plan = Plan::new(&Agent::from_toml(ASKING, "test.toml").unwrap()).unwrap();
     let ask = Reply::calling([("ask_user", r#"{"question":"Which colour?"}"#)]);
     let call = Reply::from("```clojure\n(return (tool/child {}))\n```");

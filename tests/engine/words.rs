@@ -68,7 +68,7 @@ async fn what_json_cannot_hold_is_named_where_any_value_may_be_returned() {
 }
 
 #[tokio::test]
-async fn a_fence_behind_the_last_form_closes_the_block() {
+async fn a_fence_after_the_last_form_closes_the_block() {
     for completion in ["return_required", "explicit", "answer_without_code"] {
         let toml = format!("completion = \"{completion}\"\nmax_turns = 2");
         let (ran, _) = ran(&toml, "{}", &["So:\n```clojure\n(def a 2)\n(return (* a 21))```\nThat is all."]).await;

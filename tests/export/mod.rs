@@ -15,7 +15,7 @@ use serde_json::Value;
 /// Unix time in ms of the first event of made-up sessions.
 const START_MS: i64 = 1_795_305_600_000;
 
-/// An event as it stands in a file.
+/// An event as it is in a file.
 fn event(address: &str, kind: &str, data: &Value) -> (Address, Event) {
     let text = serde_json::value::to_raw_value(data).unwrap();
     (Address::from(address), Event::read(kind, &text).unwrap_or_else(|error| panic!("{kind}: {error}")))

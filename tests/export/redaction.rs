@@ -15,7 +15,7 @@ fn key() -> String {
 const EMAIL: &str = "ada.l@example.test";
 const CARD: i64 = 4_111_111_111_111_111;
 
-/// A run in which a person's data and a key stand in many places, the key across parts of a reply.
+/// A run in which a user's data and a key are in many places, the key across parts of a reply.
 fn session() -> Content {
     let key = key();
     let (front, back) = key.split_at(9);
@@ -67,7 +67,7 @@ fn session() -> Content {
     ])
 }
 
-/// All events as they would stand in a file.
+/// All events as they would be in a file.
 fn text(content: &Content) -> String {
     content.events.iter().map(|envelope| envelope.to_line(None).unwrap() + "\n").collect()
 }
@@ -107,7 +107,7 @@ fn a_secret_is_gone_from_every_format_also_where_it_was_split() {
 
 #[test]
 fn a_secret_that_was_found_in_one_place_is_gone_from_all_places() {
-    // Only the name of the argument tells it; elsewhere it is a text like any other.
+    // Only the name of the argument reveals it; elsewhere it is a text like any other.
     let secret = "hunter22-sekrit-value";
     let mut content = session();
     let mut put = |address: &str, kind: &str, data: serde_json::Value| {
@@ -280,7 +280,7 @@ fn names_of_members_are_content_too() {
     assert_eq!(removals[0].address, Address::from("r0/t1/c0"));
 }
 
-/// A fork of a run that keeps a journal: everything that only such sessions hold says the same text.
+/// A fork of a run that keeps a journal: everything that only such sessions contain has the same text.
 fn forked(text: &str) -> Content {
     let agent = json!({"name": "a", "toml": "prompt = \"p\"", "sha": ""});
     let later = json!({"agent": {"name": "b", "toml": format!("prompt = \"{text}\""), "sha": ""}, "model": "m"});

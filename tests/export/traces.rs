@@ -1,4 +1,4 @@
-//! Traces of `PtcRunner`: what they tell becomes a session, and what is no trace becomes nothing.
+//! Traces of `PtcRunner`: their content becomes a session, and what is no trace becomes nothing.
 
 use ptc_workbench::agent::{Step, StepFold};
 use ptc_workbench::event::{CallStatus, Envelope, Event};
@@ -17,7 +17,7 @@ fn step(trace: &Trace) -> Step {
 }
 
 #[test]
-fn runs_turns_messages_replies_programs_and_calls_are_told() {
+fn runs_turns_messages_replies_programs_and_calls_are_reported() {
     let trace = read(TRACE);
     let step = step(&trace);
     assert_eq!((step.name.as_str(), step.signature.as_deref()), ("planner", Some("(text :string) -> {n :int}")));
@@ -71,7 +71,7 @@ fn what_has_no_counterpart_is_kept_under_its_own_name() {
 }
 
 #[test]
-fn turns_that_were_driven_from_outside_are_told_from_their_records_alone() {
+fn turns_that_were_driven_from_outside_are_distinguished_from_their_records_alone() {
     let turn = |number: u32, status: &str, program: &str| {
         serde_json::json!({
             "schema_version": 2, "event": "turn", "driver": "session", "session_id": "s1", "turn": number, "status": status,
@@ -81,9 +81,9 @@ fn turns_that_were_driven_from_outside_are_told_from_their_records_alone() {
     };
     let trace = read(&[turn(1, "ok", "(def a 3)"), turn(2, "error", "(b)")].join("\n"));
     let step = step(&trace);
-    let told: Vec<_> =
+    let shown: Vec<_> =
         step.turns.iter().map(|turn| (turn.number, turn.success, turn.program.as_deref().unwrap())).collect();
-    assert_eq!(told, [(1, true, "(def a 3)"), (2, false, "(b)")]);
+    assert_eq!(shown, [(1, true, "(def a 3)"), (2, false, "(b)")]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Text from outside, whoever says it, acts nowhere: every place where such text enters beside every place where the program speaks.
+//! Text from outside, whoever sends it, acts nowhere: every place where such text enters with every place where the program prints.
 //!
 //! Sources: prompt, context, agent file, streamed parts of a reply, the program in it, arguments, results and stderr of tools, log, progress and
 //! stderr of a server of tools, bodies and headers of errors, names of files, tags, notes, names of models, kinds of unknown events, the values of
@@ -40,7 +40,7 @@ fn code() -> String {
     )
 }
 
-/// What the model's server says: an error with a hostile body and header, a hostile program in pieces that cut sequences, one that breaks, the good one.
+/// What the model's server sends: an error with a hostile body and header, a hostile program in pieces that cut sequences, one that breaks, the good one.
 fn plays() -> Vec<Play> {
     let body =
         json!({"error": {"message": planted("body"), "type": planted("type"), "code": planted("code")}}).to_string();
@@ -114,7 +114,7 @@ done
     file
 }
 
-/// Neither stream of a call holds a character that acts; returns what was said.
+/// Neither stream of a call holds a character that acts; returns the output.
 #[track_caller]
 fn is_text(done: &Done, what: &str) -> String {
     for (name, text) in [("stdout", &done.stdout), ("stderr", &done.stderr)] {
@@ -157,7 +157,7 @@ const ABOUT: &[&[&str]] = &[
     &["lisp", "run", "-e", "(zq\u{1b}[7777m\u{9b}7777m\u{202e}"],
 ];
 
-/// Sources whose words must be among what the commands say, or the test tries nothing.
+/// Sources whose words must be in the output of the commands, or the test tries nothing.
 const BACKGROUND: &[&str] = &[
     "zqname",
     "zqprompt",
@@ -197,31 +197,31 @@ fn try_all(base_url: &str) {
         program.run(all)
     };
     let done = run(&["run", "AGENT", "--allow-tools"]);
-    let mut told = is_text(done.exits(0), "run");
+    let mut output = is_text(done.exits(0), "run");
     let session = program.session_file();
     for arguments in ABOUT {
-        told += &is_text(&run(arguments), &arguments.join(" "));
+        output += &is_text(&run(arguments), &arguments.join(" "));
     }
     // What other calls have saved would be the last session.
     for file in program.session_files().iter().filter(|file| **file != session) {
         std::fs::remove_file(file).unwrap();
     }
-    exports(&program, &mut told);
+    exports(&program, &mut output);
     let log = std::fs::read_to_string(program.dir().join("log.txt")).unwrap_or_default();
     assert_eq!(acting(&log), Vec::<char>::new(), "the log: {log:?}");
-    let missing: Vec<_> = BACKGROUND.iter().filter(|word| !told.contains(**word)).collect();
+    let missing: Vec<_> = BACKGROUND.iter().filter(|word| !output.contains(**word)).collect();
     assert!(missing.is_empty(), "nobody told {missing:?}");
     screen::try_all(&program, &file);
 }
 
-/// What a bundle says by itself; session and agent in it are exact, as the files that they come from.
+/// What a bundle adds by itself; session and agent in it are exact, as the files that they come from.
 fn pages_of(bundle: &Path) -> String {
     let read = |name: &str| std::fs::read_to_string(bundle.join(name)).unwrap();
     assert!(read("agent.toml").contains("zq"), "the content is there");
     read("README.md") + &read("doctor.json")
 }
 
-fn exports(program: &Program, told: &mut String) {
+fn exports(program: &Program, shown: &mut String) {
     for format in Format::ALL {
         let name = format!("out.{}", format.name());
         let done = program.run(["sessions", "export", "last", "-f", format.name(), "-o", &name, "--allow-secrets"]);
@@ -233,7 +233,7 @@ fn exports(program: &Program, told: &mut String) {
         let found: Vec<char> = acting(&text).into_iter().filter(|c| *c != '\t').collect();
         assert_eq!(found, Vec::<char>::new(), "{name}");
         assert!(is_bundle || text.contains("zq"), "{name}: the content is there:\n{text}");
-        told.push_str(&text);
+        shown.push_str(&text);
     }
 }
 

@@ -35,7 +35,7 @@ const SEQUENCES: [&str; 30] = [
     "\u{1b}]0;never ended",
 ];
 
-/// A text that begins with `zq` and its source, so that it can be found again where it is told.
+/// A text that begins with `zq` and its source, so that it can be found again where it is printed.
 pub(super) fn planted(source: &str) -> String {
     format!("zq{source} {}", SEQUENCES.join(" "))
 }

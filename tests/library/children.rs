@@ -4,14 +4,14 @@ use ptc_workbench::agent::{Agent, Plan, Step};
 use ptc_workbench::model::{ClosureModel, Reply, Request, script};
 use ptc_workbench::{RefExtractor, run};
 
-use super::{last, outcome, p, told, value};
+use super::{last, outcome, p, scripted, value};
 
 fn agent(toml: &str) -> Agent {
     Agent::from_toml(toml, "test.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
 async fn ran(toml: &str, replies: impl IntoIterator<Item = Reply>) -> Step {
-    let (model, _) = told(replies);
+    let (model, _) = scripted(replies);
     run(agent(toml)).model(model).await
 }
 
@@ -58,7 +58,7 @@ const DELEGATE: &str = "mode = 'ptc_lisp'\nprompt = 'Go'\n[tools.find]\nkind = '
 #[tokio::test]
 async fn a_delegated_task_fits_the_parameters_or_is_refused() {
     let toml = format!("{DELEGATE}signature = '(task :string) -> :string'\n");
-    let (model, requests) = told([p("(return (:result (tool/find {:task \"tea\"})))"), "green".into()]);
+    let (model, requests) = scripted([p("(return (:result (tool/find {:task \"tea\"})))"), "green".into()]);
     let step = run(agent(&toml)).model(model).await;
     assert_eq!(outcome(&step), r#""green""#, "{:?}", step.fail);
     assert!(last(&requests.lock().unwrap()[1]).contains("Find tea"));

@@ -9,7 +9,7 @@ use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply, Request,
 use ptc_workbench::{CompletionRequest, complete, run, task};
 use serde_json::json;
 
-use super::{kept, last, p, told, value};
+use super::{kept, last, p, scripted, value};
 use crate::engine::replays;
 
 const CUSTOMERS: &str = r#"[{"id":123,"name":"Acme"},{"id":124,"name":"Bolt"}]"#;
@@ -57,7 +57,7 @@ async fn refs_are_passed_to_the_next_task() {
 #[tokio::test]
 async fn missing_refs_are_asked_for_again() {
     let agent = || task("Find a customer").ref_path("customer_id", "id");
-    let (model, requests) = told([p("{:x 1}"), "Done.".into(), p("{:id 4}"), "Done.".into()]);
+    let (model, requests) = scripted([p("{:x 1}"), "Done.".into(), p("{:id 4}"), "Done.".into()]);
     let done = run(agent()).model(model).delegate().await.unwrap();
     assert_eq!(done.refs.to_text(), r#"{"customer_id":4}"#);
     assert!(last(&requests.lock().unwrap()[2]).contains("customer_id"));
@@ -79,7 +79,7 @@ async fn failures_keep_the_names_of_the_document() {
 /// A broken program goes back to the model.
 #[tokio::test]
 async fn an_error_goes_back_and_the_next_program_recovers() {
-    let (model, requests) = told([p("(call \"nothing\" {})"), p("(+ 1 2)"), "Three.".into()]);
+    let (model, requests) = scripted([p("(call \"nothing\" {})"), p("(+ 1 2)"), "Three.".into()]);
     let done = run(task("Add")).model(model).delegate().await.unwrap();
     assert_eq!(done.result.to_text(), "3");
     assert!(done.trace[0].error.as_ref().unwrap().contains("nothing"), "{:?}", done.trace[0]);
@@ -124,7 +124,7 @@ async fn an_agent_is_a_tool_of_another() {
         .delegated()
         .tool_agent("order-lookup", orders)
         .delegated();
-    let (model, requests) = told([
+    let (model, requests) = scripted([
         p("(def found (call \"customer-finder\" {:task \"Find top customer by revenue\"}))
            [(get-in found [\"refs\" \"customer_id\"]) (get found \"summary\") (count (get found \"trace\"))]"),
         p("(call \"get_customers\" {})"),
@@ -151,7 +151,7 @@ async fn an_agent_file_may_declare_such_a_tool() {
                 description = 'Finds'\n[tools.finder.agent]\nmode = 'text'\nprompt = 'Answer in one word.'\n";
     let agent = Agent::from_toml(toml, "test.toml").unwrap();
     let (model, requests) =
-        told([p("(return (dissoc (tool/finder {:task \"Which {{colour}}?\"}) \"trace\"))"), "Blue".into()]);
+        scripted([p("(return (dissoc (tool/finder {:task \"Which {{colour}}?\"}) \"trace\"))"), "Blue".into()]);
     let (run, events) = kept(run(agent.clone()).model(model));
     assert_eq!(run.await.answer.unwrap().to_text(), r#"{"refs":{},"result":"Blue","summary":null}"#);
     let events = events.lock().unwrap().clone();
@@ -178,7 +178,7 @@ async fn a_tool_of_this_form_fails_with_the_names_of_its_source() {
     for (form, reason) in [("returns = 'delegate'", "max_turns_reached"), ("", "max_turns_exceeded")] {
         let agent = Agent::from_toml(&toml.replace("FORM", form), "test.toml").unwrap();
         let asks = p("(tool/finder {:task \"x\"})");
-        let (model, requests) = told([asks, p("(broken"), p("nil"), p("(return 1)")]);
+        let (model, requests) = scripted([asks, p("(broken"), p("nil"), p("(return 1)")]);
         assert_eq!(run(agent).model(model).await.answer.unwrap().to_text(), "1");
         let seen = last(&requests.lock().unwrap()[3]);
         assert!(seen.contains(&format!("failed with {reason}")), "{seen}");

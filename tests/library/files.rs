@@ -95,7 +95,7 @@ async fn an_answer_is_read_as_text_and_as_a_type() {
     assert!(error.to_string().starts_with("llm_required: no model was given"), "{error}");
 }
 
-/// A handler may block: the runtime of this test has one thread, which goes on meanwhile.
+/// A handler may block: the runtime of this test has one thread, which continues meanwhile.
 #[tokio::test]
 async fn a_blocking_handler_does_not_block_the_run() {
     let (sender, receiver) = std::sync::mpsc::channel::<String>();

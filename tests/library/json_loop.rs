@@ -5,7 +5,7 @@ use ptc_workbench::agent::{Agent, AgentBuilder, Mode};
 use ptc_workbench::model::{Want, script};
 use ptc_workbench::run;
 
-use super::{last, outcome, told};
+use super::{last, outcome, scripted};
 
 fn looping() -> AgentBuilder {
     Agent::builder().mode(Mode::JsonLoop).prompt("What does tea cost?").tool_fn(
@@ -23,7 +23,7 @@ const DONE: &str = r#"{"thought":"I know it.","tool_call":null,"final_answer":"T
 /// Execution flow: a call, its result, the answer; the history holds the object, the answer does not.
 #[tokio::test]
 async fn a_call_its_result_and_the_answer() {
-    let (model, requests) = told([CALL, DONE]);
+    let (model, requests) = scripted([CALL, DONE]);
     let step = run(looping()).model(model).await;
     assert_eq!(outcome(&step), r#""Tea costs 3.5.""#);
     let requests = requests.lock().unwrap();
@@ -34,11 +34,11 @@ async fn a_call_its_result_and_the_answer() {
     assert_eq!(requests[1].messages[1].joined(), CALL, "the object as it was sent");
 }
 
-/// Malformed objects go back for correction, and the run goes on.
+/// Malformed objects go back for correction, and the run continues.
 #[tokio::test]
 async fn a_broken_object_is_corrected_by_the_model() {
     for broken in [r#"{"thought":"say "hi"","final_answer":"x"}"#, "<tool>price</tool>", r#"{"thought":"nothing"}"#] {
-        let (model, requests) = told([broken, DONE]);
+        let (model, requests) = scripted([broken, DONE]);
         let step = run(looping()).model(model).await;
         assert_eq!((outcome(&step).as_str(), step.turns.len()), (r#""Tea costs 3.5.""#, 2), "{broken}");
         assert!(last(&requests.lock().unwrap()[1]).contains(broken), "the reply is shown as data");
@@ -57,7 +57,7 @@ async fn call_and_answer_exclude_each_other() {
 /// Native schemas instead of a list in the prompt.
 #[tokio::test]
 async fn tools_may_travel_as_native_schemas() {
-    let (model, requests) = told([CALL, DONE]);
+    let (model, requests) = scripted([CALL, DONE]);
     let step = run(looping().set("tools_in", Json::str("native"))).model(model).await;
     assert_eq!(outcome(&step), r#""Tea costs 3.5.""#);
     assert_eq!(requests.lock().unwrap()[0].tools.len(), 1);

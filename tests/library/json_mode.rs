@@ -5,7 +5,7 @@ use ptc_workbench::model::{Reply, Request, Want, script};
 use ptc_workbench::run;
 use serde_json::json;
 
-use super::{last, outcome, p, told, value};
+use super::{last, outcome, p, scripted, value};
 
 fn json_agent(prompt: &str, signature: &str) -> AgentBuilder {
     Agent::builder().mode(Mode::Json).prompt(prompt).signature(signature)
@@ -25,9 +25,9 @@ async fn a_classification_as_a_program_and_as_json() {
     let signature = "(text :string) -> {sentiment :string}";
     let context = json!({"text": "I love this product!"});
     let program = Agent::builder().mode(Mode::PtcLisp).prompt(prompt).signature(signature).max_turns(1);
-    let (model, requests) = told([p("(return {:sentiment \"positive\"})")]);
+    let (model, requests) = scripted([p("(return {:sentiment \"positive\"})")]);
     let by_program = run(program).context(context.clone()).model(model).await;
-    let (model, json_requests) = told([r#"{"sentiment": "positive"}"#]);
+    let (model, json_requests) = scripted([r#"{"sentiment": "positive"}"#]);
     let by_json = run(json_agent(prompt, signature)).context(context).model(model).await;
     assert_eq!(outcome(&by_program), outcome(&by_json));
     let size = |requests: &[Request]| requests[0].system.as_ref().map_or(0, String::len);
@@ -37,7 +37,7 @@ async fn a_classification_as_a_program_and_as_json() {
 /// API and signature format: the output is the schema, the inputs are not in it; `{…}` alone is an output.
 #[tokio::test]
 async fn the_schema_is_the_output_of_the_signature() {
-    let (model, requests) = told([r#"{"sentiment": "positive", "score": 0.95}"#]);
+    let (model, requests) = scripted([r#"{"sentiment": "positive", "score": 0.95}"#]);
     let step = run(json_agent("Classify: {{text}}", "(text :string) -> {sentiment :string, score :float}"))
         .context(json!({"text": "fine"}))
         .model(model)
@@ -100,7 +100,7 @@ async fn one_model_answers_both_modes() {
 async fn the_prompt_holds_task_fields_and_example() {
     let agent = json_agent("Categorize: {{#items}}{{name}}, {{/items}}", "(items [{name :string}]) -> {label :string}")
         .describe("label", "The best category");
-    let (model, requests) = told([r#"{"label":"goods"}"#]);
+    let (model, requests) = scripted([r#"{"label":"goods"}"#]);
     let step = run(agent).context(json!({"items": [{"name": "Widget"}, {"name": "Gadget"}]})).model(model).await;
     assert_eq!(outcome(&step), r#"{"label":"goods"}"#);
     let text = last(&requests.lock().unwrap()[0]);
@@ -111,15 +111,15 @@ async fn the_prompt_holds_task_fields_and_example() {
 
 /// Error feedback: the problem, the reply as data, the format again.
 #[tokio::test]
-async fn a_wrong_field_is_told_and_corrected() {
-    let (model, requests) = told([r#"{"feeling": "positive"}"#, r#"{"sentiment": "positive"}"#]);
+async fn a_wrong_field_is_reported_and_corrected() {
+    let (model, requests) = scripted([r#"{"feeling": "positive"}"#, r#"{"sentiment": "positive"}"#]);
     let step = run(json_agent("Classify", "{sentiment :string}").max_turns(3)).model(model).await;
     assert_eq!((outcome(&step).as_str(), step.turns.len()), (r#"{"sentiment":"positive"}"#, 2));
     let feedback = last(&requests.lock().unwrap()[1]);
     assert!(feedback.contains("sentiment") && feedback.contains(r#"{"feeling": "positive"}"#), "{feedback}");
 }
 
-/// Quirks of models: text behind, fences around, words before.
+/// Quirks of models: text after, fences around, words before.
 #[tokio::test]
 async fn common_quirks_are_understood() {
     let replies = [
@@ -179,7 +179,7 @@ async fn steps_travel_between_json_and_programs() {
         .context(json!({"review": "The lamp and the chair are fine."}))
         .model(script([r#"{"products":["lamp","chair"],"main_topic":"furniture"}"#]))
         .await;
-    let (model, requests) = told([r#"{"sentiment":"positive"}"#]);
+    let (model, requests) = scripted([r#"{"sentiment":"positive"}"#]);
     let second = first.then(judge).model(model).await;
     assert_eq!(outcome(&second), r#"{"sentiment":"positive"}"#);
     let text = last(&requests.lock().unwrap()[0]);
@@ -224,7 +224,7 @@ async fn descriptions_of_fields_travel() {
             .mode(mode)
             .prompt("Decide on an action")
             .signature("(sentiment :string, confidence :float) -> {action :string}");
-        let (model, requests) = told([reply]);
+        let (model, requests) = scripted([reply]);
         let second = first.then(decide).model(model).await;
         assert_eq!(outcome(&second), r#"{"action":"keep"}"#, "{mode}");
         let request = requests.lock().unwrap()[0].clone();

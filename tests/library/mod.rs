@@ -1,6 +1,6 @@
 //! Library use: the usage examples of the five source documents one by one, and their testing strategies as a table.
 //!
-//! Each file holds the examples of one document, in its order; [`strategies`] says which test shows what a document lists.
+//! Each file holds the examples of one document, in its order; [`strategies`] names the test that shows what a document lists.
 
 mod children;
 mod core;
@@ -30,7 +30,7 @@ fn p(program: &str) -> Reply {
 }
 
 /// A model that gives these replies in turn, and the requests it got.
-fn told<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> (Arc<dyn Model>, Arc<Mutex<Vec<Request>>>) {
+fn scripted<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> (Arc<dyn Model>, Arc<Mutex<Vec<Request>>>) {
     let (model, requests) = recorded_replies(replies.into_iter().map(Into::into).collect());
     (Arc::new(model), requests)
 }

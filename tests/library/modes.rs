@@ -17,7 +17,7 @@ fn modes_of_programs_and_of_data() {
     assert!([Mode::Json, Mode::Text, Mode::JsonLoop].into_iter().all(|mode| mode.is_data() && !mode.is_program()));
 }
 
-/// One prompt in each mode: only the JSON mode sends a schema, only programs and loops tell of tools.
+/// One prompt in each mode: only the JSON mode sends a schema, only programs and loops list tools.
 #[tokio::test]
 async fn each_mode_asks_for_its_own_kind_of_reply() {
     for (mode, want, schema) in [
@@ -47,7 +47,7 @@ async fn each_mode_asks_for_its_own_kind_of_reply() {
 /// Text without a signature is returned as it came, and never asked for again.
 #[tokio::test]
 async fn plain_text_is_returned_as_it_came() {
-    let (model, requests) = super::told(["  Two lines\nof text.\n"]);
+    let (model, requests) = super::scripted(["  Two lines\nof text.\n"]);
     let step = run("Summarize this text").max_turns(5).model(model).await;
     assert_eq!(step.answer.as_ref().unwrap().as_str(), Some("  Two lines\nof text.\n"));
     assert_eq!((step.signature, requests.lock().unwrap().len()), (None, 1));
@@ -135,7 +135,7 @@ fn mails() -> impl ptc_workbench::model::Model + 'static {
     ])
 }
 
-/// A question suspends the run; the answer lets it go on where it was, and nothing is done twice.
+/// A question suspends the run; the answer continues it where it was, and nothing is done twice.
 #[tokio::test]
 async fn a_question_suspends_the_run_and_the_answer_resumes_it() {
     let (run, events) = kept(run(mailer()).model(mails()));
@@ -153,7 +153,7 @@ async fn a_question_suspends_the_run_and_the_answer_resumes_it() {
 
 /// With somebody there the same agent runs through.
 #[tokio::test]
-async fn a_person_may_answer_at_once() {
+async fn a_user_may_answer_at_once() {
     let step = run(mailer())
         .model(mails())
         .on_question(|question| question.text.contains("John Miller").then(|| "John Miller".to_owned()));

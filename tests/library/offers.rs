@@ -1,4 +1,4 @@
-//! What the library offers beside the examples: models by name, events, conversations, definitions that cannot be run.
+//! What the library offers in addition to the examples: models by name, events, conversations, definitions that cannot be run.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use ptc_workbench::port::Stop;
 use ptc_workbench::{Chat, run};
 use serde_json::json;
 
-use super::{kept, last, outcome, p, told};
+use super::{kept, last, outcome, p, scripted};
 use crate::engine::replays;
 
 /// Scenario 29: the chain is checked before anything is asked; a failure comes first.
@@ -19,7 +19,7 @@ use crate::engine::replays;
 async fn a_chain_breaks_before_a_request_is_made() {
     let next = || Agent::builder().mode(Mode::Json).prompt("Use {{z}}").signature("(z :string) -> {r :string}");
     let first = run("Say").signature("{a :string}").model(script([r#"{"a":"x"}"#])).await;
-    let (model, requests) = told([r#"{"r":"x"}"#]);
+    let (model, requests) = scripted([r#"{"r":"x"}"#]);
     let second = first.then(next()).model(model).await;
     assert_eq!(outcome(&second), "chain_error");
     assert!(second.fail.unwrap().message.contains("`z`"));
@@ -45,7 +45,7 @@ async fn models_are_found_by_name() {
 }
 
 #[tokio::test]
-async fn events_are_told_as_they_happen() {
+async fn events_are_reported_as_they_happen() {
     let kinds: Arc<Mutex<Vec<String>>> = Arc::default();
     let kept = Arc::clone(&kinds);
     let step = run("Say")
@@ -77,10 +77,10 @@ async fn a_stop_ends_the_run() {
     assert_eq!(outcome(&run("Say").model(script(["hello"])).stop(stop).await), "cancelled");
 }
 
-/// A conversation keeps what was said and what was defined.
+/// A conversation keeps its messages and definitions.
 #[tokio::test]
-async fn a_conversation_knows_what_was_said_and_defined() {
-    let (model, requests) = told([p("(def a 2) (return a)"), p("(return (* a 21))")]);
+async fn a_conversation_knows_what_was_sent_and_defined() {
+    let (model, requests) = scripted([p("(def a 2) (return a)"), p("(return (* a 21))")]);
     let (run, events) = kept(run("You count").mode(Mode::PtcLisp).model(model));
     let mut chat = Chat::new(run);
     assert_eq!(outcome(&chat.send("Keep two").await), "2");
@@ -105,14 +105,14 @@ async fn a_definition_that_cannot_be_run_says_why() {
 #[tokio::test]
 async fn data_comes_from_the_run_or_from_the_agent() {
     let own = Agent::builder().mode(Mode::Text).prompt("Say {{x}}").context(super::parsed(r#"{"x":"own"}"#));
-    let (model, requests) = told(["a", "b"]);
+    let (model, requests) = scripted(["a", "b"]);
     run(own.clone()).model(Arc::clone(&model)).await;
     run(own).context(json!({"x": "given"})).model(model).await;
     let requests = requests.lock().unwrap();
     assert!(last(&requests[0]).contains("Say own") && last(&requests[1]).contains("Say given"));
 }
 
-/// A finished task is not done again in the run that goes on.
+/// A finished task is not done again in the run that continues.
 #[tokio::test]
 async fn a_conversation_keeps_its_journal() {
     let made = Arc::new(Mutex::new(0));
@@ -126,7 +126,7 @@ async fn a_conversation_keeps_its_journal() {
             *made += 1;
             Ok(ptc_core::value::Value::Int(*made))
         });
-    let (model, requests) = told([
+    let (model, requests) = scripted([
         p("(return (task \"first\" (tool/count)))"),
         p("(return [(task \"first\" (tool/count)) (task \"second\" (tool/count))])"),
     ]);
@@ -141,7 +141,7 @@ async fn a_conversation_keeps_its_journal() {
     replays(&events).await;
 }
 
-/// The section of a mode counts when that mode is chosen, also for the agent's own mode and in whatever order things are said.
+/// The section of a mode counts when that mode is chosen, also for the agent's own mode and in whatever order things are set.
 #[tokio::test]
 async fn choosing_a_mode_takes_its_section() {
     let toml = "mode = 'ptc_lisp'\nprompt = 'Programs about {{x}}'\nsignature = '(x :string) -> {n :int}'\nmax_turns = 4\n\
@@ -149,7 +149,7 @@ async fn choosing_a_mode_takes_its_section() {
                 [modes.json]\nprompt = 'JSON about {{x}}'\ntools = {}\nmax_turns = 2\n\
                 [modes.ptc_lisp]\nmax_turns = 1\n";
     let agent = || Agent::from_toml(toml, "test.toml").unwrap();
-    let (model, requests) = told([r#"{"n":1}"#]);
+    let (model, requests) = scripted([r#"{"n":1}"#]);
     let step = run(agent()).mode(Mode::Json).context(json!({"x": "tea"})).model(model).await;
     assert_eq!(outcome(&step), r#"{"n":1}"#);
     assert!(last(&requests.lock().unwrap()[0]).contains("JSON about tea"));
@@ -157,9 +157,9 @@ async fn choosing_a_mode_takes_its_section() {
     assert_eq!(failed.usage.own.turns, 2);
     let own = run(agent()).context(json!({"x": "tea"})).model(script([p("nil")])).await;
     assert_eq!((outcome(&own), own.usage.own.turns), ("max_turns_exceeded".to_owned(), 1));
-    // What is said after the choice wins; a mode without a section keeps what it can.
-    let said = run(agent()).mode(Mode::Json).max_turns(3).context(json!({"x": "tea"})).model(script(["no"])).await;
-    assert_eq!(said.usage.own.turns, 3);
+    // What is set after the choice wins; a mode without a section keeps what it can.
+    let text = run(agent()).mode(Mode::Json).max_turns(3).context(json!({"x": "tea"})).model(script(["no"])).await;
+    assert_eq!(text.usage.own.turns, 3);
     let looping = r#"{"thought":"t","final_answer":{"n":5}}"#;
     let other = run(agent()).mode(Mode::JsonLoop).context(json!({"x": "tea"})).model(script([looping])).await;
     assert_eq!(outcome(&other), r#"{"n":5}"#);

@@ -80,7 +80,7 @@ fn each_reason_of_the_contract_has_a_scenario() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Calls of tools: what is wrong with them stands in their record.
+/// Calls of tools: what is wrong with them is in their record.
 #[tokio::test]
 async fn calls_fail_for_their_reasons() {
     let typed =
@@ -199,8 +199,8 @@ async fn native_calls_that_cannot_be_made_fail_their_turn() {
     let combined = format!("mode = 'text'\ntransport = 'tool_call'\nmax_turns = 2\n{TOOL}");
     let mixed = Reply::calling([("lisp_eval", program), ("t", "{}")]);
     let step = ran(&combined, &[mixed, "done".into()]).await;
-    let told = step.messages.iter().find(|message| message.role == ptc_workbench::event::Role::Tool).unwrap().text();
-    assert!(told.contains(r#""reason":"mixed_with_lisp_eval""#), "{told}");
+    let shown = step.messages.iter().find(|message| message.role == ptc_workbench::event::Role::Tool).unwrap().text();
+    assert!(shown.contains(r#""reason":"mixed_with_lisp_eval""#), "{shown}");
     let rows = [
         ("multiple_tool_calls", Reply::calling([("lisp_eval", program), ("lisp_eval", program)])),
         ("unknown_tool", Reply::calling([("search", "{}")])),
@@ -212,7 +212,7 @@ async fn native_calls_that_cannot_be_made_fail_their_turn() {
     }
 }
 
-/// Depth is told to the caller of the agent that would be too deep.
+/// Depth is reported to the caller of the agent that would be too deep.
 #[tokio::test]
 async fn an_agent_too_deep_fails_its_call() {
     let step = ran(&format!("mode = 'ptc_lisp'\nmax_turns = 1\nmax_depth = 1\n{CHILD}"), &[p("(tool/below {})")]).await;

@@ -11,7 +11,7 @@ const ROWS: &[Row] = &[
     ("json mode", "JSON in a code block", "core/src/reply/tests/cases.rs", "every_case_of_the_tables_holds"),
     ("json mode", "a bare object", "tests/library/json_mode.rs", "common_quirks_are_understood"),
     ("json mode", "text behind the JSON", "tests/library/json_mode.rs", "common_quirks_are_understood"),
-    ("json mode", "no JSON at all", "tests/engine/correction.rs", "three_attempts_are_told_apart_by_their_errors"),
+    ("json mode", "no JSON at all", "tests/engine/correction.rs", "three_attempts_are_distinguished_by_their_errors"),
     // Schemas.
     (
         "json mode",
@@ -109,7 +109,7 @@ const ROWS: &[Row] = &[
         "output modes",
         "broken JSON, then a good reply",
         "tests/engine/correction.rs",
-        "three_attempts_are_told_apart_by_their_errors",
+        "three_attempts_are_distinguished_by_their_errors",
     ),
     (
         "output modes",
@@ -229,7 +229,7 @@ const ROWS: &[Row] = &[
     ("agents", "16, 17, 19–22", "tests/engine/text.rs", "scenarios_without_tools"),
     ("agents", "18", "tests/engine/text.rs", "scenario_18_all_problems_of_an_answer_are_joined"),
     ("agents", "23", "tests/engine/text.rs", "scenario_23_several_calls_are_answered_in_order_failures_included"),
-    ("agents", "24", "tests/engine/text.rs", "scenario_24_calls_beyond_the_limit_are_refused_and_told"),
+    ("agents", "24", "tests/engine/text.rs", "scenario_24_calls_beyond_the_limit_are_refused_and_reported"),
     ("agents", "25", "tests/engine/text.rs", "scenario_25_tools_then_a_typed_answer_with_correction"),
     ("agents", "26", "tests/engine/text.rs", "scenario_26_calls_without_end_use_up_the_turns"),
     ("agents", "27", "tests/engine/text.rs", "scenario_27_empty_replies_get_feedback_and_end_as_such"),
@@ -254,7 +254,7 @@ const ROWS: &[Row] = &[
         "agents",
         "statistics of compaction",
         "tests/engine/compaction.rs",
-        "trimming_tells_why_and_how_much_was_left_out",
+        "trimming_shows_why_and_how_much_was_left_out",
     ),
     (
         "agents",
@@ -278,7 +278,7 @@ const ROWS: &[Row] = &[
         "agents",
         "branches that wait for a person",
         "tests/engine/waiting.rs",
-        "branches_may_wait_for_a_person_longer_than_pmap_timeout",
+        "branches_may_wait_for_a_user_longer_than_pmap_timeout",
     ),
     ("agents", "results of native programs", "tests/engine/native.rs", "a_result_says_value_prints_and_definitions"),
     (

@@ -6,7 +6,7 @@ use ptc_workbench::model::{Reply, script};
 use ptc_workbench::run;
 use serde_json::json;
 
-use super::{int, last, outcome, p, told, value};
+use super::{int, last, outcome, p, scripted, value};
 
 fn text_agent(prompt: &str, signature: &str) -> AgentBuilder {
     Agent::builder().mode(Mode::Text).prompt(prompt).signature(signature)
@@ -41,7 +41,7 @@ async fn a_complex_return_type_makes_it_json() {
 #[tokio::test]
 async fn tools_and_a_free_answer() {
     let replies = [Reply::calling([("search", r#"{"query":"Elixir"}"#)]), "Elixir is a language.".into()];
-    let (model, requests) = told(replies);
+    let (model, requests) = scripted(replies);
     let step = run("Use the search tool to find info about Elixir, then summarize.").with(search).model(model).await;
     assert_eq!(outcome(&step), r#""Elixir is a language.""#);
     let requests = requests.lock().unwrap();
@@ -95,7 +95,7 @@ async fn templates_are_filled_from_the_context() {
         ),
     ];
     for (prompt, signature, context, filled) in rows {
-        let (model, requests) = told(["ok"]);
+        let (model, requests) = scripted(["ok"]);
         let step = run(text_agent(prompt, signature)).context(context).model(model).await;
         assert_eq!(outcome(&step), r#""ok""#, "{prompt}");
         let sent = last(&requests.lock().unwrap()[0]);
@@ -116,10 +116,10 @@ fn templates_are_checked_against_the_signature() {
     ];
     for (prompt, signature, refused) in rows {
         let findings = text_agent(prompt, signature).plan().err().unwrap_or_default();
-        let said: Vec<String> = findings.into_iter().filter(Diagnostic::is_error).map(|found| found.message).collect();
+        let text: Vec<String> = findings.into_iter().filter(Diagnostic::is_error).map(|found| found.message).collect();
         match refused {
-            None => assert!(said.is_empty(), "{prompt}: {said:?}"),
-            Some(word) => assert!(said.join(" ").contains(word), "{prompt}: {said:?}"),
+            None => assert!(text.is_empty(), "{prompt}: {text:?}"),
+            Some(word) => assert!(text.join(" ").contains(word), "{prompt}: {text:?}"),
         }
     }
 }
@@ -166,18 +166,18 @@ async fn turns_calls_and_failing_tools_are_limits_and_news_for_the_model() {
         run(search(text_agent("Find", "() -> {analysis :string}"))).max_turns(2).model(script([asks()])).await;
     assert_eq!(outcome(&endless), "max_turns_exceeded");
     let limit = ptc_core::value::json::Node::Int(1).into();
-    let (model, requests) = told([asks(), "done".into()]);
+    let (model, requests) = scripted([asks(), "done".into()]);
     let step = run("Find").with(search).with(|agent| agent.set("max_tool_calls", limit)).model(model).await;
     assert_eq!(outcome(&step), r#""done""#);
     assert!(last(&requests.lock().unwrap()[1]).contains("limit of 1"));
-    let (model, requests) = told([Reply::calling([("risky", "{}")]), "It is down.".into()]);
+    let (model, requests) = scripted([Reply::calling([("risky", "{}")]), "It is down.".into()]);
     let step = run("Try")
         .tool_fn("risky", "() -> :string", "Call external service", |_| Err("service unavailable".to_owned()))
         .model(model)
         .await;
     assert_eq!(outcome(&step), r#""It is down.""#);
-    let told = value(&last(&requests.lock().unwrap()[1]));
-    assert!(told.lookup("error").unwrap().as_str().unwrap().contains("service unavailable"));
+    let shown = value(&last(&requests.lock().unwrap()[1]));
+    assert!(shown.lookup("error").unwrap().as_str().unwrap().contains("service unavailable"));
 }
 
 /// Piping: text with tools or without feeds programs and text.
@@ -216,7 +216,7 @@ async fn text_feeds_other_modes() {
         .context(json!({"city": "Tokyo"}))
         .model(script([Reply::calling([("lookup", r#"{"city":"Tokyo"}"#)]), city.into()]))
         .await;
-    let (model, requests) = super::told([r#"{"summary":"Large."}"#]);
+    let (model, requests) = super::scripted([r#"{"summary":"Large."}"#]);
     let second = run(sum_up).context(&first).model(model).await;
     assert!(last(&requests.lock().unwrap()[0]).contains("about Tokyo (pop: 14000000, in Japan)"));
     assert_eq!(outcome(&second), r#"{"summary":"Large."}"#);

@@ -19,21 +19,21 @@ fn a_program_that_breaks_or_fails_ends_with_1_and_shows_the_place() {
     let program = Program::new();
     let file = program.file("bad.clj", "(println 1)\n(+ 1\n   (inc nil))");
     let done = program.run(["lisp", "run", file]);
-    done.exits(1).tells("bad.clj:3:4: arithmetic_error: inc: ").tells("   3 |    (inc nil))\n     |    ^^^^^^^^^");
+    done.exits(1).reports("bad.clj:3:4: arithmetic_error: inc: ").reports("   3 |    (inc nil))\n     |    ^^^^^^^^^");
     assert_eq!(done.stdout, "1\n");
-    program.run(["lisp", "run", "-e", "(fail {:reason :no})"]).exits(1).tells("{:reason :no}");
-    program.run(["lisp", "run", "-e", "(str 1"]).exits(1).tells("parse_error");
-    program.run(["lisp", "run", "-e", "(fitler odd? [])"]).exits(1).tells("filter");
+    program.run(["lisp", "run", "-e", "(fail {:reason :no})"]).exits(1).reports("{:reason :no}");
+    program.run(["lisp", "run", "-e", "(str 1"]).exits(1).reports("parse_error");
+    program.run(["lisp", "run", "-e", "(fitler odd? [])"]).exits(1).reports("filter");
 }
 
 #[test]
 fn what_cannot_be_run_ends_with_2() {
     let program = Program::new();
-    program.run(["lisp", "run", "missing.clj"]).exits(2).tells("missing.clj");
-    program.run(["lisp", "run", "-e", "1", "--context", "[1]"]).exits(2).tells("object");
-    program.run(["lisp", "run", "-e", "1", "--context", "{"]).exits(2).tells("JSON");
+    program.run(["lisp", "run", "missing.clj"]).exits(2).reports("missing.clj");
+    program.run(["lisp", "run", "-e", "1", "--context", "[1]"]).exits(2).reports("object");
+    program.run(["lisp", "run", "-e", "1", "--context", "{"]).exits(2).reports("JSON");
     program.run(["lisp", "run"]).exits(2);
-    program.run(["lisp", "run", "-e", "1", "--dialect", "old"]).exits(2).tells("dialect");
+    program.run(["lisp", "run", "-e", "1", "--dialect", "old"]).exits(2).reports("dialect");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn doc_describes_a_name_lists_what_fits_and_suggests_the_nearest() {
     assert!(program.run(["lisp", "doc", "take"]).exits(0).stdout.starts_with("(take n coll)"));
     let list = program.run(["lisp", "doc", "take-"]);
     assert!(list.exits(0).stdout.lines().any(|line| line.starts_with("take-while")), "{}", list.stdout);
-    program.run(["lisp", "doc", "filtr"]).exits(1).tells("filter");
+    program.run(["lisp", "doc", "filtr"]).exits(1).reports("filter");
 }
 
 #[test]
@@ -103,21 +103,21 @@ fn doc_knows_operators_namespaces_surroundings_and_patterns() {
     assert!(says("*1").contains("last program") && says("*3").contains("before *2"));
     let parsers = says("parse-*");
     assert!(parsers.lines().count() >= 3 && parsers.lines().all(|line| line.starts_with("parse-")), "{parsers}");
-    program.run(["lisp", "doc", "nonsensical-word"]).exits(1).tells("unknown name `nonsensical-word`");
-    program.run(["lisp", "doc", "str/jion"]).exits(1).tells("`join`");
+    program.run(["lisp", "doc", "nonsensical-word"]).exits(1).reports("unknown name `nonsensical-word`");
+    program.run(["lisp", "doc", "str/jion"]).exits(1).reports("`join`");
 }
 
 #[test]
 fn a_result_that_is_endless_when_written_out_is_an_error() {
     let program = Program::new();
     let doubling = "(reduce (fn [v _] [v v]) [] (range 60))";
-    program.run(["lisp", "run", "-e", doubling]).exits(1).tells("memory_exceeded");
+    program.run(["lisp", "run", "-e", doubling]).exits(1).reports("memory_exceeded");
     let line = format!(r#"{{"id": 1, "program": "(def m {doubling}) 1"}}"#);
     let answer = program.fed(["lisp", "batch"], line).exits(0).json();
     assert_eq!((&answer["id"], &answer["reason"]), (&1.into(), &"memory_exceeded".into()));
     let done = program.fed(["lisp", "repl"], format!("{doubling}\n(+ 1 1)"));
     assert_eq!(done.stdout, "2\n");
-    done.tells("memory_exceeded");
+    done.reports("memory_exceeded");
 }
 
 #[test]
@@ -158,16 +158,16 @@ fn bench_gives_times_also_as_json() {
     let number = |key: &str| json[key].as_f64().expect("a number");
     assert!(0.0 < number("min_ms") && number("min_ms") <= number("median_ms") && number("runs") >= 5.0);
     let file = program.file("q.clj", "(inc nil)");
-    program.run(["lisp", "bench", file]).exits(1).tells("arithmetic_error");
+    program.run(["lisp", "bench", file]).exits(1).reports("arithmetic_error");
 }
 
 #[test]
-fn a_piped_repl_keeps_memory_and_results_and_goes_on_after_errors() {
+fn a_piped_repl_keeps_memory_and_results_and_continues_after_errors() {
     let program = Program::new();
     program.file("lib.clj", "(defn twice [x] (* 2 x))");
     let input = "(def a\n  20)\n(+ a 1)\n(inc nil)\n[*1 a]\n:load lib.clj\n(twice 4)\n:memory\n:reset\n*1\n:doc first\n:quit\n99";
     let done = program.fed(["lisp", "repl"], input);
-    done.exits(1).tells("repl:1:1: arithmetic_error");
+    done.exits(1).reports("repl:1:1: arithmetic_error");
     assert!(
         done.stdout.starts_with("#'a\n21\n[21 20]\n#'twice\n8\na = 20\ntwice = #fn[x]\nnil\n(first coll)\n"),
         "{}",
@@ -183,9 +183,9 @@ fn every_form_of_an_input_shows_its_value() {
     let shown = |input: &str| program.fed(["lisp", "repl"], input);
     assert_eq!(shown("(def a 1) (inc a) ; and\n[*1 a] :k").exits(0).stdout, "#'a\n2\n[2 1]\n:k\n");
     let broken = shown("1 (inc nil) 3");
-    broken.exits(1).tells("repl:1:3: arithmetic_error");
+    broken.exits(1).reports("repl:1:3: arithmetic_error");
     assert_eq!(broken.stdout, "1\n");
-    // A function may use what is defined behind it, as in a program.
+    // A function may use what is defined after it, as in a program.
     assert_eq!(shown("(defn f [] (g)) (defn g [] 7) (f)").exits(0).stdout, "7\n");
     assert_eq!(shown("(return 1) 2").exits(0).stdout, "1\n");
     assert_eq!(shown("(+ 1 1)) 5").exits(0).stdout, "2\n5\n");

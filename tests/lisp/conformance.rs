@@ -10,7 +10,7 @@ use super::suite::{Check, Finding, checks, differing};
 /// Share of the cases that may differ on purpose, in percent. Probes look for the odd places, so they are not counted.
 const MOST_DIVERGENCES: usize = 3;
 
-/// Rows of the language contract §24 that say "improve".
+/// Rows of the language contract §24 marked "improve".
 const TOPICS: &[&str] = &[
     "keyword vs map order, date order, Inf in sort",
     "sort :asc/:desc",

@@ -162,7 +162,7 @@ impl Made<'_> {
         self.text.push('}');
     }
 
-    /// A call of a builtin with an allowed number of arguments, a function in front where one often stands.
+    /// A call of a builtin with an allowed number of arguments, a function in front where there often is one.
     fn call(&mut self, depth: usize) {
         let row = self.random.pick(&self.table);
         let (min, max) =

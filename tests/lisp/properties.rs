@@ -67,7 +67,7 @@ fn run(case: &Case) -> Outcome {
     lisp::run(&case.input(), &Surroundings { case, deadline: Instant::now() + TIME })
 }
 
-/// Runs a program twice and says what it must not do.
+/// Runs a program twice and reports what it must not do.
 fn offence(program: &str) -> Option<String> {
     let case = case(program);
     let started = Instant::now();

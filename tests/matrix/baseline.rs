@@ -14,10 +14,10 @@ fn compare(program: &Program, more: &[&str]) -> Done {
 }
 
 #[test]
-fn what_got_worse_is_told_and_ends_with_1() {
+fn what_got_worse_is_reported_and_ends_with_1() {
     let program = Program::new();
     agent(&program, "(int? (:n result))");
-    compare(&program, &["--save-baseline", "base.json"]).exits(0).tells("baseline written to base.json");
+    compare(&program, &["--save-baseline", "base.json"]).exits(0).reports("baseline written to base.json");
 
     let same = compare(&program, &["--baseline", "base.json"]);
     assert!(same.exits(0).stdout.contains("since the baseline: 1 unchanged\n"), "{}", same.stdout);
@@ -31,9 +31,9 @@ fn what_got_worse_is_told_and_ends_with_1() {
         ),
         "{text}"
     );
-    let told = compare(&program, &["--baseline", "base.json", "--json"]).exits(1).json();
+    let output = compare(&program, &["--baseline", "base.json", "--json"]).exits(1).json();
     assert_eq!(
-        (&told["baseline"]["regression"], &told["baseline"]["cells"][0]["change"]),
+        (&output["baseline"]["regression"], &output["baseline"]["cells"][0]["change"]),
         (&json!(true), &json!("worse"))
     );
 
@@ -46,15 +46,15 @@ fn what_got_worse_is_told_and_ends_with_1() {
 }
 
 #[test]
-fn other_answers_are_told_and_are_no_regression() {
+fn other_answers_are_reported_and_are_no_regression() {
     let program = Program::new();
     let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go\"\n";
     program.file("b.toml", format!("{agent}signature = \"{{a :float, b :float, c :enum[x y z], d :enum[x y z]}}\"\n"));
     let compare = |more: &[&str]| program.run(["compare", "b.toml", "--modes", "json"].iter().chain(more));
     compare(&["--save-baseline", "base.json", "--models", "sample,sample:seed=3"]).exits(0);
     let fewer = compare(&["--models", "sample:seed=3", "--baseline", "base.json"]);
-    let told = &fewer.exits(0).stdout;
-    assert!(told.contains("not run b.toml · json · sample: not in this matrix"), "{told}");
+    let output = &fewer.exits(0).stdout;
+    assert!(output.contains("not run b.toml · json · sample: not in this matrix"), "{output}");
     compare(&["--save-baseline", "base.json"]).exits(0);
     let other = compare(&["--baseline", "base.json", "--seed", "1"]);
     assert!(other.exits(0).stdout.contains("= unchanged b.toml · json · sample; answers changed"), "{}", other.stdout);
@@ -74,7 +74,7 @@ fn an_agent_is_the_same_however_its_path_is_written() {
         let text = &worse.exits(1).stdout;
         assert!(text.contains("✗ worse a.toml · json · sample:seed=1 · c: passed 2/2 then, 0/2 now"), "{name}: {text}");
     }
-    program.run(["compare", "a.toml", "./a.toml"]).exits(2).tells("`a.toml` is named twice");
+    program.run(["compare", "a.toml", "./a.toml"]).exits(2).reports("`a.toml` is named twice");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_baseline_of_an_older_program_names_the_agent_as_it_was_typed() {
         let same = compare(&program, &["--baseline", "old.json"]);
         assert!(same.exits(0).stdout.contains("since the baseline: 1 unchanged\n"), "{typed}: {}", same.stdout);
     }
-    // A matrix that it planned is gone on with.
+    // A matrix that it planned is continued.
     program.file("old.json", text.replace(r#""agent": "a.toml""#, r#""agent": "./a.toml""#));
     let folder = program.sessions_dir().join("matrix");
     for entry in std::fs::read_dir(&folder).unwrap() {
@@ -112,7 +112,7 @@ fn a_baseline_of_something_else_is_an_error() {
     let other = compare(&program, &["--models", "sample:seed=2", "--baseline", "base.json"]);
     other
         .exits(2)
-        .tells("base.json: none of its cells is in this matrix: it begins with `a.toml · json · sample:seed=1 · c`")
-        .tells("`a.toml · json · sample:seed=2 · c`");
+        .reports("base.json: none of its cells is in this matrix: it begins with `a.toml · json · sample:seed=1 · c`")
+        .reports("`a.toml · json · sample:seed=2 · c`");
     assert_eq!(program.session_files().len(), before, "nothing was run");
 }

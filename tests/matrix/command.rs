@@ -9,7 +9,7 @@ use crate::cli::program::Program;
 fn two_modes_of_an_example_are_compared_offline() {
     let program = Program::new();
     let done = program.run(["compare", "sales", "--modes", "ptc_lisp,json", "--trials", "3", "--json"]);
-    let matrix = done.exits(0).tells("saved as m-").tells("look at two: ptc-workbench compare ").json();
+    let matrix = done.exits(0).reports("saved as m-").reports("look at two: ptc-workbench compare ").json();
     assert_eq!((&matrix["complete"], &matrix["trials"], &matrix["seed"]), (&json!(true), &json!(3), &json!(0)));
     let cells = matrix["cells"].as_array().unwrap();
     let modes: Vec<_> = cells.iter().map(|cell| cell["mode"].as_str().unwrap()).collect();
@@ -67,7 +67,7 @@ fn each_trial_is_a_session_that_names_its_matrix_and_has_a_seed_of_its_own() {
 }
 
 #[test]
-fn a_mode_that_an_agent_cannot_run_in_is_told_with_the_reason() {
+fn a_mode_that_an_agent_cannot_run_in_is_reported_with_the_reason() {
     let program = Program::new();
     let tool = "[tools.t]\nkind = \"table\"\nsignature = \"() -> :int\"\ndescription = \"A number\"\ndefault = 1\n";
     program.file(
@@ -78,7 +78,7 @@ fn a_mode_that_an_agent_cannot_run_in_is_told_with_the_reason() {
     let text = &done.exits(0).stdout;
     assert!(text.contains("cannot run\n  a.toml · json · sample: json mode has no tools"), "{text}");
     let refused = program.run(["compare", "a.toml", "--modes", "json"]);
-    refused.exits(2).tells("nothing can be run").tells("json mode has no tools");
+    refused.exits(2).reports("nothing can be run").reports("json mode has no tools");
 }
 
 #[test]
@@ -109,7 +109,9 @@ fn what_could_not_be_tried_is_no_verdict_and_is_tried_again() {
     program.file("a.toml", "mode = \"json\"\nprompt = \"go\"\nsignature = \"{n :int}\"\n");
     let models = "sample:provider_error,every,sample";
     let done = program.run(["compare", "a.toml", "--modes", "json", "--models", models, "--json"]);
-    done.exits(1).tells("not tried: a.toml · json · sample:provider_error,every, trial 1").tells("compare --resume m-");
+    done.exits(1)
+        .reports("not tried: a.toml · json · sample:provider_error,every, trial 1")
+        .reports("compare --resume m-");
     let matrix = done.json();
     let tried: Vec<_> =
         matrix["cells"].as_array().unwrap().iter().map(|cell| (&cell["model"], &cell["trials"])).collect();
@@ -121,12 +123,12 @@ fn what_could_not_be_tried_is_no_verdict_and_is_tried_again() {
 }
 
 #[test]
-fn inputs_that_do_not_fit_are_told_before_anything_runs() {
+fn inputs_that_do_not_fit_are_reported_before_anything_runs() {
     let program = Program::new();
     let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go {{x}}\"\nsignature = \"(x :string) -> {n :int}\"\n";
     program.file("a.toml", agent);
     let refused = program.run(["compare", "a.toml", "--modes", "json"]);
-    refused.exits(2).tells("nothing can be run\n  a.toml · json · sample: `x` is missing; add it to the context");
+    refused.exits(2).reports("nothing can be run\n  a.toml · json · sample: `x` is missing; add it to the context");
     assert_eq!(program.session_files().len(), 0);
     let cases = "[[cases]]\nname = \"with\"\ncontext = { x = \"a\" }\n[[cases]]\nname = \"without\"\n";
     program.file("a.toml", format!("{agent}{cases}"));
@@ -137,7 +139,7 @@ fn inputs_that_do_not_fit_are_told_before_anything_runs() {
 }
 
 #[test]
-fn slips_are_told_before_anything_runs() {
+fn slips_are_reported_before_anything_runs() {
     let program = Program::new();
     let slips: [(&[&str], &str); 13] = [
         (&["compare", "quote"], "quote is a pipeline, not an agent"),
@@ -160,16 +162,16 @@ fn slips_are_told_before_anything_runs() {
             "there is no such baseline; --save-baseline FILE writes one",
         ),
     ];
-    for (arguments, told) in slips {
-        program.run(arguments).exits(2).tells(told);
+    for (arguments, output) in slips {
+        program.run(arguments).exits(2).reports(output);
     }
-    program.run(["compare", "--resume", "last"]).exits(2).tells("no matrix \"last\"");
+    program.run(["compare", "--resume", "last"]).exits(2).reports("no matrix \"last\"");
     assert_eq!(program.session_files().len(), 0);
     assert!(!program.sessions_dir().join("matrix").exists());
 }
 
 #[test]
-fn any_seed_is_told_as_it_is() {
+fn any_seed_is_reported_as_it_is() {
     let program = Program::new();
     let seed = u64::MAX.to_string();
     let arguments = ["compare", "sentiment", "--modes", "json", "--models", "sample", "--seed", &seed, "--json"];
@@ -217,6 +219,6 @@ fn an_agent_file_at_a_revision_is_read_without_running_anything_of_the_repositor
     assert_eq!(answers, [&json!("yes"), &json!("no")]);
     assert_eq!(matrix["cells"][0]["agent"], json!("a.toml@HEAD"));
     assert!(!program.dir().join("ran").exists());
-    program.run(["compare", "a.toml@nothing", "a.toml"]).exits(2).tells("a.toml@nothing: ");
-    program.run(["compare", "b.toml@HEAD", "a.toml"]).exits(2).tells("b.toml@HEAD: ");
+    program.run(["compare", "a.toml@nothing", "a.toml"]).exits(2).reports("a.toml@nothing: ");
+    program.run(["compare", "b.toml@HEAD", "a.toml"]).exits(2).reports("b.toml@HEAD: ");
 }

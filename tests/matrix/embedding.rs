@@ -47,7 +47,7 @@ fn what_cannot_be_compared_is_an_error_before_anything_runs() {
     let refused = |expect: &str, words: &str| {
         program.file("a.toml", agent(expect));
         for command in [&["test", "a.toml"][..], &["compare", "a.toml", "--modes", "ptc_lisp"]] {
-            program.run(command).exits(2).tells(words);
+            program.run(command).exits(2).reports(words);
         }
     };
     refused(&near("text", "x", "model = \"demo\""), "the model `demo` makes no embeddings: name an embedding model");

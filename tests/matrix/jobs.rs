@@ -1,4 +1,4 @@
-//! What a trial gives does not depend on what runs beside it.
+//! What a trial gives does not depend on what runs at the same time.
 
 use ptc_workbench::agent::{Agent, Bundled, Mode};
 use ptc_workbench::config::Config;

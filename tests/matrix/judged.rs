@@ -251,11 +251,14 @@ fn a_rubric_without_a_model_where_none_is_configured_is_an_error_before_anything
         &["judge", "help.toml", "--rubric", "It is good."],
     ];
     for command in commands {
-        program.run(command).exits(2).tells(words).tells("set default_model in config.toml");
+        program.run(command).exits(2).reports(words).reports("set default_model in config.toml");
     }
     assert_eq!(program.session_files().len(), 0);
     // A model that is named is the user's choice, and cases that are not chosen do not matter.
-    program.run(["judge", "help.toml", "--rubric", "It is good.", "--models", "sample"]).exits(2).tells("has a label");
+    program
+        .run(["judge", "help.toml", "--rubric", "It is good.", "--models", "sample"])
+        .exits(2)
+        .reports("has a label");
     let more = "\n[[cases]]\nname = \"two\"\ncontext = { q = \"?\" }\nexpect = \"(map? result)\"\n";
     let both = std::fs::read_to_string(program.dir().join("help.toml")).unwrap() + more;
     program.file("both.toml", both);

@@ -102,7 +102,7 @@ async fn a_search_finds_the_rules_and_its_proposer_never_reads_other_cases_than_
     // Applying changes the prompt alone.
     let before = fs::read_to_string(program.dir().join("desk.toml")).unwrap();
     let shown = program.run(["optimize", "apply", "search"]);
-    shown.exits(0).tells("nothing was written; --yes writes all hunks");
+    shown.exits(0).reports("nothing was written; --yes writes all hunks");
     assert_eq!(fs::read_to_string(program.dir().join("desk.toml")).unwrap(), before);
     program.run(["optimize", "apply", "search", "--yes"]).exits(0);
     let after = fs::read_to_string(program.dir().join("desk.toml")).unwrap();
@@ -115,10 +115,10 @@ async fn a_search_finds_the_rules_and_its_proposer_never_reads_other_cases_than_
     program
         .run(["optimize", "apply", "search", "--yes"])
         .exits(2)
-        .tells("desk.toml has changed since the search began");
+        .reports("desk.toml has changed since the search began");
     let done =
         tokio::task::spawn_blocking(move || program.run(OPTIMIZE.iter().copied().chain(["search"]))).await.unwrap();
-    done.exits(2).tells("a search was begun here with another agent file, or one that has changed");
+    done.exits(2).reports("a search was begun here with another agent file, or one that has changed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,14 +160,14 @@ async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
         let spent = found(&program, "few")["calls"].as_u64().unwrap();
         assert!(spent <= 30 + 4 + 1 + 4 + 12, "{spent}");
         let done = program.run(OPTIMIZE.iter().copied().chain(["late", "--max-time", "0"]));
-        done.exits(1).tells("not finished: the same command continues the search");
-        program.run(["optimize", "sentiment"]).exits(2).tells("a search needs the file of an agent");
+        done.exits(1).reports("not finished: the same command continues the search");
+        program.run(["optimize", "sentiment"]).exits(2).reports("a search needs the file of an agent");
         program.file("bare.toml", "name = \"bare\"\nprompt = \"hello\"\nmode = \"text\"\nmodel = \"sample\"\n");
-        program.run(["optimize", "bare.toml"]).exits(2).tells("a search needs 4 cases or more");
+        program.run(["optimize", "bare.toml"]).exits(2).reports("a search needs 4 cases or more");
         program.run(["optimize", "show", "nowhere"]).exits(2);
-        program.run(["optimize", "show", "few", "c99"]).exits(2).tells("there is no candidate `c99`");
+        program.run(["optimize", "show", "few", "c99"]).exits(2).reports("there is no candidate `c99`");
         program.file("few/journal.jsonl", "{}\n");
-        program.run(["optimize", "show", "few"]).exits(2).tells("journal.jsonl: line 1: no line of a journal");
+        program.run(["optimize", "show", "few"]).exits(2).reports("journal.jsonl: line 1: no line of a journal");
     })
     .await
     .unwrap();
@@ -186,7 +186,7 @@ async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_le
         let done = program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "80"]));
         let done = match done.code {
             Some(2) => {
-                done.tells("could not be judged").tells("the same command continues the search");
+                done.reports("could not be judged").reports("the same command continues the search");
                 program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "80"]))
             }
             _ => done,

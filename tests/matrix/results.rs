@@ -80,8 +80,8 @@ fn a_shard_without_a_case_is_no_error() {
         let results = format!("{}.jsonl", &shard[..1]);
         compare(&program, &["--filter", "case 12", "--shard", shard, "--results", &results]).exits(0).stderr.clone()
     };
-    let told = [part("1/2"), part("2/2")].concat();
-    assert_eq!(told.matches("this shard has no case").count(), 1, "{told}");
+    let shown = [part("1/2"), part("2/2")].concat();
+    assert_eq!(shown.matches("this shard has no case").count(), 1, "{shown}");
     let merged = program.run(["merge", "1.jsonl", "2.jsonl", "--json"]).exits(0).json();
     let passed: Vec<&Value> = merged["cells"].as_array().unwrap().iter().map(|cell| &cell["passed"]).collect();
     assert_eq!(passed.iter().filter(|passed| ***passed == json!(2)).count(), 2, "{passed:?}");
@@ -107,20 +107,20 @@ fn rows_that_do_not_fit_together_are_refused() {
     program
         .run(["merge", "a.jsonl", "a.jsonl"])
         .exits(2)
-        .tells("trial 1 of a.toml · text · sample · case 12 is there twice");
+        .reports("trial 1 of a.toml · text · sample · case 12 is there twice");
     compare(&program, &["--results", "b.jsonl", "--filter", "case 2", "--seed", "9"]).exits(0);
-    program.run(["merge", "a.jsonl", "b.jsonl"]).exits(2).tells("are of different plans");
+    program.run(["merge", "a.jsonl", "b.jsonl"]).exits(2).reports("are of different plans");
     program.file("no.jsonl", "{\"result\":1}\n");
-    program.run(["merge", "no.jsonl"]).exits(2).tells("no.jsonl:1: no row of results");
+    program.run(["merge", "no.jsonl"]).exits(2).reports("no.jsonl:1: no row of results");
     program.file(
         "newer.jsonl",
         std::fs::read_to_string(program.dir().join("a.jsonl")).unwrap().replace("\"result\":1", "\"result\":9"),
     );
-    program.run(["merge", "newer.jsonl"]).exits(2).tells("a newer ptc-workbench wrote this");
+    program.run(["merge", "newer.jsonl"]).exits(2).reports("a newer ptc-workbench wrote this");
     program.file("empty.jsonl", "");
-    program.run(["merge", "empty.jsonl"]).exits(2).tells("the files hold no row");
+    program.run(["merge", "empty.jsonl"]).exits(2).reports("the files hold no row");
     program.file("mine.jsonl", "mine\n");
-    compare(&program, &["--results", "mine.jsonl"]).exits(2).tells("another kind of file is there");
+    compare(&program, &["--results", "mine.jsonl"]).exits(2).reports("another kind of file is there");
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn a_largest_cost_ends_a_matrix_that_can_be_resumed() {
     let stopped = compare(&program, &["--max-cost", "0"]);
     stopped
         .exits(1)
-        .tells("stopped at --max-cost: 0 of 48 trials are kept; go on with: ptc-workbench compare --resume m-");
+        .reports("stopped at --max-cost: 0 of 48 trials are kept; go on with: ptc-workbench compare --resume m-");
     assert_eq!(program.session_files().len(), 0);
     let resumed = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();
     assert_eq!(resumed["complete"], json!(true));
-    program.run(["test", "a.toml", "--max-cost", "1"]).tells("the cost of some trials is not known");
+    program.run(["test", "a.toml", "--max-cost", "1"]).reports("the cost of some trials is not known");
 }

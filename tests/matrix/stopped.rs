@@ -17,16 +17,16 @@ fn file(program: &Program) -> std::path::PathBuf {
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
+fn ctrl_c_keeps_what_is_finished_and_says_how_to_continue() {
     let program = Program::new();
     let mut child = program.command(MATRIX).spawn().unwrap();
     let mut stderr = child.stderr.take().unwrap();
     read_until(&mut stderr, "1/4");
     signal(&child, "INT");
-    let told = read_until(&mut stderr, "--resume m-");
+    let output = read_until(&mut stderr, "--resume m-");
     let done = program.done(child.wait_with_output().unwrap());
-    assert_eq!(done.code, Some(130), "{told}");
-    assert!(told.contains("stopped: 1 of 4 trials are kept; go on with: ptc-workbench compare --resume"), "{told}");
+    assert_eq!(done.code, Some(130), "{output}");
+    assert!(output.contains("stopped: 1 of 4 trials are kept; go on with: ptc-workbench compare --resume"), "{output}");
     assert_eq!(done.stdout, "");
 
     // The program died once more while it wrote, and somebody damaged a line.
@@ -37,8 +37,8 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     let resumed = program.run(["compare", &id[..12], "--jobs", "4", "--json"]);
     resumed
         .exits(0)
-        .tells("1 of 4 trials are there already")
-        .tells("these lines cannot be read, their trials run again: 3");
+        .reports("1 of 4 trials are there already")
+        .reports("these lines cannot be read, their trials run again: 3");
 
     let whole = Program::new();
     let undisturbed = whole.run(MATRIX.iter().copied().chain(["--json"])).exits(0).json();
@@ -49,7 +49,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     let shown = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();
     assert_eq!(lasting(shown), lasting(resumed.json()));
     assert_eq!(program.session_files().len(), sessions);
-    program.run(["compare", id, "--trials", "9"]).exits(2).tells("the plan of a matrix does not change");
+    program.run(["compare", id, "--trials", "9"]).exits(2).reports("the plan of a matrix does not change");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn what_is_finished_of_a_stopped_matrix_is_printed_as_json() {
 }
 
 #[test]
-fn a_killed_matrix_goes_on() {
+fn a_killed_matrix_continues() {
     let program = Program::new();
     let mut child = program.command(MATRIX).spawn().unwrap();
     let mut stderr = child.stderr.take().unwrap();
@@ -122,7 +122,7 @@ fn two_programs_do_not_run_one_matrix() {
     let mut child = program.command(MATRIX).spawn().unwrap();
     let mut stderr = child.stderr.take().unwrap();
     read_until(&mut stderr, "1/4");
-    program.run(["compare", "--resume", "last"]).exits(2).tells("another program is running this matrix");
+    program.run(["compare", "--resume", "last"]).exits(2).reports("another program is running this matrix");
     signal(&child, "INT");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
 }
@@ -140,9 +140,9 @@ fn what_is_finished_of_a_matrix_on_a_full_disk_is_shown_with_the_way_on() {
     );
     let done = program.done(shell.args(["-c", &line]).output().unwrap());
     done.exits(2)
-        .tells("cannot write the matrix to")
-        .tells("nor to spare")
-        .tells("of 80 trials are kept; when there is room");
+        .reports("cannot write the matrix to")
+        .reports("nor to spare")
+        .reports("of 80 trials are kept; when there is room");
     assert!(done.stdout.contains("json") && done.stdout.contains("pass"), "{}", done.stdout);
     assert!(!program.dir().join("base.json").exists(), "half a matrix is no baseline");
     let resumed = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();

@@ -85,7 +85,7 @@ async fn frames_are_read_wherever_they_are_cut() {
         let reply = asked.reply();
         assert_eq!((reply.text.as_str(), &reply.calls[..]), ("né 🚀", &[call("id_0", "{\"city\":\"Zürich\"}")][..]));
         assert_eq!(
-            (reply.finish.clone(), asked.said(1, PartKind::Reasoning)),
+            (reply.finish.clone(), asked.text_of(1, PartKind::Reasoning)),
             (Some(Finish::ToolCalls), "hm…".to_owned())
         );
         assert_eq!(asked.raw(1), bytes, "{size}");
@@ -181,7 +181,7 @@ async fn the_reasoning_of_a_reply_is_kept_with_its_signature() {
         let asked = ask(KIT, &server, &Adapter::new(endpoint).unwrap(), &request("hi")).await;
         let opaque = asked.reply().opaque.as_ref().unwrap().parts.json().to_text();
         assert_eq!(opaque, r#"[{"place":0,"block":{"reasoningText":{"text":"hm","signature":"sig-1"}}}]"#);
-        assert_eq!(asked.said(1, PartKind::Reasoning), "hm");
+        assert_eq!(asked.text_of(1, PartKind::Reasoning), "hm");
         let verb = if stream { "converse-stream" } else { "converse" };
         assert!(server.received()[0].head.contains(&format!("/model/m-asked/{verb} HTTP/1.1")));
         if !stream {
@@ -273,11 +273,11 @@ async fn requests_without_a_key_are_signed_by_the_account_of_the_environment_or_
         program.file("a.toml", "name = \"a\"\nmode = \"text\"\nmodel = \"aws:some.model-v1:0\"\nprompt = \"Hi\"\n");
         let done = tokio::task::block_in_place(|| program.run(["--config", "config.toml", "run", "a.toml"]));
         if variables.is_empty() {
-            done.exits(1).tells("no AWS credentials: ").tells("has no keys for the profile default");
+            done.exits(1).reports("no AWS credentials: ").reports("has no keys for the profile default");
             assert_eq!(server.received().len(), 0);
             continue;
         }
-        done.exits(0).tells("by [secret]");
+        done.exits(0).reports("by [secret]");
         let received = server.received().remove(0);
         let authorization = received.header("authorization");
         assert!(authorization.starts_with("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"), "{authorization}");

@@ -217,7 +217,7 @@ async fn a_protocol_without_a_choice_of_tools_omits_them_or_reports_it() {
 }
 
 #[tokio::test]
-async fn every_option_is_found_in_the_body_or_told_to_be_left_out() {
+async fn every_option_is_found_in_the_body_or_reported_to_be_left_out() {
     let options = Options {
         temperature: Some(0.5),
         max_tokens: Some(500),
@@ -232,9 +232,9 @@ async fn every_option_is_found_in_the_body_or_told_to_be_left_out() {
     let server = Server::play([ALL[0].answer("fine")]).await;
     for kit in ALL {
         let model = kit.model(&server);
-        let (body, told) = (model.body(&asked), model.limits(&asked).join(" "));
+        let (body, shown) = (model.body(&asked), model.limits(&asked).join(" "));
         for name in names {
-            assert_ne!(carries(&body, name), told.contains(name), "{kit:?} {name}: {told}");
+            assert_ne!(carries(&body, name), shown.contains(name), "{kit:?} {name}: {shown}");
         }
         let bare = model.body(&request("hi"));
         let kept = names.iter().filter(|name| carries(&bare, name)).count();
@@ -244,7 +244,7 @@ async fn every_option_is_found_in_the_body_or_told_to_be_left_out() {
 }
 
 #[tokio::test]
-async fn what_anthropic_does_not_take_is_left_out_and_told() {
+async fn what_anthropic_does_not_take_is_left_out_and_reported() {
     let kit = ALL[1];
     let options = Options { temperature: Some(0.5), seed: Some(1), ..Options::default() };
     let asked_for = Request { options, ..request("hi") };

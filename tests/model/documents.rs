@@ -1,4 +1,4 @@
-//! The examples of docs/structured-output.md, as they stand there, against the mock.
+//! The examples of docs/structured-output.md, as they are there, against the mock.
 
 use serde_json::json;
 

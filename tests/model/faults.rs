@@ -1,4 +1,4 @@
-//! Servers and networks that fail, in every protocol: what is asked for again, and what the developer is told.
+//! Servers and networks that fail, in every protocol: what is asked for again, and what the developer reads.
 
 use ptc_workbench::config::Protocol;
 use ptc_workbench::event::PartKind;
@@ -39,7 +39,7 @@ async fn a_reply_that_broke_off_is_discarded_and_asked_for_again() {
             let reply = asked.reply();
             assert_eq!((reply.text.as_str(), reply.attempt, reply.requests), ("whole", 2, 2), "{kit:?}: {what}");
             assert_eq!(asked.discarded(), [(1, class.to_owned())], "{kit:?}: {what}");
-            assert_eq!(asked.said(2, PartKind::Text), "whole", "{kit:?}: {what}");
+            assert_eq!(asked.text_of(2, PartKind::Text), "whole", "{kit:?}: {what}");
         }
     }
 }
@@ -156,7 +156,7 @@ async fn a_fallback_is_asked_when_the_first_model_cannot_answer_and_only_then() 
     let reply = asked.reply();
     assert_eq!((reply.text.as_str(), reply.attempt, reply.requests), ("from the second", 3, 3));
     assert_eq!(asked.discarded(), [(1, "server_error".to_owned()), (2, "server_error".to_owned())]);
-    assert_eq!(asked.said(3, PartKind::Text), "from the second");
+    assert_eq!(asked.text_of(3, PartKind::Text), "from the second");
     assert!(asked.notices()[0].contains("asking the fallback model"), "{:?}", asked.notices());
 
     let wrong = Server::play([Play::json("400 Bad Request", "{}")]).await;
@@ -164,7 +164,7 @@ async fn a_fallback_is_asked_when_the_first_model_cannot_answer_and_only_then() 
     assert_eq!((asked.error().class, second.received().len()), (ErrorClass::Client, 1));
 }
 
-/// Waits that were told, in ms, and whether the server asked for them.
+/// Waits that were reported, in ms, and whether the server asked for them.
 fn waits(events: &[ModelEvent]) -> Vec<(u64, bool)> {
     let wait = |event: &ModelEvent| match event {
         ModelEvent::RetryWait(wait) => Some((wait.wait_ms, wait.retry_after)),

@@ -179,7 +179,7 @@ async fn the_program_runs_the_command_for_a_request_only_and_keeps_its_key_to_it
     }
     let done = run(&["run", "a.toml"]);
     done.exits(0);
-    assert_eq!(runs(program.dir()), 1, "{}", done.told());
+    assert_eq!(runs(program.dir()), 1, "{}", done.reported());
     let session = std::fs::read_to_string(program.session_file()).unwrap();
     for text in [session, done.stdout, done.stderr] {
         assert!(!text.contains("Kw83jdLq0s"), "{text}");

@@ -22,7 +22,7 @@ async fn each_protocol_lists_its_models_in_its_own_place() {
 }
 
 #[tokio::test]
-async fn a_server_without_a_list_is_told_from_one_that_is_not_there() {
+async fn a_server_without_a_list_is_distinguished_from_one_that_is_not_there() {
     for kit in ALL {
         let server = Server::play([Play::json("200 OK", "{}"), Play::json("401 Unauthorized", "{}")]).await;
         let endpoint = kit.endpoint(&server);

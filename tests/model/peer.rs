@@ -1,4 +1,4 @@
-//! Every protocol against a mock of its service that others wrote. Skipped, and said so, unless `tests/peers/install.sh` was run.
+//! Every protocol against a mock of its service that others wrote. Skipped with a message, unless `tests/peers/install.sh` was run.
 
 use ptc_workbench::agent::Agent;
 use ptc_workbench::config::{KeySource, Protocol};
@@ -65,7 +65,7 @@ async fn replies_of_every_kind_arrive_on_every_protocol() {
         assert!(counts || protocol == Protocol::Ollama, "{protocol:?} {stream} {usage:?}");
         let think = ask(&model, protocol, &request("think")).await;
         assert_eq!(think.reply().text, "42", "{protocol:?} {stream}");
-        assert_eq!(think.said(1, PartKind::Reasoning), "Let me think step by step.", "{protocol:?} {stream}");
+        assert_eq!(think.text_of(1, PartKind::Reasoning), "Let me think step by step.", "{protocol:?} {stream}");
         // The mock gives no reason for the end of Ollama's replies.
         if protocol != Protocol::Ollama {
             let cut = ask(&model, protocol, &request("length limit")).await;

@@ -10,7 +10,7 @@ const PASSWORD: &str = "pass-word-of-the-proxy";
 /// `me:pass-word-of-the-proxy` as it is sent.
 const SENT: &str = "bWU6cGFzcy13b3JkLW9mLXRoZS1wcm94eQ==";
 
-/// What a run gave whose provider is at `base_url`, in an environment where `{proxy}` stands for the proxy with name and password.
+/// What a run gave whose provider is at `base_url`, in an environment where `{proxy}` is the proxy with name and password.
 /// Everything that the program wrote is searched for the password.
 async fn ran(server: &Server, base_url: String, variables: &[(&str, &str)]) -> Done {
     let proxy = server.base_url.replace("http://", "").replace("/v1", "");

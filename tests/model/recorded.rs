@@ -19,12 +19,13 @@ struct Recorded {
     #[serde(rename = "type")]
     content_type: String,
     body: String,
-    said: Said,
+    #[serde(rename = "said")]
+    expected: ReadMessage,
 }
 
 /// What the SDK read.
 #[derive(Debug, PartialEq, Deserialize)]
-struct Said {
+struct ReadMessage {
     text: String,
     calls: Vec<(String, Value)>,
     finish: Option<String>,
@@ -39,7 +40,7 @@ async fn recorded_replies_say_what_the_official_sdks_read_in_them() {
     protocols.sort_unstable();
     protocols.dedup();
     assert_eq!(protocols.len(), 8, "every protocol, streamed and at once: {protocols:?}");
-    for Recorded { server: name, protocol, stream, content_type, body, said } in &all {
+    for Recorded { server: name, protocol, stream, content_type, body, expected } in &all {
         let kit = ALL.into_iter().find(|kit| kit.0.name() == protocol).unwrap();
         let server = Server::play([Play::page("200 OK", &format!("content-type: {content_type}\r\n"), body)]).await;
         let mut endpoint = kit.endpoint(&server);
@@ -47,7 +48,7 @@ async fn recorded_replies_say_what_the_official_sdks_read_in_them() {
         let model = Adapter::new(endpoint).unwrap();
         let asked = ask(kit, &server, &model, &request("hi")).await;
         let reply = asked.reply();
-        let read = Said {
+        let read = ReadMessage {
             text: reply.text.clone(),
             calls: reply
                 .calls
@@ -57,6 +58,6 @@ async fn recorded_replies_say_what_the_official_sdks_read_in_them() {
             finish: reply.finish.as_ref().map(|finish| finish.name().to_owned()),
             usage: reply.usage.map(|tokens| (tokens.input, tokens.output)),
         };
-        assert_eq!(read, *said, "{name} {protocol} {stream}: {body}");
+        assert_eq!(read, *expected, "{name} {protocol} {stream}: {body}");
     }
 }

@@ -64,7 +64,7 @@ async fn every_byte_may_come_alone_with_any_line_end() {
                 "{kit:?}"
             );
             assert_eq!(reply.finish, Some(Finish::ToolCalls), "{kit:?}");
-            assert_eq!(asked.said(1, PartKind::Reasoning), "hm…", "{kit:?}");
+            assert_eq!(asked.text_of(1, PartKind::Reasoning), "hm…", "{kit:?}");
             // What follows the end mark is not waited for.
             let raw = String::from_utf8(asked.raw(1)).unwrap();
             assert!(stream.starts_with(&raw) && stream.trim_end().len() <= raw.len(), "{kit:?} {raw:?}");

@@ -129,9 +129,9 @@ fn the_report_of_a_panic_holds_no_key() {
         .envs([(CHILD, "1"), ("ECHO_KEY", KEY), ("RUST_BACKTRACE", "1")])
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    let printed_text = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
     let log = std::fs::read_to_string(dir.path().join("log.txt")).unwrap();
-    for text in [told, log] {
+    for text in [printed_text, log] {
         assert!(text.contains("no luck with [secret]") && text.contains("secrets.rs"), "{text}");
         assert!(!text.contains(&KEY[..15]), "{text}");
     }

@@ -48,7 +48,7 @@ async fn a_tool_that_the_service_runs_itself_is_no_call_of_the_reply() {
         let asked_for = Request { tools: vec![tool("get_weather")], ..request("hi") };
         let asked = ask(ANTHROPIC, &server, &ANTHROPIC.model(&server), &asked_for).await;
         assert_eq!((asked.reply().text.as_str(), asked.reply().calls.len()), ("It rains.", 0), "{kind}");
-        assert_eq!(asked.said(1, PartKind::Call), "", "{kind}");
+        assert_eq!(asked.text_of(1, PartKind::Call), "", "{kind}");
         let notices = asked.notices();
         assert!(notices.len() == 1 && notices[0].contains("its own tool web_search"), "{kind}: {notices:?}");
     }
@@ -159,7 +159,7 @@ async fn a_name_in_pieces_is_shown_whole_before_its_arguments() {
     ];
     let server = Server::play([Play::events(pieces)]).await;
     let asked = ask(OPENAI, &server, &OPENAI.model(&server), &request("hi")).await;
-    assert_eq!(asked.said(1, PartKind::Call), "get_weather {}\nget_time \nstop {}");
+    assert_eq!(asked.text_of(1, PartKind::Call), "get_weather {}\nget_time \nstop {}");
     let names: Vec<&str> = asked.reply().calls.iter().map(|call| call.name.as_str()).collect();
     assert_eq!(names, ["get_weather", "get_time", "stop"]);
 }
@@ -219,7 +219,7 @@ async fn reasoning_of_the_responses_api_goes_back_encrypted_where_it_was() {
     let mut asked_for = Request { tools: vec![tool("get_weather")], ..request("Weather?") };
     asked_for.options.reasoning = Some("low".into());
     let asked = ask(RESPONSES, &server, &model, &asked_for).await;
-    assert_eq!(asked.said(1, PartKind::Reasoning), "Which city?");
+    assert_eq!(asked.text_of(1, PartKind::Reasoning), "Which city?");
     let reply = asked.reply().clone();
     assert_eq!(reply.finish, Some(Finish::ToolCalls));
     let mut parts: Vec<Content> = reply.calls.iter().cloned().map(Content::Call).collect();
@@ -294,7 +294,7 @@ async fn parts_of_a_summary_and_tools_of_the_service_are_shown() {
     let server =
         Server::play([RESPONSES.play([RESPONSES.begin(), frames, RESPONSES.text("a"), RESPONSES.end("stop")])]).await;
     let asked = ask(RESPONSES, &server, &RESPONSES.model(&server), &request("hi")).await;
-    assert_eq!((asked.reply().text.as_str(), asked.said(1, PartKind::Reasoning).as_str()), ("a", "One.\n\nTwo."));
+    assert_eq!((asked.reply().text.as_str(), asked.text_of(1, PartKind::Reasoning).as_str()), ("a", "One.\n\nTwo."));
     assert!(asked.notices()[0].contains("its own tool web_search"), "{:?}", asked.notices());
 }
 

@@ -182,7 +182,7 @@ async fn the_arguments_of_a_forced_tool_are_the_reply() {
 }
 
 #[tokio::test]
-async fn what_is_known_of_a_model_decides_the_first_way_and_is_told() {
+async fn what_is_known_of_a_model_decides_the_first_way_and_is_reported() {
     let kit = ALL[0];
     let server = Server::play([kit.answer("{\"score\":1}")]).await;
     let mut known = kit.endpoint(&server);
@@ -207,7 +207,7 @@ async fn a_service_that_demands_strict_schemas_gets_them() {
     let sent = server.received().remove(0).json()["response_format"]["json_schema"].clone();
     assert_eq!((&sent["schema"], &sent["strict"]), (&strict, &json!(true)));
 
-    // A server that nothing is known of says it itself.
+    // A server that nothing is known of reports it itself.
     let server = Server::script(move |number, _| match number {
         0 => Play::json("400 Bad Request", r#"{"error":{"message":"Invalid schema for response_format: 'required' is required to include every key"}}"#),
         _ => kit.answer("{\"a\":\"x\",\"b\":null}"),
@@ -237,7 +237,7 @@ async fn a_control_object_is_asked_for_as_an_object_where_the_protocol_can() {
     use StructuredBy::{JsonObject, JsonSchema, Prompt, Tool};
     let control = || Request { want: Want::ControlJson, schema: None, ..request_json("Answer in JSON") };
     let ways = [JsonObject, Prompt, JsonObject, JsonObject];
-    // Beside native tools only where the model stays free to call them.
+    // With native tools only where the model stays free to call them.
     let beside = [JsonObject, Tool, Tool, Tool];
     for ((kit, expected), beside) in ALL.into_iter().zip(ways).zip(beside) {
         let server = Server::script(move |_, _| kit.answer("{\"thought\":\"t\"}")).await;

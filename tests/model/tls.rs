@@ -217,5 +217,5 @@ async fn a_server_of_tools_is_reached_with_the_files_of_its_section_or_of_the_wh
     }
     program.file("config.toml", format!("[mcp.files]\nurl = \"{address}/mcp\"\n"));
     let done = tokio::task::block_in_place(|| program.run(["--config", "config.toml", "tools", "--server", "files"]));
-    done.exits(1).tells("cannot be reached: ");
+    done.exits(1).reports("cannot be reached: ");
 }

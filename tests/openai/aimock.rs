@@ -1,4 +1,4 @@
-//! The adapter against a mock of the API that others wrote. Skipped, and said so, unless `tests/peers/install.sh` was run.
+//! The adapter against a mock of the API that others wrote. Skipped with a message, unless `tests/peers/install.sh` was run.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -84,7 +84,10 @@ async fn replies_arrive_streamed_and_at_once() {
         assert_eq!(reply.model.as_deref(), Some("gpt-test"));
     }
     let asked = peer.ask("reason first").await;
-    assert_eq!((asked.reply().text.as_str(), asked.said(1, PartKind::Reasoning).as_str()), ("42", "Six times seven."));
+    assert_eq!(
+        (asked.reply().text.as_str(), asked.text_of(1, PartKind::Reasoning).as_str()),
+        ("42", "Six times seven.")
+    );
     // It cuts text by UTF-16 unit, here into pieces of one.
     let asked = peer.ask("unicode").await;
     assert_eq!(asked.reply().text, "naïve café 日本語 🚀👩‍💻 one\ntwo\r\n\u{2028}end");
@@ -131,7 +134,7 @@ async fn failures_are_classed_and_tried_again() {
         let asked = peer.ask(broken).await;
         assert!(asked.error().class.is_retryable(), "{:?}", asked.error());
         assert_eq!((asked.error().requests, asked.discarded().len()), (3, 2), "{broken}");
-        assert!(!asked.said(1, PartKind::Text).is_empty(), "{broken}");
+        assert!(!asked.text_of(1, PartKind::Text).is_empty(), "{broken}");
     }
     let asked = peer.ask("length").await;
     assert_eq!(asked.reply().finish, Some(Finish::Length));

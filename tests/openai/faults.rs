@@ -1,4 +1,4 @@
-//! Servers and networks that fail: what is tried again, what is not, and what the developer is told.
+//! Servers and networks that fail: what is tried again, what is not, and what the developer reads.
 
 use ptc_workbench::event::PartKind;
 use ptc_workbench::model::{Adapter, Endpoint, ErrorClass, Gate, ModelEvent, RetryPolicy, Timeouts};
@@ -37,14 +37,14 @@ async fn a_reply_that_broke_off_is_discarded_and_asked_for_again() {
         let reply = asked.reply();
         assert_eq!((reply.text.as_str(), reply.attempt, reply.requests), ("whole", 2, 2), "{what}");
         assert_eq!(asked.discarded(), [(1, class.to_owned())], "{what}");
-        assert_eq!(asked.said(1, PartKind::Text), "half", "{what}");
-        assert_eq!(asked.said(2, PartKind::Text), "whole", "{what}");
+        assert_eq!(asked.text_of(1, PartKind::Text), "half", "{what}");
+        assert_eq!(asked.text_of(2, PartKind::Text), "whole", "{what}");
         assert!(String::from_utf8_lossy(&asked.raw(1)).starts_with(&delta("half")), "{what}");
     }
 }
 
 #[tokio::test]
-async fn retry_after_is_honoured_and_told() {
+async fn retry_after_is_honoured_and_reported() {
     let busy = Play::page(
         "429 Too Many Requests",
         "retry-after-ms: 7\r\n",

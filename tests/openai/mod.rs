@@ -42,7 +42,7 @@ impl Asked {
     }
 
     /// The deltas of this kind in an attempt, joined.
-    pub(crate) fn said(&self, of: u32, wanted: PartKind) -> String {
+    pub(crate) fn text_of(&self, of: u32, wanted: PartKind) -> String {
         self.events
             .iter()
             .filter_map(|event| match event {
@@ -134,7 +134,7 @@ pub(crate) fn request_json(text: &str) -> Request {
     Request { schema: Some(json::parse(schema).unwrap()), ..request(text) }
 }
 
-/// Asks and keeps everything that was told.
+/// Asks and keeps every event.
 async fn ask(model: &Adapter, request: &Request) -> Asked {
     ask_until(model, request, CancellationToken::new()).await
 }

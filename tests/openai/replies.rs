@@ -9,7 +9,7 @@ use super::server::{Play, Server, answer, delta, ending};
 use super::{ask_server, endpoint, model, request, request_json};
 
 #[tokio::test]
-async fn a_streamed_reply_is_told_piece_by_piece() {
+async fn a_streamed_reply_is_reported_piece_by_piece() {
     let server = Server::play([Play::events([delta("Hel"), delta("lo"), ending("stop")])]).await;
     let asked = ask_server(&server, &model(&server), &request("hi")).await;
     let reply = asked.reply();
@@ -106,7 +106,7 @@ async fn a_reply_may_come_at_once() {
         let reply = asked.reply();
         assert_eq!((reply.text.as_str(), reply.finish.clone()), ("Hello", Some(Finish::Length)));
         assert_eq!(reply.usage.map(|usage| (usage.input, usage.output)), Some((3, 2)));
-        assert_eq!(asked.said(1, PartKind::Text), "Hello");
+        assert_eq!(asked.text_of(1, PartKind::Text), "Hello");
     }
     let bodies: Vec<_> = server.received().iter().map(|received| received.json()["stream"].clone()).collect();
     assert_eq!(bodies, [false, true]);
@@ -114,13 +114,13 @@ async fn a_reply_may_come_at_once() {
 }
 
 #[tokio::test]
-async fn reasoning_is_told_apart_from_the_answer() {
+async fn reasoning_is_distinguished_from_the_answer() {
     let chunk = |key: &str, text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"{key}\":\"{text}\"}}}}]}}\n\n");
     let pieces = [chunk("reasoning_content", "let me "), chunk("reasoning", "think"), delta("42"), ending("stop")];
     let server = Server::play([Play::events(pieces)]).await;
     let asked = ask_server(&server, &model(&server), &request("hi")).await;
     assert_eq!(asked.reply().text, "42");
-    assert_eq!(asked.said(1, PartKind::Reasoning), "let me think");
+    assert_eq!(asked.text_of(1, PartKind::Reasoning), "let me think");
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn halves_of_an_emoji_in_two_deltas_become_one() {
     let server = Server::play([Play::events(pieces)]).await;
     let asked = ask_server(&server, &model(&server), &request("hi")).await;
     assert_eq!(asked.reply().text, "a😀b\u{fffd}");
-    assert_eq!(asked.said(1, PartKind::Text), asked.reply().text);
+    assert_eq!(asked.text_of(1, PartKind::Text), asked.reply().text);
 }
 
 #[tokio::test]

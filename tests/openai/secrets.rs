@@ -87,7 +87,7 @@ async fn an_echoed_key_never_leaves_the_port() {
 }
 
 #[tokio::test]
-async fn raw_frames_with_a_key_in_pieces_are_withheld_and_that_is_told() {
+async fn raw_frames_with_a_key_in_pieces_are_withheld_and_that_is_reported() {
     let server = Server::script(|_, received| {
         let key = echo(received);
         Play::events([delta(&key[..9]), delta(&key[9..]), ending("stop")])
@@ -115,7 +115,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_missing_key_is_told_before_anything_is_sent() {
+async fn a_missing_key_is_reported_before_anything_is_sent() {
     let server = Server::play([super::server::answer("ok")]).await;
     let sources = [
         (KeySource::Env("PTC_TEST_NO_SUCH_KEY".into()), "export PTC_TEST_NO_SUCH_KEY=…"),

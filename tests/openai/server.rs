@@ -1,6 +1,6 @@
 //! A server that plays whatever a test needs: pieces at chosen borders, silence, broken connections, any status.
 //!
-//! It listens on a free loopback port, keeps every request it got, and tells when a client hung up on it.
+//! It listens on a free loopback port, keeps every request it got, and reports when a client hung up.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -173,7 +173,7 @@ impl Server {
         Self::script(move |number, _| plays[number.min(plays.len() - 1)].clone()).await
     }
 
-    /// Plays what `script` says for the request with this number, from 0.
+    /// Plays what `script` returns for the request with this number, from 0.
     pub(crate) async fn script(script: impl Fn(usize, &Received) -> Play + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());

@@ -58,8 +58,8 @@ async fn streamed_calls_are_put_together() {
     let reply = asked.reply();
     assert_eq!(reply.calls, [named("call_a", "get_weather", r#"{"city":"Oslo"}"#), named("call_b", "now", "{}")]);
     assert_eq!((reply.text.as_str(), reply.finish.clone()), ("Let me see.", Some(Finish::ToolCalls)));
-    assert_eq!(asked.said(1, PartKind::Call), "get_weather {\"city\":\"Oslo\"}\nnow {}");
-    assert_eq!(asked.said(1, PartKind::Text), "Let me see.");
+    assert_eq!(asked.text_of(1, PartKind::Call), "get_weather {\"city\":\"Oslo\"}\nnow {}");
+    assert_eq!(asked.text_of(1, PartKind::Text), "Let me see.");
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn calls_and_their_results_go_back_in_pairs() {
 }
 
 #[tokio::test]
-async fn what_has_no_partner_is_told_as_text() {
+async fn what_has_no_partner_is_reported_as_text() {
     let server = Server::play([answer("fine")]).await;
     let mut asked = request("hi");
     asked.messages.push(result("lost", "12"));
@@ -127,7 +127,7 @@ async fn what_has_no_partner_is_told_as_text() {
 }
 
 #[tokio::test]
-async fn the_tool_of_the_schema_stands_beside_the_others() {
+async fn the_tool_of_the_schema_is_next_to_the_others() {
     let arguments = |name: &str, args: &str, index: u32| {
         piece(&json!({"index": index, "id": format!("c{index}"),
         "function": {"name": name, "arguments": args}}))
@@ -160,7 +160,7 @@ async fn a_stream_that_breaks_inside_a_call_is_no_reply() {
     let server = Server::play([Play::cut([begun]), answer("fine")]).await;
     let asked = ask_server(&server, &model(&server), &with_tools("hi")).await;
     assert_eq!((asked.reply().text.as_str(), asked.reply().calls.len(), asked.reply().attempt), ("fine", 0, 2));
-    assert_eq!(asked.said(1, PartKind::Call), "now {\"x\"");
+    assert_eq!(asked.text_of(1, PartKind::Call), "now {\"x\"");
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn a_run_with_tools_talks_to_the_server_in_pairs_and_replays() {
     let bodies: Vec<Value> = server.received().iter().map(super::server::Received::json).collect();
     bodies.iter().for_each(super::assert_fits_schema);
     assert_eq!(bodies[0]["tools"][0]["function"]["name"], "look_up");
-    let said = bodies[1]["messages"].as_array().unwrap();
-    assert_eq!(said[2]["tool_calls"][0]["id"], "call_1");
-    assert_eq!(said[3], json!({"role": "tool", "tool_call_id": "call_1", "content": r#"{"name":"lamp"}"#}));
+    let text = bodies[1]["messages"].as_array().unwrap();
+    assert_eq!(text[2]["tool_calls"][0]["id"], "call_1");
+    assert_eq!(text[3], json!({"role": "tool", "tool_call_id": "call_1", "content": r#"{"name":"lamp"}"#}));
 }

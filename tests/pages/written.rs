@@ -1,6 +1,6 @@
 //! The pages of what can be written: agent files and the configuration.
 //!
-//! In: the tables that read these files. Out: pages; the words around the tables stand here. A test reads every example of them.
+//! In: the tables that read these files. Out: pages; the words around the tables are here. A test reads every example of them.
 
 use ptc_core::{signature, template};
 use ptc_workbench::config::document::KeyTable;

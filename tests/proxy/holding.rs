@@ -162,7 +162,7 @@ async fn an_answer_in_the_models_place_is_a_stream_of_the_protocol_and_the_servi
     assert_eq!(got.headers["content-type"], "text/event-stream");
     assert!(got.text().contains("\"content\":\"five.\"") && got.text().ends_with("data: [DONE]\n\n"), "{}", got.text());
     assert!(proxied.server.received().is_empty());
-    // The conversation goes on from that reply.
+    // The conversation continues from that reply.
     live.holds().set(HeldSide::Request, false);
     let more = [("user", "2 plus 2"), ("assistant", "It is five."), ("user", "sure?")];
     assert_eq!(proxied.chat(&more).await.status, 200);

@@ -69,7 +69,7 @@ fn a_saved_run_is_opened_and_replayed() {
 }
 
 #[test]
-fn a_run_that_goes_on_is_stopped_with_f5() {
+fn a_run_that_continues_is_stopped_with_f5() {
     let (home, _) = home("human");
     let mut terminal = open(&home);
     terminal.send(F5);
@@ -83,7 +83,7 @@ fn a_run_that_goes_on_is_stopped_with_f5() {
 }
 
 #[test]
-fn a_person_is_the_model() {
+fn a_user_is_the_model() {
     let (home, _) = home("human");
     let mut terminal = open(&home);
     terminal.send(F5);
@@ -166,11 +166,11 @@ fn it_is_resized_down_to_the_smallest_screen_and_below() {
 }
 
 #[test]
-fn the_text_goes_through_the_persons_editor_which_gets_every_key() {
+fn the_text_goes_through_the_users_editor_which_gets_every_key() {
     use std::os::unix::fs::PermissionsExt as _;
     let (home, _) = home("sample");
     let editor = home.path().join("my editor");
-    // Reads one key from the terminal, so that a reader left behind by the interface would be noticed.
+    // Reads one key from the terminal, so that a reader that the interface left running would be noticed.
     let script = "#!/bin/sh\nold=$(stty -g)\nstty raw\necho EDITING\nkey=$(dd bs=1 count=1 2>/dev/null)\nstty $old\nprintf 'Edited with %s of {{text}}' \"$key\" > \"$2\"\n";
     std::fs::write(&editor, script).unwrap();
     std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -234,8 +234,8 @@ fn without_a_terminal_it_says_what_works_instead() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("needs a terminal") && said.contains("run AGENT.toml"), "{said}");
+    let printed_text = String::from_utf8(output.stderr).unwrap();
+    assert!(printed_text.contains("needs a terminal") && printed_text.contains("run AGENT.toml"), "{printed_text}");
     assert!(output.stdout.is_empty());
 }
 
@@ -248,7 +248,7 @@ fn a_terminal_that_cannot_place_text_and_a_screen_reader_get_lines() {
         terminal.wait_for_bytes(b"ptc-workbench run ");
         assert!(!terminal.bytes().contains(&0x1b), "nothing is drawn");
     }
-    // Who wants the screen all the same says so.
+    // The screen is asked for with a flag.
     let file = home.path().join("drawn.toml");
     std::fs::write(&file, "[interface]\nplain = false\n").unwrap();
     let name = file.to_str().unwrap();
@@ -305,7 +305,7 @@ fn a_session_given_by_name_is_opened() {
 }
 
 #[test]
-fn a_session_given_by_path_is_that_file_and_its_damage_is_told() {
+fn a_session_given_by_path_is_that_file_and_its_damage_is_reported() {
     let home = home_after_a_run();
     let folder = home.path().join(".local/share/ptc-workbench/sessions");
     let whole =
@@ -313,10 +313,10 @@ fn a_session_given_by_path_is_that_file_and_its_damage_is_told() {
     let other = whole.unwrap().replace("\"name\":\"mood\"", "\"name\":\"gloom\"");
     std::fs::write(home.path().join("mod.jsonl"), &other).unwrap();
     std::fs::write(home.path().join("torn.jsonl"), &other[..other.len() - 20]).unwrap();
-    for (file, told) in [("mod.jsonl", "✓ returned"), ("torn.jsonl", "! not finished")] {
+    for (file, shown) in [("mod.jsonl", "✓ returned"), ("torn.jsonl", "! not finished")] {
         let mut terminal = Start::workbench(home.path()).args(&[file]).spawn();
         terminal.wait_for(&format!("Session {file}"));
-        terminal.wait_for(told);
+        terminal.wait_for(shown);
         terminal.wait_for("gloom");
         assert_eq!(terminal.screen().contains("damaged:"), file == "torn.jsonl", "{}", terminal.screen());
         terminal.send(CTRL_Q);

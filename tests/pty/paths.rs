@@ -30,7 +30,7 @@ fn leave(mut terminal: Terminal) {
 }
 
 #[test]
-fn a_run_stops_at_the_gates_and_goes_on_with_what_was_changed_there() {
+fn a_run_stops_at_the_gates_and_continues_with_what_was_changed_there() {
     let (home, _) = home("sample");
     let mut terminal = open(&home);
     press(&mut terminal, &["f7"]);
@@ -127,7 +127,7 @@ fn what_was_typed_before_the_program_was_killed_is_offered_again() {
 }
 
 #[test]
-fn a_run_whose_program_was_killed_goes_on_where_it_stood() {
+fn a_run_whose_program_was_killed_continues_where_it_was() {
     let (home, _) = home("human");
     let mut terminal = open(&home);
     terminal.send(F5);
@@ -159,7 +159,7 @@ fn looks(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn without_colours_none_is_sent_and_marks_tell_the_same() {
+fn without_colours_none_is_sent_and_marks_show_the_same() {
     let (home, _) = home("sample:missing_field");
     let is_colour = |one: &&str| one.parse().is_ok_and(|code: u8| matches!(code, 30..=38 | 40..=48 | 90..=107));
     for (flags, variable) in [(&["mood.toml"][..], "1"), (&["--no-color", "mood.toml"], "")] {
@@ -180,10 +180,10 @@ fn without_colours_none_is_sent_and_marks_tell_the_same() {
 #[test]
 fn line_by_line_nothing_but_text_reaches_the_terminal() {
     let (home, _) = home("sample:missing_field");
-    let path = |args: &[&str], told: &str| {
+    let path = |args: &[&str], shown: &str| {
         let mut terminal = Start::workbench(home.path()).args(&[&["--plain"], args].concat()).spawn();
         let code = terminal.exit_code();
-        terminal.wait_for_bytes(told.as_bytes());
+        terminal.wait_for_bytes(shown.as_bytes());
         let bytes = terminal.bytes();
         let text = String::from_utf8(bytes).unwrap();
         let drawn = |c: char| c == '\x1b' || matches!(c, '─'..='╿' | '▀'..='▟' | '⠀'..='⣿');
@@ -207,7 +207,7 @@ fn click(terminal: &mut Terminal, column: usize, row: usize) {
     terminal.send(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
 }
 
-/// Where a text stands on the screen: column and row, from 1.
+/// Where a text is on the screen: column and row, from 1.
 fn place_of(terminal: &Terminal, text: &str) -> (usize, usize) {
     let screen = terminal.screen();
     let found =
@@ -237,7 +237,7 @@ fn the_mouse_runs_opens_the_menu_and_copies_what_is_dragged_over() {
 }
 
 #[test]
-fn a_reply_is_found_changed_in_the_transcript_and_the_run_goes_on_from_it() {
+fn a_reply_is_found_changed_in_the_transcript_and_the_run_continues_from_it() {
     let (home, _) = home("sample:missing_field");
     let mut terminal = open(&home);
     terminal.send(F5);

@@ -1,4 +1,4 @@
-//! Questions about prompts, answered by the real program in a pseudo-terminal as docs/prompts.md says.
+//! Questions about prompts, answered by the real program in a pseudo-terminal as docs/prompts.md describes.
 
 use super::terminal::{Start, Terminal, home};
 use super::{ENTER, F2, F5};

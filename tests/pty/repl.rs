@@ -20,7 +20,7 @@ fn start(start: Start, more: &[&str]) -> Terminal {
     terminal
 }
 
-/// Types an input, waits for its echo's end and for the next prompt behind these words.
+/// Types an input, waits for its echo's end and for the next prompt after these words.
 fn enter(terminal: &mut Terminal, input: &str, answer: &str) {
     terminal.send(&format!("{input}{ENTER}"));
     terminal.wait_for(answer);

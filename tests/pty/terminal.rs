@@ -112,7 +112,7 @@ impl Start {
 }
 
 impl Output {
-    /// Is no frame half drawn? The program says where each begins and ends (synchronized updates).
+    /// Is no frame half drawn? The program marks where each begins and ends (synchronized updates).
     fn is_whole(&self) -> bool {
         let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|window| window == mark);
         self.ended || last(b"\x1b[?2026h") <= last(b"\x1b[?2026l")

@@ -36,7 +36,7 @@ fn event(text: &str) -> String {
     format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
 }
 
-/// A service that answers each request in two pieces, the second one when the test says so; gives the bodies that it gets.
+/// A service that answers each request in two pieces, the second one when the test asks for it; gives the bodies that it gets.
 fn service() -> (SocketAddr, mpsc::Sender<()>, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

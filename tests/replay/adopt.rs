@@ -1,4 +1,4 @@
-//! Going on from sessions that an older version recorded: what is recorded counts, the differences are told, and what takes another
+//! Continuing sessions that an older version recorded: what is recorded counts, the differences are reported, and what takes another
 //! course today is refused.
 
 use std::path::Path;
@@ -27,16 +27,16 @@ fn two_turns() -> Program {
     program
 }
 
-/// It went on, told that something differs, and a lenient replay of what came of it finds nothing else.
+/// It continued, reported that something differs, and a lenient replay of what came of it finds nothing else.
 #[track_caller]
 fn went_on(program: &Program, done: &Done, layers: &[&str]) -> String {
-    done.exits(0).tells("this version computes some recorded events differently");
-    done.tells("replay old.jsonl --lenient");
+    done.exits(0).reports("this version computes some recorded events differently");
+    done.reports("replay old.jsonl --lenient");
     let file = newest_file(program);
-    let said = program.run(["replay", file.to_str().unwrap(), "--lenient", "--json"]).exits(0).json();
+    let output = program.run(["replay", file.to_str().unwrap(), "--lenient", "--json"]).exits(0).json();
     let found: Vec<&str> =
-        said["differences"].as_array().unwrap().iter().map(|one| one["layer"].as_str().unwrap()).collect();
-    assert_eq!((found, &said["missing"]), (layers.to_vec(), &json!([])), "{said}");
+        output["differences"].as_array().unwrap().iter().map(|one| one["layer"].as_str().unwrap()).collect();
+    assert_eq!((found, &output["missing"]), (layers.to_vec(), &json!([])), "{output}");
     std::fs::read_to_string(file).unwrap()
 }
 
@@ -53,18 +53,18 @@ fn a_session_with_other_wording_is_forked_re_run_and_continued_with_what_is_reco
     let continued = program.run(["continue", "old.jsonl", "Again.", "--model", "sample"]);
     let text = went_on(&program, &continued, &["prompt", "feedback"]);
     assert!(text.contains("\"r\":\"r1/t1\""), "{text}");
-    // What was said stays what was said, also for the run that is made again behind it.
+    // What was answered stays the answer, also for the run that is repeated after it.
     let file = newest_file(&program);
     assert_eq!(header(&file)["parent"]["kind"], "continue");
     let again = program.run(["rerun", file.to_str().unwrap(), "--from", "r1", "--model", "sample"]);
-    again.exits(0).tells("this version computes some recorded events differently");
+    again.exits(0).reports("this version computes some recorded events differently");
     let sent = std::fs::read_to_string(newest_file(&program)).unwrap();
     let carried = |line: &&str| line.contains("\"r\":\"r1/t1\"") && line.contains("was of no use");
     assert_eq!(sent.lines().filter(carried).count(), text.lines().filter(carried).count(), "{sent}");
     assert_eq!(std::fs::read(program.dir().join("old.jsonl")).unwrap(), before);
 }
 
-/// Asks twice; its program stands in the place of a model.
+/// Asks twice; its program replaces the model.
 const ASK: &str = r#"
 mode = "ptc_lisp"
 prompt = "go"
@@ -93,7 +93,7 @@ fn a_run_that_waits_since_before_an_upgrade_takes_its_answer() {
     std::fs::write(&file, older(&text)).unwrap();
     let done = program.run(["resume", "last", "--answer", "large", "--json"]);
     assert_eq!(done.exits(0).json()["return"], json!(["blue", "seen", "large"]));
-    done.tells("layer prompt");
+    done.reports("layer prompt");
     let now = std::fs::read_to_string(&file).unwrap();
     assert!(now.starts_with(&older(&text)), "what was recorded stays");
     program.run(["replay", "last", "--lenient", "--check"]).exits(0);
@@ -117,7 +117,7 @@ fn how_far_branches_came_when_a_run_was_stopped_is_no_other_course() {
     let text = std::fs::read_to_string(program.session_file()).unwrap();
     let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let named = |at: &str, kind: &str| events.iter().find(|event| event["r"] == at && event["k"] == kind).unwrap();
-    let told = |at: &str, kind: &str, data: Value| {
+    let shown = |at: &str, kind: &str, data: Value| {
         let mut event = named("r0/t1/p1.0/c0", "tool.end").clone();
         (event["r"], event["k"], event["d"]) = (at.into(), kind.into(), data);
         event
@@ -129,9 +129,9 @@ fn how_far_branches_came_when_a_run_was_stopped_is_no_other_course() {
     cut.extend([
         named("r0/t1/p1.0/c0", "tool.call").clone(),
         named("r0/t1/p1.1/c0", "tool.call").clone(),
-        told("r0/t1", "interrupt", json!({"reason": "cancelled", "by": "user"})),
-        told("r0/t1/p1.0/c0", "tool.end", stopped()),
-        told("r0/t1/p1.1/c0", "tool.end", stopped()),
+        shown("r0/t1", "interrupt", json!({"reason": "cancelled", "by": "user"})),
+        shown("r0/t1/p1.0/c0", "tool.end", stopped()),
+        shown("r0/t1/p1.1/c0", "tool.end", stopped()),
         named("r0/t1/p1.1/c1", "tool.call").clone(),
     ]);
     (1..).zip(&mut cut[1..]).for_each(|(number, event)| event["s"] = Value::from(number));
@@ -139,7 +139,7 @@ fn how_far_branches_came_when_a_run_was_stopped_is_no_other_course() {
     program.file("cut.jsonl", lines.join("\n") + "\n");
     let replayed = program.run(["replay", "cut.jsonl"]).exits(0).printed();
     assert!(replayed.contains("where the recording ends"), "{replayed}");
-    program.run(["resume", "cut.jsonl"]).exits(130).tells("stopped by the user");
+    program.run(["resume", "cut.jsonl"]).exits(130).reports("stopped by the user");
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn what_takes_another_course_is_refused_with_the_place_and_the_way_out() {
     let before = std::fs::read(&altered).unwrap();
     let refused = |arguments: &[&str]| {
         let done = program.run(arguments);
-        done.exits(2).tells("takes another course today").tells("replay altered.jsonl --accept");
-        done.tells("r0/t1 (turn 1, layer extraction, event extract)");
+        done.exits(2).reports("takes another course today").reports("replay altered.jsonl --accept");
+        done.reports("r0/t1 (turn 1, layer extraction, event extract)");
     };
     refused(&["resume", "altered.jsonl", "--answer", "large"]);
     refused(&["fork", "altered.jsonl", "--at", "r0/t1/c1:call", "--result", "1"]);
@@ -179,8 +179,8 @@ fn an_answer_that_today_ends_the_run_earlier_is_another_course() {
     let cut = whole.find("\"r\":\"r0/t2\",\"k\":\"reply.end\"").unwrap();
     let broken = &whole[..=whole[..cut].rfind('\n').unwrap()];
     program.file("broken.jsonl", broken);
-    program.run(["continue", "altered.jsonl", "Again."]).exits(2).tells("takes another course today");
-    program.run(["resume", "broken.jsonl"]).exits(2).tells("takes another course today");
+    program.run(["continue", "altered.jsonl", "Again."]).exits(2).reports("takes another course today");
+    program.run(["resume", "broken.jsonl"]).exits(2).reports("takes another course today");
     assert_eq!(std::fs::read(program.dir().join("broken.jsonl")).unwrap(), broken.as_bytes());
     assert!(Path::new(&program.session_file()).exists());
 }

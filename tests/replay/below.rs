@@ -1,4 +1,4 @@
-//! The models `demo` and `recorded` where tools are called and agents have agents below them.
+//! The models `demo` and `recorded` where tools are called and agents have child agents.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ async fn two_greetings() -> Arc<Recording> {
     recorded(&ran.events)
 }
 
-/// What the agents below answered.
+/// What the child agents answered.
 fn below(ran: &Ran) -> Vec<String> {
     ran.step
         .children
@@ -64,7 +64,7 @@ async fn the_demo_answers_an_edited_tree_and_says_so() {
     let ran = run(&parent(), r#"{"place":"Rome"}"#, &DemoModel::new(vec![Arc::clone(&recording)])).await;
     assert_eq!((below(&ran), notices(&ran)), (vec![r#""Hello Ada""#.into(), r#""Hi Bo""#.into()], 1));
 
-    // The agent below was recorded in another mode: what stands at its place in the parent's recording counts.
+    // The child agent was recorded in another mode: what is at its place in the parent's recording counts.
     let edited = PARENT.replace("agent = { mode = \"text\"", "agent = { mode = \"json\"");
     let edited = Agent::from_toml(&edited, "host.toml").unwrap();
     let ran = run(&edited, r#"{"place":"Oslo"}"#, &DemoModel::new(vec![Arc::clone(&recording)])).await;

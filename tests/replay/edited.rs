@@ -1,4 +1,4 @@
-//! What was edited in a fork counts wherever the fork is read or made again: not what its parent was asked for.
+//! What was edited in a fork counts wherever the fork is read or repeated: not what its parent was asked for.
 
 use serde_json::Value;
 
@@ -27,8 +27,8 @@ fn sent(program: &Program) -> String {
 fn a_fork_is_made_again_with_what_was_edited_in_it() {
     let program = edited();
     program.run(["rerun", "fork.jsonl"]).exits(0);
-    let said = sent(&program);
-    assert!(said.contains("How is this: after") && !said.contains("before"), "{said}");
+    let text = sent(&program);
+    assert!(text.contains("How is this: after") && !text.contains("before"), "{text}");
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn a_case_of_a_fork_holds_its_own_inputs() {
 fn a_comparison_finds_what_was_edited() {
     let program = edited();
     let parent = program.session_files().into_iter().find(|file| *file != newest_file(&program)).unwrap();
-    let told = program.run(["compare", parent.to_str().unwrap(), "fork.jsonl", "--json"]).exits(0).json();
-    let pair = told["differences"][0].clone();
+    let output = program.run(["compare", parent.to_str().unwrap(), "fork.jsonl", "--json"]).exits(0).json();
+    let pair = output["differences"][0].clone();
     assert!(pair["definition"].to_string().contains("How is this"), "{pair}");
     assert!(pair["inputs"].to_string().contains("after"), "{pair}");
 }
@@ -58,10 +58,10 @@ fn exports_show_each_edit_where_it_is_met() {
         assert!(page.to_lowercase().contains("edited by"), "{format}: {page}");
         assert!(page.contains("How is this"), "{format}: {page}");
     }
-    let told = program.run(["sessions", "show", "fork.jsonl", "--json"]).exits(0).json();
+    let output = program.run(["sessions", "show", "fork.jsonl", "--json"]).exits(0).json();
     let edits: Vec<&Value> =
-        told[0]["turns"][0]["edits"].as_array().unwrap().iter().map(|edit| &edit["target"]).collect();
-    assert_eq!(edits, ["prompt", "context.text", "model"], "{told}");
+        output[0]["turns"][0]["edits"].as_array().unwrap().iter().map(|edit| &edit["target"]).collect();
+    assert_eq!(edits, ["prompt", "context.text", "model"], "{output}");
 }
 
 #[test]
@@ -85,16 +85,16 @@ fn the_context_of_a_fork_is_its_own_in_every_export() {
 }
 
 #[test]
-fn a_limit_that_a_fork_raised_is_told_as_it_is_and_raised_from_there() {
+fn a_limit_that_a_fork_raised_is_reported_as_it_is_and_raised_from_there() {
     let program = Program::new();
     program.file("never.toml", "mode = \"json\"\nmax_turns = 2\nmodel = \"sample:missing_field,every\"\nprompt = \"go\"\nsignature = \"{n :int}\"\n");
     program.run(["run", "never.toml"]).exits(1);
     let forked = program.run(["fork", "last", "--at", "r0/t2", "--option", "max_turns=3"]);
-    forked.exits(1).tells("(it was 3)");
+    forked.exits(1).reports("(it was 3)");
     program
         .run(["continue", newest_file(&program).to_str().unwrap(), "Again."])
         .exits(1)
-        .tells("max_turns = 3: this one may take 6");
+        .reports("max_turns = 3: this one may take 6");
 }
 
 #[test]

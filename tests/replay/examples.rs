@@ -55,7 +55,7 @@ fn agents() -> impl Iterator<Item = Agent> {
     })
 }
 
-/// Says what the person said in the recordings.
+/// Answers what the user answered in the recordings.
 struct Four;
 
 impl Human for Four {
@@ -70,7 +70,7 @@ async fn played(agent: &Agent, demo: &DemoModel) -> Ran {
     played_at(Address::run(0), agent, agent.context.clone().into(), demo).await
 }
 
-/// The clock is not paused: programs that wait for agents below would make it stand still.
+/// The clock is not paused: programs that wait for child agents would stop it.
 async fn played_at(address: Address, agent: &Agent, context: Context, demo: &DemoModel) -> Ran {
     let plan = Plan::new(agent).unwrap();
     let sink = Memory::default();

@@ -1,4 +1,4 @@
-//! Forks: a new session begins as another one, takes edits at a point, and goes on live. The other one stays as it is.
+//! Forks: a new session begins as another one, takes edits at a point, and continues live. The other one stays as it is.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::newest_file;
 use crate::cli::program::Program;
 
-/// Example sessions of the statement (three turns, tools), the reviews (agents below) and the booking (a question).
+/// Example sessions of the statement (three turns, tools), the reviews (child agents) and the booking (a question).
 const STATEMENT: &str = "2026-11-22T00-00-38Z-34f89148";
 const STATEMENT_TEXT: &str = "2026-11-22T00-00-39Z-e8b806f4";
 const REVIEWS: &str = "2026-11-22T00-00-28Z-52034005";
@@ -65,7 +65,7 @@ fn two_turns() -> (Program, PathBuf) {
 }
 
 #[test]
-fn a_prompt_is_said_anew_and_the_history_stays() {
+fn a_prompt_is_sent_again_and_the_history_stays() {
     let (program, parent) = two_turns();
     let flags = [
         "--at",
@@ -140,9 +140,9 @@ fn an_edited_reply_calls_tools_natively() {
         let file = example(session);
         program.run(["fork", file.to_str().unwrap(), "--at", "r0/t1", "--reply-json", reply])
     };
-    refused(STATEMENT, json).exits(2).tells("the request of r0/t1 offers no tools");
-    refused(STATEMENT_TEXT, r#"{"calls": [{"args": {}}]}"#).exits(2).tells("a call needs its `name`");
-    refused(STATEMENT_TEXT, "{").exits(2).tells("--reply-json: ");
+    refused(STATEMENT, json).exits(2).reports("the request of r0/t1 offers no tools");
+    refused(STATEMENT_TEXT, r#"{"calls": [{"args": {}}]}"#).exits(2).reports("a call needs its `name`");
+    refused(STATEMENT_TEXT, "{").exits(2).reports("--reply-json: ");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn an_edited_program_takes_its_place_in_the_reply() {
     assert_eq!(edits(&lines), [("reply".to_owned(), reply.into())]);
     let text = example(STATEMENT_TEXT);
     let refused = program.run(["fork", text.to_str().unwrap(), "--at", "r0/t1", "--program", "1"]);
-    refused.exits(2).tells("no program was found in the reply of r0/t1");
+    refused.exits(2).reports("no program was found in the reply of r0/t1");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn the_result_of_a_call_with_effects_is_edited_without_making_it() {
     let (step, lines) = forked(&program, &parent, &["--at", "r0/t1/c0", "--result", "7"], 0);
     assert_eq!(step["return"]["x"], 7);
     assert!(!lines.iter().any(|line| line.contains("r0/t1/c0/q1")), "nobody is asked whether to make it again");
-    // Without the result it is not known whether the call took effect: a person decides.
+    // Without the result it is not known whether the call took effect: the user decides.
     let (asked, _) = forked(&program, &parent, &["--at", "r0/t1/c0"], 4);
     assert_eq!(asked["fail"]["reason"], "suspended");
     program.run(["resume", "last", "--answer", "skip"]);
@@ -219,17 +219,17 @@ fn an_edited_result_replaces_one_that_the_run_remembers() {
 }
 
 #[test]
-fn a_recorded_model_that_is_not_known_is_told_with_the_way_on() {
+fn a_recorded_model_that_is_not_known_is_reported_with_the_way_on() {
     let (program, parent) = two_turns();
     let text = std::fs::read_to_string(parent).unwrap().replace("\"alias\":\"", "\"alias\":\"lost-");
     let lost = program.file("lost.jsonl", text);
     for words in [&["fork", lost, "--at", "r0/t2"][..], &["rerun", lost]] {
-        program.run(words).exits(2).tells("choose another one with --model NAME");
+        program.run(words).exits(2).reports("choose another one with --model NAME");
     }
 }
 
 #[test]
-fn definitions_are_edited_and_told() {
+fn definitions_are_edited_and_reported() {
     let program = Program::new();
     let all_good = r#"judged=(mapv (fn [one] (assoc one :verdict "positive")) judged)"#;
     let (step, _) = forked(&program, &example(REVIEWS), &["--at", "r0/t2", "--memory", all_good, "--model", "demo"], 0);
@@ -307,19 +307,19 @@ fn at_a_question_a_fork_asks_again() {
         let done = program.run(["resume", "last", "--answer", "4", "--json"]);
         assert_eq!(done.exits(0).json()["return"]["people"], 4, "{at}");
         let lines = lines(&newest_file(&program));
-        let told = |kind: &str| lines.iter().filter(|line| line.contains(&format!("\"k\":\"{kind}\""))).count();
-        assert_eq!((told("question"), told("answer")), (1, 1), "{at}");
+        let shown = |kind: &str| lines.iter().filter(|line| line.contains(&format!("\"k\":\"{kind}\""))).count();
+        assert_eq!((shown("question"), shown("answer")), (1, 1), "{at}");
         program.run(["replay", "last", "--check"]).exits(0);
     }
     let program = Program::new();
     let loops = example(BOOKING_LOOP);
     let fork = |flags: &[&str]| program.run(["fork", loops.to_str().unwrap()].iter().chain(flags));
-    fork(&["--at", "r0/t1/q0", "--result", "1"]).exits(2).tells("an edit of result is made at the stage call");
-    fork(&["--at", "r0/t1/q0:reply"]).exits(2).tells("r0/t1/q0 is a question: it has the stage answer, not reply");
+    fork(&["--at", "r0/t1/q0", "--result", "1"]).exits(2).reports("an edit of result is made at the stage call");
+    fork(&["--at", "r0/t1/q0:reply"]).exits(2).reports("r0/t1/q0 is a question: it has the stage answer, not reply");
 }
 
 #[test]
-fn the_result_of_a_call_that_asks_a_person_stands_for_the_answer() {
+fn the_result_of_a_call_that_asks_a_user_is_the_answer() {
     for session in [BOOKING, BOOKING_TEXT] {
         let program = Program::new();
         let flags = ["--at", "r0/t1/c0", "--result", "\"4\"", "--model", "demo"];
@@ -331,14 +331,14 @@ fn the_result_of_a_call_that_asks_a_person_stands_for_the_answer() {
 }
 
 #[test]
-fn a_result_that_does_not_fit_its_tool_is_told_and_goes_on() {
+fn a_result_that_does_not_fit_its_tool_is_reported_and_continues() {
     let program = Program::new();
     let parent = example(STATEMENT);
     let fork = |result: &str| {
         let flags = ["--at", "r0/t1/c0", "--result", result, "--model", "demo"];
         program.run(["fork", parent.to_str().unwrap()].iter().chain(&flags))
     };
-    fork("\"x\"").tells("warning: the result at r0/t1/c0 does not fit what `rate` gives (:float): ");
+    fork("\"x\"").reports("warning: the result at r0/t1/c0 does not fit what `rate` gives (:float): ");
     assert!(!fork("1.5").stderr.contains("does not fit"));
     assert_eq!(program.session_files().len(), 2);
 }
@@ -351,8 +351,11 @@ fn a_turn_beyond_the_edited_max_turns_is_refused() {
         "mode = \"json\"\nmax_turns = 1\nprompt = \"Now: {{text}}\"\nsignature = \"(text :string) -> {n :int}\"\n",
     );
     let words = "r0/t2 would be turn 2, and max_turns is 1 with this edit: write at least 2";
-    program.run(["fork", "last", "--at", "r0/t2", "--option", "max_turns=1"]).exits(2).tells(words);
-    program.run(["rerun", "last", "--from", "r0/t2", "--agent", "one.toml", "--model", "sample"]).exits(2).tells(words);
+    program.run(["fork", "last", "--at", "r0/t2", "--option", "max_turns=1"]).exits(2).reports(words);
+    program
+        .run(["rerun", "last", "--from", "r0/t2", "--agent", "one.toml", "--model", "sample"])
+        .exits(2)
+        .reports(words);
     program.run(["fork", "last", "--at", "r0/t2", "--option", "max_turns=2", "--model", "sample"]).exits(0);
 }
 
@@ -386,13 +389,13 @@ fn what_cannot_be_forked_is_refused_with_what_can() {
     ];
     for (flags, words) in cases {
         let done = program.run(["fork", "last"].iter().chain(*flags));
-        done.exits(2).tells(words);
+        done.exits(2).reports(words);
     }
     let statement = example(STATEMENT);
     let calls = ["fork", statement.to_str().unwrap(), "--at", "r0/t1:call", "--result", "1"];
-    program.run(calls).exits(2).tells("r0/t1 has several calls: name one of r0/t1/c0, r0/t1/c1");
+    program.run(calls).exits(2).reports("r0/t1 has several calls: name one of r0/t1/c0, r0/t1/c1");
     let broken = ["fork", statement.to_str().unwrap(), "--at", "r0/t2", "--memory", "x=(+ 1"];
-    program.run(broken).exits(2).tells("the edit of memory.x: 1 closing parenthesis");
+    program.run(broken).exits(2).reports("the edit of memory.x: 1 closing parenthesis");
     assert_eq!(program.session_files(), before, "a refused fork leaves nothing behind");
 }
 
@@ -407,15 +410,15 @@ fn a_definition_without_a_value_is_refused_before_a_session_is_made() {
         done
     };
     let divided = "nothing can begin at r0/t2:request: the edit of memory.x: /: division by zero";
-    refused("r0/t2", &["x=(/ 1 0)"]).tells(divided);
-    refused("r0/t2", &["a=1", "x=(/ a 0)", "b=2"]).tells(divided);
+    refused("r0/t2", &["x=(/ 1 0)"]).reports(divided);
+    refused("r0/t2", &["a=1", "x=(/ a 0)", "b=2"]).reports(divided);
     refused("r0/t1:after", &["x=(foo)"])
-        .tells("nothing can begin at r0/t1:after: the edit of memory.x: unknown name `foo`");
-    refused("r0/t2", &["=1"]).tells("--memory =1: write it as NAME=VALUE");
+        .reports("nothing can begin at r0/t1:after: the edit of memory.x: unknown name `foo`");
+    refused("r0/t2", &["=1"]).reports("--memory =1: write it as NAME=VALUE");
     let unnamed = |flag: &str| program.run(["fork", parent.to_str().unwrap(), "--at", "r0/t2", flag, "=1"]);
-    unnamed("--option").exits(2).tells("--option =1: write it as NAME=VALUE");
-    unnamed("--set").exits(2).tells("--set =1: write it as NAME=VALUE or NAME=@FILE");
-    refused("r0/t2", &["x=1 2"]).tells("the edit of memory.x: write one expression");
+    unnamed("--option").exits(2).reports("--option =1: write it as NAME=VALUE");
+    unnamed("--set").exits(2).reports("--set =1: write it as NAME=VALUE or NAME=@FILE");
+    refused("r0/t2", &["x=1 2"]).reports("the edit of memory.x: write one expression");
     // What the turns before have defined is known.
     let known = ["--at", "r0/t3", "--memory", "x=(count entries)", "--model", "sample"];
     let done = program.run(["fork", parent.to_str().unwrap()].iter().chain(&known));
@@ -443,7 +446,7 @@ agent = { mode = "ptc_lisp", prompt = "Greet {{who}}.", description = "Greets", 
     let fork = |definition: &str| program.run(["fork", "last", "--at", turn, "--memory", definition]);
     fork("x=(/ 1 0)")
         .exits(2)
-        .tells("nothing can begin at r0/t1/c0/t1:request: the edit of memory.x: /: division by zero");
+        .reports("nothing can begin at r0/t1/c0/t1:request: the edit of memory.x: /: division by zero");
     assert_eq!(program.session_files().len(), 1);
-    fork("x=1").exits(0).tells("fork of ");
+    fork("x=1").exits(0).reports("fork of ");
 }

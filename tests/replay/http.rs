@@ -1,5 +1,5 @@
 //! A run over HTTP from one end to the other, against a mock of the API that others wrote: file in, session out, replayed
-//! when the server is gone. Skipped, and said so, unless `tests/peers/install.sh` was run.
+//! when the server is gone. Skipped with a message, unless `tests/peers/install.sh` was run.
 
 use super::{alter, reword};
 use crate::cli::program::Program;

@@ -28,8 +28,8 @@ fn differs(program: &Program, found: &str, layer: &str) -> String {
     let done = program.run(["replay", "altered.jsonl", "--check"]);
     let first = done.exits(3).stdout.lines().next().unwrap().to_owned();
     assert!(first.starts_with("first difference at ") && first.contains(found), "{}", done.stdout);
-    let said = program.run(["replay", "altered.jsonl", "--json"]).exits(3).json();
-    assert_eq!((said["outcome"].as_str(), said["layer"].as_str()), (Some("diverged"), Some(layer)), "{said}");
+    let output = program.run(["replay", "altered.jsonl", "--json"]).exits(3).json();
+    assert_eq!((output["outcome"].as_str(), output["layer"].as_str()), (Some("diverged"), Some(layer)), "{output}");
     done.stdout
 }
 
@@ -95,8 +95,8 @@ fn an_altered_recording_is_found_at_its_turn_and_layer() {
     // Feedback is the second message of its turn that is not from the prompt.
     let feedback = text.lines().find(|line| line.contains(r#""source":"feedback""#)).unwrap();
     program.file("altered.jsonl", text.replace(feedback, &feedback.replacen("could not be used", "was not usable", 1)));
-    let said = differs(&program, "r0/t1 (turn 1, layer feedback, event message)", "feedback");
-    insta::assert_snapshot!(said, @r#"
+    let reply_text = differs(&program, "r0/t1 (turn 1, layer feedback, event message)", "feedback");
+    insta::assert_snapshot!(reply_text, @r#"
     first difference at r0/t1 (turn 1, layer feedback, event message):
       at        parts.0.text
       --- recorded
@@ -112,7 +112,7 @@ fn an_altered_recording_is_found_at_its_turn_and_layer() {
 
 #[test]
 fn another_prompt_in_the_program_differs_in_the_layer_prompt() {
-    // The same reply under an agent with another system text: what the program says is not what was recorded.
+    // The same reply under an agent with another system text: what the program computes is not what was recorded.
     let (program, text) = recorded();
     let toml = |data: &mut Value, line: &str| {
         let text = format!("{line}\n{}", data["agent"]["toml"].as_str().unwrap());
@@ -180,8 +180,8 @@ fn programs_and_tool_arguments_have_layers_of_their_own() {
     let program = Program::new();
     let text = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(STATEMENT)).unwrap();
     alter(&program, &text, "r0/t2/c1", "tool.call", |data| data["args"]["currency"] = "usd".into());
-    let said = differs(&program, "r0/t2/c1 (turn 2, layer tool arguments, event tool.call)", "tool arguments");
-    assert!(said.ends_with("  at        args.currency\n  recorded  \"usd\"\n  now       \"USD\"\n"), "{said}");
+    let message = differs(&program, "r0/t2/c1 (turn 2, layer tool arguments, event tool.call)", "tool arguments");
+    assert!(message.ends_with("  at        args.currency\n  recorded  \"usd\"\n  now       \"USD\"\n"), "{message}");
     alter(&program, &text, "r0/t3", "program.end", |data| reword(&mut data["value"], "3118.0", "3117.0"));
     differs(&program, "r0/t3 (turn 3, layer program, event program.end)", "program");
     alter(&program, &text, "r0/t2", "memory", |data| data["bytes"] = 1.into());
@@ -200,9 +200,9 @@ fn a_report_is_bounded_and_made_safe() {
             (0..500).map(|number| number.to_string()).collect::<Vec<_>>().join(" \u{1b}[31m\u{202e}\nline ");
         data["parts"][0]["text"] = long.into();
     });
-    let said = program.run(["replay", "altered.jsonl", "--check"]).exits(3).stdout.clone();
-    assert!(said.contains("more lines") && said.lines().count() < 80, "{said}");
-    assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
+    let output = program.run(["replay", "altered.jsonl", "--check"]).exits(3).stdout.clone();
+    assert!(output.contains("more lines") && output.lines().count() < 80, "{output}");
+    assert!(!output.contains('\u{1b}') && !output.contains('\u{202e}'), "{output}");
     let data = program.run(["replay", "altered.jsonl", "--json"]).exits(3).stdout.clone();
     assert!(!data.contains('\u{1b}') && !data.contains('\u{202e}'), "{data}");
 }
@@ -228,7 +228,7 @@ fn a_replay_opens_no_socket() {
     assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
 }
 
-/// Earlier versions did not say what a run leaves in its journal.
+/// Earlier versions did not record what a run leaves in its journal.
 #[test]
 fn a_journal_at_the_end_is_compared_where_it_is_recorded() {
     let program = Program::new();
@@ -237,8 +237,8 @@ fn a_journal_at_the_end_is_compared_where_it_is_recorded() {
     program.run(["run", "a.toml"]).exits(0);
     let text = std::fs::read_to_string(program.session_file()).unwrap();
     alter(&program, &text, "r0", "run.end", |data| data["journal"]["a"] = 2.into());
-    let said = differs(&program, "r0 (layer step, event run.end)", "step");
-    assert!(said.contains("journal"), "{said}");
+    let message = differs(&program, "r0 (layer step, event run.end)", "step");
+    assert!(message.contains("journal"), "{message}");
     alter(&program, &text, "r0", "run.end", |data| _ = data.as_object_mut().unwrap().remove("journal").unwrap());
     program.run(["replay", "altered.jsonl", "--check"]).exits(0);
 }

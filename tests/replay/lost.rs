@@ -1,4 +1,4 @@
-//! A line that a recording lost is never told as identical: the file is damaged, or the replay tells a difference.
+//! A line that a recording lost is never reported as identical: the file is damaged, or the replay reports a difference.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ async fn outcome(recording: Recording) -> &'static str {
     }
 }
 
-/// Every event but the one at this place, numbered anew, so that no gap tells of it.
+/// Every event but the one at this place, numbered again, so that no gap shows it.
 fn without(events: &[Envelope], place: usize) -> Recording {
     let kept = events.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, envelope)| envelope.clone());
     Recording::of_events((1..).zip(kept).map(|(seq, envelope)| Envelope { seq, ..envelope }))
@@ -44,7 +44,7 @@ fn a_file_without_one_of_its_lines_is_damaged_or_ends_before_its_run() {
 fn is_only_shown(lost: &Envelope, events: &[Envelope]) -> bool {
     let calls = |known: &Envelope| matches!(&known.event, Event::ReplyEnd(end) if !end.calls.is_empty());
     match &lost.event {
-        // Text beside calls of tools goes back to the model, and nothing is read from it.
+        // Text next to calls of tools goes back to the model, and nothing is read from it.
         Event::ReplyPart(part) => {
             part.kind != PartKind::Text || events.iter().any(|known| known.address == lost.address && calls(known))
         }
@@ -53,7 +53,7 @@ fn is_only_shown(lost: &Envelope, events: &[Envelope]) -> bool {
 }
 
 #[tokio::test]
-async fn what_counts_is_missed_even_where_the_numbers_do_not_tell() {
+async fn what_counts_is_missed_even_where_the_numbers_do_not_show_it() {
     for session in example_sessions() {
         let events: Vec<Envelope> = session.events().collect();
         assert_eq!(outcome(Recording::of_events(events.clone())).await, "identical");

@@ -38,8 +38,8 @@ fn from_the_start_with_another_model_mode_or_agent() {
     assert_eq!(std::fs::read(original).unwrap(), before);
     let parent = &header(&newest_file(&program))["parent"];
     assert_eq!((parent["kind"].as_str(), parent["session"].as_str()), (Some("rerun"), Some(first.as_str())));
-    program.run(["rerun", &first, "--mode", "jsn"]).exits(2).tells("did you mean `json`?");
-    program.run(["rerun", &first, "--from", "r3"]).exits(2).tells("there is no run r3 (runs: r0)");
+    program.run(["rerun", &first, "--mode", "jsn"]).exits(2).reports("did you mean `json`?");
+    program.run(["rerun", &first, "--from", "r3"]).exits(2).reports("there is no run r3 (runs: r0)");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn from_a_turn_the_turns_before_stay() {
     assert_eq!(step["turns"].as_array().unwrap().len(), 2);
     let id = step["session"].as_str().unwrap();
     program.run(["replay", id, "--check"]).exits(0);
-    program.run(["rerun", &first, "--from", "r0/t2", "--mode", "text"]).exits(2).tells("a run keeps its mode");
+    program.run(["rerun", &first, "--from", "r0/t2", "--mode", "text"]).exits(2).reports("a run keeps its mode");
     // Another version of the agent from the second turn on.
     program.file(
         "other.toml",
@@ -88,7 +88,7 @@ fn conversations_and_pipelines_are_made_again_run_by_run() {
     let texts: Vec<_> = asked.iter().map(|message| message["content"].as_str().unwrap()).collect();
     assert!(texts[0].contains("Tell a story") && texts.last().unwrap().contains("shorter"), "{texts:?}");
     program.run(["replay", step["session"].as_str().unwrap(), "--check"]).exits(0);
-    program.run(["rerun", &talk, "--agent", "sentiment"]).exits(2).tells("name the last one with --from");
+    program.run(["rerun", &talk, "--agent", "sentiment"]).exits(2).reports("name the last one with --from");
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn the_tree_shows_what_began_as_what() {
     let branch = &data[0]["branches"][0]["branches"][0];
     assert_eq!((branch["id"].as_str(), branch["parent"]["session"].as_str()), (Some(&*deep), Some(&*fork)));
 
-    // A branch whose parent is gone says so.
+    // A branch whose parent is missing is marked.
     std::fs::remove_file(program.sessions_dir().join(format!("{first}.jsonl"))).unwrap();
-    let said = program.run(["sessions", "tree", &again]);
-    assert_eq!(said.exits(0).stdout, format!("{again}  re-run from r0 of {first}, which is not here\n"));
+    let output = program.run(["sessions", "tree", &again]);
+    assert_eq!(output.exits(0).stdout, format!("{again}  re-run from r0 of {first}, which is not here\n"));
 }

@@ -1,4 +1,4 @@
-//! What a replay does about differences: stop, leave out, go on with what is recorded, or accept what comes out now.
+//! What a replay does about differences: stop, leave out, continue with what is recorded, or accept what comes out now.
 
 use super::{alter, newest_file, reword};
 use crate::cli::program::Program;
@@ -22,17 +22,17 @@ fn older() -> (Program, String) {
 }
 
 #[test]
-fn a_lenient_replay_lists_every_difference_and_goes_on() {
+fn a_lenient_replay_lists_every_difference_and_continues() {
     let (program, _) = older();
-    let said = program.run(["replay", "old.jsonl", "--lenient", "--json"]).exits(0).json();
+    let output = program.run(["replay", "old.jsonl", "--lenient", "--json"]).exits(0).json();
     let found = |key: &str| -> Vec<String> {
-        said["differences"].as_array().unwrap().iter().map(|one| one[key].as_str().unwrap().to_owned()).collect()
+        output["differences"].as_array().unwrap().iter().map(|one| one[key].as_str().unwrap().to_owned()).collect()
     };
-    // The recorded feedback stands as what was said, so that the second turn is the same.
+    // The recorded feedback is used as it was sent, so that the second turn is the same.
     assert_eq!(found("layer"), ["feedback", "step"]);
     assert_eq!(found("address"), ["r0/t1", "r0/t1"]);
-    assert_eq!((&said["outcome"], &said["missing"]), (&"diverged".into(), &serde_json::json!([])));
-    let change = &said["differences"][0]["changes"][0];
+    assert_eq!((&output["outcome"], &output["missing"]), (&"diverged".into(), &serde_json::json!([])));
+    let change = &output["differences"][0]["changes"][0];
     assert_eq!(change["path"], "parts.0.text");
     assert!(change["diff"].as_str().unwrap().contains("-Your answer was of no use.\n+Your answer could not be used."));
     let text = program.run(["replay", "old.jsonl", "--lenient", "--check"]);
@@ -53,11 +53,11 @@ fn without(text: &str, left_out: impl Fn(&str) -> bool) -> String {
 fn a_recording_that_lacks_its_start_or_an_answer_says_so() {
     let (program, text) = recorded();
     program.file("no-start.jsonl", without(&text, |line| line.contains("\"run.start\"")));
-    program.run(["replay", "no-start.jsonl", "--check"]).exits(2).tells("its run.start is missing");
+    program.run(["replay", "no-start.jsonl", "--check"]).exits(2).reports("its run.start is missing");
     let is_reply = |line: &str| line.contains("\"r0/t2\"") && line.contains("\"k\":\"reply.");
     program.file("no-reply.jsonl", without(&text, is_reply));
-    let said = program.run(["replay", "no-reply.jsonl", "--check"]);
-    assert!(said.exits(3).stdout.contains("no recorded answer at r0/t2: --missing model"), "{}", said.stdout);
+    let output = program.run(["replay", "no-reply.jsonl", "--check"]);
+    assert!(output.exits(3).stdout.contains("no recorded answer at r0/t2: --missing model"), "{}", output.stdout);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn what_is_ignored_is_no_difference() {
     assert_eq!(done.exits(0).stdout, "identical: 13 derived events compared, 2 left out\n");
     replay(&["feedback:parts.*.text", ":totals.requests"]).exits(0);
     replay(&["feedback", "step:totals.turns"]).exits(3);
-    replay(&["feedbak"]).exits(2).tells("--ignore: unknown layer \"feedbak\"; did you mean `feedback`?");
+    replay(&["feedbak"]).exits(2).reports("--ignore: unknown layer \"feedbak\"; did you mean `feedback`?");
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn one_answer_short() -> Program {
 #[test]
 fn a_missing_answer_fails_or_is_asked_for() {
     let program = one_answer_short();
-    let said = program.run(["replay", "altered.jsonl", "--lenient", "--json"]).exits(0).json();
-    assert_eq!(said["missing"], serde_json::json!(["r0/t3"]), "{said}");
+    let output = program.run(["replay", "altered.jsonl", "--lenient", "--json"]).exits(0).json();
+    assert_eq!(output["missing"], serde_json::json!(["r0/t3"]), "{output}");
     program.run(["replay", "altered.jsonl", "--missing", "model:sample:seed=2"]).exits(0);
     program.run(["replay", "last", "--check"]).exits(0);
     let fed =
@@ -119,7 +119,7 @@ fn a_missing_answer_fails_or_is_asked_for() {
     program
         .run(["replay", "altered.jsonl", "--missing", "nobody"])
         .exits(2)
-        .tells("write fail, model, model:NAME or human");
+        .reports("write fail, model, model:NAME or human");
 }
 
 #[test]

@@ -178,7 +178,7 @@ async fn a_name_never_leads_out_of_the_folders_of_the_server() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_errors_of_the_tool_and_the_server_goes_on() {
+async fn arguments_that_do_not_fit_are_errors_of_the_tool_and_the_server_continues() {
     let mut client = Client::start(&[("double", DOUBLE)], RUNS, None).await;
     let names: Vec<String> =
         client.tools().await.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();

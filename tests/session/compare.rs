@@ -38,7 +38,7 @@ fn rows(comparison: &Comparison) -> Vec<String> {
     comparison.rows.iter().map(row).collect()
 }
 
-fn told(comparison: &Comparison, columns: usize) -> String {
+fn rendered(comparison: &Comparison, columns: usize) -> String {
     let frame = Frame { columns, whole: false, words: false };
     let mut lines = [totals(comparison, frame), turns(comparison, frame)].concat();
     lines.extend(comparison.pairs.iter().flat_map(|pair| against(comparison, pair, frame)));
@@ -51,7 +51,7 @@ async fn the_same_run_has_no_difference() {
     let comparison = compare(vec![one().await, one().await, one().await]);
     assert!(comparison.is_same());
     assert_eq!(rows(&comparison), ["r0/t1 r0/t1 r0/t1", "r0/t2 r0/t2 r0/t2"]);
-    assert!(told(&comparison, 80).contains("2 against 1: no difference\n3 against 1: no difference"));
+    assert!(rendered(&comparison, 80).contains("2 against 1: no difference\n3 against 1: no difference"));
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn the_first_divergence_is_the_first_part_of_the_first_turn_that_differs()
 }
 
 #[tokio::test]
-async fn one_correction_more_is_a_gap_and_an_answer_stands_beside_an_answer() {
+async fn one_correction_more_is_a_gap_and_an_answer_is_next_to_an_answer() {
     let short = side("short", AGENT, r#"{"a":2}"#, &["{\"sum\": 2}"]).await;
     let long = side("long", AGENT, r#"{"a":2}"#, &["nothing", "{\"sum\": \"x\"}", "{\"sum\": 2}"]).await;
     let programs =
@@ -92,11 +92,11 @@ async fn one_correction_more_is_a_gap_and_an_answer_stands_beside_an_answer() {
     assert!(comparison.pairs.iter().all(|pair| pair.answers.is_empty()), "the answers are the same");
     let shorter = compare(vec![long, short]);
     assert_eq!(rows(&shorter), ["r0/t1 - !", "r0/t2 - !", "r0/t3 r0/t1 !"]);
-    // The heading counts turns, the rows lay them out: both have a first turn, and one of them stands beside nothing.
+    // The heading counts turns, the rows lay them out: both have a first turn, and one of them has no counterpart.
     let frame = Frame { columns: 80, whole: false, words: false };
-    let told: Vec<String> = against(&shorter, &shorter.pairs[0], frame).into_iter().map(|line| line.text).collect();
-    assert_eq!(told[0], "2 against 1: first difference at r0/t1: reply");
-    assert!(told.contains(&"  t1 of 1: no turn beside it".to_owned()), "{told:?}");
+    let shown: Vec<String> = against(&shorter, &shorter.pairs[0], frame).into_iter().map(|line| line.text).collect();
+    assert_eq!(shown[0], "2 against 1: first difference at r0/t1: reply");
+    assert!(shown.contains(&"  t1 of 1: no turn beside it".to_owned()), "{shown:?}");
 }
 
 #[tokio::test]
@@ -108,9 +108,9 @@ async fn values_are_compared_by_path_and_programs_as_they_are_laid_out() {
     let changes: Vec<String> = pair.answers.iter().map(|found| format!("{} {}", found.path, found.change())).collect();
     assert_eq!(changes, ["r0.sum changed", "r0.why removed"]);
     assert_eq!(pair.inputs[0].path, "r0.a");
-    let text = told(&comparison, 80);
+    let text = rendered(&comparison, 80);
     for line in ["      sum  2 → 3", "      - why  \"so\"", "      a  2 → 3", "      - Add 2", "      + Add 3"] {
-        assert!(text.lines().any(|told| told == line), "{line:?} is missing:\n{text}");
+        assert!(text.lines().any(|shown| shown == line), "{line:?} is missing:\n{text}");
     }
     let program = |text: &str| format!("```clojure\n{text}\n```");
     let one = side("1", PROGRAMS, r#"{"a":2}"#, &[&program("(return {:sum   2})")]).await;
@@ -162,7 +162,7 @@ fn any_two_examples_can_be_compared_and_fit_their_columns() {
     for other in &sides {
         let comparison = compare(vec![sides[0].clone(), other.clone(), sides[7].clone()]);
         for columns in [40, 80, 140] {
-            for line in told(&comparison, columns).lines() {
+            for line in rendered(&comparison, columns).lines() {
                 assert!(ptc_core::text::width::width(line) <= columns, "{columns}: {line}");
             }
         }

@@ -1,4 +1,4 @@
-//! Damaged session files: what could be read is used, what could not is told, nothing is guessed.
+//! Damaged session files: what could be read is used, what could not is reported, nothing is guessed.
 
 use insta::assert_snapshot;
 
@@ -12,11 +12,11 @@ fn lines() -> (Program, Vec<String>) {
     (program, text.lines().map(ToOwned::to_owned).collect())
 }
 
-/// What `show` and `replay` tell about these lines: stderr of both.
-fn told(program: &Program, text: impl AsRef<[u8]>, show: i32, replay: i32) -> String {
+/// What `show` and `replay` print about these lines: stderr of both.
+fn reports_of(program: &Program, text: impl AsRef<[u8]>, show: i32, replay: i32) -> String {
     program.file("damaged.jsonl", text);
-    let show = program.run(["sessions", "show", "damaged.jsonl"]).exits(show).told();
-    let replay = program.run(["replay", "damaged.jsonl", "--check"]).exits(replay).told();
+    let show = program.run(["sessions", "show", "damaged.jsonl"]).exits(show).reported();
+    let replay = program.run(["replay", "damaged.jsonl", "--check"]).exits(replay).reported();
     format!("show:\n{show}\nreplay:\n{replay}")
 }
 
@@ -24,7 +24,7 @@ fn told(program: &Program, text: impl AsRef<[u8]>, show: i32, replay: i32) -> St
 fn a_torn_last_line_is_dropped_with_a_notice() {
     let (program, lines) = lines();
     let text = lines.join("\n");
-    assert_snapshot!(told(&program, &text[..text.len() - 5], 0, 0), @r"
+    assert_snapshot!(reports_of(&program, &text[..text.len() - 5], 0, 0), @r"
     show:
     warning: 10 events could be read; line 12: it is incomplete because the program stopped while writing it; all events before it are kept
     replay:
@@ -36,14 +36,14 @@ fn a_torn_last_line_is_dropped_with_a_notice() {
 fn garbage_in_the_middle_is_shown_around_and_not_replayed() {
     let (program, mut lines) = lines();
     lines[4] = "}{ garbage".to_owned();
-    assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
+    assert_snapshot!(reports_of(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
     warning: 10 events could be read; line 5: it is not an event: expected value at column 1; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
     error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: expected value at column 1; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
     lines[4] = "{\"s\":4}".to_owned();
-    assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
+    assert_snapshot!(reports_of(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
     warning: 10 events could be read; line 5: it is not an event: missing field `t`; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
@@ -52,7 +52,7 @@ fn garbage_in_the_middle_is_shown_around_and_not_replayed() {
     let mut bytes = (lines.join("\n") + "\n").into_bytes();
     let place = bytes.iter().rposition(|byte| *byte == b'v').unwrap();
     bytes[place] = 0xff;
-    assert_snapshot!(told(&program, bytes, 0, 2), @r"
+    assert_snapshot!(reports_of(&program, bytes, 0, 2), @r"
     show:
     warning: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
@@ -64,7 +64,7 @@ fn garbage_in_the_middle_is_shown_around_and_not_replayed() {
 fn a_line_that_is_missing_is_noticed() {
     let (program, mut lines) = lines();
     lines.remove(4);
-    assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
+    assert_snapshot!(reports_of(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
     warning: 10 events could be read; line 5: event 5 follows event 3: the events between them are missing; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
@@ -76,7 +76,7 @@ fn a_line_that_is_missing_is_noticed() {
 fn an_event_whose_data_is_unreadable_is_left_out_and_counted() {
     let (program, mut lines) = lines();
     lines[4] = lines[4].replace("\"role\"", "\"roll\"");
-    assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
+    assert_snapshot!(reports_of(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
     warning: the data of 1 of 11 events cannot be read by this program; it is left out
     replay:
@@ -87,19 +87,19 @@ fn an_event_whose_data_is_unreadable_is_left_out_and_counted() {
 #[test]
 fn a_file_without_a_header_or_from_the_future_is_not_read() {
     let (program, mut lines) = lines();
-    assert_snapshot!(told(&program, lines[1..].join("\n") + "\n", 2, 2), @r"
+    assert_snapshot!(reports_of(&program, lines[1..].join("\n") + "\n", 2, 2), @r"
     show:
     error: damaged.jsonl: line 1 is not a session header (missing field `format`); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
     error: damaged.jsonl: line 1 is not a session header (missing field `format`); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
-    assert_snapshot!(told(&program, format!("\u{feff}note\n{}\n", lines.join("\n")), 2, 2), @r"
+    assert_snapshot!(reports_of(&program, format!("\u{feff}note\n{}\n", lines.join("\n")), 2, 2), @r"
     show:
     error: damaged.jsonl: line 1 is not a session header (expected value at column 1); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
     error: damaged.jsonl: line 1 is not a session header (expected value at column 1); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     ");
-    assert_snapshot!(told(&program, "", 2, 2), @r"
+    assert_snapshot!(reports_of(&program, "", 2, 2), @r"
     show:
     error: damaged.jsonl: the file is empty and contains no session
     replay:
@@ -107,20 +107,20 @@ fn a_file_without_a_header_or_from_the_future_is_not_read() {
     ");
     lines[0] =
         lines[0].replace("\"min_reader\":2", "\"min_reader\":9").replace("ptc-workbench 0.1.0", "ptc-workbench 4.2.0");
-    assert_snapshot!(told(&program, lines.join("\n") + "\n", 2, 2), @r"
+    assert_snapshot!(reports_of(&program, lines.join("\n") + "\n", 2, 2), @r"
     show:
     error: damaged.jsonl: it needs a reader of version 9, this program reads up to 2: use ptc-workbench 4.2.0 or newer
     replay:
     error: damaged.jsonl: it needs a reader of version 9, this program reads up to 2: use ptc-workbench 4.2.0 or newer
     ");
     lines[0] = lines[0].replace("ptc-workbench-session", "other-session");
-    assert_snapshot!(told(&program, lines.join("\n") + "\n", 2, 2), @r#"
+    assert_snapshot!(reports_of(&program, lines.join("\n") + "\n", 2, 2), @r#"
     show:
     error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
     error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"; `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     "#);
-    assert_snapshot!(told(&program, [0xff, 0xfe, 0, b'\n'], 2, 2), @r"
+    assert_snapshot!(reports_of(&program, [0xff, 0xfe, 0, b'\n'], 2, 2), @r"
     show:
     error: damaged.jsonl: line 1 is not a session header (expected value at column 1); no readable event follows
     replay:
@@ -176,10 +176,10 @@ fn a_name_that_fits_no_session_or_several() {
         let name = format!("2026-01-01T00-00-00Z-{chance}.jsonl");
         std::fs::copy(program.session_files().remove(0), program.sessions_dir().join(name)).unwrap();
     }
-    let told = |name: &str| program.run(["sessions", "show", name]).exits(2).told();
-    assert_snapshot!(told("nope"), @r#"error: no session "nope": not a file, and no id in sessions starts with it (`ptc-workbench sessions list` shows all ids)"#);
-    assert_snapshot!(told(""), @r#"error: no session "": not a file, and no id in sessions starts with it (`ptc-workbench sessions list` shows all ids)"#);
-    assert_snapshot!(told("2026-01-01"), @r#"error: "2026-01-01" is ambiguous: 2 session ids start with it: <id>, <id>"#);
+    let shown = |name: &str| program.run(["sessions", "show", name]).exits(2).reported();
+    assert_snapshot!(shown("nope"), @r#"error: no session "nope": not a file, and no id in sessions starts with it (`ptc-workbench sessions list` shows all ids)"#);
+    assert_snapshot!(shown(""), @r#"error: no session "": not a file, and no id in sessions starts with it (`ptc-workbench sessions list` shows all ids)"#);
+    assert_snapshot!(shown("2026-01-01"), @r#"error: "2026-01-01" is ambiguous: 2 session ids start with it: <id>, <id>"#);
     program.run(["sessions", "show", "2026-01-01T00-00-00Z-0000000b"]).exits(0);
     program.run(["sessions", "show", "2026-01-01T00-00-00Z-0000000b.jsonl"]).exits(2);
     program.run(["sessions", "show", "sessions/2026-01-01T00-00-00Z-0000000b.jsonl"]).exits(0);
@@ -230,7 +230,7 @@ fn any_number_in_a_file_is_read_without_a_crash() {
 fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     let (program, lines) = lines();
     let whole = program.session_file();
-    program.run(["sessions", "recover", &whole.to_string_lossy()]).exits(2).tells("there is nothing to recover");
+    program.run(["sessions", "recover", &whole.to_string_lossy()]).exits(2).reports("there is nothing to recover");
 
     // A note in the middle is gone, and the last line is torn.
     let mut damaged = lines.clone();
@@ -258,9 +258,9 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     assert_eq!(done["events"], lines.len() - 1);
     program.run(["replay", done["session"].as_str().unwrap(), "--check"]).exits(0);
 
-    // What stands before the header is left out, and the header is found behind it.
+    // What is before the header is left out, and the header is found after it.
     program.file("late.jsonl", format!("some text\n\n{}\n", lines.join("\n")));
-    program.run(["replay", "late.jsonl"]).exits(2).tells("`ptc-workbench sessions recover late.jsonl`");
+    program.run(["replay", "late.jsonl"]).exits(2).reports("`ptc-workbench sessions recover late.jsonl`");
     let done = program.run(["sessions", "recover", "late.jsonl", "--json"]).exits(0).json();
     assert_eq!(
         (&done["events"], &done["lost"]),
@@ -274,10 +274,10 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
 
     let newer = lines[0].replace("\"min_reader\":2", "\"min_reader\":9");
     program.file("newer.jsonl", newer + "\n" + &lines[1..].join("\n"));
-    program.run(["sessions", "recover", "newer.jsonl"]).exits(2).tells("it needs a reader of version 9");
+    program.run(["sessions", "recover", "newer.jsonl"]).exits(2).reports("it needs a reader of version 9");
 }
 
-/// What `recover` says about these lines, and the new session.
+/// What `recover` prints about these lines, and the new session.
 fn recovered(program: &Program, lines: &[String]) -> (Vec<String>, ptc_workbench::session::Session) {
     program.file("damaged.jsonl", lines.join("\n") + "\n");
     let done = program.run(["sessions", "recover", "damaged.jsonl", "--json"]).exits(0).json();
@@ -302,24 +302,24 @@ fn every_gap_is_named_in_what_was_recovered() {
     assert_eq!(lost[2], "line 8: event 10 follows event 8: 1 is missing between them");
     // Four events are gone, four notices are new, and the header is a line as well.
     assert_eq!(session.len() + 1, lines.len());
-    let told = session.events().filter_map(|envelope| match envelope.event {
+    let shown = session.events().filter_map(|envelope| match envelope.event {
         ptc_workbench::event::Event::Notice(notice) => Some((envelope.seq, notice.text)),
         _ => None,
     });
     let missing = "missing here: they were damaged in the session that this one was recovered from";
-    let told: Vec<_> = told.collect();
-    assert_eq!(told[0], (3, format!("1 event is {missing}")));
-    assert_eq!(told[1], (6, format!("2 events are {missing}")));
-    assert_eq!(told[2], (8, format!("1 event is {missing}")));
+    let shown: Vec<_> = shown.collect();
+    assert_eq!(shown[0], (3, format!("1 event is {missing}")));
+    assert_eq!(shown[1], (6, format!("2 events are {missing}")));
+    assert_eq!(shown[2], (8, format!("1 event is {missing}")));
 }
 
 #[test]
-fn a_line_that_stands_there_twice_is_taken_once() {
+fn a_line_that_is_there_twice_is_taken_once() {
     let (program, lines) = lines();
     let mut damaged = lines.clone();
     damaged.insert(5, lines[4].clone());
     damaged.extend_from_slice(&lines[3..6]);
-    assert_snapshot!(told(&program, damaged.join("\n") + "\n", 0, 2), @r"
+    assert_snapshot!(reports_of(&program, damaged.join("\n") + "\n", 0, 2), @r"
     show:
     warning: 15 events could be read; line 6: event 4 follows event 4: it is repeated or out of order (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves the readable events as a new session
     replay:
@@ -340,7 +340,7 @@ fn without_a_readable_event_nothing_is_recovered() {
     for text in ["", "\u{1}\u{2}garbage\nmore of it", &header_and_garbage] {
         program.file("damaged.jsonl", text);
         let done = program.run(["sessions", "recover", "damaged.jsonl"]);
-        done.exits(2).tells("damaged.jsonl cannot be recovered: no line is an event; nothing was written");
+        done.exits(2).reports("damaged.jsonl cannot be recovered: no line is an event; nothing was written");
         assert_eq!(done.stdout, "");
     }
     assert_eq!(program.session_files(), before);
@@ -365,7 +365,7 @@ fn messages_about_damage_say_how_to_save_the_rest() {
         &["sessions", "case", "last", "--agent", "new.toml"],
     ];
     for command in commands {
-        program.run(command).exits(2).tells(&advice);
+        program.run(command).exits(2).reports(&advice);
     }
     let done = program.run(["sessions", "recover", &file]).exits(0).stdout.clone();
     assert!(done.contains("events recovered as"), "{done}");
@@ -380,19 +380,19 @@ fn a_folder_that_cannot_be_written_is_named_when_nothing_is_recovered() {
     let refused = || program.run(["sessions", "recover", "damaged.jsonl"]).exits(2).stderr.clone();
     std::fs::remove_dir_all(program.sessions_dir()).unwrap();
     program.file("sessions", "a file");
-    let told = refused();
-    assert!(told.contains("damaged.jsonl cannot be recovered into sessions: "), "{told}");
-    assert!(told.contains("choose another folder with --sessions"), "{told}");
-    // What the system says of a folder that exists, and not that the draft, which was never made, cannot be removed.
+    let shown = refused();
+    assert!(shown.contains("damaged.jsonl cannot be recovered into sessions: "), "{shown}");
+    assert!(shown.contains("choose another folder with --sessions"), "{shown}");
+    // What the system reports about a folder that exists, and not that the draft, which was never made, cannot be removed.
     if std::path::Path::new("/sys/kernel").is_dir() {
         std::fs::remove_file(program.sessions_dir()).unwrap();
         std::os::unix::fs::symlink("/sys/kernel", program.sessions_dir()).unwrap();
-        let told = refused();
-        assert!(!told.contains("No such file"), "{told}");
+        let shown = refused();
+        assert!(!shown.contains("No such file"), "{shown}");
     }
 }
 
-/// What a session is called that stands outside of the folder and has the id of one in it.
+/// The name of a session that is outside of the folder and has the id of one in it.
 #[test]
 fn a_file_outside_of_the_folder_is_named_by_its_path() {
     let (program, lines) = lines();
@@ -404,13 +404,13 @@ fn a_file_outside_of_the_folder_is_named_by_its_path() {
     let open = lines[..lines.len() - 6].join("\n") + "\n";
     std::fs::write(program.dir().join(&outside), &open).unwrap();
     let resumed = program.run(["resume", &outside, "--model", "sample"]);
-    resumed.exits(0).tells(&format!("saved as 'other folder/{name}'"));
+    resumed.exits(0).reports(&format!("saved as 'other folder/{name}'"));
     assert_ne!(std::fs::read_to_string(program.dir().join(&outside)).unwrap(), open);
     std::fs::write(program.dir().join(&outside), &open).unwrap();
     let waiting = program.run(["resume", &outside]);
-    waiting.exits(4).tells(&format!("answer with: ptc-workbench resume 'other folder/{name}' --answer TEXT"));
+    waiting.exits(4).reports(&format!("answer with: ptc-workbench resume 'other folder/{name}' --answer TEXT"));
     std::fs::write(&file, &open).unwrap();
-    program.run(["resume", id, "--model", "sample"]).exits(0).tells(&format!("saved as {id}\n"));
+    program.run(["resume", id, "--model", "sample"]).exits(0).reports(&format!("saved as {id}\n"));
 }
 
 #[cfg(unix)]
@@ -425,7 +425,7 @@ fn a_pipe_that_has_the_name_of_a_session_is_not_waited_for() {
     program.run(["sessions", "search", "lamp"]).exits(0);
     program.run(["sessions", "tree"]).exits(0);
     for command in [["sessions", "show"], ["sessions", "recover"]] {
-        program.run(command.iter().chain([&id])).exits(2).tells("it is not a regular file");
+        program.run(command.iter().chain([&id])).exits(2).reports("it is not a regular file");
     }
 }
 

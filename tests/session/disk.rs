@@ -1,4 +1,4 @@
-//! A disk that refuses: the run goes on, nothing recorded is lost while the program lives, and another place takes it all.
+//! A disk that refuses: the run continues, nothing recorded is lost while the program lives, and another place takes it all.
 
 use std::fs::File;
 use std::io;
@@ -42,7 +42,7 @@ impl Medium for Small {
     }
 }
 
-/// A file whose disk is slow: a sync says that it has begun and ends when it is allowed to.
+/// A file whose disk is slow: a sync reports its start and ends when it is allowed to.
 struct Slow {
     file: File,
     begun: mpsc::Sender<()>,
@@ -69,7 +69,7 @@ fn header() -> Header {
     Header::new(SessionId::new(1_000, 1), 1_000)
 }
 
-/// A recorder whose file takes so many bytes behind its header, and the room that is left.
+/// A recorder whose file takes so many bytes after its header, and the room that is left.
 fn small(dir: &Path, room: u64) -> (Recorder, PathBuf, Arc<AtomicU64>) {
     let path = {
         let recorder = recorder(dir, 1_000, 1);
@@ -130,7 +130,7 @@ async fn wherever_the_disk_is_full_another_folder_takes_the_whole_session() {
 }
 
 #[tokio::test]
-async fn how_the_writing_stands_is_known_while_the_disk_works() {
+async fn how_the_writing_is_is_known_while_the_disk_works() {
     let dir = tempfile::tempdir().unwrap();
     let (recorder, path, _) = small(dir.path(), 0);
     drop(recorder);
@@ -168,7 +168,7 @@ async fn a_disk_that_has_room_again_gets_what_it_lacked() {
 }
 
 #[tokio::test]
-async fn a_session_that_moved_goes_on_in_its_new_file() {
+async fn a_session_that_moved_continues_in_its_new_file() {
     let dir = tempfile::tempdir().unwrap();
     let (recorder, _, _) = small(dir.path(), 10);
     let notice = |text: &str| Event::Notice(Notice { level: NoticeLevel::Info, text: text.to_owned() });
@@ -184,8 +184,8 @@ async fn a_session_that_moved_goes_on_in_its_new_file() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_does_not_end_a_run_and_is_told_with_what_to_do() {
-    // A limit on the size of files stands for full disks everywhere: 4 blocks of 512 bytes.
+fn a_full_disk_does_not_end_a_run_and_is_reported_with_what_to_do() {
+    // A limit on the size of files is used for full disks everywhere: 4 blocks of 512 bytes.
     let program = Program::new();
     let mut shell = std::process::Command::new("sh");
     program.surround(&mut shell);
@@ -194,8 +194,8 @@ fn a_full_disk_does_not_end_a_run_and_is_told_with_what_to_do() {
     shell.args(["--spare-sessions", "spare", "run", "sentiment", "--model", "sample", "--json"]);
     let done = program.done(shell.output().unwrap());
     assert!(done.exits(2).json()["return"]["score"].is_number(), "{}", done.stdout);
-    done.tells("cannot be written: ").tells("only in memory; the run continues");
-    done.tells("spare/").tells("did not take it either").tells("name a folder with --spare-sessions");
+    done.reports("cannot be written: ").reports("only in memory; the run continues");
+    done.reports("spare/").reports("did not take it either").reports("name a folder with --spare-sessions");
     assert!(!done.stderr.contains("saved as"));
     assert_eq!(std::fs::read_dir(program.dir().join("spare")).unwrap().count(), 0, "half a copy was left");
     program.run(["replay", "last", "--check"]).exits(0);
@@ -207,7 +207,7 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_is_asked() {
     let program = Program::new();
     program.file("sessions", "a file where the folder should be");
     let done = program.run(["run", "sentiment", "--model", "sample"]);
-    done.exits(2).tells("could not create a session in sessions: it is not a folder (choose another folder with --sessions); --no-save runs without a session");
+    done.exits(2).reports("could not create a session in sessions: it is not a folder (choose another folder with --sessions); --no-save runs without a session");
     program.run(["run", "sentiment", "--model", "sample", "--no-save"]).exits(0);
 }
 
@@ -243,7 +243,7 @@ async fn a_file_of_a_later_version_is_read_and_not_written() {
 }
 
 #[tokio::test]
-async fn the_chain_of_turn_ends_goes_on_when_a_session_is_appended_to() {
+async fn the_chain_of_turn_ends_continues_when_a_session_is_appended_to() {
     let dir = tempfile::tempdir().unwrap();
     let first = recorder(dir.path(), 1_000, 1);
     run_on(&first).await;

@@ -18,15 +18,15 @@ fn failing() -> Program {
 }
 
 fn groups(program: &Program, query: &str) -> Vec<Value> {
-    let said = program.run(["sessions", "failures", "--json", "--", query]).exits(0).json();
-    said["groups"].as_array().unwrap().clone()
+    let output = program.run(["sessions", "failures", "--json", "--", query]).exits(0).json();
+    output["groups"].as_array().unwrap().clone()
 }
 
 #[test]
 fn failures_are_grouped_by_reason_and_place_with_an_example() {
     let program = failing();
     let groups = groups(&program, "-is:example");
-    let told = |group: &Value| -> (String, String, u64, u64, String) {
+    let shown = |group: &Value| -> (String, String, u64, u64, String) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let number = |key: &str| group[key].as_u64().unwrap();
         (
@@ -37,23 +37,23 @@ fn failures_are_grouped_by_reason_and_place_with_an_example() {
             text(&group["example"]["address"]),
         )
     };
-    let first = told(&groups[0]);
+    let first = shown(&groups[0]);
     assert_eq!((first.0.as_str(), first.2, first.3, first.4.as_str()), ("validation_error", 2, 2, "r0/t1"));
     assert!(!first.1.is_empty(), "the field that is missing is named");
     // The error of the tool is one failure, though the program, the turn and the run ended with it.
-    let of_tool: Vec<_> = groups[1..].iter().map(told).collect();
+    let of_tool: Vec<_> = groups[1..].iter().map(shown).collect();
     assert_eq!(of_tool.len(), 1, "{groups:?}");
     assert_eq!((of_tool[0].1.as_str(), of_tool[0].2, of_tool[0].4.as_str()), ("look", 1, "r0/t1/c0"));
     let spoken = program.run(["sessions", "failures", "--", "-is:example"]);
     assert!(spoken.exits(0).stdout.starts_with("    2×  in    2  validation_error "), "{}", spoken.stdout);
-    spoken.tells("3 failures in 3 sessions");
+    spoken.reports("3 failures in 3 sessions");
 }
 
 #[test]
 fn a_reason_that_is_asked_for_leads_to_the_turn() {
     let program = failing();
-    let said = program.run(["sessions", "search", "reason:validation_error -is:example", "--json"]).exits(0).json();
-    let sessions = said["sessions"].as_array().unwrap();
+    let output = program.run(["sessions", "search", "reason:validation_error -is:example", "--json"]).exits(0).json();
+    let sessions = output["sessions"].as_array().unwrap();
     assert_eq!(sessions.len(), 2);
     for session in sessions {
         assert_eq!(session["count"], 1);
@@ -69,8 +69,8 @@ fn a_reason_that_is_asked_for_leads_to_the_turn() {
 fn a_failed_tool_that_is_asked_for_leads_to_its_calls() {
     let program = failing();
     let found = |query: &str| {
-        let said = program.run(["sessions", "search", query, "--json"]).exits(0).json();
-        said["sessions"].as_array().unwrap().clone()
+        let output = program.run(["sessions", "search", query, "--json"]).exits(0).json();
+        output["sessions"].as_array().unwrap().clone()
     };
     let sessions = found("tool:look failed -is:example");
     assert_eq!(sessions.len(), 1);

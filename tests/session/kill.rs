@@ -1,4 +1,4 @@
-//! Kill -9 at any moment: the file reads back, whole turns replay, and nothing is asked that the file does not tell.
+//! Kill -9 at any moment: the file reads back, whole turns replay, and nothing is asked that the file does not contain.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ fn moments() -> u64 {
 /// Three replies that do not do, and one that does, in pieces.
 fn reply(received: &Received) -> Play {
     let messages = received.json()["messages"].as_array().cloned().unwrap_or_default();
-    let said = messages.iter().filter(|message| message["role"] == "assistant").count();
+    let reply_text = messages.iter().filter(|message| message["role"] == "assistant").count();
     let lisp = messages.iter().any(|message| message["content"].as_str().is_some_and(|text| text.contains("clojure")));
-    let text = match (lisp, said) {
+    let text = match (lisp, reply_text) {
         (true, 0..3) => "I define a value.\n```clojure\n(def rows (map inc (range 20)))\n(println (count rows))\n```\n",
         (true, _) => "```clojure\n(return {:a (count rows)})\n```",
         (false, 0..3) => "{\"a\": \"no number\", \"why\": \"a text that takes its time to arrive\"}",
@@ -93,7 +93,7 @@ fn kill_at(bytes: u64, mode: &str, server: &Server) {
     assert_eq!(events.len(), session.len());
     assert!(events.iter().map(|envelope| envelope.seq).eq(1..=events.len() as u64));
     let count = |is: fn(&Event) -> bool| events.iter().filter(|envelope| is(&envelope.event)).count();
-    // What was asked is told, and everything before the last question is there to its end.
+    // What was asked is recorded, and everything before the last question is there to its end.
     let turns = count(|event| matches!(event, Event::TurnStart(_)));
     assert!(turns >= asked, "{mode} at {bytes}: {turns} turns, {asked} requests");
     for whole in [count(|event| matches!(event, Event::ReplyEnd(_))), count(|event| matches!(event, Event::TurnEnd(_)))]

@@ -51,20 +51,20 @@ fn a_label_is_shown_searched_replaced_and_removed() {
     assert_eq!(counts.map(|query| found(&program, query)), [0, 1, 1, 0, 1, 1]);
     program
         .run(["sessions", "show", &ids[0]])
-        .tells("session: [fail no hours]")
-        .tells("judged by the rubric \"It names hours.\"");
+        .reports("session: [fail no hours]")
+        .reports("judged by the rubric \"It names hours.\"");
     program.run(["sessions", "label", &format!("{}@r0", ids[0]), "pass"]).exits(0);
     program.run(["sessions", "label", &ids[0], "none"]).exits(0);
     assert_eq!(["label:fail", "label:pass"].map(|query| found(&program, query)), [0, 1]);
     assert_eq!(std::fs::read(&file).unwrap(), before, "the session is not touched");
-    program.run(["sessions", "label", &ids[0], "good"]).exits(2).tells("write pass, fail or a score from 0 to 1");
-    program.run(["sessions", "label", &ids[0], "none", "--note", "x"]).exits(2).tells("`none` takes the label away");
+    program.run(["sessions", "label", &ids[0], "good"]).exits(2).reports("write pass, fail or a score from 0 to 1");
+    program.run(["sessions", "label", &ids[0], "none", "--note", "x"]).exits(2).reports("`none` takes the label away");
 }
 
 #[test]
 fn judges_are_compared_with_labels() {
     let (program, ids) = tested();
-    program.run(["judge", "help.toml"]).exits(2).tells("no run of the agent `help` has a label");
+    program.run(["judge", "help.toml"]).exits(2).reports("no run of the agent `help` has a label");
     program.run(["sessions", "label", &ids[0], "pass"]).exits(0);
     program.run(["sessions", "label", &format!("{}@r0", ids[1]), "fail"]).exits(0);
     // Each run is judged by the rubric of the case with its inputs.

@@ -1,4 +1,4 @@
-//! Listing and finding: order within one second, `last`, ids and their beginnings, examples behind the user's own.
+//! Listing and finding: order within one second, `last`, ids and their beginnings, examples after the user's own.
 
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::model::script;

@@ -1,4 +1,4 @@
-//! Tags, notes and marks: written beside the sessions, shown everywhere, lost to nobody.
+//! Tags, notes and marks: written next to the sessions, shown everywhere, lost to nobody.
 
 use ptc_workbench::session::{MARKS_FILE, MarkChange, Marks, write_mark};
 
@@ -26,7 +26,7 @@ fn tags_notes_and_marks_are_shown_and_searched() {
     let json = program.run(["sessions", "list", "--json"]).exits(0).json();
     assert_eq!(json[0]["marks"][1]["note"], "why did it not answer?");
     assert_eq!((&json[0]["marks"][1]["address"], &json[0]["marks"][1]["marked"]), (&"r0/t1".into(), &true.into()));
-    program.run(["sessions", "show", "last"]).tells("r0/t1: ★ why did it not answer?");
+    program.run(["sessions", "show", "last"]).reports("r0/t1: ★ why did it not answer?");
 
     let found = |words: &[&str]| {
         let done = program.run(["sessions", "search", "--json"].iter().chain(words));
@@ -47,10 +47,10 @@ fn what_cannot_be_marked_is_refused() {
     program
         .run(["sessions", "tag", "last@r0/t9", "+x"])
         .exits(2)
-        .tells("has no run or turn r0/t9 (did you mean r0/t1?)");
-    program.run(["sessions", "tag", "last", "x"]).exits(2).tells("write +x to give the tag");
-    program.run(["sessions", "tag", "last", "+a b"]).exits(2).tells("\"a b\" is no tag");
-    program.run(["sessions", "tag", "nothing", "+x"]).exits(2).tells("no session \"nothing\"");
+        .reports("has no run or turn r0/t9 (did you mean r0/t1?)");
+    program.run(["sessions", "tag", "last", "x"]).exits(2).reports("write +x to give the tag");
+    program.run(["sessions", "tag", "last", "+a b"]).exits(2).reports("\"a b\" is no tag");
+    program.run(["sessions", "tag", "nothing", "+x"]).exits(2).reports("no session \"nothing\"");
     assert!(!program.sessions_dir().join(MARKS_FILE).exists());
 }
 
@@ -88,7 +88,7 @@ fn two_programs_lose_nothing_to_each_other() {
 }
 
 #[test]
-fn marks_lie_beside_their_session_wherever_that_lies() {
+fn marks_are_next_to_their_session_wherever_that_lies() {
     let program = program();
     let other = program.dir().join("other");
     std::fs::create_dir(&other).unwrap();
@@ -99,7 +99,7 @@ fn marks_lie_beside_their_session_wherever_that_lies() {
     program.run(["sessions", "tag", path, "+hey"]).exits(0);
     program.run(["sessions", "note", path, "there"]).exits(0);
     assert!(other.join(MARKS_FILE).exists() && !program.sessions_dir().join(MARKS_FILE).exists());
-    program.run(["sessions", "show", path]).tells("session: #hey there");
+    program.run(["sessions", "show", path]).reports("session: #hey there");
     let json = program.run(["sessions", "tag", path, "--json"]).exits(0).json();
     assert_eq!(json["tags"], serde_json::json!(["hey"]));
 }

@@ -132,10 +132,10 @@ fn interrupted(program: &Program, spare: &str, cause: fn(&Path)) -> (Option<i32>
     let arguments = ["--spare-sessions", spare, "run", "sentiment", "--model", "sample:slow"];
     let mut child = program.command(arguments).spawn().unwrap();
     let mut stderr = child.stderr.take().unwrap();
-    let mut told = read_until(&mut stderr, "  | {");
+    let mut output = read_until(&mut stderr, "  | {");
     cause(&program.session_file());
-    std::io::Read::read_to_string(&mut stderr, &mut told).unwrap();
-    (child.wait().unwrap().code(), told)
+    std::io::Read::read_to_string(&mut stderr, &mut output).unwrap();
+    (child.wait().unwrap().code(), output)
 }
 
 fn files(dir: PathBuf) -> Vec<PathBuf> {
@@ -146,9 +146,9 @@ fn files(dir: PathBuf) -> Vec<PathBuf> {
 fn a_run_whose_file_is_lost_names_the_spare_folder_which_has_all_of_it() {
     for (accident, cause, _) in ACCIDENTS {
         let program = Program::new();
-        let (code, told) = interrupted(&program, "spare", cause);
-        assert_eq!(code, Some(0), "{accident}: {told}");
-        assert!(told.contains("The whole session is in spare/") && !told.contains("saved as"), "{accident}: {told}");
+        let (code, shown) = interrupted(&program, "spare", cause);
+        assert_eq!(code, Some(0), "{accident}: {shown}");
+        assert!(shown.contains("The whole session is in spare/") && !shown.contains("saved as"), "{accident}: {shown}");
         let moved = files(program.dir().join("spare"));
         assert_eq!(moved.len(), 1, "{accident}: {moved:?}");
         program.run(["sessions", "verify", moved[0].to_str().unwrap()]).exits(0);
@@ -159,9 +159,9 @@ fn a_run_whose_file_is_lost_names_the_spare_folder_which_has_all_of_it() {
 fn a_run_whose_file_is_lost_and_that_no_folder_takes_is_no_success() {
     let program = Program::new();
     program.file("taken", "a file where the spare folder should be");
-    let (code, told) = interrupted(&program, "taken/spare", |path| fs::remove_file(path).unwrap());
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("did not take it either") && !told.contains("saved as"), "{told}");
+    let (code, shown) = interrupted(&program, "taken/spare", |path| fs::remove_file(path).unwrap());
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("did not take it either") && !shown.contains("saved as"), "{shown}");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_limit_on_the_size_of_files_is_a_full_disk() {
     shell.args(["-c", script, env!("CARGO_BIN_EXE_ptc-workbench"), "--sessions", "sessions"]);
     shell.args(["--spare-sessions", "spare", "run", "sentiment", "--model", "sample", "--json"]);
     let done = program.done(shell.output().unwrap());
-    done.exits(2).tells("cannot be written: ").tells("did not take it either");
+    done.exits(2).reports("cannot be written: ").reports("did not take it either");
 }
 
 #[test]

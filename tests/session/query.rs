@@ -1,4 +1,4 @@
-//! The language of searches: what is read, and what is said about what cannot be.
+//! The language of searches: what is read, and the errors about what cannot be.
 
 use ptc_core::reasons::Reason;
 use ptc_workbench::session::index::{FILTERS, Field, FilterRow, Query, TermSyntax};
@@ -14,7 +14,7 @@ fn terms(text: &str) -> Vec<(String, bool)> {
     parse(text).terms.iter().map(|term| (term.pattern.as_str().to_owned(), term.absent)).collect()
 }
 
-/// The text that an error points at, and what it says.
+/// The text that an error points at, and its message.
 fn wrong(text: &str) -> (String, String) {
     let error = Query::parse(text, TermSyntax::Plain, NOW).map(|_| ()).unwrap_err();
     (text[error.span.0..error.span.1].to_owned(), error.to_string())
@@ -26,7 +26,7 @@ fn words_are_taken_as_they_are_written() {
     assert_eq!(terms("time.out"), one(r"time\.out"));
     assert_eq!(terms(r#""connection refused""#), one("connection refused"));
     assert_eq!(terms(r"/time\s?out/"), one(r"time\s?out"));
-    // A slash behind a backslash belongs to the pattern.
+    // A slash after a backslash belongs to the pattern.
     assert_eq!(terms(r"/back\/slash/"), one(r"back\/slash"));
     assert!(parse(r"/back\/slash/").terms[0].pattern.is_match("a back/slash"));
     assert_eq!(terms(r"/end\\/ x"), [(r"end\\".to_owned(), false), ("x".to_owned(), false)]);
@@ -50,7 +50,7 @@ fn regex_of(text: &str) -> String {
 }
 
 #[test]
-fn filters_and_places_are_told_from_words() {
+fn filters_and_places_are_distinguished_from_words() {
     let query = parse("mode:json,text in:reply,program turns>=3 cost<0.5 -tag:slow since:7d status:ok lamp");
     assert_eq!((query.terms.len(), query.filters.len()), (1, 6));
     assert_eq!(query.fields, [Field::Reply, Field::Program]);
@@ -95,9 +95,9 @@ fn an_error_names_its_place_and_the_nearest_name() {
         ("a /lamp/i", "/lamp/i", "has no flags: case is always ignored; to search for the text, put it in quotes"),
     ];
     for (text, place, words) in cases {
-        let (at, said) = wrong(text);
-        assert_eq!(at, place, "{text}: {said}");
-        assert!(said.contains(words), "{text}: {said}");
+        let (at, message) = wrong(text);
+        assert_eq!(at, place, "{text}: {message}");
+        assert!(message.contains(words), "{text}: {message}");
     }
     assert!(wrong(&"a ".repeat(40)).1.contains("40 words are too many"));
 }

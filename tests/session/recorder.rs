@@ -88,8 +88,9 @@ async fn every_request_can_be_rebuilt_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_request_is_rebuilt_without_what_another_run_said_while_its_reply_came() {
-    let said = |m: u32, role: Role, part: MessagePart| Message { m, role, source: Source::Prompt, parts: vec![part] };
+async fn a_request_is_rebuilt_without_what_another_run_wrote_while_its_reply_came() {
+    let message =
+        |m: u32, role: Role, part: MessagePart| Message { m, role, source: Source::Prompt, parts: vec![part] };
     let text = |text: &str| MessagePart::Text { section: "task".to_owned(), text: text.to_owned(), untrusted: false };
     let part = |text: &str| ReplyPart {
         attempt: 1,
@@ -113,14 +114,14 @@ async fn a_request_is_rebuilt_without_what_another_run_said_while_its_reply_came
     let events: Vec<(&str, Event)> = vec![
         (one, RunStart::default().into()),
         (other, RunStart::default().into()),
-        (one, said(0, Role::User, text("one")).into()),
+        (one, message(0, Role::User, text("one")).into()),
         (first, TurnStart::default().into()),
         (first, made(0, 0).into()),
         (first, part("half ").into()),
-        (other, said(0, Role::User, text("other")).into()),
+        (other, message(0, Role::User, text("other")).into()),
         (first, part("whole").into()),
         (first, ReplyEnd::new(1, ReplyStatus::Ok).into()),
-        (first, said(1, Role::Assistant, reply).into()),
+        (first, message(1, Role::Assistant, reply).into()),
         (second, TurnStart::default().into()),
         (second, made(0, 1).into()),
     ];
@@ -182,7 +183,7 @@ fn what_was_written_before_a_kill_is_read_back() {
     let replayed = program.run(["replay", "last", "--check"]);
     replayed
         .exits(0)
-        .tells("it is incomplete because the program stopped while writing it; all events before it are kept");
+        .reports("it is incomplete because the program stopped while writing it; all events before it are kept");
     let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
     assert_eq!(listed[0]["state"], "open");
 }

@@ -15,7 +15,7 @@ use super::{recorder, run_into};
 use crate::cli::program::Program;
 use crate::engine::agent;
 
-/// A folder with this many sessions; number n says `wordN`.
+/// A folder with this many sessions; number n contains `wordN`.
 async fn folder(count: u32) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for number in 0..count {
@@ -37,14 +37,14 @@ fn found(dir: &Path, query: &str) -> (Vec<String>, Vec<String>) {
     let query = Query::parse(query, TermSyntax::Plain, 0).unwrap();
     let mut catalogue = Catalogue::open(dir);
     let found = catalogue.find(&query, &Marks::read(dir).unwrap());
-    let told = found.iter().map(|found| {
-        let told = found.matches.iter().map(|at| {
+    let shown = found.iter().map(|found| {
+        let shown = found.matches.iter().map(|at| {
             let words = &at.excerpt[at.highlight.0..at.highlight.1];
             format!("{} {} {words}", at.at, at.field.name())
         });
-        format!("{}: {}", &found.summary.id[21..], told.collect::<Vec<_>>().join(", "))
+        format!("{}: {}", &found.summary.id[21..], shown.collect::<Vec<_>>().join(", "))
     });
-    (told.collect(), catalogue.notices)
+    (shown.collect(), catalogue.notices)
 }
 
 fn index_files(dir: &Path) -> Vec<PathBuf> {
@@ -57,18 +57,18 @@ fn index_files(dir: &Path) -> Vec<PathBuf> {
 #[tokio::test]
 async fn words_are_found_with_their_place_in_any_case() {
     let dir = folder(3).await;
-    let told = |query: &str| found(dir.path(), query).0;
-    assert_eq!(told("WORD1"), ["00000001: r0/t2 reply word1"]);
-    assert_eq!(told("word1 äö"), ["00000001: r0/t2 reply word1, r0/t2 reply ÄÖ"]);
-    assert_eq!(told("\"word1 äö\""), ["00000001: r0/t2 reply word1 ÄÖ"]);
-    assert_eq!(told("word1 word2"), [""; 0]);
-    assert_eq!(told("/word[02]/ -word0"), ["00000002: r0/t2 reply word2"]);
-    assert_eq!(told("in:prompt lamp id:*02"), ["00000002: r0/t1 prompt lamp"]);
-    assert_eq!(told("in:prompt word1"), [""; 0]);
-    assert_eq!(told("in:error,feedback lamp"), [""; 0]);
-    assert_eq!(told("reason:json_parse_error turns:2 word2 status:ok mode:json"), ["00000002: r0/t2 reply word2"]);
-    assert_eq!(told("turns>2"), [""; 0]);
-    assert_eq!(told("id:*02"), ["00000002: "]);
+    let shown = |query: &str| found(dir.path(), query).0;
+    assert_eq!(shown("WORD1"), ["00000001: r0/t2 reply word1"]);
+    assert_eq!(shown("word1 äö"), ["00000001: r0/t2 reply word1, r0/t2 reply ÄÖ"]);
+    assert_eq!(shown("\"word1 äö\""), ["00000001: r0/t2 reply word1 ÄÖ"]);
+    assert_eq!(shown("word1 word2"), [""; 0]);
+    assert_eq!(shown("/word[02]/ -word0"), ["00000002: r0/t2 reply word2"]);
+    assert_eq!(shown("in:prompt lamp id:*02"), ["00000002: r0/t1 prompt lamp"]);
+    assert_eq!(shown("in:prompt word1"), [""; 0]);
+    assert_eq!(shown("in:error,feedback lamp"), [""; 0]);
+    assert_eq!(shown("reason:json_parse_error turns:2 word2 status:ok mode:json"), ["00000002: r0/t2 reply word2"]);
+    assert_eq!(shown("turns>2"), [""; 0]);
+    assert_eq!(shown("id:*02"), ["00000002: "]);
 }
 
 #[tokio::test]
@@ -104,8 +104,8 @@ async fn a_damaged_index_is_made_again_with_a_notice() {
                 std::fs::remove_file(file).unwrap();
             }
             std::fs::write(&file, damaged).unwrap();
-            let (told, notices) = found(dir.path(), "word1");
-            assert_eq!(told, whole, "{at}");
+            let (shown, notices) = found(dir.path(), "word1");
+            assert_eq!(shown, whole, "{at}");
             assert_eq!(notices.len(), 1, "{at}: {notices:?}");
             assert!(notices[0].contains("is damaged or outdated; rebuilding it from the sessions"), "{notices:?}");
             assert_eq!(found(dir.path(), "word1"), (whole.clone(), vec![]), "{at}");
@@ -118,8 +118,8 @@ async fn a_folder_that_takes_no_index_is_searched_all_the_same() {
     let dir = folder(2).await;
     std::fs::write(dir.path().join(INDEX_FOLDER), "a file where the folder should be").unwrap();
     for _ in 0..2 {
-        let (told, notices) = found(dir.path(), "word1");
-        assert_eq!(told, ["00000001: r0/t2 reply word1"]);
+        let (shown, notices) = found(dir.path(), "word1");
+        assert_eq!(shown, ["00000001: r0/t2 reply word1"]);
         assert!(notices[0].contains("cannot be written"), "{notices:?}");
     }
 }
@@ -131,8 +131,8 @@ async fn several_programs_use_one_index() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for number in 0..12 {
-                    let (told, notices) = found(dir.path(), &format!("\"word{number} \""));
-                    assert_eq!((told.len(), notices), (1, vec![]), "{number}");
+                    let (shown, notices) = found(dir.path(), &format!("\"word{number} \""));
+                    assert_eq!((shown.len(), notices), (1, vec![]), "{number}");
                     if number % 3 == 0 {
                         let is_whole = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "seg");
                         for file in index_files(dir.path()).into_iter().filter(is_whole) {
@@ -183,12 +183,12 @@ fn programs_arguments_and_errors_are_found_in_the_examples() {
 }
 
 #[test]
-fn the_command_line_finds_sessions_and_tells_mistakes() {
+fn the_command_line_finds_sessions_and_shows_mistakes() {
     let program = Program::new();
     program.fed(["run", "sentiment", "--model", "human"], r#"{"sentiment": "positive", "score": 0.75}"#).exits(0);
     let search = |words: &[&str]| program.run(["sessions", "search"].iter().chain(words));
     let done = search(&["0.75 -is:example", "--plain"]);
-    done.exits(0).tells("1 of ");
+    done.exits(0).reports("1 of ");
     assert!(
         done.stdout.contains("r0/t1      reply    {\"sentiment\": \"positive\", \"score\": 0.75}"),
         "{}",
@@ -210,9 +210,12 @@ fn the_command_line_finds_sessions_and_tells_mistakes() {
     assert!(one == 1 && all > 10, "{one} {all}");
     program.run(["sessions", "failures", "-is:example", "--json"]).exits(0);
     let wrong = search(&["mode:json", "stats:ok"]);
-    wrong.exits(2).tells("(did you mean `status`?)\n  mode:json stats:ok\n            ^^^^^^");
+    wrong.exits(2).reports("(did you mean `status`?)\n  mode:json stats:ok\n            ^^^^^^");
     let taken = search(&["after:2026-11-22"]);
-    taken.exits(0).tells("0 of ").tells("notice: `after:2026-11-22` was looked for as text; filters are mode, model, ");
+    taken
+        .exits(0)
+        .reports("0 of ")
+        .reports("notice: `after:2026-11-22` was looked for as text; filters are mode, model, ");
     for text in ["https://nowhere.example", "std::vec", "no such words"] {
         assert!(!search(&[text]).exits(0).stderr.contains("notice"), "{text}");
     }

@@ -12,7 +12,7 @@ fn echoed(received: &Received) -> String {
     received.header("authorization").replace("Bearer ", "")
 }
 
-/// Runs `sentiment` against the server and looks for the key in everything that it left behind.
+/// Runs `sentiment` against the server and looks for the key in everything that it left.
 async fn leaves_no_key(server: &Server) -> (Program, Done) {
     let provider = format!(
         "[providers.echo]\nkind = \"openai\"\nbase_url = \"{}\"\napi_key_env = \"ECHO_KEY\"\n",
@@ -94,7 +94,7 @@ async fn a_key_in_an_error_is_masked_too() {
 }
 
 #[test]
-fn a_key_that_a_person_wrote_into_context_or_prompt_is_refused_before_anything_is_written() {
+fn a_key_that_a_user_wrote_into_context_or_prompt_is_refused_before_anything_is_written() {
     let provider =
         "[providers.echo]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key_env = \"ECHO_KEY\"\n";
     let program = Program::new().with_env("ECHO_KEY", KEY);
@@ -105,11 +105,11 @@ fn a_key_that_a_person_wrote_into_context_or_prompt_is_refused_before_anything_i
         (&["sentiment", "--set", &by_context], "the context holds the key of the provider `echo`"),
         (&["--prompt", &by_prompt, "--signature", ":int"], "the agent holds the key of the provider `echo`"),
     ];
-    for (arguments, said) in cases {
+    for (arguments, text) in cases {
         let mut all = vec!["--config", "config.toml", "run", "--model", "sample"];
         all.extend(arguments);
         let done = program.run(all);
-        done.exits(2).tells(said);
+        done.exits(2).reports(text);
         assert!(!done.stderr.contains(KEY) && !done.stdout.contains(KEY));
     }
     let sessions = std::fs::read_dir(program.dir().join("sessions")).map_or(0, Iterator::count);

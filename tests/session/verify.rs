@@ -66,9 +66,9 @@ fn the_check_of_a_replay_includes_it() {
     let (program, text) = recorded();
     findings(&program, &text, "r0", "run.start", |data| data["agent"]["sha"] = "0".repeat(64).into());
     program.run(["replay", "altered.jsonl", "--check"]).exits(3);
-    let told = program.run(["replay", "altered.jsonl", "--check", "--json"]).exits(3).json();
-    assert_eq!(told["findings"][0]["check"], "agent", "{told}");
-    assert_eq!(told["findings"][0]["line"], 2);
+    let output = program.run(["replay", "altered.jsonl", "--check", "--json"]).exits(3).json();
+    assert_eq!(output["findings"][0]["check"], "agent", "{output}");
+    assert_eq!(output["findings"][0]["line"], 2);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn an_address_beyond_the_limit_is_damage() {
     program.file("altered.jsonl", lines.join("\n") + "\n");
     let done = program.run(["sessions", "verify", "altered.jsonl"]);
     assert!(done.exits(3).stdout.contains("its address has 300002 bytes, the limit is 65536"), "{}", done.stdout);
-    program.run(["replay", "altered.jsonl", "--check"]).exits(2).tells("is damaged");
+    program.run(["replay", "altered.jsonl", "--check"]).exits(2).reports("is damaged");
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ fn a_session_that_was_stopped_before_its_run_is_not_listed_and_cannot_be_resumed
         header["id"] = id.as_str().into();
         std::fs::write(program.sessions_dir().join(format!("{id}.jsonl")), format!("{header}\n{rest}")).unwrap();
         let resumed = program.run(["resume", &id]);
-        resumed.exits(2).tells("holds no run: the program stopped before the run started");
+        resumed.exits(2).reports("holds no run: the program stopped before the run started");
     }
     let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
     let own = listed.as_array().unwrap().iter().filter(|session| session["example"].is_null()).count();

@@ -10,7 +10,7 @@ fn tree<const N: usize>(files: [(&str, &str); N]) -> Tree {
     Tree::of(files.map(|(path, text)| (path.to_owned(), text.to_owned())))
 }
 
-/// What a rule says about one file.
+/// The findings of a rule about one file.
 fn findings(path: &str, text: &str, rule: impl Fn(&Source) -> Vec<String>) -> Vec<String> {
     tree([(path, text)]).sources.iter().flat_map(rule).collect()
 }

@@ -105,7 +105,7 @@ impl Source {
         self.tests.iter().map(|range| &self.text[range.clone()])
     }
 
-    /// Where `needle` stands in code outside of tests.
+    /// Where `needle` is in code outside of tests.
     pub(super) fn find<'s>(&'s self, needle: &'s str) -> impl Iterator<Item = usize> + 's {
         self.code.match_indices(needle).map(|(offset, _)| offset).filter(|offset| !self.is_test(*offset))
     }

@@ -27,7 +27,7 @@ fn a_text_is_a_result_where_the_signature_wants_one() {
     let done = allowed(&program, "(return (tool/t {}))", &command(argv, "signature = \"() -> :string\"\n"));
     assert_eq!(done.exits(0).json()["return"], json!("12 $HOME *"));
     let done = allowed(&program, "(return (tool/t {}))", &command(argv, "signature = \"() -> {n :int}\"\n"));
-    done.exits(1).tells("the output of `/bin/echo` is no JSON");
+    done.exits(1).reports("the output of `/bin/echo` is no JSON");
 }
 
 #[test]
@@ -35,9 +35,9 @@ fn a_failure_shows_status_and_stderr() {
     let program = Program::new();
     let argv = script(&program, "fail.sh", "echo what went wrong >&2\nexit 3\n");
     let done = allowed(&program, "(return (tool/t {}))", &command(&argv, ""));
-    done.exits(1).tells("ended with exit status: 3; stderr: what went wrong");
+    done.exits(1).reports("ended with exit status: 3; stderr: what went wrong");
     let done = allowed(&program, "(return (tool/t {}))", &command(r#"["/no/such/program"]"#, ""));
-    done.exits(1).tells("could not start `/no/such/program`");
+    done.exits(1).reports("could not start `/no/such/program`");
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn only_named_variables_and_the_usual_ones_reach_a_command() {
     let argv = script(&program, "env.sh", "echo \"$GIVEN/$HIDDEN_TOKEN/$(pwd)\"\n");
     let rest = "env = [\"GIVEN\"]\nfolder = \"home\"\nsignature = \"() -> :string\"\n";
     let done = allowed(&program, "(return (tool/t {}))", &command(&argv, rest));
-    let said = done.exits(0).json()["return"].as_str().unwrap().to_owned();
-    assert!(said.starts_with("yes//") && said.ends_with("/home"), "{said}");
+    let output = done.exits(0).json()["return"].as_str().unwrap().to_owned();
+    assert!(output.starts_with("yes//") && output.ends_with("/home"), "{output}");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn too_much_output_ends_the_command() {
     let program = Program::new();
     let argv = script(&program, "flood.sh", "while :; do echo 0123456789; done\n");
     let done = allowed(&program, "(return (tool/t {}))", &command(&argv, "output_max_bytes = 1000\n"));
-    done.exits(1).tells("wrote more than output_max_bytes = 1000");
+    done.exits(1).reports("wrote more than output_max_bytes = 1000");
 }
 
 #[test]
@@ -78,12 +78,12 @@ fn a_command_in_time_leaves_nothing_running() {
     // The child would write a file if it were still there when the test looks.
     let argv = script(&program, "hang.sh", "sleep 600 &\necho $! > child\nwait\n");
     let done = allowed(&program, "(return (tool/t {}))", &command(&argv, "timeout_ms = 300\n"));
-    done.exits(1).tells("did not answer within timeout_ms = 300");
+    done.exits(1).reports("did not answer within timeout_ms = 300");
     gone(&program);
 }
 
 #[test]
-fn what_a_command_leaves_behind_is_ended_with_it() {
+fn what_a_command_leaves_running_is_ended_with_it() {
     let program = Program::new();
     let argv = script(&program, "leave.sh", "sleep 600 &\necho $! > child\necho '{\"ok\":true}'\n");
     let done = allowed(&program, "(return (tool/t {}))", &command(&argv, ""));

@@ -37,7 +37,7 @@ fn decisions(program: &Program) -> Vec<(QuestionAsked, Option<AnswerGiven>)> {
 fn nobody_there_means_no_call() {
     let program = Program::new();
     program.file("a.toml", agent(CALL, &counting(&program)));
-    program.run(["run", "a.toml"]).exits(1).tells("tool_denied").tells("--allow-tools");
+    program.run(["run", "a.toml"]).exits(1).reports("tool_denied").reports("--allow-tools");
     assert_eq!(calls(&program), 0);
     let [(question, Some(answer))] = &decisions(&program)[..] else { panic!("one question") };
     assert_eq!((question.kind.name(), answer.by.name(), answer.value.as_str()), ("consent", "default", "\"deny\""));
@@ -51,9 +51,9 @@ fn the_flag_allows_and_a_replay_starts_nothing() {
     program.file("a.toml", agent("(return [(tool/t {:n 1}) (tool/t {:n 2})])", &counting(&program)));
     program.run(["run", "a.toml", "--allow-tools"]).exits(0);
     assert_eq!(calls(&program), 2);
-    let told = decisions(&program);
-    assert_eq!(told.len(), 1, "one question for the run");
-    assert_eq!(told[0].1.as_ref().map(|answer| answer.by.name()), Some("--allow-tools"));
+    let shown = decisions(&program);
+    assert_eq!(shown.len(), 1, "one question for the run");
+    assert_eq!(shown[0].1.as_ref().map(|answer| answer.by.name()), Some("--allow-tools"));
     program.run(["replay", "last", "--check", "--allow-tools"]).exits(0);
     assert_eq!(calls(&program), 2);
 }
@@ -89,7 +89,7 @@ fn a_recorded_consent_allows_nothing_that_is_done_now() {
     // Before the first call but after its answer; before the second call, which the first answer covered.
     for (number, recorded) in [(1, 0), (2, 1)] {
         let program = cut_before("\"k\":\"tool.call\"", number);
-        program.run(["resume", "last"]).exits(1).tells("tool_denied");
+        program.run(["resume", "last"]).exits(1).reports("tool_denied");
         assert!(!program.dir().join("calls").exists(), "a call was made on a recorded answer");
         program.run(["replay", "last", "--check"]).exits(0);
 
@@ -105,8 +105,8 @@ fn a_call_that_is_repeated_is_asked_for_again() {
     let program = cut_before("\"k\":\"tool.end\"", 1);
     let effectful = std::fs::read_to_string(program.session_file()).unwrap().contains("\"effectful\":true");
     assert!(effectful, "a command may have had effects");
-    program.run(["resume", "last"]).exits(4).tells("it may have taken effect");
-    program.run(["resume", "last", "--answer", "repeat"]).exits(1).tells("tool_denied");
+    program.run(["resume", "last"]).exits(4).reports("it may have taken effect");
+    program.run(["resume", "last", "--answer", "repeat"]).exits(1).reports("tool_denied");
     assert!(!program.dir().join("calls").exists(), "a call was made on a recorded answer");
     program.run(["replay", "last", "--check"]).exits(0);
 }
@@ -136,7 +136,7 @@ fn a_grant_is_for_one_program_in_one_place_and_can_be_revoked() {
 
     // Another program of that name.
     script(&program, "count.sh", "echo x >> calls\necho '\"changed\"'\n");
-    program.run(["run", "a.toml"]).exits(1).tells("tool_denied").tells("content of count.sh");
+    program.run(["run", "a.toml"]).exits(1).reports("tool_denied").reports("content of count.sh");
     assert_eq!(calls(&program), 1);
     program.run(["replay", "last", "--check"]).exits(0);
     script(&program, "count.sh", "echo x >> calls\necho '\"done\"'\n");
@@ -152,8 +152,8 @@ fn a_grant_is_for_one_program_in_one_place_and_can_be_revoked() {
 
     let listed = program.run(["tools", "grants"]).exits(0).printed();
     assert!(listed.contains(&grant.id()) && listed.contains("count.sh"), "{listed}");
-    program.run(["tools", "grants", "--revoke", "nothing"]).exits(2).tells("tools grants");
+    program.run(["tools", "grants", "--revoke", "nothing"]).exits(2).reports("tools grants");
     assert!(program.run(["tools", "grants", "--revoke", &grant.id()]).exits(0).printed().starts_with("revoked"));
-    program.run(["run", "a.toml"]).exits(1).tells("tool_denied");
+    program.run(["run", "a.toml"]).exits(1).reports("tool_denied");
     assert_eq!(calls(&program), 2);
 }

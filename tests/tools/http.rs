@@ -40,15 +40,15 @@ async fn no_redirect_is_followed_and_no_key_is_kept() {
     let key = "planted-secret-1234";
     let plays = [
         (Play::page("302 Found", "location: http://127.0.0.2:9/steal\r\n", ""), "a redirect to 127.0.0.2"),
-        (Play::json("500 Oops", format!(r#"{{"said":"{key}"}}"#)), "status 500"),
-        (Play::json("200 OK", format!(r#"{{"said":"{key}","{key}":1}}"#)), ""),
+        (Play::json("500 Oops", format!(r#"{{"text":"{key}"}}"#)), "status 500"),
+        (Play::json("200 OK", format!(r#"{{"text":"{key}","{key}":1}}"#)), ""),
         (Play::json("200 OK", format!("no json {key}")), "is no JSON"),
     ];
     for (play, words) in plays {
         let rest = "url = \"BASE/x\"\nheaders = { x-key = \"${SHOP_KEY}\" }\nsignature = \"() -> :map\"\n";
         let (done, got, program) = called(play, rest, "{}").await;
         assert_eq!(got.len(), 1);
-        done.exits(i32::from(!words.is_empty())).tells(words);
+        done.exits(i32::from(!words.is_empty())).reports(words);
         let session = std::fs::read_to_string(program.session_file()).unwrap();
         assert!(!done.stdout.contains(key) && !done.stderr.contains(key) && !session.contains(key), "{words}");
     }
@@ -58,11 +58,11 @@ async fn no_redirect_is_followed_and_no_key_is_kept() {
 async fn size_time_and_missing_keys_are_errors_with_advice() {
     let big = Play::json("200 OK", format!("\"{}\"", "x".repeat(5_000)));
     let (done, ..) = called(big, "url = \"BASE/x\"\noutput_max_bytes = 1000\n", "{}").await;
-    done.exits(1).tells("sent more than output_max_bytes = 1000");
+    done.exits(1).reports("sent more than output_max_bytes = 1000");
     let (done, ..) = called(Play::silent(["x"]), "url = \"BASE/x\"\ntimeout_ms = 200\n", "{}").await;
-    done.exits(1).tells("did not answer within timeout_ms = 200");
+    done.exits(1).reports("did not answer within timeout_ms = 200");
     let play = Play::json("200 OK", "1");
     let (done, got, _) = called(play, "url = \"BASE/x\"\nheaders = { x-key = \"${NO_KEY_HERE}\" }\n", "{}").await;
-    done.exits(1).tells("export NO_KEY_HERE=");
+    done.exits(1).reports("export NO_KEY_HERE=");
     assert!(got.is_empty());
 }

@@ -95,7 +95,7 @@ fn structured_results_and_errors_of_tools_come_through() {
     }
     let program = Program::new();
     server(&program, "", READ, &answer(r#"{"isError":true,"content":[{"type":"text","text":"no such file"}]}"#));
-    ran(&program, CALL, "").exits(1).tells("no such file");
+    ran(&program, CALL, "").exits(1).reports("no such file");
     let program = Program::new();
     server(
         &program,
@@ -103,19 +103,19 @@ fn structured_results_and_errors_of_tools_come_through() {
         READ,
         r#"printf '%s\n' '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32602,"message":"bad path"}}'"#,
     );
-    ran(&program, CALL, "").exits(1).tells("the server files refused: bad path");
+    ran(&program, CALL, "").exits(1).reports("the server files refused: bad path");
 }
 
 #[test]
-fn progress_and_logs_are_told_and_bounded() {
+fn progress_and_logs_are_reported_and_bounded() {
     let program = Program::new();
     let log = r#"i=0; while [ $i -lt 100 ]; do i=$((i+1)); printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","data":"careful"}}'; done"#;
     server(&program, "", READ, &format!("{log}\n{}", answer(r#"{"content":[{"type":"text","text":"one"}]}"#)));
     let done = ran(&program, CALL, "");
-    done.exits(0).tells("the server files says: warning: careful");
+    done.exits(0).reports("the server files says: warning: careful");
     let session = std::fs::read_to_string(program.session_file()).unwrap();
-    let told = session.matches("says: warning").count();
-    assert!((1..=20).contains(&told), "{told}");
+    let shown = session.matches("says: warning").count();
+    assert!((1..=20).contains(&shown), "{shown}");
     program.run(["replay", "last", "--check"]).exits(0);
 }
 
@@ -128,7 +128,7 @@ fn a_server_that_dies_within_a_call_costs_the_call_and_is_started_again() {
     );
     server(&program, "", READ, &call);
     let two = "(return [(tool/read-file {:file_path \"a\"})])";
-    ran(&program, two, "").exits(1).tells("ended before it answered").tells("dying");
+    ran(&program, two, "").exits(1).reports("ended before it answered").reports("dying");
     let program = Program::new();
     server(&program, "", READ, &call);
     let file =
@@ -139,7 +139,7 @@ fn a_server_that_dies_within_a_call_costs_the_call_and_is_started_again() {
     let arguments = ["--config", "config.toml", "run", "a.toml", "--model", "human", "--allow-tools", "--json"];
     let done = program.fed(arguments, replies);
     assert_eq!(done.exits(0).json()["return"], json!("one"));
-    done.tells("the server files had ended (exit status: 7) and is started again");
+    done.reports("the server files had ended (exit status: 7) and is started again");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn servers_that_never_begin_or_flood_or_talk_nonsense_are_survived() {
         let program = Program::new();
         server(&program, start, READ, call);
         let rest = "signature = \"(file_path :string) -> :string\"\ntimeout_ms = 2000\n";
-        ran(&program, CALL, rest).exits(1).tells(words);
+        ran(&program, CALL, rest).exits(1).reports(words);
     }
     let program = Program::new();
     let flood = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo 'a long line on stderr that nobody reads' >&2; done; printf 'garbage\\n'";
@@ -173,23 +173,23 @@ fn a_list_that_changes_is_read_again() {
     );
     server(&program, "", READ, &call);
     let twice = "(do (tool/read-file {:file_path \"a\"}) (return (tool/read-file {:file_path \"a\"})))";
-    ran(&program, twice, "").exits(1).tells("has no tool `read-file`; did you mean `read-more`?");
+    ran(&program, twice, "").exits(1).reports("has no tool `read-file`; did you mean `read-more`?");
 }
 
 #[test]
-fn servers_that_are_not_configured_or_not_allowed_are_said() {
+fn servers_that_are_not_configured_or_not_allowed_are_reported() {
     let program = Program::new();
     program.file("config.toml", "[mcp.files]\ncommand = [\"/bin/sh\"]\n");
     program.file("a.toml", agent("(return 1)", "[tools.t]\nkind = \"mcp\"\nserver = \"file\"\n"));
     let done = program.run(["--config", "config.toml", "run", "a.toml"]);
-    done.exits(2).tells("the configuration has no section [mcp.file]; did you mean `files`?");
+    done.exits(2).reports("the configuration has no section [mcp.file]; did you mean `files`?");
     program.file("config.toml", "[mcp.files]\nurl = \"http://x/\"\ncommand = [\"/bin/sh\"]\n");
-    program.run(["--config", "config.toml", "run", "a.toml"]).exits(2).tells("[mcp.files] needs either `command`");
+    program.run(["--config", "config.toml", "run", "a.toml"]).exits(2).reports("[mcp.files] needs either `command`");
 
     let program = Program::new();
     server(&program, "echo x >> starts", READ, "");
     program.file("a.toml", agent(CALL, "[tools.read-file]\nkind = \"mcp\"\nserver = \"files\"\n"));
-    program.run(["--config", "config.toml", "run", "a.toml"]).exits(1).tells("tool_denied");
+    program.run(["--config", "config.toml", "run", "a.toml"]).exits(1).reports("tool_denied");
     assert!(!program.dir().join("starts").exists());
     let done = program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]);
     assert!(done.exits(0).stdout.contains("server files: 1 tools"), "{}", done.stdout);

@@ -114,8 +114,8 @@ async fn resources_and_prompts_are_listed_and_printed_without_an_agent() {
     let filled = run(&["prompts", "files", "review", "--set", "file=main.rs"]);
     assert_eq!(filled.exits(0).stdout, "[user]\nReview main.rs\n[assistant]\nGladly.\n");
     assert_eq!(sent(&server, "prompts/get").unwrap()["arguments"], json!({"file": "main.rs"}));
-    run(&["prompts", "files", "review", "--set", "file"]).exits(2).tells("write NAME=TEXT");
-    run(&["resources", "other"]).exits(2).tells("the configuration has no section [mcp.other]");
+    run(&["prompts", "files", "review", "--set", "file"]).exits(2).reports("write NAME=TEXT");
+    run(&["resources", "other"]).exits(2).reports("the configuration has no section [mcp.other]");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,7 +124,7 @@ async fn a_server_without_resources_or_prompts_is_reported() {
     let program = Program::new();
     for (what, words) in [("resources", "the server"), ("prompts", "has no prompts")] {
         let done = tokio::task::block_in_place(|| program.run(["tools", what, &server.base_url]));
-        done.exits(1).tells(words).tells(&format!("has no {what}"));
+        done.exits(1).reports(words).reports(&format!("has no {what}"));
     }
 }
 
@@ -161,5 +161,5 @@ async fn a_tool_of_the_server_hides_the_feature_of_its_name_and_a_refusal_is_an_
         })
     };
     assert_eq!(run("(return (tool/read {:uri \"a\"}))").exits(0).json()["return"], "by the tool");
-    run("(return (tool/list_resources {}))").exits(1).tells("the server files refused: unknown method");
+    run("(return (tool/list_resources {}))").exits(1).reports("the server files refused: unknown method");
 }

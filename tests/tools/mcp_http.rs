@@ -39,7 +39,7 @@ async fn a_server_that_refuses_is_described_by_its_status_and_what_to_do() {
         let program = Program::new();
         program.file("config.toml", format!("[mcp.files]\nurl = \"{}\"\n", server.base_url));
         let done = tokio::task::block_in_place(|| ran(&program, CALL, ""));
-        let done = done.exits(1).tells(&format!("the server files at {} {words}", server.base_url));
+        let done = done.exits(1).reports(&format!("the server files at {} {words}", server.base_url));
         assert!(!done.stderr.contains("rmcp") && !done.stderr.contains("Transport"), "{}", done.stderr);
         assert!(
             server.received()[0].body.contains("\"clientInfo\":{\"name\":\"ptc-workbench\""),
@@ -55,5 +55,5 @@ async fn a_server_that_is_not_there_is_described_by_its_address() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     program.file("config.toml", format!("[mcp.files]\nurl = \"http://{free}/mcp\"\n"));
     let done = tokio::task::block_in_place(|| ran(&program, CALL, ""));
-    done.exits(1).tells(&format!("the server files at http://{free}/mcp cannot be reached: "));
+    done.exits(1).reports(&format!("the server files at http://{free}/mcp cannot be reached: "));
 }

@@ -204,7 +204,9 @@ async fn a_login_gives_runs_a_token_that_no_session_shows_and_a_logout_takes_it(
     let program = program(&server, "");
     tokio::task::block_in_place(|| {
         let before = call(&program);
-        before.exits(1).tells("answered 401 Unauthorized; it requires a token: run `ptc-workbench tools login files`");
+        before
+            .exits(1)
+            .reports("answered 401 Unauthorized; it requires a token: run `ptc-workbench tools login files`");
         let done = log_in(&program, agreed);
         done.exits(0);
         assert_eq!(
@@ -217,8 +219,8 @@ async fn a_login_gives_runs_a_token_that_no_session_shows_and_a_logout_takes_it(
         let out =
             |arguments: &[&str]| program.run(["--config", "config.toml", "tools", "logout"].iter().chain(arguments));
         assert_eq!(out(&["files"]).exits(0).stdout, format!("logged out of {}\n", server.base_url));
-        out(&[&server.base_url]).exits(0).tells("there is no token for");
-        call(&program).exits(1).tells("answered 401 Unauthorized");
+        out(&[&server.base_url]).exits(0).reports("there is no token for");
+        call(&program).exits(1).reports("answered 401 Unauthorized");
     });
     let registered = server.received().into_iter().find(|received| received.head.starts_with("POST /register"));
     let registered = registered.unwrap().json();
@@ -256,7 +258,7 @@ async fn a_token_that_cannot_be_renewed_asks_for_a_login() {
             log_in(&program, agreed).exits(0);
             call(&program)
         });
-        ran.exits(1).tells("run `ptc-workbench tools login files`");
+        ran.exits(1).reports("run `ptc-workbench tools login files`");
         assert_no_token(&program, &[&ran]);
     }
 }
@@ -266,7 +268,7 @@ async fn a_configured_client_needs_no_registration() {
     let server = servers(Behaviour { registers: false, ..Behaviour::USUAL }).await;
     let own = program(&server, "");
     let refused = tokio::task::block_in_place(|| log_in(&own, agreed));
-    refused.exits(1).tells("set oauth_client_id under [mcp.NAME]");
+    refused.exits(1).reports("set oauth_client_id under [mcp.NAME]");
     let keys = "oauth_client_id = \"mine\"\noauth_client_secret_env = \"MY_SECRET\"\noauth_scopes = [\"a\", \"b\"]\n";
     let own = program(&server, keys).with_env("MY_SECRET", "secret-of-the-client");
     let done = tokio::task::block_in_place(|| {
@@ -289,10 +291,10 @@ async fn a_server_without_an_authorisation_server_and_a_program_have_no_login() 
     let run = |name: &str| {
         tokio::task::block_in_place(|| own.run(["--config", "config.toml", "tools", "login", name, "--no-browser"]))
     };
-    run("files").exits(1).tells("could not log in: the server names no authorisation server");
-    run("local").exits(2).tells("the server local is a program of this machine");
-    run("fles").exits(2).tells("the configuration has no section [mcp.fles]");
-    run("http://tools.example/mcp").exits(1).tells("over which no token is sent; use https");
+    run("files").exits(1).reports("could not log in: the server names no authorisation server");
+    run("local").exits(2).reports("the server local is a program of this machine");
+    run("fles").exits(2).reports("the configuration has no section [mcp.fles]");
+    run("http://tools.example/mcp").exits(1).reports("over which no token is sent; use https");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -301,7 +303,7 @@ async fn without_a_browser_and_a_terminal_the_login_ends_at_once() {
     // As on a machine that is used from elsewhere, where no window could appear.
     let own = program(&server, "").with_env("SSH_TTY", "/dev/pts/0");
     let done = tokio::task::block_in_place(|| own.run(["--config", "config.toml", "tools", "login", "files"]));
-    done.exits(1).tells("the login needs a browser: run it in a terminal, or with --no-browser");
+    done.exits(1).reports("the login needs a browser: run it in a terminal, or with --no-browser");
 }
 
 /// A login through the library, and what a test does with it.

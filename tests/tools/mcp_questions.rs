@@ -82,7 +82,7 @@ fn an_answer_that_does_not_fit_is_asked_for_again() {
     let fields = json!({"name": {"type": "string"}, "age": {"type": "integer"}});
     asking(&program, "elicitation/create", &form(&fields, &["name", "age"]));
     let done = ran(&program, "Ada, 36\n.\n{\"name\": \"Ada\", \"age\": 36}\n.\n");
-    done.exits(0).tells("The answer does not fit: it is no JSON");
+    done.exits(0).reports("The answer does not fit: it is no JSON");
     assert_eq!(reply(&program)["result"]["content"], json!({"name": "Ada", "age": 36}));
     assert_eq!(recorded(&program).len(), 2);
     program.run(["replay", "last", "--check"]).exits(0);
@@ -93,7 +93,7 @@ fn a_question_that_no_user_answers_is_declined_and_the_run_does_not_wait() {
     let program = Program::new();
     asking(&program, "elicitation/create", &form(&json!({"colour": {"type": "string"}}), &["colour"]));
     let done = ran(&program, "");
-    done.exits(0).tells("the question of the server files was declined: no user is present");
+    done.exits(0).reports("the question of the server files was declined: no user is present");
     assert_eq!(reply(&program)["result"], json!({"action": "decline"}));
     assert_eq!(recorded(&program)[0].1, Answerer::Default);
     program.run(["replay", "last", "--check"]).exits(0);
@@ -138,7 +138,7 @@ fn a_page_of_a_server_is_named_and_never_opened() {
     let params = json!({"mode": "url", "message": "Pay first", "url": "https://pay.example/1", "elicitationId": "e1"});
     asking(&program, "elicitation/create", &params);
     let done = ran(&program, "accept\n");
-    done.exits(0).tells("https://pay.example/1");
+    done.exits(0).reports("https://pay.example/1");
     assert_eq!(reply(&program)["result"], json!({"action": "accept"}));
     assert!(!program.dir().join("opened").exists());
 }
@@ -148,7 +148,7 @@ fn a_request_for_a_models_reply_is_refused_with_its_reason() {
     let program = Program::new();
     let params = json!({"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 5});
     asking(&program, "sampling/createMessage", &params);
-    ran(&program, "").exits(0).tells("asked for a reply of a model (sampling), which was refused");
+    ran(&program, "").exits(0).reports("asked for a reply of a model (sampling), which was refused");
     let refused = reply(&program)["error"].clone();
     assert_eq!(refused["code"], -32601);
     assert!(refused["message"].as_str().unwrap().contains("gives servers no replies of its models"), "{refused}");
@@ -186,6 +186,6 @@ fn a_result_that_breaks_its_promise_is_reported_and_used() {
     ] {
         let program = Program::new();
         server(&program, "", &tool.to_string(), &answer(result));
-        ran(&program, "").exits(0).tells(problem);
+        ran(&program, "").exits(0).reports(problem);
     }
 }

@@ -28,7 +28,7 @@ fn allowed(program: &Program, code: &str, tools: &str) -> Done {
     program.run(["run", "a.toml", "--allow-tools", "--json"])
 }
 
-/// Writes a script that `/bin/sh` runs, and returns what a definition says to start it.
+/// Writes a script that `/bin/sh` runs, and returns what a definition needs to start it.
 fn script(program: &Program, name: &str, text: &str) -> String {
     program.file(name, text);
     format!("[\"/bin/sh\", {:?}]", program.dir().join(name).display().to_string())

@@ -1,4 +1,4 @@
-//! Servers that others wrote: an agent in each mode calls their tools. Skipped, and said so, unless `tests/peers/install.sh` was run.
+//! Servers that others wrote: an agent in each mode calls their tools. Skipped with a message, unless `tests/peers/install.sh` was run.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::program::{Program, wait_for};
 
-/// What is missing, on stderr behind the test's own line.
+/// What is missing, on stderr after the test's own line.
 fn say_skipped(what: &str) {
     _ = writeln!(std::io::stderr(), "SKIPPED: {what}; run tests/peers/install.sh");
 }
@@ -118,13 +118,13 @@ fn a_model_calls_them_natively_and_by_control_objects() {
     file(&program, "text", "signature = \"() -> :string\"\n");
     let done = run(&program, "/call get_sum {\"a\": 20, \"b\": 22}\n.\nforty-two\n.\n");
     assert_eq!(done.exits(0).json()["return"], json!("forty-two"));
-    done.tells("42");
+    done.reports("42");
     file(&program, "json_loop", "signature = \"() -> {n :int}\"\n");
     let call = "{\"thought\":\"add\",\"tool_call\":{\"name\":\"get-sum\",\"arguments\":{\"a\":20,\"b\":22}},\"final_answer\":null}";
     let end = "{\"thought\":\"done\",\"tool_call\":null,\"final_answer\":{\"n\":42}}";
     let done = run(&program, &format!("{call}\n.\n{end}\n.\n"));
     assert_eq!(done.exits(0).json()["return"], json!({"n": 42}));
-    done.tells("42");
+    done.reports("42");
 }
 
 /// A server that ends with the test.

@@ -16,7 +16,7 @@ fn keyed() -> Program {
 }
 
 #[test]
-fn a_server_that_tells_its_key_everywhere_tells_nobody() {
+fn a_server_that_shows_its_key_everywhere_reveals_it_to_nobody() {
     let program = keyed();
     let listed = r#"{"name":"read-file","description":"Reads with 'KEYHERE'","inputSchema":{"type":"object","properties":{"file-path":{"type":"string","description":"with 'KEYHERE'"}},"required":["file-path"]}}"#;
     let say = |what: &str| format!("printf '%s\\n' {}", what.replace("KEYHERE", "'\"$SHOP_KEY\"'"));
@@ -44,15 +44,15 @@ fn a_server_that_tells_its_key_everywhere_tells_nobody() {
         done.exits(0).json()["return"],
         json!("[secret]\n[image [secret], about 3 bytes, not shown to models]\n{\"[secret]\":\"[secret]\"}")
     );
-    done.tells("log [secret]").tells("at [secret]");
+    done.reports("log [secret]").reports("at [secret]");
     for arguments in [
         &["tools", "a.toml", "--connect"][..],
         &["tools", "a.toml", "--connect", "--json"],
         &["tools", "a.toml", "--logs"],
     ] {
         let done = program.run(FLAGS.iter().chain(arguments));
-        let told = done.exits(0).stdout.clone() + &done.stderr;
-        assert!(told.contains("[secret]") && !told.contains(&KEY[..15]), "{arguments:?}: {told}");
+        let output = done.exits(0).stdout.clone() + &done.stderr;
+        assert!(output.contains("[secret]") && !output.contains(&KEY[..15]), "{arguments:?}: {output}");
     }
     assert_no_key(&program, &FLAGS, KEY);
 }
@@ -64,13 +64,13 @@ fn the_words_of_a_server_that_does_not_begin_or_dies_hold_no_key() {
         server(&program, start, super::mcp::READ, call);
         let config = std::fs::read_to_string(program.dir().join("config.toml")).unwrap();
         program.file("config.toml", config + "env = [\"SHOP_KEY\"]\n");
-        ran(&program, CALL, "").exits(1).tells("[secret]");
+        ran(&program, CALL, "").exits(1).reports("[secret]");
         assert_no_key(&program, &FLAGS, KEY);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_is_answered_with_its_own_key_or_sent_elsewhere_tells_nobody() {
+async fn a_request_that_is_answered_with_its_own_key_or_sent_elsewhere_reveals_it_to_nobody() {
     let other = Server::play([Play::json("200 OK", "{}")]).await;
     let echo = |received: &crate::openai::server::Received| received.header("x-shop").replace("Bearer ", "");
     let elsewhere = other.base_url.clone();
@@ -90,8 +90,8 @@ async fn a_request_that_is_answered_with_its_own_key_or_sent_elsewhere_tells_nob
         program.file("a.toml", agent("(return (tool/ask {}))", &tool));
         for code in [0, 1, 1] {
             let done = program.run(FLAGS.iter().chain(&["run", "a.toml", "--allow-tools", "--json"]));
-            let told = done.exits(code).stdout.clone() + &done.stderr;
-            assert!(!told.contains(&KEY[..15]), "{told}");
+            let output = done.exits(code).stdout.clone() + &done.stderr;
+            assert!(!output.contains(&KEY[..15]), "{output}");
         }
         assert_no_key(&program, &FLAGS, KEY);
     });

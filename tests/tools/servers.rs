@@ -1,4 +1,4 @@
-//! What happens around the calls of servers: whose progress it is, who is told of a cancel, what is kept of their words, and what was
+//! What happens around the calls of servers: whose progress it is, who learns of a cancel, what is kept of their output, and what was
 //! decided before a run.
 
 use std::collections::HashMap;
@@ -32,11 +32,11 @@ fn messages_that_are_nested_too_deep_are_errors_at_once() {
     let schema = format!("{}{{}}{}", r#"{"type":"object","properties":{"a":"#.repeat(200), "}}".repeat(200));
     server(&program, "", &format!(r#"{{"name":"deep","inputSchema":{schema}}}"#), "");
     let listed = program.run(["--config", "config.toml", "tools", "--server", "files"]);
-    listed.exits(1).tells("nested more than 120 levels deep");
+    listed.exits(1).reports("nested more than 120 levels deep");
     let result = format!(r#"{{"content":[],"structuredContent":{{"a":{}1{}}}}}"#, "[".repeat(200), "]".repeat(200));
     server(&program, "", READ, &answer(&result));
     let done = ran(&program, "(return (tool/read-file {:file_path \"a\"}))", "");
-    done.exits(1).tells("nested more than 120 levels deep");
+    done.exits(1).reports("nested more than 120 levels deep");
 }
 
 #[test]
@@ -58,16 +58,16 @@ fn progress_goes_to_the_call_whose_it_is() {
     server(&program, "", READ, &call);
     let code = "(return (pmap (fn [p] (tool/read-file {:file_path p})) [\"a.txt\" \"b.txt\"]))";
     assert_eq!(ran(&program, code, "").exits(0).json()["return"], json!(["one", "one"]));
-    let (mut paths, mut told) = (HashMap::new(), Vec::new());
+    let (mut paths, mut shown) = (HashMap::new(), Vec::new());
     for envelope in program.session().events() {
         match envelope.event {
             Event::ToolCall(call) => _ = paths.insert(envelope.address, call.args.json().to_text()),
-            Event::Notice(notice) => told.push((envelope.address, notice.text)),
+            Event::Notice(notice) => shown.push((envelope.address, notice.text)),
             _ => {}
         }
     }
-    let progress: Vec<_> = told.iter().filter(|(_, text)| text.contains("1 of 2")).collect();
-    assert_eq!(progress.len(), 2, "{told:?}");
+    let progress: Vec<_> = shown.iter().filter(|(_, text)| text.contains("1 of 2")).collect();
+    assert_eq!(progress.len(), 2, "{shown:?}");
     for (at, text) in progress {
         let args = &paths[at];
         let path = if args.contains("a.txt") { "a.txt" } else { "b.txt" };
@@ -128,17 +128,17 @@ fn what_was_decided_about_a_server_before_the_run_is_part_of_the_session() {
     let program = Program::new();
     server(&program, "", READ, &answer(ONE));
     let done = ran(&program, CALL, "");
-    done.exits(0).tells("before the run: run by --allow-tools: mcp the server files");
+    done.exits(0).reports("before the run: run by --allow-tools: mcp the server files");
     assert_eq!(start_of(&program).consents.len(), 1);
     program.run(["replay", "last", "--check"]).exits(0);
-    // The list is known now: nothing is decided, nothing is told.
+    // The list is known now: nothing is decided, nothing is reported.
     let again = ran(&program, CALL, "");
     assert!(!again.exits(0).stderr.contains("before the run"), "{}", again.stderr);
 
     let program = Program::new();
     server(&program, "echo broken >&2; exit 1", READ, "");
     let done = ran(&program, CALL, "");
-    done.exits(1).tells("; it failed: the server files did not start");
+    done.exits(1).reports("; it failed: the server files did not start");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_preview_shows_what_is_known_of_a_server_and_refuses_one_that_is_not() {
     assert!(sent.contains(listed), "{sent}");
     program.file("b.toml", agent(CALL, &TOOL.replace("\"files\"", "\"fils\"")));
     let refused = program.run(["--config", "config.toml", "prompt", "b.toml"]);
-    refused.exits(2).tells("no section [mcp.fils]; did you mean `files`?");
+    refused.exits(2).reports("no section [mcp.fils]; did you mean `files`?");
 }
 
 #[test]
@@ -178,11 +178,11 @@ fn a_pipeline_learns_what_unknown_servers_offer_before_its_first_step() {
 }
 
 #[test]
-fn a_server_is_told_that_it_is_over_before_it_is_killed() {
+fn a_server_is_reported_that_it_is_over_before_it_is_killed() {
     let program = Program::new();
     let text = "sleep 0.01\necho end >> ended\n";
     server(&program, "", READ, &answer(ONE));
-    // What stands behind the loop runs when its input ends.
+    // What is after the loop runs when its input ends.
     let whole = std::fs::read_to_string(program.dir().join("server.sh")).unwrap() + text;
     script(&program, "server.sh", &whole);
     ran(&program, CALL, "").exits(0);
@@ -201,13 +201,13 @@ fn a_draft_knows_what_a_server_was_seen_to_offer() {
     let drafted = Agent::from_toml(&text, "a.toml").unwrap();
     let live = Services::new(Workbench::new(config, Folders::at(data.clone(), &data, None)), &drafted, None);
     let texts = DraftTexts::of(&drafted);
-    let said = |live: &Services| live.check(&texts).0.into_iter().map(|found| found.message).collect::<Vec<_>>();
-    assert_eq!(said(&live), ["the arguments of `read-file` are not known yet: the first run asks its server"]);
+    let reply_text = |live: &Services| live.check(&texts).0.into_iter().map(|found| found.message).collect::<Vec<_>>();
+    assert_eq!(reply_text(&live), ["the arguments of `read-file` are not known yet: the first run asks its server"]);
     program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]).exits(0);
-    assert_eq!(said(&live), [""; 0]);
+    assert_eq!(reply_text(&live), [""; 0]);
     let sent = live.check(&texts).1.sent;
     assert!(sent.iter().any(|part| part.text.contains("file_path")), "{sent:?}");
-    // A program that stands in the place of a model is judged by it as well.
+    // A program that replaces a model is judged by it as well.
     let program_of = |name: &str| DraftTexts {
         options: "mode = \"ptc_lisp\"\n".to_owned(),
         program: format!("(return (tool/read-file {{:{name} \"a\"}}))"),
@@ -227,7 +227,7 @@ fn what_a_server_offers_is_shown_before_an_agent_names_it() {
     let listed = program.run(["--config", "config.toml", "tools", "--server", "files", "--json"]);
     assert_eq!(listed.exits(0).json()[0]["name"], "read-file");
     let unknown = program.run(["--config", "config.toml", "tools", "--server", "file"]);
-    unknown.exits(2).tells("[mcp.file]").tells("files");
+    unknown.exits(2).reports("[mcp.file]").reports("files");
     program.run(["tools"]).exits(2);
     // The doctor starts nothing.
     let found = program.run(["--config", "config.toml", "doctor"]).exits(0).stdout.clone();
@@ -238,11 +238,11 @@ fn what_a_server_offers_is_shown_before_an_agent_names_it() {
 }
 
 #[test]
-fn a_tool_that_its_server_does_not_have_is_told_when_the_server_was_asked() {
+fn a_tool_that_its_server_does_not_have_is_reported_when_the_server_was_asked() {
     let program = Program::new();
     server(&program, "", READ, "");
     program.file("a.toml", agent("(return 1)", "[tools.reed-file]\nkind = \"mcp\"\nserver = \"files\"\n"));
     program.run(["--config", "config.toml", "tools", "a.toml"]).exits(0);
     let asked = program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]);
-    asked.exits(2).tells("the server files has no tool `reed-file`; did you mean `read-file`?");
+    asked.exits(2).reports("the server files has no tool `reed-file`; did you mean `read-file`?");
 }

@@ -31,13 +31,13 @@ fn calls(program: &Program) -> usize {
 #[test]
 fn a_resume_asks_and_waits() {
     let program = killed();
-    program.run(["resume", "last"]).exits(4).tells("it may have taken effect");
+    program.run(["resume", "last"]).exits(4).reports("it may have taken effect");
     program.run(["resume", "last", "--allow-tools"]).exits(4);
     assert_eq!(calls(&program), 1);
 }
 
 #[test]
-fn repeated_by_a_person_it_is_made_again() {
+fn repeated_by_a_user_it_is_made_again() {
     let program = killed();
     program.run(["resume", "last"]).exits(4);
     let done = program.run(["resume", "last", "--answer", "repeat", "--allow-tools", "--json"]);
@@ -51,7 +51,7 @@ fn repeated_by_a_person_it_is_made_again() {
 fn left_out_it_fails_and_is_recorded_as_unknown() {
     let program = killed();
     program.run(["resume", "last"]).exits(4);
-    program.run(["resume", "last", "--answer", "skip"]).exits(1).tells("the outcome of this call is unknown");
+    program.run(["resume", "last", "--answer", "skip"]).exits(1).reports("the outcome of this call is unknown");
     assert_eq!(calls(&program), 1);
     assert!(std::fs::read_to_string(program.session_file()).unwrap().contains("\"status\":\"unknown\""));
     program.run(["replay", "last", "--check"]).exits(0);
@@ -63,7 +63,7 @@ fn an_answer_names_an_option_by_its_beginning_or_is_refused() {
     program.run(["resume", "last"]).exits(4);
     let before = std::fs::read(program.session_file()).unwrap();
     for answer in ["yes", "once", "", "repeated"] {
-        program.run(["resume", "last", "--answer", answer]).exits(2).tells("repeat, skip");
+        program.run(["resume", "last", "--answer", answer]).exits(2).reports("repeat, skip");
         assert_eq!(std::fs::read(program.session_file()).unwrap(), before, "{answer:?} was written");
     }
     let done = program.run(["resume", "last", "--answer", "R", "--allow-tools", "--json"]);

@@ -311,12 +311,12 @@ async fn the_command_prints_the_exact_body_and_refuses_one_that_was_not_sent() {
     assert_eq!(body("r0/t1:1").exits(0).stdout, received[0].body);
     assert_eq!(body("r0/t1").exits(0).stdout, received[1].body);
     assert_eq!(body("r0/t3").exits(0).stdout, received[3].body);
-    body("r0/t9").exits(2).tells("no request was made at r0/t9");
-    body("r0/t1:7").exits(2).tells("attempt 7 was not sent at r0/t1; its attempts are 1, 2");
-    body("r0/t1:x").exits(2).tells("the attempt after the colon is not a number");
+    body("r0/t9").exits(2).reports("no request was made at r0/t9");
+    body("r0/t1:7").exits(2).reports("attempt 7 was not sent at r0/t1; its attempts are 1, 2");
+    body("r0/t1:x").exits(2).reports("the attempt after the colon is not a number");
     let text = std::fs::read_to_string(&session.path).unwrap();
     std::fs::write(&session.path, text.replace("How much?", "How many?")).unwrap();
-    body("r0/t2").exits(2).tells("could not be rebuilt").tells("SHA-256");
+    body("r0/t2").exits(2).reports("could not be rebuilt").reports("SHA-256");
     assert_eq!(json!(body("r0/t2").stdout), json!(""), "nothing is printed");
 }
 

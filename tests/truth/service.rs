@@ -11,7 +11,7 @@ use crate::openai::server::{Play, Received, Server, delta};
 /// Price per million tokens, as configured.
 pub(super) const PRICE: (f64, f64) = (1.0, 2.0);
 
-/// What the service does with a request, besides the reply itself.
+/// What the service does with a request, apart from the reply itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Nothing: a whole reply with its count.

@@ -64,21 +64,21 @@ fn conflicts_name_both_actions() {
     assert!(errors[0].to_string().contains("help and run.start"));
     let errors =
         Keymap::configured([("rnu.start", &["f5"][..]), ("help", &["x"][..]), ("quit", &["hyper-q"][..])]).unwrap_err();
-    let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    assert!(said[0].contains("did you mean \"run.start\""), "{said:?}");
-    assert!(said[1].contains("\"hyper-q\" is not a key"), "{said:?}");
-    assert!(said[2].contains("needed for typing"), "{said:?}");
+    let text: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert!(text[0].contains("did you mean \"run.start\""), "{text:?}");
+    assert!(text[1].contains("\"hyper-q\" is not a key"), "{text:?}");
+    assert!(text[2].contains("needed for typing"), "{text:?}");
 }
 
 #[test]
-fn errors_of_the_keys_name_the_file_that_they_stand_in() {
+fn errors_of_the_keys_name_the_file_that_they_are_in() {
     use ptc_workbench::tui::{Colours, Setup};
     let keys = vec![("help".to_owned(), vec!["f5".to_owned()]), ("quit".to_owned(), vec!["hyper-q".to_owned()])];
     let built_in = ptc_workbench::config::Config::built_in().unwrap();
     let config = ptc_workbench::config::Config { file: Some("/home/me/config.toml".into()), keys, ..built_in };
-    let told = Setup::new(&config, std::path::Path::new(""), Colours::Off).unwrap_err();
-    assert_eq!(told.lines().count(), 2);
-    assert!(told.lines().all(|line| line.starts_with("/home/me/config.toml: [keys] ")), "{told}");
+    let shown = Setup::new(&config, std::path::Path::new(""), Colours::Off).unwrap_err();
+    assert_eq!(shown.lines().count(), 2);
+    assert!(shown.lines().all(|line| line.starts_with("/home/me/config.toml: [keys] ")), "{shown}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub(super) fn happens(model: &mut Model, slot: Slot, events: Vec<Envelope>, ende
     apply_message(model, Msg::RunUpdates(slot, events.chain(ended.map(RunUpdate::Ended)).collect()))
 }
 
-/// One of the runs has ended, the other one goes on.
+/// One of the runs has ended, the other one continues.
 pub(super) fn watched(size: (u16, u16)) -> Model {
     let mut model = both(size);
     happens(&mut model, Slot::Left, program(), Some(RunEnding::Run));
@@ -131,7 +131,7 @@ fn escape_stops_both_runs_and_leaves_only_then() {
 }
 
 #[test]
-fn a_run_that_asks_a_person_is_put_down() {
+fn a_run_that_asks_a_user_is_put_down() {
     let mut model = both((120, 40));
     let question =
         Question { address: Address::from("r0/t1/q0"), text: "which?".to_owned(), gate: None, options: Vec::new() };
@@ -275,14 +275,14 @@ pub(super) fn matrix(size: (u16, u16)) -> Model {
     apply_message(&mut model, Msg::Compare(begun));
     let key = TrialKey { cell: 1, trial: 2 };
     let started = MatrixEvent::Started { key, session: "session-1-2".to_owned() };
-    let told = vec![
+    let shown = vec![
         trial(0, 1, true),
         trial(1, 1, false),
         trial(0, 2, true),
         MatrixUpdate::Event(started),
         MatrixUpdate::Event(MatrixEvent::Turn { key, turn: 2 }),
     ];
-    apply_message(&mut model, Msg::Compare(CompareResponse::Matrix(told)));
+    apply_message(&mut model, Msg::Compare(CompareResponse::Matrix(shown)));
     model
 }
 
@@ -410,7 +410,7 @@ fn pictures_of_a_matrix() {
 }
 
 #[test]
-fn without_colours_passed_and_failed_trials_and_differences_are_told_by_signs() {
+fn without_colours_passed_and_failed_trials_and_differences_are_reported_by_signs() {
     let size = (120, 40);
     let screens = [("no_color_compare", Box::new(aligned(size))), ("no_color_matrix", Box::new(matrix(size)))];
     for (name, mut model) in screens {

@@ -1,4 +1,4 @@
-//! Editing and continuing: the key on a card, the dialog with what stood there, where it goes on. No IO.
+//! Editing and continuing: the key on a card, the dialog with what was there, where it continues. No IO.
 
 use ptc_workbench::event::Address;
 use ptc_workbench::port::{Gate, Question};
@@ -110,7 +110,7 @@ fn another_key_ends_the_wait_for_the_list_and_a_run_without_a_file_says_so() {
 }
 
 #[test]
-fn a_run_that_waits_and_gives_way_says_how_it_goes_on() {
+fn a_run_that_waits_and_gives_way_says_how_it_continues() {
     let mut model = fresh(SIZE);
     ran(&mut model, super::story::asked().events(), None);
     listed(&mut model);
@@ -130,7 +130,7 @@ fn written(model: &Model) -> &str {
 }
 
 #[test]
-fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_goes_on_as_a_fork() {
+fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_continues_as_a_fork() {
     let mut model = editing(SIZE);
     assert_eq!(written(&model), "(count rows)", "the text has the focus");
     assert!(text(&mut model).contains("what stood there:"));
@@ -151,7 +151,7 @@ fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_goes_on_as_a
 }
 
 #[test]
-fn what_stood_there_comes_back_and_undo_takes_that_back() {
+fn what_was_there_comes_back_and_undo_takes_that_back() {
     let mut model = editing(SIZE);
     assert_eq!(model.enabled(ptc_workbench::tui::actions::Action::Original), Err("it is as it was"));
     write(&mut model, "x");
@@ -199,7 +199,7 @@ fn results_and_definitions_are_changed_at_their_own_points() {
 }
 
 #[test]
-fn a_run_that_stands_at_a_gate_is_edited_in_place() {
+fn a_run_that_waits_at_a_gate_is_edited_in_place() {
     let mut model = fresh(SIZE);
     ran(&mut model, missed().events(), None);
     listed(&mut model);
@@ -219,7 +219,7 @@ fn a_run_that_stands_at_a_gate_is_edited_in_place() {
 }
 
 #[test]
-fn a_run_that_goes_on_is_forked_too_and_one_elsewhere_is_not_stopped_for_it() {
+fn a_run_that_continues_is_forked_too_and_one_elsewhere_is_not_stopped_for_it() {
     let mut model = fresh(SIZE);
     ran(&mut model, missed().events(), None);
     listed(&mut model);

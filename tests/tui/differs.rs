@@ -23,13 +23,13 @@ pub(super) fn differing(size: (u16, u16), key: &str) -> Model {
     let report = "recorded: Classify the sentiment of: I love this product!\nnow:      Name the sentiment of: I love this product!";
     let parts = vec![("r0/t2 (turn 2, layer prompt, event message)".to_owned(), report.to_owned())];
     let ended = RunUpdate::Ended(RunEnding::Diverged { at: "r0/t2".into(), parts });
-    let told = two_turns().into_iter().map(|event| RunUpdate::Event(Box::new(event))).chain([ended]).collect();
-    apply_message(&mut model, Msg::RunUpdates(Slot::Viewer, told));
+    let shown = two_turns().into_iter().map(|event| RunUpdate::Event(Box::new(event))).chain([ended]).collect();
+    apply_message(&mut model, Msg::RunUpdates(Slot::Viewer, shown));
     model
 }
 
 #[test]
-fn a_replay_that_differs_goes_on_leniently_is_accepted_or_leads_to_the_turn() {
+fn a_replay_that_differs_continues_leniently_is_accepted_or_leads_to_the_turn() {
     let choices = [
         ("l", Effect::Replay(key("long"), Policy::Lenient)),
         ("a", Effect::Archive(ArchiveRequest::Accept(key("long")))),
@@ -45,7 +45,7 @@ fn a_replay_that_differs_goes_on_leniently_is_accepted_or_leads_to_the_turn() {
         let wanted = (choice == "enter").then(|| Address::from("r0/t2"));
         assert_eq!(model.compare.wanted, wanted, "{choice}");
     }
-    // What was accepted is the workbench's run; what was not is told.
+    // What was accepted is the workbench's run; what was not is reported.
     let mut model = differing(SMALL, "r");
     apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
     press(&mut model, "a");
@@ -89,7 +89,7 @@ fn a_turn_becomes_an_example_at_the_end_of_the_prompt() {
 }
 
 #[test]
-fn a_lenient_replay_that_differs_has_nothing_more_to_tell() {
+fn a_lenient_replay_that_differs_has_nothing_more_to_report() {
     let mut model = differing(SMALL, "l");
     apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
     assert!(!text(&mut model).contains("l leniently"), "{}", text(&mut model));

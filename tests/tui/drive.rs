@@ -29,7 +29,7 @@ const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 /// What the loop begins with.
 #[derive(Default)]
 struct Start {
-    /// A run that goes on already.
+    /// A run that continues already.
     run: Option<RunHandle>,
     /// A session that is opened at once.
     session: Option<SessionKey>,
@@ -116,7 +116,7 @@ async fn nothing_is_drawn_while_nothing_happens() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clocks_go_by_seconds_while_a_person_is_awaited() {
+async fn clocks_go_by_seconds_while_a_user_is_awaited() {
     let dir = tempfile::tempdir().unwrap();
     let (run, handle) = TestRun::new();
     let start = Start { run: Some(handle), ..Start::default() };
@@ -188,7 +188,7 @@ async fn sessions_are_listed_by_one_listing_at_a_time() {
     assert!((1..=3).contains(&listings), "{listings}: that of the start, that of the keys, the one after it");
 }
 
-/// On the real clock: a paused one stands still while files are read.
+/// On the real clock: a paused one stops while files are read.
 #[tokio::test]
 async fn a_run_is_forked_as_soon_as_the_list_knows_its_session() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Searching, fixing, chords, the tour, themes and the mouse, as a person meets them.
+//! Searching, fixing, chords, the tour, themes and the mouse, as a user meets them.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ptc_core::reasons::Reason;
@@ -231,7 +231,7 @@ fn what_can_follow_a_stroke() {
 }
 
 #[test]
-fn the_tour_has_six_steps_is_told_once_and_comes_again_from_the_palette() {
+fn the_tour_has_six_steps_is_reported_once_and_comes_again_from_the_palette() {
     let first = || {
         let mut model = Model::new(OpenAgent { texts: sentiment(), ..OpenAgent::default() }, SIZE, NOW_MS);
         model.popups.push(Popup::Tour(0));
@@ -239,9 +239,9 @@ fn the_tour_has_six_steps_is_told_once_and_comes_again_from_the_palette() {
     };
     let mut model = first();
     assert_eq!(TOUR.len(), 6);
-    for (step, told) in TOUR.iter().enumerate() {
+    for (step, report_text) in TOUR.iter().enumerate() {
         assert!(matches!(model.popups.last(), Some(Popup::Tour(at)) if *at == step));
-        assert!(shown(&mut model).contains(told.title));
+        assert!(shown(&mut model).contains(report_text.title));
         let effects = press(&mut model, "enter");
         assert_eq!(effects.contains(&Effect::TourSeen), step == 5);
     }

@@ -17,7 +17,7 @@ use super::pictures::rows;
 use super::story::{fresh, ran};
 use crate::engine::{Memory, Ticks};
 
-/// Says these replies, the last one again and again.
+/// Gives these replies, the last one again and again.
 struct Script(Vec<Result<Reply, ModelError>>, std::sync::atomic::AtomicUsize);
 
 impl Answers for Script {
@@ -32,8 +32,8 @@ impl Answers for Script {
     ) -> futures::future::BoxFuture<'a, Result<Reply, ModelError>> {
         let at = self.1.fetch_add(1, std::sync::atomic::Ordering::SeqCst).min(self.0.len() - 1);
         let stopped = || Err(ModelError::new(ErrorClass::Cancelled, "stopped"));
-        let said = if call.cancel.is_cancelled() { stopped() } else { self.0[at].clone() };
-        Box::pin(std::future::ready(said))
+        let text = if call.cancel.is_cancelled() { stopped() } else { self.0[at].clone() };
+        Box::pin(std::future::ready(text))
     }
 }
 
@@ -50,7 +50,7 @@ impl ptc_workbench::port::Human for Nobody {
     }
 }
 
-/// A run: the reason that it ends with, its agent, what the model says.
+/// A run: the reason that it ends with, its agent, what the model replies.
 struct Case {
     reason: &'static str,
     agent: String,
@@ -163,7 +163,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// A run that told these events, on a screen that shows all of it.
+/// A run with these events, on a screen that shows all of it.
 fn shown(events: Vec<Envelope>) -> Model {
     let mut model = fresh((80, 70));
     ran(&mut model, events, Some(RunEnding::Run));
@@ -184,7 +184,7 @@ fn end(model: &mut Model) -> String {
 
 #[tokio::test]
 async fn every_end_says_why_and_what_to_do_next() {
-    let (mut told, mut wrong) = (String::new(), Vec::new());
+    let (mut report_text, mut wrong) = (String::new(), Vec::new());
     for case in cases() {
         let (reason, agent) = (case.reason, case.agent.clone());
         let events = case.events().await;
@@ -201,10 +201,10 @@ async fn every_end_says_why_and_what_to_do_next() {
         let card = end(&mut model);
         model.theme = Theme::plain();
         assert_eq!(end(&mut model), card, "no word depends on colours");
-        _ = write!(told, "{reason}\n{card}\n\n");
+        _ = write!(report_text, "{reason}\n{card}\n\n");
     }
     assert_eq!(wrong, Vec::<String>::new());
     insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_snapshot!("ends_80", told);
+        insta::assert_snapshot!("ends_80", report_text);
     });
 }

@@ -91,8 +91,8 @@ fn changed_rules_are_looked_at_again_one_look_at_a_time() {
     press(&mut model, "tab");
     assert_eq!(press(&mut model, "right"), [], "the first look is still under way");
     let rules = |name: &str| vec![name.to_owned()];
-    let told = ArchiveResponse::ExportPreview(key("long"), rules("secrets"), Ok(ExportPreview::default()));
-    let effects = apply_message(&mut model, Msg::Archive(told));
+    let shown = ArchiveResponse::ExportPreview(key("long"), rules("secrets"), Ok(ExportPreview::default()));
+    let effects = apply_message(&mut model, Msg::Archive(shown));
     assert_eq!(effects, [Effect::Archive(ArchiveRequest::PreviewExport(key("long"), rules("summary")))]);
     assert_eq!(press(&mut model, "f5"), []);
     assert!(text(&mut model).contains("still being looked at"));

@@ -1,4 +1,4 @@
-//! A fork of an old recording, or a run that was gone on with days later, takes as long as it ran: nothing counts the time between.
+//! A fork of an old recording, or a run that was continued days later, takes as long as it ran: nothing counts the time between.
 
 use ptc_workbench::agent::StepFold;
 use ptc_workbench::event::{Edit, Envelope, Resume, RunWait};
@@ -21,7 +21,7 @@ fn forked(marker: impl FnOnce(Story) -> Story) -> Vec<Envelope> {
 }
 
 #[test]
-fn no_fold_counts_the_time_between_the_recording_and_who_goes_on() {
+fn no_fold_counts_the_time_between_the_recording_and_who_continues() {
     let resumed = |story: Story| story.wait(DAY_MS).apply_message("r0", Resume { after: 2 });
     let edited = |story: Story| {
         let edit = Edit {

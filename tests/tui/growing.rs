@@ -65,7 +65,7 @@ fn hard() -> Vec<Fixture> {
             "words e\u{301} 日本 👩‍👩‍👧‍👦 and\r\nmore\rwords\tand \u{1b}]0;title\u{7}controls \u{1b}[3\n1m\u{85}end\u{2028}.",
         ),
     ];
-    // Lines that are cut, in JSON and beside it.
+    // Lines that are cut, in JSON and elsewhere.
     let long: String = "wide 日本 and e\u{301} ".repeat(250);
     all.push(fixture("text", long.clone()));
     all.push(fixture("json", format!("{{\"long\": \"{long}\",\n\"after\": [1]}}")));
@@ -116,8 +116,8 @@ fn waiting(want: &str) -> Story {
     )
 }
 
-/// A transcript that was told these pieces, drawn after each of them.
-fn told(fixture: &Fixture, pieces: &[&str], view: View, columns: usize) -> Transcript {
+/// A transcript of these pieces, drawn after each of them.
+fn transcript_of(fixture: &Fixture, pieces: &[&str], view: View, columns: usize) -> Transcript {
     let mut transcript = Transcript::default();
     transcript.set_view(view);
     waiting(&fixture.want).events().iter().for_each(|event| transcript.apply(event));
@@ -164,10 +164,10 @@ fn every_split_into_two_is_drawn_like_the_whole() {
     let views = [(View::Rich, 47), (View::Raw, 47), (View::Rich, 120)];
     for (number, (view, columns)) in views.into_iter().enumerate() {
         for one in &fixtures {
-            let whole = drawn(&mut told(one, &[&one.text], view, columns), columns);
+            let whole = drawn(&mut transcript_of(one, &[&one.text], view, columns), columns);
             for at in cuts(&one.text).into_iter().filter(|at| long || at % views.len() == number) {
                 let (start, rest) = one.text.split_at(at);
-                let split = drawn(&mut told(one, &[start, rest], view, columns), columns);
+                let split = drawn(&mut transcript_of(one, &[start, rest], view, columns), columns);
                 assert_eq!(split, whole, "{view:?} of {}, cut at {at}: {:?}", one.want, one.text);
             }
         }
@@ -177,11 +177,11 @@ fn every_split_into_two_is_drawn_like_the_whole() {
 #[test]
 fn at_every_moment_a_reply_that_grew_by_characters_is_drawn_like_its_start() {
     for one in hard().into_iter().chain(recorded()).filter(|one| one.text.len() < 600) {
-        let mut growing = told(&one, &[], View::Rich, 47);
+        let mut growing = transcript_of(&one, &[], View::Rich, 47);
         for (at, c) in one.text.char_indices() {
             more(&mut growing, &one.text[at..at + c.len_utf8()]);
             let start = &one.text[..at + c.len_utf8()];
-            let whole = drawn(&mut told(&one, &[start], View::Rich, 47), 47);
+            let whole = drawn(&mut transcript_of(&one, &[start], View::Rich, 47), 47);
             assert_eq!(drawn(&mut growing, 47), whole, "{} bytes of {:?}", start.len(), one.text);
         }
     }
@@ -190,12 +190,12 @@ fn at_every_moment_a_reply_that_grew_by_characters_is_drawn_like_its_start() {
 #[test]
 fn what_is_folded_while_a_reply_grows_stays_folded() {
     for one in hard().into_iter().filter(|one| one.want == "json" && one.text.len() < 600) {
-        let mut whole = told(&one, &[&one.text], View::Rich, 47);
+        let mut whole = transcript_of(&one, &[&one.text], View::Rich, 47);
         fold_first(&mut whole);
         let whole = drawn(&mut whole, 47);
         for at in cuts(&one.text) {
             let (start, rest) = one.text.split_at(at);
-            let mut split = told(&one, &[start], View::Rich, 47);
+            let mut split = transcript_of(&one, &[start], View::Rich, 47);
             if fold_first(&mut split) {
                 more(&mut split, rest);
                 assert_eq!(drawn(&mut split, 47), whole, "cut at {at}: {:?}", one.text);
@@ -208,7 +208,7 @@ fn what_is_folded_while_a_reply_grows_stays_folded() {
 fn what_is_folded_stays_so_when_the_reply_ends_and_its_rows_do_not_move() {
     let text = "{\n  \"rows\": [\n    {\"id\": 1},\n    {\"id\": 2}\n  ],\n  \"ok\": true\n}";
     let one = fixture("json", text);
-    let mut transcript = told(&one, &[text], View::Rich, 47);
+    let mut transcript = transcript_of(&one, &[text], View::Rich, 47);
     let list = transcript.rows().find(|row| row.row.plain().contains("rows")).map(|row| (row.cell, row.line)).unwrap();
     transcript.click(Spot { cell: list.0, line: list.1, column: 0 });
     let json = |transcript: &mut Transcript| {
@@ -227,7 +227,7 @@ fn what_is_folded_stays_so_when_the_reply_ends_and_its_rows_do_not_move() {
 fn keys_go_from_branch_to_branch_and_fold_them() {
     let text = "{\n\"rows\": [{\"id\": 1}, {\"id\": 2}],\n\"ok\": {\"a\": 1}}";
     let one = fixture("json", text);
-    let mut transcript = told(&one, &[text], View::Rich, 60);
+    let mut transcript = transcript_of(&one, &[text], View::Rich, 60);
     let here = |transcript: &mut Transcript| {
         transcript.prepare(60, ROWS, NOW_MS);
         let row = transcript.rows().find(|row| row.here);
@@ -293,7 +293,7 @@ proptest! {
             from = to;
         }
         pieces.push(&one.text[from..]);
-        let whole = drawn(&mut told(one, &[&one.text], view, columns), columns);
-        prop_assert_eq!(drawn(&mut told(one, &pieces, view, columns), columns), whole);
+        let whole = drawn(&mut transcript_of(one, &[&one.text], view, columns), columns);
+        prop_assert_eq!(drawn(&mut transcript_of(one, &pieces, view, columns), columns), whole);
     }
 }

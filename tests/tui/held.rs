@@ -93,7 +93,7 @@ fn a_text_with_more_lines_than_are_seen_says_so() {
 }
 
 #[test]
-fn what_is_wrong_with_a_query_is_told_whole() {
+fn what_is_wrong_with_a_query_is_reported_whole() {
     let mut model = Model { size: SMALL, ..list(vec![session("a")]) };
     press(&mut model, "/");
     write(&mut model, "x");

@@ -39,7 +39,7 @@ fn with(signature: &str, context: &str) -> Model {
 }
 
 #[test]
-fn a_new_agent_runs_on_a_pasted_text_after_six_presses_besides_the_typing() {
+fn a_new_agent_runs_on_a_pasted_text_after_six_presses_in_addition_to_the_typing() {
     let mut model = fresh(WIDE);
     let mut presses = 0;
     let mut key = |model: &mut Model, chord: &str| {

@@ -81,10 +81,10 @@ impl QuestionQueue {
     /// Does what the interface asks for, as its loop would.
     fn perform(&mut self, effects: Vec<Effect>) {
         let inside = self.runtime.enter();
-        let mut told = Vec::new();
+        let mut shown = Vec::new();
         for effect in effects {
             let trial = || self.trial.clone().expect("the turn was read");
-            told.push(match effect {
+            shown.push(match effect {
                 Effect::Inspect(subject, turn) => {
                     let Subject::Saved(key) = &subject else { panic!("{subject:?}") };
                     let session = self.live.workbench.open_found(key).unwrap();
@@ -99,7 +99,7 @@ impl QuestionQueue {
             });
         }
         drop(inside);
-        for msg in told {
+        for msg in shown {
             let next = apply_message(&mut self.model, msg);
             self.perform(next);
         }
@@ -173,7 +173,7 @@ fn the_frames_of_the_wire_are_gone_through() {
 }
 
 #[test]
-fn without_colours_nothing_is_told_by_colour_alone() {
+fn without_colours_nothing_is_reported_by_colour_alone() {
     let mut queue = QuestionQueue::open(EXTRACT, 1, (80, 24)).tab(Tab::Extract);
     queue.keys(&["down"]);
     queue.model.theme = Theme::plain();
@@ -192,8 +192,8 @@ fn the_value_of_the_form_under_the_cursor_is_shown() {
     for _ in 0..12 {
         queue.keys(&["right"]);
         let inspector = queue.model.inspector.as_ref().unwrap();
-        let (_, told) = inspector.probe.told.clone().unwrap();
-        seen.extend(told.unwrap().map(|probe| probe.values.join(" ")));
+        let (_, shown) = inspector.probe.told.clone().unwrap();
+        seen.extend(shown.unwrap().map(|probe| probe.values.join(" ")));
     }
     assert!(seen.len() > 6 && seen.iter().any(|value| value.len() > 2), "{seen:?}");
 }

@@ -157,7 +157,7 @@ fn a_session_that_cannot_be_read_has_its_own_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_of_the_texts_tells_its_events_and_its_end_and_is_listed() {
+async fn a_run_of_the_texts_shows_its_events_and_its_end_and_is_listed() {
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
     let options = texts.options.replace("model = \"demo\"", "model = \"sample:missing_field\"");
@@ -201,9 +201,9 @@ async fn questions_of_branches_come_one_after_the_other_and_each_gets_its_answer
     let (mut asked, mut answer) = (Vec::new(), None);
     loop {
         run.changed().await;
-        let told = run.drain();
-        let ended = told.iter().any(|happening| matches!(happening, RunUpdate::Ended(_)));
-        for happening in told {
+        let shown = run.drain();
+        let ended = shown.iter().any(|happening| matches!(happening, RunUpdate::Ended(_)));
+        for happening in shown {
             match happening {
                 RunUpdate::Question(question) if question.address.is_question() => {
                     run.answer(&question.address, format!("{}!", question.text));
@@ -270,16 +270,16 @@ fn a_model_that_does_not_exist_is_found_while_typing() {
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
     assert_eq!(live.check(&texts).0, []);
-    for (model, said) in [("sonet", "did you mean `sonnet`?"), ("sample:mising_field", "did you mean `missing_field`?")]
+    for (model, text) in [("sonet", "did you mean `sonnet`?"), ("sample:mising_field", "did you mean `missing_field`?")]
     {
         let options = texts.options.replace("model = \"demo\"", &format!("model = \"{model}\""));
         let found = live.check(&DraftTexts { options, ..texts.clone() }).0;
-        assert!(found.len() == 1 && found[0].is_error() && found[0].message.contains(said), "{found:?}");
+        assert!(found.len() == 1 && found[0].is_error() && found[0].message.contains(text), "{found:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
+async fn a_run_that_is_put_down_waits_in_its_session_and_continues_from_there() {
     let dir = tempfile::tempdir().unwrap();
     let folders = Folders::at(dir.path().to_owned(), dir.path(), Some(dir.path()));
     let agent = Bundled::find("booking").unwrap().agent().unwrap();

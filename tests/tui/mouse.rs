@@ -38,7 +38,7 @@ fn sweep(model: &mut Model, from: (u16, u16), to: (u16, u16)) -> Vec<Effect> {
     apply_message(model, event(MouseEventKind::Up(MouseButton::Left), to, KeyModifiers::NONE))
 }
 
-/// Where a text stands on the screen.
+/// Where a text is on the screen.
 #[track_caller]
 fn place(model: &mut Model, words: &str) -> (u16, u16) {
     let shown = rows(model);
@@ -67,7 +67,7 @@ fn the_first_line_opens_a_menu_of_everything_and_a_click_does_it() {
 }
 
 #[test]
-fn a_click_beside_the_menu_closes_it_and_one_on_what_cannot_be_done_says_why() {
+fn a_click_next_to_the_menu_closes_it_and_one_on_what_cannot_be_done_says_why() {
     let mut model = fresh(SIZE);
     press(&mut model, "f10");
     let undo = place(&mut model, "undo");
@@ -153,7 +153,7 @@ fn the_dialog_of_a_matrix_is_clicked() {
 }
 
 #[test]
-fn text_is_selected_and_copied_wherever_it_stands() {
+fn text_is_selected_and_copied_wherever_it_is() {
     // In a popup to read.
     let mut model = fresh(SIZE);
     press(&mut model, "f1");
@@ -208,7 +208,7 @@ fn a_session_is_opened_by_two_clicks() {
 }
 
 #[test]
-fn a_clipboard_program_that_fails_is_told() {
+fn a_clipboard_program_that_fails_is_reported() {
     let mut model = fresh(SIZE);
     apply_message(&mut model, Msg::Clipped(Err("xclip: it did not end in time".to_owned())));
     assert!(rows(&mut model).contains("not to this machine's clipboard: xclip"));

@@ -1,4 +1,4 @@
-//! What somebody meets who has read nothing: every way on is told where it is needed, and nothing that was on the screen goes away.
+//! What a user meets who has read nothing: each next step is named where it is needed, and nothing that was on the screen goes away.
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
@@ -50,7 +50,7 @@ fn a_refused_start_leaves_the_run_before_on_the_screen() {
 }
 
 #[test]
-fn a_session_that_does_not_go_on_leaves_the_run_before_on_the_screen() {
+fn a_session_that_does_not_continue_leaves_the_run_before_on_the_screen() {
     let mut model = finished();
     model.workbench.begin();
     apply_message(
@@ -74,7 +74,7 @@ fn the_preview_of_the_draft_is_offered_where_the_draft_is() {
 }
 
 #[test]
-fn a_search_that_found_nothing_leaves_nothing_behind_and_one_that_did_is_cleared_by_escape() {
+fn a_search_that_found_nothing_leaves_no_files_and_one_that_did_is_cleared_by_escape() {
     let mut model = finished();
     press(&mut model, "/");
     write(&mut model, "no such words");
@@ -92,7 +92,7 @@ fn a_search_that_found_nothing_leaves_nothing_behind_and_one_that_did_is_cleared
 }
 
 #[test]
-fn a_reply_that_was_put_aside_goes_on_where_it_was() {
+fn a_reply_that_was_put_aside_continues_where_it_was() {
     let mut model = fresh(SMALL);
     ran(&mut model, asked().events(), None);
     let question = |at: &str| Question {
@@ -131,7 +131,7 @@ fn tab_is_offered_in_a_dialog_of_several_fields_only() {
 }
 
 #[test]
-fn what_stops_runs_is_told_in_the_title_as_long_as_it_holds() {
+fn what_stops_runs_is_reported_in_the_title_as_long_as_it_holds() {
     let mut model = fresh(SMALL);
     press(&mut model, "f7");
     assert!(text(&mut model).lines().next().unwrap().contains("json · demo · intercepts"));
@@ -140,7 +140,7 @@ fn what_stops_runs_is_told_in_the_title_as_long_as_it_holds() {
 }
 
 #[test]
-fn sessions_that_are_not_finished_are_told_at_the_start() {
+fn sessions_that_are_not_finished_are_reported_at_the_start() {
     let mut model = fresh(SMALL);
     let open = Summary { id: "one".to_owned(), path: "one.jsonl".into(), state: RunState::Open, ..Summary::default() };
     apply_message(&mut model, Msg::Listed(vec![open], Marks::default()));
@@ -148,7 +148,7 @@ fn sessions_that_are_not_finished_are_told_at_the_start() {
 }
 
 #[test]
-fn a_question_of_consent_does_not_hide_the_beginning_of_what_the_model_is_told_next() {
+fn a_question_of_consent_does_not_hide_the_beginning_of_what_the_model_reads_next() {
     let mut model = fresh(SMALL);
     ran(&mut model, asked().events(), None);
     let question = |address: &str, text: &str, options: &[&str]| Question {
@@ -159,8 +159,8 @@ fn a_question_of_consent_does_not_hide_the_beginning_of_what_the_model_is_told_n
     };
     let first = "[system]\nThe rules.\n[user]\nThe task.\n";
     let mut ask = |question: Question| {
-        let told = vec![ptc_workbench::workbench::RunUpdate::Question(question)];
-        apply_message(&mut model, Msg::RunUpdates(ptc_workbench::tui::message::Slot::Workbench, told));
+        let shown = vec![ptc_workbench::workbench::RunUpdate::Question(question)];
+        apply_message(&mut model, Msg::RunUpdates(ptc_workbench::tui::message::Slot::Workbench, shown));
         let new = model.workbench.run.as_ref().unwrap().asked.1;
         model.popups.clear();
         new
@@ -212,7 +212,7 @@ fn the_repl_has_a_key_and_a_name() {
 }
 
 #[test]
-fn the_palette_tells_the_name_that_a_key_is_given_to() {
+fn the_palette_shows_the_name_that_a_key_is_given_to() {
     let mut model = fresh((120, 40));
     press(&mut model, "ctrl-p");
     write(&mut model, "both modes");
@@ -253,14 +253,14 @@ fn unsaved_edits_are_asked_about_before_another_agent_takes_their_place() {
     let source = AgentSource::Session(SessionKey::Example("one".to_owned()));
     let ask = [Effect::Archive(ArchiveRequest::OpenAgent(source.clone()))];
     assert_eq!(press(&mut model, "shift-a"), ask);
-    let told = || Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Ok(Box::new(taken()))));
-    apply_message(&mut model, told());
+    let shown = || Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Ok(Box::new(taken()))));
+    apply_message(&mut model, shown());
     assert!(text(&mut model).contains("unsaved edits in prompt. Open another agent?"));
     press(&mut model, "esc");
     assert!(model.workbench.editor(Place::Prompt).draft.text().starts_with("Edited: "));
 
     press(&mut model, "shift-a");
-    apply_message(&mut model, told());
+    apply_message(&mut model, shown());
     assert!(matches!(model.popups.last(), Some(Popup::Leaving(_))), "what was answered once is asked again");
     press(&mut model, "d");
     assert!(!model.quitting);
@@ -292,22 +292,22 @@ fn edits_that_are_saved_first_make_room_for_the_other_agent_as_it_is_then() {
 #[test]
 fn a_letter_that_means_nothing_says_where_one_types() {
     let mut model = finished();
-    let said = |model: &Model| model.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default();
+    let message = |model: &Model| model.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default();
     press(&mut model, "x");
-    assert_eq!(said(&model), "x means nothing here; Tab to edit, F1 for keys");
+    assert_eq!(message(&model), "x means nothing here; Tab to edit, F1 for keys");
     press(&mut model, "j");
-    assert_eq!(said(&model), "", "a key that means something takes it away");
+    assert_eq!(message(&model), "", "a key that means something takes it away");
     press(&mut model, "backspace");
-    assert_eq!(said(&model), "Backspace means nothing here; Tab to edit, F1 for keys");
+    assert_eq!(message(&model), "Backspace means nothing here; Tab to edit, F1 for keys");
     press(&mut model, "f3");
     press(&mut model, "z");
-    assert_eq!(said(&model), "z means nothing here; / to search, F1 for keys");
+    assert_eq!(message(&model), "z means nothing here; / to search, F1 for keys");
     press(&mut model, "f1");
     press(&mut model, "x");
-    assert_eq!(said(&model), "x means nothing here; F1 for keys");
+    assert_eq!(message(&model), "x means nothing here; F1 for keys");
     let mut model = fresh(SMALL);
     write(&mut model, "x");
-    assert_eq!(said(&model), "", "an editor takes it");
+    assert_eq!(message(&model), "", "an editor takes it");
 }
 
 fn models_listed(size: (u16, u16)) -> Model {

@@ -24,7 +24,7 @@ fn draft() -> Model {
 }
 
 #[test]
-fn limits_of_the_protocol_stand_above_what_would_be_sent() {
+fn limits_of_the_protocol_are_above_what_would_be_sent() {
     let mut model = draft();
     press(&mut model, "f6");
     let text = rows(&mut model);
@@ -95,7 +95,7 @@ fn a_run_of_another_agent_than_the_one_that_is_open_says_its_name() {
 }
 
 #[test]
-fn while_a_run_goes_on_the_title_tells_its_mode_and_model() {
+fn while_a_run_continues_the_title_shows_its_mode_and_model() {
     let mut model = fresh((120, 40));
     ran(&mut model, Vec::new(), None);
     let mut events = two_turns();

@@ -1,18 +1,18 @@
-//! Cards beside each other and values one after the other: agents at the same time, definitions and tasks over turns.
+//! Cards next to each other and values one after the other: agents at the same time, definitions and tasks over turns.
 
 use ptc_workbench::event::{Kept, MemoryChange, TasksKept};
 use ptc_workbench::tui::transcript::Transcript;
 
 use super::services::saved;
 use super::story::{NOW_MS, Story};
-use super::work::{beside, rows, told};
+use super::work::{beside, rows, transcript_of};
 
 #[test]
-fn agents_at_work_at_the_same_time_stand_in_the_order_of_their_addresses() {
-    // Whoever told something first: every part of the story keeps the order.
+fn agents_at_work_at_the_same_time_are_in_the_order_of_their_addresses() {
+    // Whichever event came first: every part of the story keeps the order.
     let events = beside();
     for told_so_far in 1..=events.len() {
-        let mut transcript = told(&events[..told_so_far]);
+        let mut transcript = transcript_of(&events[..told_so_far]);
         let rows = rows(&mut transcript).join("\n");
         if let (Some(first), Some(second)) = (rows.find("r0/t1/p1.0/c0"), rows.find("r0/t1/p1.1/c0")) {
             assert!(first < second, "{rows}");
@@ -49,7 +49,7 @@ fn memory_shows_what_a_definition_replaces_and_tasks_what_the_journal_keeps() {
         .apply_message("r0/t2", tasks)
         .ended("r0/t2")
         .events();
-    let shown = rows(&mut told(&events)).join("\n");
+    let shown = rows(&mut transcript_of(&events)).join("\n");
     for line in ["+ total 1", "~ total 1  →  2", "+ new :x", "- rows [1 2]", "tasks   ✓ load  120", "- old  forgotten"]
     {
         assert!(shown.contains(line), "{line:?} is not in\n{shown}");

@@ -49,7 +49,7 @@ fn toast(model: &Model) -> &str {
 }
 
 #[test]
-fn actions_of_other_screens_are_found_behind_those_of_this_one() {
+fn actions_of_other_screens_are_found_after_those_of_this_one() {
     let mut model = finished(SMALL);
     press(&mut model, "ctrl-p");
     let all = entries(&mut model);
@@ -197,7 +197,7 @@ fn the_palette_over_every_screen() {
 }
 
 #[test]
-fn what_a_fix_did_is_told_as_done() {
+fn what_a_fix_did_is_reported_as_done() {
     let mut model = fresh(LARGE);
     let text = model.workbench.texts().options;
     let fix = Fix {

@@ -219,9 +219,9 @@ fn a_replay_that_is_identical() {
         let mut model = listed(size);
         press(&mut model, "r");
         apply_message(&mut model, Msg::ReplayStarted(Ok(())));
-        let told = two_turns().into_iter().map(|event| ptc_workbench::workbench::RunUpdate::Event(Box::new(event)));
+        let shown = two_turns().into_iter().map(|event| ptc_workbench::workbench::RunUpdate::Event(Box::new(event)));
         let ended = ptc_workbench::workbench::RunUpdate::Ended(RunEnding::Identical(None));
-        apply_message(&mut model, Msg::RunUpdates(Slot::Viewer, told.chain([ended]).collect()));
+        apply_message(&mut model, Msg::RunUpdates(Slot::Viewer, shown.chain([ended]).collect()));
         model
     });
 }
@@ -270,7 +270,7 @@ fn the_offer_of_kept_drafts() {
 }
 
 #[test]
-fn a_question_to_the_person() {
+fn a_question_to_the_user() {
     screens("answer", &[SMALL], |size| {
         let mut model = fresh(size);
         ran(&mut model, super::story::asked().events(), None);
@@ -280,8 +280,8 @@ fn a_question_to_the_person() {
             options: Vec::new(),
             gate: None,
         };
-        let told = vec![ptc_workbench::workbench::RunUpdate::Question(question)];
-        apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, told));
+        let shown = vec![ptc_workbench::workbench::RunUpdate::Question(question)];
+        apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, shown));
         write(&mut model, "{\"sentiment\": \"positive\"}");
         model
     });

@@ -119,7 +119,7 @@ fn mouse(model: &mut Model, kind: MouseEventKind, at: (u16, u16)) {
     apply_message(model, Msg::Mouse(event));
 }
 
-/// Where a text stands on the screen.
+/// Where a text is on the screen.
 fn place(model: &mut Model, text: &str) -> (u16, u16) {
     let shown = picture(model);
     let found = shown.lines().enumerate().find_map(|(row, line)| {
@@ -175,7 +175,7 @@ fn a_selection_that_leaves_the_pane_moves_the_text() {
 }
 
 #[test]
-fn what_was_said_once_is_one_hit_however_often_it_was_sent() {
+fn what_was_sent_once_is_one_hit_however_often_it_was_sent() {
     let mut model = reading((120, 40));
     press(&mut model, "/");
     write(&mut model, "did not fit");

@@ -1,4 +1,4 @@
-//! The runs of a draft: kept, shown again, compared, and told apart from the texts in the editors.
+//! The runs of a draft: kept, shown again, compared, and distinguished from the texts in the editors.
 
 use ptc_workbench::agent::Place;
 use ptc_workbench::event::ErrorRecord;

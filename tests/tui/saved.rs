@@ -118,7 +118,7 @@ fn a_list_that_is_read_again_keeps_the_selection() {
 }
 
 #[test]
-fn the_session_of_a_new_run_is_selected_until_the_person_moves() {
+fn the_session_of_a_new_run_is_selected_until_the_user_moves() {
     let session = |id: &str| Summary { id: id.to_owned(), example: true, ..Summary::default() };
     let key = |id: &str| Some(SessionKey::Example(id.to_owned()));
     let mut model = fresh(SIZE);
@@ -207,7 +207,7 @@ fn a_session_that_cannot_be_written_asks_for_another_folder() {
 }
 
 #[test]
-fn an_opened_session_that_waits_for_a_person_says_so_and_how_it_goes_on() {
+fn an_opened_session_that_waits_for_a_user_says_so_and_how_it_continues() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
     let mut session = super::services::long_session(1);

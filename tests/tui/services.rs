@@ -75,7 +75,7 @@ pub(crate) struct TestRun {
 }
 
 impl TestRun {
-    /// The run, and its handle for the driver. It ends when the test says so or when it is stopped.
+    /// The run, and its handle for the driver. It ends when the test asks for it or when it is stopped.
     pub(crate) fn new() -> (Self, RunHandle) {
         let (feed, stop, queue) = (Feed::default(), Stop::default(), Arc::new(QuestionQueue::default()));
         let (end, ended) = oneshot::channel::<()>();

@@ -116,7 +116,7 @@ fn an_answer_that_comes_after_the_query_was_cleared_changes_nothing() {
 }
 
 #[test]
-fn what_is_wrong_with_a_query_is_told_and_what_was_found_stays() {
+fn what_is_wrong_with_a_query_is_reported_and_what_was_found_stays() {
     let mut model = list(vec![session("b"), session("a")]);
     press(&mut model, "/");
     write(&mut model, "x");
@@ -131,7 +131,7 @@ fn what_is_wrong_with_a_query_is_told_and_what_was_found_stays() {
 }
 
 #[test]
-fn an_opened_session_begins_where_the_words_stand() {
+fn an_opened_session_begins_where_the_words_are() {
     let mut model = list(vec![session("long")]);
     press(&mut model, "/");
     write(&mut model, "lamp");
@@ -143,7 +143,7 @@ fn an_opened_session_begins_where_the_words_stand() {
 }
 
 #[test]
-fn branches_stand_below_what_they_began_as_and_the_youngest_tree_first() {
+fn branches_are_below_what_they_began_as_and_the_youngest_tree_first() {
     let all = vec![below("f2", "f1"), session("new"), below("f1", "old"), session("mid"), session("old")];
     let mut model = list(all);
     assert_eq!(shown(&model), ["old", "f1", "f2", "new", "mid"]);
@@ -224,7 +224,7 @@ pub(super) fn forking(size: (u16, u16)) -> Model {
     model
 }
 
-/// What a dialog is told of a JSON reply.
+/// What a dialog gets of a JSON reply.
 pub(super) fn standing(text: impl Into<String>) -> CurrentText {
     CurrentText { text: Some(text.into()), want: "json".to_owned(), ..CurrentText::default() }
 }

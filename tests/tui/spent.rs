@@ -33,7 +33,7 @@ fn priced() -> Vec<Envelope> {
     two_turns().into_iter().flat_map(change).collect()
 }
 
-fn told(columns: usize) -> String {
+fn text_at(columns: usize) -> String {
     let mut transcript = Transcript::default();
     for envelope in &priced() {
         transcript.apply(envelope);
@@ -44,13 +44,13 @@ fn told(columns: usize) -> String {
 }
 
 #[test]
-fn a_card_tells_its_cost_in_the_header_or_where_that_is_narrow_below() {
+fn a_card_shows_its_cost_in_the_header_or_where_that_is_narrow_below() {
     // 30 + 29 cached in and 11 out; 49 + 48 cached in and 16 out.
-    let wide = told(100);
+    let wide = text_at(100);
     let heads: Vec<&str> = wide.lines().filter(|line| line.contains("Turn ")).collect();
     assert!(heads[0].contains("cost 0.0055  29 cached") && heads[1].contains("cost 0.0086  48 cached"), "{wide}");
     assert_eq!(wide.matches("cost 0.0055").count(), 1, "{wide}");
-    let narrow = told(60);
+    let narrow = text_at(60);
     let heads: Vec<&str> = narrow.lines().filter(|line| line.contains("Turn ")).collect();
     assert!(!heads[0].contains("cost"), "{narrow}");
     assert!(narrow.contains("cost 0.0055 · 29 cached") && narrow.contains("cost 0.0086 · 48 cached"), "{narrow}");
@@ -59,13 +59,13 @@ fn a_card_tells_its_cost_in_the_header_or_where_that_is_narrow_below() {
 }
 
 #[test]
-fn a_card_tells_that_another_model_answered() {
-    let text = told(100);
+fn a_card_shows_that_another_model_answered() {
+    let text = text_at(100);
     assert_eq!(text.matches("! asked for the model m-asked, answered as m-answering").count(), 2, "{text}");
 }
 
 #[test]
-fn unread_turns_of_a_session_tell_their_cost_too() {
+fn unread_turns_of_a_session_show_their_cost_too() {
     let mut session = long_session(3);
     for envelope in session.runs.iter_mut().flat_map(|run| &mut run.head) {
         if let Event::RunStart(start) = &mut envelope.event {
@@ -83,7 +83,7 @@ fn unread_turns_of_a_session_tell_their_cost_too() {
 }
 
 #[test]
-fn the_status_line_of_an_opened_session_tells_cost_and_cache() {
+fn the_status_line_of_an_opened_session_shows_cost_and_cache() {
     let opened = |events: Vec<Envelope>| -> Model {
         let mut model = fresh((80, 24));
         let mut view = RunView::of_session(&long_session(1));

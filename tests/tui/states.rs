@@ -1,4 +1,4 @@
-//! States that no scene of the program reaches: what disks, other programs and bad luck do, told to the model. They are drawn with
+//! States that no scene of the program reaches: what disks, other programs and bad luck do, sent to the model. They are drawn with
 //! the scenes, in the same sizes.
 
 use ptc_core::reasons::Reason;
@@ -63,11 +63,11 @@ fn recovery() -> Model {
 fn unwritten() -> Model {
     let mut model = fresh(SIZE);
     ran(&mut model, two_turns(), None);
-    let told = "the session could not be written: No space left on device. Which folder shall take the session?";
+    let shown = "the session could not be written: No space left on device. Which folder shall take the session?";
     let suggested = "/tmp/ptc-workbench-sessions".into();
     apply_message(
         &mut model,
-        Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Unwritten { reason: told.to_owned(), suggested }]),
+        Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Unwritten { reason: shown.to_owned(), suggested }]),
     );
     model
 }
@@ -89,7 +89,7 @@ fn not_saved() -> Model {
     saved(SaveError::Failed(error))
 }
 
-/// A run that was left while it asked a person.
+/// A run that was left while it asked the user.
 fn waiting() -> Model {
     let mut model = fresh(SIZE);
     let wait = RunWait { question: "r0/t1/q0".to_owned() };
@@ -98,7 +98,7 @@ fn waiting() -> Model {
     model
 }
 
-/// A run that was told to stop and has not ended.
+/// A run that was asked to stop and has not ended.
 fn cancelling() -> Model {
     let mut model = second_turn();
     press(&mut model, "f5");
@@ -155,7 +155,7 @@ fn diverged() -> Model {
     model
 }
 
-/// Both runs have ended; their transcripts stand beside each other.
+/// Both runs have ended; their transcripts are next to each other.
 fn both_transcripts() -> Model {
     let mut model = compare::aligned(SIZE);
     press(&mut model, "t");

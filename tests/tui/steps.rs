@@ -28,17 +28,17 @@ fn opened(size: (u16, u16), pipeline: Pipeline) -> Model {
     Model::new(backend(dir.path(), pipeline).opened(), size, NOW_MS)
 }
 
-/// Everything that a run tells, until it ends.
+/// All events of a run, until it ends.
 async fn events(run: &RunHandle) -> Vec<Envelope> {
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     loop {
         run.changed().await;
         for happening in run.drain() {
             match happening {
-                RunUpdate::Event(envelope) => told.push(*envelope),
+                RunUpdate::Event(envelope) => shown.push(*envelope),
                 RunUpdate::Ended(ended) => {
                     assert_eq!(ended, RunEnding::Run);
-                    return told;
+                    return shown;
                 }
                 RunUpdate::Question(question) => panic!("nobody asks: {question:?}"),
                 RunUpdate::Unwritten { reason, .. } => panic!("{reason}"),
@@ -48,7 +48,7 @@ async fn events(run: &RunHandle) -> Vec<Envelope> {
 }
 
 #[test]
-fn the_steps_of_a_pipeline_stand_in_the_place_of_the_editors() {
+fn the_steps_of_a_pipeline_are_in_the_place_of_the_editors() {
     screens("steps", SIZES, |size| opened(size, quote()));
 }
 
@@ -119,11 +119,11 @@ async fn the_runs_of_a_pipeline_follow_each_other_in_one_transcript() {
     let dir = tempfile::tempdir().unwrap();
     let live = backend(dir.path(), quote());
     let run = live.start_pipeline(quote()).unwrap();
-    let told = events(&run).await;
+    let shown = events(&run).await;
     let mut model = Model::new(live.opened(), (140, 40), NOW_MS);
     press(&mut model, "f5");
     ptc_workbench::tui::update(&mut model, Msg::Started(Ok(run.session())));
-    let second = told.iter().position(|envelope| envelope.address.as_str() == "r1/t1").unwrap();
+    let second = shown.iter().position(|envelope| envelope.address.as_str() == "r1/t1").unwrap();
     let marks = |model: &mut Model| -> String {
         let rows = ptc_workbench::tui::ansi(&ptc_workbench::tui::picture(model, (140, 40)));
         let steps = ["read_request", "add_prices", "write_reply"];
@@ -142,10 +142,11 @@ async fn the_runs_of_a_pipeline_follow_each_other_in_one_transcript() {
             .iter()
             .collect()
     };
-    happened(&mut model, told[..second].to_vec(), None);
+    happened(&mut model, shown[..second].to_vec(), None);
     assert_eq!(marks(&mut model), "✓●·");
-    happened(&mut model, told[second..].to_vec(), Some(RunEnding::Run));
+    happened(&mut model, shown[second..].to_vec(), Some(RunEnding::Run));
     assert_eq!(marks(&mut model), "✓✓✓");
-    let inputs: Vec<&str> = told.iter().filter(|e| e.event.kind() == "run.start").map(|e| e.address.as_str()).collect();
+    let inputs: Vec<&str> =
+        shown.iter().filter(|e| e.event.kind() == "run.start").map(|e| e.address.as_str()).collect();
     assert_eq!(inputs, ["r0", "r1", "r2"]);
 }

@@ -1,4 +1,4 @@
-//! Runs as lists of events, and models that have seen them: what the interface's tests tell it.
+//! Runs as lists of events, and models that have seen them: what the interface's tests send it.
 
 use ptc_core::value::json;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
@@ -35,7 +35,7 @@ pub(crate) fn fresh(size: (u16, u16)) -> Model {
     model
 }
 
-/// Tells the model what its texts mean.
+/// Gives the model the findings about its texts.
 pub(crate) fn checked(model: &mut Model, findings: Vec<Diagnostic>) {
     let preview = DraftSummary {
         name: "sentiment".to_owned(),
@@ -53,7 +53,7 @@ pub(crate) fn apply_message(model: &mut Model, msg: Msg) -> Vec<Effect> {
     update(model, msg)
 }
 
-/// Starts a run in the model and tells it these events.
+/// Starts a run in the model and sends it these events.
 pub(crate) fn ran(model: &mut Model, events: Vec<Envelope>, ended: Option<RunEnding>) {
     super::press(model, "f5");
     apply_message(model, Msg::Started(Ok(Some(SESSION.to_owned()))));
@@ -64,8 +64,8 @@ pub(crate) fn happened(model: &mut Model, events: Vec<Envelope>, ended: Option<R
     let last = events.last().map_or(NOW_MS, |envelope| envelope.at_ms);
     apply_message(model, Msg::Clock(last));
     let events = events.into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope)));
-    let told = events.chain(ended.map(RunUpdate::Ended)).collect();
-    apply_message(model, Msg::RunUpdates(Slot::Workbench, told));
+    let shown = events.chain(ended.map(RunUpdate::Ended)).collect();
+    apply_message(model, Msg::RunUpdates(Slot::Workbench, shown));
 }
 
 /// Numbers events and gives them times.
@@ -122,8 +122,8 @@ impl Story {
         self.apply_message(turn, TurnStart { now, kind: None, remaining, waited_ms: 0, stop: None })
     }
 
-    pub(crate) fn message(self, at: &str, m: u32, role: Role, source: Source, section: &str, said: &str) -> Self {
-        let part = MessagePart::Text { section: section.to_owned(), text: said.to_owned(), untrusted: false };
+    pub(crate) fn message(self, at: &str, m: u32, role: Role, source: Source, section: &str, reply_text: &str) -> Self {
+        let part = MessagePart::Text { section: section.to_owned(), text: reply_text.to_owned(), untrusted: false };
         self.apply_message(at, Message { m, role, source, parts: vec![part] })
     }
 
@@ -147,14 +147,15 @@ impl Story {
         )
     }
 
-    pub(crate) fn part(self, turn: &str, attempt: u32, said: &str) -> Self {
-        let length = u32::try_from(said.len()).unwrap();
-        let part = ReplyPart { attempt, kind: PartKind::Text, text: said.to_owned(), lens: vec![length], ms: vec![0] };
+    pub(crate) fn part(self, turn: &str, attempt: u32, message: &str) -> Self {
+        let length = u32::try_from(message.len()).unwrap();
+        let part =
+            ReplyPart { attempt, kind: PartKind::Text, text: message.to_owned(), lens: vec![length], ms: vec![0] };
         self.apply_message(turn, part)
     }
 
-    pub(crate) fn reply(self, turn: &str, said: &str, tokens: (u64, u64)) -> Self {
-        self.part(turn, 1, said).apply_message(turn, end(1, ReplyStatus::Ok, Some(tokens)))
+    pub(crate) fn reply(self, turn: &str, text: &str, tokens: (u64, u64)) -> Self {
+        self.part(turn, 1, text).apply_message(turn, end(1, ReplyStatus::Ok, Some(tokens)))
     }
 
     pub(crate) fn extract(self, turn: &str, rule: &str, span: (usize, usize)) -> Self {

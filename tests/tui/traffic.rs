@@ -114,7 +114,7 @@ fn leaving_asks_while_the_proxy_listens() {
 }
 
 #[test]
-fn the_first_conversation_is_followed_and_shown_while_it_goes_on() {
+fn the_first_conversation_is_followed_and_shown_while_it_continues() {
     let mut model = listening();
     let effects = update(&mut model, vec![line("2026-01-01", ConversationState::Asked)]);
     assert_eq!(effects, [Effect::Traffic(TrafficRequest::Follow("2026-01-01".to_owned()))]);

@@ -14,7 +14,7 @@ use super::story::{NOW_MS, asked, end, failed, missed, two_turns};
 
 const NOW: i64 = NOW_MS + 1_000;
 
-fn told(events: impl IntoIterator<Item = Envelope>) -> Transcript {
+fn transcript_of(events: impl IntoIterator<Item = Envelope>) -> Transcript {
     let mut transcript = Transcript::default();
     for event in events {
         transcript.apply(&event);
@@ -139,7 +139,7 @@ fn when_all_is_unfolded_what_is_read_later_is_unfolded_too() {
 
 #[test]
 fn the_end_is_followed_until_the_reader_leaves_it() {
-    let mut transcript = told(missed().events());
+    let mut transcript = transcript_of(missed().events());
     transcript.prepare(60, 6, NOW);
     assert!(transcript.follows());
     transcript.scroll(Scroll::Lines(-2), NOW);
@@ -157,7 +157,7 @@ fn the_end_is_followed_until_the_reader_leaves_it() {
 
 #[test]
 fn the_reader_stays_on_the_card_when_the_width_changes() {
-    let mut transcript = told(two_turns());
+    let mut transcript = transcript_of(two_turns());
     transcript.prepare(70, 8, NOW);
     transcript.go_top();
     transcript.scroll(Scroll::Lines(2), NOW);
@@ -171,7 +171,7 @@ fn the_reader_stays_on_the_card_when_the_width_changes() {
 
 #[test]
 fn folding_hides_the_body_and_nothing_else() {
-    let mut transcript = told(two_turns());
+    let mut transcript = transcript_of(two_turns());
     transcript.prepare(80, 60, NOW);
     let open = rows(&mut transcript, 80, 60);
     transcript.toggle_all();
@@ -184,7 +184,7 @@ fn folding_hides_the_body_and_nothing_else() {
 
 #[test]
 fn control_characters_vanish_in_the_rich_view_and_show_in_the_raw_one() {
-    let mut transcript = told(asked().part("r0/t1", 1, "a\u{1b}[2Jb\u{202e}c").events());
+    let mut transcript = transcript_of(asked().part("r0/t1", 1, "a\u{1b}[2Jb\u{202e}c").events());
     let rich = rows(&mut transcript, 80, 40).join("\n");
     assert!(rich.contains("abc"), "{rich}");
     transcript.set_view(View::Raw);
@@ -195,10 +195,10 @@ fn control_characters_vanish_in_the_rich_view_and_show_in_the_raw_one() {
 #[test]
 fn a_discarded_attempt_stays_marked_and_a_wait_counts_down() {
     let all = failed();
-    let mut transcript = told(all[..8].to_vec());
+    let mut transcript = transcript_of(all[..8].to_vec());
     let waiting = rows(&mut transcript, 100, 40).join("\n");
     assert!(waiting.contains("attempt 2 of 3 in ") && waiting.contains("as the server asked"), "{waiting}");
-    let mut transcript = told(all);
+    let mut transcript = transcript_of(all);
     let ended = rows(&mut transcript, 100, 60).join("\n");
     assert!(ended.contains("attempt 1 discarded (rate_limit)"), "{ended}");
     assert!(ended.contains("json_parse_error") && ended.contains("line 1, column 20"), "{ended}");
@@ -212,7 +212,7 @@ fn while_a_retry_is_under_way_the_attempt_before_is_discarded_and_not_the_end() 
     for (until, says) in
         [(parts, "attempt 2: waiting"), (parts + 1, "attempt 2 of 3 in"), (parts + 2, "attempt 2: 19 b")]
     {
-        let now = rows(&mut told(all[..until].to_vec()), 100, 40).join("\n");
+        let now = rows(&mut transcript_of(all[..until].to_vec()), 100, 40).join("\n");
         assert!(now.contains("attempt 1 discarded (rate_limit)") && now.contains(says), "{now}");
         assert!(!now.contains("llm_error") && !now.contains('→'), "{now}");
     }
@@ -223,13 +223,13 @@ fn an_attempt_that_broke_off_with_the_program_says_so() {
     let broken = || asked().part("r0/t1", 1, "{\"senti");
     for story in [broken(), broken().apply_message("r0/t1", end(1, ReplyStatus::Discarded, None))] {
         let story = story.part("r0/t1", 2, "{\"sentiment\"");
-        let now = rows(&mut told(story.events()), 100, 40).join("\n");
+        let now = rows(&mut transcript_of(story.events()), 100, 40).join("\n");
         assert!(now.contains("attempt 1 broke off  the program ended before the reply did"), "{now}");
     }
 }
 
 #[test]
-fn a_stop_is_told_once_in_its_turn_and_once_at_the_end() {
+fn a_stop_is_reported_once_in_its_turn_and_once_at_the_end() {
     let fail = ErrorRecord { reason: "cancelled".to_owned(), message: "the end".to_owned(), ..ErrorRecord::default() };
     let interrupt = Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::User };
     let ended = ReplyEnd { error: Some(fail.clone()), ..end(1, ReplyStatus::Cancelled, None) };
@@ -239,15 +239,15 @@ fn a_stop_is_told_once_in_its_turn_and_once_at_the_end() {
         (0, 0),
         (1, 0, 0),
     );
-    let seen = rows(&mut told(story.run_end(None, Some(fail), (1, 0, 0)).events()), 100, 40).join("\n");
+    let seen = rows(&mut transcript_of(story.run_end(None, Some(fail), (1, 0, 0)).events()), 100, 40).join("\n");
     assert_eq!(seen.matches("cancelled by user").count(), 1, "{seen}");
     assert_eq!(seen.matches("the end").count(), 1, "{seen}");
 }
 
 #[test]
-fn sizes_of_a_request_are_told_whole_or_not_at_all() {
+fn sizes_of_a_request_are_reported_whole_or_not_at_all() {
     for columns in 24..90 {
-        let seen = rows(&mut told(two_turns()), columns, 60);
+        let seen = rows(&mut transcript_of(two_turns()), columns, 60);
         let request = seen.iter().rfind(|row| row.contains("Request")).unwrap();
         assert!(!request.contains('…'), "{request}");
         let (whole, kinds) = request.split_once(" tok").unwrap();
@@ -264,7 +264,7 @@ fn sizes_of_a_request_are_told_whole_or_not_at_all() {
 fn the_raw_view_shows_what_was_sent_and_fed_back_exactly() {
     let story = asked().message("r0/t1", 2, Role::User, Source::Feedback, "feedback", "no\u{1b}[2J\u{202e}");
     let story = story.turn_end("r0/t1", Some("validation_error"), (1, 1), (1, 1, 1)).turn("r0/t2").request("r0/t2", 2);
-    let mut transcript = told(story.events());
+    let mut transcript = transcript_of(story.events());
     transcript.toggle_all();
     transcript.toggle_all();
     let rich = rows(&mut transcript, 80, 200).join("\n");
@@ -285,8 +285,8 @@ proptest! {
         let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| reply.is_char_boundary(*cut) && *cut <= reply.len()).collect();
         cuts.extend([0, reply.len()]);
         cuts.sort_unstable();
-        let mut whole = told(asked().part("r0/t1", 1, reply).events());
-        let mut parts = told(asked().events());
+        let mut whole = transcript_of(asked().part("r0/t1", 1, reply).events());
+        let mut parts = transcript_of(asked().events());
         for pair in cuts.windows(2) {
             let part = asked().part("r0/t1", 1, &reply[pair[0]..pair[1]]).events().pop().unwrap();
             parts.apply(&part);
@@ -303,7 +303,7 @@ proptest! {
         columns in 1_usize..90,
         height in 1_usize..30,
     ) {
-        let mut transcript = told(two_turns());
+        let mut transcript = transcript_of(two_turns());
         for step in steps {
             match step {
                 0 => transcript.step_up(NOW),

@@ -166,7 +166,7 @@ fn an_external_edit_is_undone_like_any_other() {
 }
 
 #[test]
-fn a_person_answers_as_the_model() {
+fn a_user_answers_as_the_model() {
     let mut model = fresh(SIZE);
     ran(&mut model, asked().events(), None);
     let question =

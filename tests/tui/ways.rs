@@ -51,7 +51,7 @@ fn two_marked() -> Model {
 }
 
 #[test]
-fn the_key_of_the_compare_screen_compares_what_is_marked_while_nothing_else_stands_there() {
+fn the_key_of_the_compare_screen_compares_what_is_marked_while_nothing_else_is_there() {
     let mut model = two_marked();
     let names = vec!["a".to_owned(), "b".to_owned()];
     assert_eq!(press(&mut model, "f4"), [Effect::Compare(CompareRequest::Sessions(names))]);
@@ -98,7 +98,7 @@ fn the_help_opens_over_a_popup_says_first_what_holds_there_and_its_key_closes_it
 }
 
 #[test]
-fn a_message_longer_than_its_line_is_told_whole() {
+fn a_message_longer_than_its_line_is_reported_whole() {
     let path = format!("/home/somebody/{}/sessions/2026-11-21T20-52-07Z.jsonl", "folder/".repeat(8));
     let why = "cannot be read: Permission denied";
     for size in [SMALL, (40, 12), LARGE] {
@@ -129,7 +129,7 @@ fn a_folder_that_cannot_be_written_is_not_a_fault_of_the_texts() {
 }
 
 #[test]
-fn the_place_of_a_fault_is_told_once() {
+fn the_place_of_a_fault_is_reported_once() {
     let mut model = fresh(SMALL);
     press(&mut model, "f5");
     let message = "the context is not JSON at line 1, column 1: expected a value";
@@ -157,9 +157,9 @@ fn the_tour_and_the_palette_say_every_sentence_whole() {
         let mut model = fresh(size);
         for (at, step) in TOUR.iter().enumerate() {
             model.popups = vec![Popup::Tour(at)];
-            let said = inside(&mut model, size);
+            let text = inside(&mut model, size);
             for row in step.actions.iter().filter_map(|action| action.row()) {
-                assert!(said.contains(row.help), "{}\n{said}", row.help);
+                assert!(text.contains(row.help), "{}\n{text}", row.help);
             }
         }
         model.popups.clear();

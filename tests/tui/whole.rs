@@ -22,7 +22,7 @@ fn memory(inspection: &Inspection) -> Vec<(String, String, u64, String)> {
 }
 
 #[test]
-fn memory_is_shown_as_it_stood_after_the_turn_with_what_the_turn_changed() {
+fn memory_is_shown_as_it_was_after_the_turn_with_what_the_turn_changed() {
     let change = |set: &[(&str, &str)], del: &[&str]| MemoryChange {
         set: set.iter().map(|(name, value)| ((*name).to_owned(), Kept::of((*value).to_owned()))).collect(),
         del: del.iter().map(|name| (*name).to_owned()).collect(),

@@ -35,7 +35,7 @@ fn request(effects: &[Effect]) -> &WithoutRequest {
 }
 
 #[test]
-fn the_selected_part_is_chosen_and_the_runs_are_shown_beside_the_original() {
+fn the_selected_part_is_chosen_and_the_runs_are_shown_next_to_the_original() {
     let mut model = opened();
     for _ in 0..5 {
         press(&mut model, "down");

@@ -1,4 +1,4 @@
-//! What programs, tools, people and agents below look like: pictures, and that a live run and its session draw the same.
+//! What programs, tools, users and child agents look like: pictures, and that a live run and its session draw the same.
 
 use ptc_workbench::event::{
     Address, AgentRecord, AnswerGiven, Answerer, CallStatus, CompactionDone, CompactionReason, CompactionStrategy,
@@ -206,7 +206,7 @@ fn a_program_that_streams_and_one_that_runs() {
     });
 }
 
-/// A run that asks two agents below; the second is still at work.
+/// A run that asks two child agents; the second is still at work.
 fn nested(whole: bool) -> Vec<Envelope> {
     let child = |story: Story, at: &str, name: &str| {
         let turn = format!("{at}/t1");
@@ -251,7 +251,7 @@ fn nested(whole: bool) -> Vec<Envelope> {
 }
 
 #[test]
-fn agents_below_stand_between_the_call_and_what_came_of_it() {
+fn agents_below_are_between_the_call_and_what_came_of_it() {
     screens("below", SIZES, |size| {
         let mut model = fresh(size);
         ran(&mut model, nested(true), Some(RunEnding::Run));
@@ -259,7 +259,7 @@ fn agents_below_stand_between_the_call_and_what_came_of_it() {
     });
 }
 
-pub(super) fn told(events: &[Envelope]) -> Transcript {
+pub(super) fn transcript_of(events: &[Envelope]) -> Transcript {
     let mut transcript = Transcript::default();
     for event in events {
         transcript.apply(event);
@@ -275,7 +275,7 @@ pub(super) fn rows(transcript: &mut Transcript) -> Vec<String> {
 #[test]
 fn a_folded_agent_hides_its_run_and_what_comes_into_it() {
     let all = nested(true);
-    let mut transcript = told(&all[..12]);
+    let mut transcript = transcript_of(&all[..12]);
     let open = rows(&mut transcript).len();
     let start = rows(&mut transcript).iter().position(|row| row.contains("▾ Agent counter")).unwrap();
     transcript.click(transcript.spot_at(start, 0).unwrap());
@@ -303,11 +303,11 @@ fn an_agent_below_does_not_count_as_a_run_of_the_session() {
     let dir = tempfile::tempdir().unwrap();
     let summary = saved(dir.path(), &events).summary;
     assert_eq!((summary.agent.as_str(), summary.usage.turns, summary.result.as_str()), ("boss", 3, r#"{"sum":6}"#));
-    let transcript = told(&events);
+    let transcript = transcript_of(&events);
     assert_eq!((transcript.facts.agent.as_str(), transcript.facts.turn), ("boss", 1));
 }
 
-/// Two agents below at work at the same time, one with an agent of its own.
+/// Two child agents at work at the same time, one with an agent of its own.
 pub(super) fn beside() -> Vec<Envelope> {
     let (one, two, below) = ("r0/t1/p1.0/c0", "r0/t1/p1.1/c0", "r0/t1/p1.1/c0/t1/c0");
     let ended = || RunEnd { value: Some(text("1")), ..RunEnd::default() };
@@ -350,7 +350,7 @@ fn a_session_draws_what_its_run_drew() {
     for events in [nested(true), nested(false), beside(), worked().events()] {
         let dir = tempfile::tempdir().unwrap();
         let opened = saved(dir.path(), &events);
-        let mut live = told(&events);
+        let mut live = transcript_of(&events);
         live.close();
         let mut read = Transcript::of_session(&opened);
         for _ in 0..3 {
@@ -368,7 +368,7 @@ fn a_session_draws_what_its_run_drew() {
 #[test]
 fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
     let asked = || Story::new().run("r0", "helper", "json_loop", "{}").turn("r0/t1").wants("r0/t1", "control_json", 1);
-    let growing = rows(&mut told(&asked().part("r0/t1", 1, r#"{"thought": "I look it"#).events())).join("\n");
+    let growing = rows(&mut transcript_of(&asked().part("r0/t1", 1, r#"{"thought": "I look it"#).events())).join("\n");
     assert!(growing.contains("… I look it"), "{growing}");
     let object =
         r#"{"thought": "I look it up", "tool_call": {"name": "orders", "arguments": {}}, "final_answer": null}"#;
@@ -380,7 +380,8 @@ fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
         ..Extract::default()
     };
     let whole =
-        rows(&mut told(&asked().reply("r0/t1", object, (9, 9)).apply_message("r0/t1", control).events())).join("\n");
+        rows(&mut transcript_of(&asked().reply("r0/t1", object, (9, 9)).apply_message("r0/t1", control).events()))
+            .join("\n");
     assert!(whole.contains("… I look it up") && !whole.contains("final_answer"), "{whole}");
     let call = NativeCall { id: "1".to_owned(), name: "orders".to_owned(), args: r#"{"region":"north"}"#.to_owned() };
     let part =
@@ -391,9 +392,9 @@ fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
         .wants("r0/t1", "text", 1)
         .apply_message("r0/t1", part);
     let streams = calling.events();
-    let growing = rows(&mut told(&streams)).join("\n");
+    let growing = rows(&mut transcript_of(&streams)).join("\n");
     assert!(growing.contains("calling orders {\"reg"), "{growing}");
-    let mut transcript = told(&streams);
+    let mut transcript = transcript_of(&streams);
     let ended = ReplyEnd { calls: vec![call], ..end(1, ReplyStatus::Ok, None) };
     let event = Story::new().apply_message("r0/t1", ended).events().remove(0);
     transcript.apply(&event);
@@ -401,7 +402,7 @@ fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
     assert!(whole.contains("tools   orders {\"region\":\"north\"}"), "{whole}");
 }
 
-/// A run that asks a person, with the question told.
+/// A run that asks the user, with the question shown.
 fn asking() -> Story {
     let question = QuestionAsked {
         kind: QuestionKind::Ask,
@@ -419,7 +420,7 @@ fn asking() -> Story {
 }
 
 #[test]
-fn a_person_answers_a_question_in_the_interface() {
+fn a_user_answers_a_question_in_the_interface() {
     let at = Address::from("r0/t1/c0/q0");
     screens("asked", &[(80, 24)], |size| {
         let mut model = fresh(size);
@@ -475,7 +476,7 @@ fn data_from_tools_and_people_cannot_act_on_the_terminal() {
             "r0/t2",
             PlanState { items: vec![(hostile.to_owned(), hostile.to_owned(), Some(hostile.to_owned()))] },
         );
-    let all = rows(&mut told(&story.events())).join("\n");
+    let all = rows(&mut transcript_of(&story.events())).join("\n");
     assert!(all.contains("Which") || all.contains("asks"), "{all}");
     assert!(!all.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{all:?}");
 }

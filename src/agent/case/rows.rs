@@ -288,7 +288,7 @@ mod tests {
     use super::fits;
 
     #[test]
-    fn a_star_stands_for_any_text() {
+    fn a_star_is_a_wildcard() {
         let known = [("*.toml", "a.toml", true), ("a*b*c", "a-b-c", true), ("a*b*c", "ac", false), ("a*", "b", false)];
         for (pattern, name, expected) in known {
             assert_eq!(fits(pattern, name), expected, "{pattern} {name}");

@@ -10,7 +10,7 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 
 use crate::agent::{Compaction, Plan};
-use crate::event::{self, Address, CompactionDone, CompactionReason, CompactionStrategy, Role, RunText, Said};
+use crate::event::{self, Address, CompactionDone, CompactionReason, CompactionStrategy, RepeatedReply, Role, RunText};
 use crate::model::{Content, Message, Reply};
 use crate::prompt;
 
@@ -41,7 +41,7 @@ impl Conversation {
 
     /// Keeps a reply, so that an assistant message can point at it.
     pub(super) fn add_reply(&mut self, at: &Address, reply: &Reply) {
-        let said = Said {
+        let said = RepeatedReply {
             attempt: reply.attempt,
             text: reply.text.clone(),
             calls: reply.calls.clone(),

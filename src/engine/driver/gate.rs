@@ -75,7 +75,7 @@ impl Driver<'_> {
             let role = self.conversation.messages().get(number as usize).map_or(Role::User, |message| message.role);
             let part = MessagePart::Text { section: EDITED.to_owned(), text, untrusted: false };
             sent.push(self.conversation.next());
-            self.say(at, role, Source::User, vec![part]).await?;
+            self.add_message(at, role, Source::User, vec![part]).await?;
             self.conversation.replace(number);
         }
         Ok(ranges(sent))

@@ -78,15 +78,15 @@ impl Driver<'_> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
         }
-        self.say(at, Role::System, Source::Prompt, opening.system).await?;
+        self.add_message(at, Role::System, Source::Prompt, opening.system).await?;
         if let Some((_, carry)) = &self.input.continues {
             self.calls.known().extend(carry.known.clone());
             for message in &carry.messages {
                 let source = if message.role == Role::Assistant { Source::Reply } else { Source::Prompt };
-                self.say(at, message.role, source, crate::prompt::carried(message)).await?;
+                self.add_message(at, message.role, source, crate::prompt::carried(message)).await?;
             }
         }
-        self.say(at, Role::User, Source::Prompt, opening.user).await?;
+        self.add_message(at, Role::User, Source::Prompt, opening.user).await?;
         self.conversation.mark_task();
         Ok(())
     }
@@ -96,9 +96,9 @@ impl Driver<'_> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
         }
-        self.say(at, Role::System, Source::Prompt, opening.system).await?;
+        self.add_message(at, Role::System, Source::Prompt, opening.system).await?;
         self.conversation.replace_system();
-        self.say(at, Role::User, Source::Prompt, opening.user).await?;
+        self.add_message(at, Role::User, Source::Prompt, opening.user).await?;
         self.conversation.replace_task();
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Driver<'_> {
             Messages::All => None,
             Messages::Trimmed => self.conversation.trimmed(self.plan, self.usage.totals.turns + 1),
             Messages::Summary { parts, counts } => {
-                self.say(at, Role::User, Source::Feedback, parts).await?;
+                self.add_message(at, Role::User, Source::Feedback, parts).await?;
                 Some(self.conversation.summarized(&whole, counts))
             }
         };
@@ -136,7 +136,7 @@ impl Driver<'_> {
             for effect in decision.effects {
                 match effect {
                     Effect::Emit(event) => self.emit(at, *event).await?,
-                    Effect::Say { role, source, parts } => self.say(at, role, source, parts).await?,
+                    Effect::AddMessage { role, source, parts } => self.add_message(at, role, source, parts).await?,
                     Effect::EndTurn(reason) => self.end_turn(at, reason.as_deref()).await?,
                     Effect::CheckBudget => {
                         let is_open = self.turn() == *at;

@@ -171,7 +171,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Adds a message to the conversation and emits it. The event that counts is added: a lenient replay keeps the recorded message.
-    pub(super) async fn say(
+    pub(super) async fn add_message(
         &mut self,
         at: &Address,
         role: Role,

@@ -87,9 +87,9 @@ pub(super) fn miss(
     // Without a turn of the tree the next request is not made.
     if view.tree_after > 0 {
         if is_message {
-            effects.say(Role::Assistant, Source::Reply, view.reply_part());
+            effects.add_message(Role::Assistant, Source::Reply, view.reply_part());
         }
-        effects.say(Role::User, Source::Feedback, parts);
+        effects.add_message(Role::User, Source::Feedback, parts);
     }
     effects.end(Some(&reason), None)
 }

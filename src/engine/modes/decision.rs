@@ -92,7 +92,7 @@ pub enum Effect {
     /// An event is recorded at the turn.
     Emit(Box<Event>),
     /// A message is added to the conversation.
-    Say {
+    AddMessage {
         /// Of whom.
         role: Role,
         /// Where it comes from.
@@ -218,8 +218,8 @@ impl Effects {
         self.emit(Notice { level: NoticeLevel::Warning, text: text.into() });
     }
 
-    pub(super) fn say(&mut self, role: Role, source: Source, parts: Vec<MessagePart>) {
-        self.0.push(Effect::Say { role, source, parts });
+    pub(super) fn add_message(&mut self, role: Role, source: Source, parts: Vec<MessagePart>) {
+        self.0.push(Effect::AddMessage { role, source, parts });
     }
 
     pub(super) fn check_budget(&mut self) {

@@ -26,7 +26,7 @@ use crate::prompt::json_loop as texts;
 
 /// What the history keeps of a reply.
 #[derive(Debug, Default)]
-enum KeptReply {
+enum PendingReply {
     /// Nothing: it held no object.
     #[default]
     Nothing,
@@ -48,7 +48,7 @@ pub(super) struct JsonLoopMachine {
     repeats: Repeats,
     refs: Refs,
     /// What the history keeps of the reply.
-    kept: KeptReply,
+    kept: PendingReply,
     /// The calls that follow the one that is made.
     calls: VecDeque<ToolUse>,
     /// Results of the turn: tool and JSON text.
@@ -65,7 +65,7 @@ impl JsonLoopMachine {
             failures: 0,
             repeats: Repeats::default(),
             refs: Refs::new(plan),
-            kept: KeptReply::default(),
+            kept: PendingReply::default(),
             calls: VecDeque::new(),
             results: Vec::new(),
             answer: Json::default(),
@@ -129,9 +129,9 @@ impl JsonLoopMachine {
         }
         effects.check_budget();
         self.kept = if view.plan.settings.native_tools {
-            KeptReply::Native(view.reply_part(), reply.calls.clone())
+            PendingReply::Native(view.reply_part(), reply.calls.clone())
         } else {
-            KeptReply::Calls(calls.iter().map(|(name, args)| texts::called(&reply.text, name, args)).collect())
+            PendingReply::Calls(calls.iter().map(|(name, args)| texts::called(&reply.text, name, args)).collect())
         };
         let uses = (0_u32..).zip(calls).map(|(number, (name, args))| tool_use(view.plan, number, &name, args));
         self.calls = uses.collect();
@@ -153,25 +153,25 @@ impl JsonLoopMachine {
     fn give_results(&mut self, view: &View<'_>, mut effects: Effects) -> Decision {
         let (results, left) = (std::mem::take(&mut self.results), turns_shown(view));
         match std::mem::take(&mut self.kept) {
-            KeptReply::Native(message, calls) => {
-                effects.say(Role::Assistant, Source::Reply, message);
+            PendingReply::Native(message, calls) => {
+                effects.add_message(Role::Assistant, Source::Reply, message);
                 for (call, (_, result)) in calls.into_iter().zip(results) {
                     let part = MessagePart::Result { call: call.id, name: call.name, result };
-                    effects.say(Role::Tool, Source::Tool, vec![part]);
+                    effects.add_message(Role::Tool, Source::Tool, vec![part]);
                 }
                 match texts::next(left) {
                     Some(next) => self.proceed(view, Source::Tool, vec![next], effects),
                     None => Self::end(view, effects),
                 }
             }
-            KeptReply::Calls(mut objects) => {
+            PendingReply::Calls(mut objects) => {
                 let last = objects.pop().unwrap_or_default();
                 let made = results.len().saturating_sub(1);
                 for (object, result) in objects.into_iter().zip(&results) {
-                    effects.say(Role::Assistant, Source::Reply, object);
-                    effects.say(Role::User, Source::Tool, texts::results(std::slice::from_ref(result), None));
+                    effects.add_message(Role::Assistant, Source::Reply, object);
+                    effects.add_message(Role::User, Source::Tool, texts::results(std::slice::from_ref(result), None));
                 }
-                self.kept = KeptReply::Object(last);
+                self.kept = PendingReply::Object(last);
                 let parts = texts::results(results.get(made..).unwrap_or_default(), texts::next(left));
                 self.proceed(view, Source::Tool, parts, effects)
             }
@@ -183,17 +183,17 @@ impl JsonLoopMachine {
     }
 
     /// The message of the reply.
-    fn say_reply(&mut self, effects: &mut Effects) {
+    fn add_reply(&mut self, effects: &mut Effects) {
         match std::mem::take(&mut self.kept) {
-            KeptReply::Object(message) => effects.say(Role::Assistant, Source::Reply, message),
-            KeptReply::Nothing | KeptReply::Native(..) | KeptReply::Calls(_) => {}
+            PendingReply::Object(message) => effects.add_message(Role::Assistant, Source::Reply, message),
+            PendingReply::Nothing | PendingReply::Native(..) | PendingReply::Calls(_) => {}
         }
     }
 
     /// Ends a turn that did something: its outcome goes back, and another turn follows while there is one.
     fn proceed(&mut self, view: &View<'_>, source: Source, parts: Vec<MessagePart>, mut effects: Effects) -> Decision {
-        self.say_reply(&mut effects);
-        effects.say(Role::User, source, parts);
+        self.add_reply(&mut effects);
+        effects.add_message(Role::User, source, parts);
         Self::end(view, effects)
     }
 
@@ -228,7 +228,7 @@ impl JsonLoopMachine {
         let value = std::mem::take(&mut self.answer);
         match self.refs.take(view.plan, value.into(), outcomes, &mut effects) {
             Ok(answered) => {
-                self.say_reply(&mut effects);
+                self.add_reply(&mut effects);
                 effects.finish(answered)
             }
             Err(missing) => match *missing {
@@ -255,8 +255,8 @@ impl JsonLoopMachine {
         }
         // Without a turn of the tree the next request is not made.
         if view.tree_after > 0 {
-            self.say_reply(&mut effects);
-            effects.say(Role::User, Source::Feedback, feedback);
+            self.add_reply(&mut effects);
+            effects.add_message(Role::User, Source::Feedback, feedback);
         }
         effects.end(Some(&reason), None)
     }
@@ -277,7 +277,7 @@ impl JsonLoopMachine {
             effects.warn(format!(
                 "{failures} replies in a row were no control object: the last one was taken as the answer"
             ));
-            effects.say(Role::Assistant, Source::Reply, texts::answered_with(&value));
+            effects.add_message(Role::Assistant, Source::Reply, texts::answered_with(&value));
             return effects.finish(value.into());
         }
         effects.end_turn(Some(&record.reason));
@@ -391,21 +391,21 @@ fn usable(plan: &Plan, control: Result<Control, String>, reply: &Reply) -> Resul
 }
 
 /// What the history keeps of a reply: its object as it was sent, after repairs as it was read.
-fn kept(view: &View<'_>, read: &ControlReply, reply: &Reply) -> KeptReply {
+fn kept(view: &View<'_>, read: &ControlReply, reply: &Reply) -> PendingReply {
     if let (true, Ok(Control { action: Action::Answer(answer), .. })) = (read.is_prose, &read.control) {
-        return KeptReply::Object(texts::answered_with(answer));
+        return PendingReply::Object(texts::answered_with(answer));
     }
     let (ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. }) = &read.extracted.outcome else {
-        return KeptReply::Nothing;
+        return PendingReply::Nothing;
     };
     if json.members().is_none() || is_cut(reply) {
-        return KeptReply::Nothing;
+        return PendingReply::Nothing;
     }
     let candidate = read.extracted.candidate();
     let is_whole = candidate.is_some_and(|found| {
         found.fixes.is_empty() && found.span.text(&reply.text).trim() == reply.text.trim() && reply.calls.is_empty()
     });
-    KeptReply::Object(if is_whole { view.reply_part() } else { texts::object(json) })
+    PendingReply::Object(if is_whole { view.reply_part() } else { texts::object(json) })
 }
 
 /// The tool and the arguments of a native call.

@@ -171,7 +171,7 @@ impl PtcMachine {
         if view.tree_after == 0 {
             return effects.end(failure.map(|record| record.reason.as_str()), None);
         }
-        effects.say(Role::Assistant, Source::Reply, std::mem::take(&mut self.turn.message));
+        effects.add_message(Role::Assistant, Source::Reply, std::mem::take(&mut self.turn.message));
         let text = feedback::turn_line(view.plan, after(view));
         parts.push(MessagePart::Text { section: "turns".to_owned(), text, untrusted: false });
         if let Some(text) = warning {
@@ -179,12 +179,12 @@ impl PtcMachine {
         }
         parts.extend(prompt::progress(view.plan, &self.work.summaries, self.progress.text.as_deref()));
         if !is_native(view.plan) || self.turn.calls.is_empty() {
-            effects.say(Role::User, Source::Feedback, parts);
+            effects.add_message(Role::User, Source::Feedback, parts);
         } else {
             let result = call_result(view.plan, &self.work, failure, &text_of(&parts));
             for NativeCall { id, name, .. } in self.turn.calls.drain(..) {
                 let part = MessagePart::Result { call: id, name, result: result.clone() };
-                effects.say(Role::Tool, Source::Tool, vec![part]);
+                effects.add_message(Role::Tool, Source::Tool, vec![part]);
             }
         }
         effects.end(failure.map(|record| record.reason.as_str()), None)

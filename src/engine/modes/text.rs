@@ -101,7 +101,7 @@ impl TextMachine {
                 return effects.fail(record);
             }
         }
-        effects.say(Role::Assistant, Source::Reply, view.reply_part());
+        effects.add_message(Role::Assistant, Source::Reply, view.reply_part());
         self.calls.clone_from(&reply.calls);
         let Some(work) = &self.work else { return self.call(view, 0, effects) };
         match program_among(&reply.calls) {
@@ -137,7 +137,7 @@ impl TextMachine {
     fn add_result(&self, number: usize, result: String, effects: &mut Effects) {
         if let Some(call) = self.calls.get(number) {
             let part = MessagePart::Result { call: call.id.clone(), name: call.name.clone(), result };
-            effects.say(Role::Tool, Source::Tool, vec![part]);
+            effects.add_message(Role::Tool, Source::Tool, vec![part]);
         }
     }
 }

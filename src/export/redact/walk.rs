@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_tells_the_length_and_hardly_more() {
+    fn an_excerpt_shows_the_length_and_hardly_more() {
         assert_eq!(excerpt("hunter2"), "… (7 characters)");
         assert_eq!(excerpt("a-long-secret-text"), "a-l… (18 characters)");
     }

@@ -205,7 +205,7 @@ impl EventReader {
 
     fn text(&mut self, text: Option<Utf16Text>, pieces: &mut Pieces) {
         let before = pieces.len();
-        Assembly::say(pieces, PartKind::Text, text);
+        Assembly::push_text(pieces, PartKind::Text, text);
         self.has_text |= pieces.len() > before;
     }
 
@@ -214,7 +214,7 @@ impl EventReader {
             block.thinking.extend(text.clone());
             block.signature.push_str(signature.unwrap_or_default());
         }
-        Assembly::say(pieces, PartKind::Reasoning, text);
+        Assembly::push_text(pieces, PartKind::Reasoning, text);
     }
 
     fn stopped(&self, reason: Option<&str>, details: Option<&Value>, assembly: &mut Assembly) {

@@ -63,7 +63,7 @@ impl Language for Messages {
         body::build(draft)
     }
 
-    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+    fn unsupported_fields(&self, draft: &Draft<'_>) -> Vec<&'static str> {
         let options = &draft.request.options;
         let sampling = takes_sampling(draft.endpoint);
         let asked = [

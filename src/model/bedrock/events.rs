@@ -270,7 +270,7 @@ impl EventReader {
 
     fn text(&mut self, text: Option<Utf16Text>, pieces: &mut Pieces) {
         let before = pieces.len();
-        Assembly::say(pieces, PartKind::Text, text);
+        Assembly::push_text(pieces, PartKind::Text, text);
         self.has_text |= pieces.len() > before;
     }
 
@@ -287,7 +287,7 @@ impl EventReader {
                 block.redacted.get_or_insert_default().push_str(&redacted);
             }
         }
-        Assembly::say(pieces, PartKind::Reasoning, thought.text);
+        Assembly::push_text(pieces, PartKind::Reasoning, thought.text);
     }
 
     fn stopped(&self, reason: &str, assembly: &mut Assembly) {

@@ -72,7 +72,7 @@ impl Language for Converse {
         body::build(draft)
     }
 
-    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+    fn unsupported_fields(&self, draft: &Draft<'_>) -> Vec<&'static str> {
         let asked = [
             ("seed", draft.request.options.seed.is_some()),
             ("tool_choice = \"none\"", draft.tool_choice() == Some(&ToolChoice::None)),

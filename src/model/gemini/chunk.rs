@@ -126,7 +126,7 @@ impl ChunkReader {
             assembly.calls.take(piece, pieces);
         }
         let kind = if part.thought == Some(true) { PartKind::Reasoning } else { PartKind::Text };
-        Assembly::say(pieces, kind, part.text);
+        Assembly::push_text(pieces, kind, part.text);
         if let Some(signature) = part.thought_signature {
             // 0 is the text, n the call with this number.
             let place = if is_call { self.calls } else { 0 };

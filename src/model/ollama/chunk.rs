@@ -76,8 +76,8 @@ impl Reader for LineReader {
         if let Some(message) = line.message {
             assembly.heard = true;
             self.thinking.extend(message.thinking.clone());
-            Assembly::say(&mut pieces, PartKind::Reasoning, message.thinking);
-            Assembly::say(&mut pieces, PartKind::Text, message.content);
+            Assembly::push_text(&mut pieces, PartKind::Reasoning, message.thinking);
+            Assembly::push_text(&mut pieces, PartKind::Text, message.content);
             for call in message.tool_calls.into_iter().flatten() {
                 assembly.calls.take(self.call(call), &mut pieces);
             }

@@ -45,7 +45,7 @@ impl Language for Chat {
         body::build(draft)
     }
 
-    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+    fn unsupported_fields(&self, draft: &Draft<'_>) -> Vec<&'static str> {
         let is_forced = matches!(draft.tool_choice(), Some(ToolChoice::Required | ToolChoice::Tool(_)));
         if is_forced { vec!["tool_choice"] } else { Vec::new() }
     }

@@ -31,16 +31,16 @@ struct Choice<'a> {
     #[serde(default)]
     index: Option<u64>,
     #[serde(borrow, default)]
-    delta: Option<Said<'a>>,
+    delta: Option<ChunkMessage<'a>>,
     #[serde(borrow, default)]
-    message: Option<Said<'a>>,
+    message: Option<ChunkMessage<'a>>,
     #[serde(default)]
     finish_reason: Option<Value>,
 }
 
 /// The model's part of a chunk. Fields are kept raw: they may contain halves of a surrogate pair.
 #[derive(Deserialize)]
-struct Said<'a> {
+struct ChunkMessage<'a> {
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -92,7 +92,7 @@ impl Reader for ChunkReader {
 }
 
 impl ChunkReader {
-    fn listen(&mut self, said: &Said<'_>, assembly: &mut Assembly, pieces: &mut Pieces) {
+    fn listen(&mut self, said: &ChunkMessage<'_>, assembly: &mut Assembly, pieces: &mut Pieces) {
         // Some servers send the same reasoning under both names.
         let named = texts(said.reasoning_content.filter(|raw| raw.get() != "null"));
         self.reasoning.extend(named.iter().cloned());
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::model::calls::Respond;
 
-    fn said(assembly: &mut Assembly, json: &str) -> Pieces {
+    fn pieces_of(assembly: &mut Assembly, json: &str) -> Pieces {
         ChunkReader::default().take(json, assembly).unwrap()
     }
 
@@ -191,7 +191,7 @@ mod tests {
             (r"{}", vec![]),
         ];
         for (json, expected) in cases {
-            assert_eq!(said(&mut Assembly::default(), json), expected, "{json}");
+            assert_eq!(pieces_of(&mut Assembly::default(), json), expected, "{json}");
         }
     }
 
@@ -199,9 +199,9 @@ mod tests {
     fn arguments_of_the_respond_tool_are_the_text() {
         let mut assembly = Assembly::new(Respond::Alone);
         let delta = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"respond","arguments":"{\"a\""}}]}}]}"#;
-        assert_eq!(said(&mut assembly, delta), [(PartKind::Text, "{\"a\"".into())]);
+        assert_eq!(pieces_of(&mut assembly, delta), [(PartKind::Text, "{\"a\"".into())]);
         let whole = r#"{"choices":[{"message":{"tool_calls":[{"function":{"arguments":{"a":1}}}]},"finish_reason":"tool_calls"}]}"#;
-        assert_eq!(said(&mut assembly, whole), [(PartKind::Text, r#"{"a":1}"#.into())]);
+        assert_eq!(pieces_of(&mut assembly, whole), [(PartKind::Text, r#"{"a":1}"#.into())]);
         assert_eq!(assembly.finish, Some(Finish::Stop));
     }
 
@@ -209,9 +209,9 @@ mod tests {
     fn the_end_of_a_reply_is_remembered() {
         let mut assembly = Assembly::default();
         assert!(!assembly.is_whole());
-        said(&mut assembly, r#"{"model":"m-2","choices":[{"delta":{},"finish_reason":"length"}]}"#);
+        pieces_of(&mut assembly, r#"{"model":"m-2","choices":[{"delta":{},"finish_reason":"length"}]}"#);
         assert!(assembly.is_whole());
-        said(
+        pieces_of(
             &mut assembly,
             r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4},
                 "completion_tokens_details":{"reasoning_tokens":2}}}"#,

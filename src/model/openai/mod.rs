@@ -37,7 +37,7 @@ impl Language for Completions {
         body::build(draft)
     }
 
-    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+    fn unsupported_fields(&self, draft: &Draft<'_>) -> Vec<&'static str> {
         draft.counts_reasoning().then_some("number of tokens for reasoning").into_iter().collect()
     }
 

@@ -108,7 +108,7 @@ impl Reader for EventReader {
             "response.refusal.delta" => assembly.refusal.extend(event.delta),
             "response.reasoning_summary_part.added" => self.summary_part(&mut pieces),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                Assembly::say(&mut pieces, PartKind::Reasoning, event.delta);
+                Assembly::push_text(&mut pieces, PartKind::Reasoning, event.delta);
             }
             "response.function_call_arguments.delta" => self.arguments(index, event.delta, assembly, &mut pieces),
             "response.output_item.done" => self.end(index, event.item, assembly, &mut pieces)?,
@@ -144,12 +144,12 @@ impl EventReader {
             self.begin(index, &item, assembly, pieces);
             for part in item.summary.iter().flatten() {
                 self.summary_part(pieces);
-                Assembly::say(pieces, PartKind::Reasoning, part.text.clone());
+                Assembly::push_text(pieces, PartKind::Reasoning, part.text.clone());
             }
             for part in item.content.iter().flatten() {
                 match part.kind.as_str() {
                     "refusal" => assembly.refusal.extend(part.refusal.clone()),
-                    "reasoning_text" => Assembly::say(pieces, PartKind::Reasoning, part.text.clone()),
+                    "reasoning_text" => Assembly::push_text(pieces, PartKind::Reasoning, part.text.clone()),
                     _ => self.text(part.text.clone(), pieces),
                 }
             }
@@ -218,7 +218,7 @@ impl EventReader {
 
     fn text(&mut self, text: Option<Utf16Text>, pieces: &mut Pieces) {
         let before = pieces.len();
-        Assembly::say(pieces, PartKind::Text, text);
+        Assembly::push_text(pieces, PartKind::Text, text);
         self.has_text |= pieces.len() > before;
     }
 

@@ -38,7 +38,7 @@ impl Language for Responses {
         body::build(draft)
     }
 
-    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+    fn unsupported_fields(&self, draft: &Draft<'_>) -> Vec<&'static str> {
         let options = &draft.request.options;
         let asked = [
             ("stop", !options.stop.is_empty()),

@@ -12,7 +12,7 @@ use crate::model::{Request, Want};
 
 /// The text around an answer in a reply without structure.
 const BEFORE: &str = "Here is {what} you asked for:";
-const BEHIND: &str = "Anything else?";
+const AFTER: &str = "Anything else?";
 
 /// The reply to a request.
 pub(super) fn reply(request: &Request, seed: u64, fault: Option<Fault>) -> Made {
@@ -35,7 +35,7 @@ fn text(request: &Request, seed: u64, fault: Option<Fault>) -> String {
     match (fault, request.want) {
         (Some(Fault::BadJson), Want::Program) => fenced("clojure", "(return {:broken ]"),
         (Some(Fault::BadJson), _) => "{\"answer\" ]: ,,, {{ broken on purpose".to_owned(),
-        (Some(Fault::Prose), _) => format!("{BEFORE}\n\n{whole}\n\n{BEHIND}"),
+        (Some(Fault::Prose), _) => format!("{BEFORE}\n\n{whole}\n\n{AFTER}"),
         (Some(Fault::TwoBlocks), want) => {
             let tag = match want {
                 Want::Program => "",

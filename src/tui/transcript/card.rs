@@ -9,8 +9,8 @@ use super::partial::Reading;
 use crate::engine::Reader;
 use crate::event::{
     Address, CallStatus, Envelope, ErrorRecord, Event, ExtractKind, JsonText, NativeCall, Notice, Options, PartKind,
-    ReplyPart, ReplyStatus, RunEnd, RunStart, Said, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema,
-    TotalUsage, Unknown,
+    RepeatedReply, ReplyPart, ReplyStatus, RunEnd, RunStart, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd,
+    ToolSchema, TotalUsage, Unknown,
 };
 use crate::record::{Attempt, TurnRecord, count_failed};
 use crate::session::TurnEntry;
@@ -268,9 +268,9 @@ impl TurnCard {
     }
 
     /// The reply that counts, as an assistant message repeats it.
-    pub fn said(&self) -> Said {
+    pub fn repeated_reply(&self) -> RepeatedReply {
         let calls = self.last_attempt().and_then(|attempt| attempt.end.as_ref()).map(|end| end.calls.clone());
-        Said { text: self.reply().to_owned(), calls: calls.unwrap_or_default(), ..Said::default() }
+        RepeatedReply { text: self.reply().to_owned(), calls: calls.unwrap_or_default(), ..RepeatedReply::default() }
     }
 
     /// How far it is; `over` = its run has ended.

@@ -392,7 +392,7 @@ impl Transcript {
     /// The replies that a message repeats.
     fn repeated(&self, message: &Message) -> RunText {
         let replies = message.parts.iter().filter_map(|part| match part {
-            MessagePart::Reply { reply } => Some((reply.clone(), self.turn_card(reply)?.said())),
+            MessagePart::Reply { reply } => Some((reply.clone(), self.turn_card(reply)?.repeated_reply())),
             _ => None,
         });
         replies.collect()

@@ -17,7 +17,7 @@ use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{
     Asker, Differs, Editor, Model, Pane, Phase, Popup, REFUSALS, RunView, SETTLE_MS, SaveWhat, Screen, Tone, place_name,
 };
-use crate::tui::recovery::KeptReply;
+use crate::tui::recovery::SavedReply;
 use crate::workbench::{RunEnding, RunUpdate};
 
 /// F5: runs the draft, stops the run, or comes back to an open question.
@@ -325,7 +325,7 @@ pub(super) fn ask(model: &mut Model, question: Question) {
 /// The reply of an earlier start to this question.
 fn kept(model: &mut Model, question: &Question) -> Option<Box<Editor>> {
     let session = model.workbench.run.as_ref()?.session.clone()?;
-    let is_of = |reply: &KeptReply| reply.session == session && question.address.as_str() == reply.question;
+    let is_of = |reply: &SavedReply| reply.session == session && question.address.as_str() == reply.question;
     let reply = model.workbench.kept_reply.take_if(|reply| is_of(reply))?;
     Some(Box::new(Editor { draft: reply.draft, ..Editor::default() }))
 }

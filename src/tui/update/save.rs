@@ -9,7 +9,7 @@ use crate::tui::archive::{ArchiveRequest, Taking};
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, Leaving, Model, Popup, RECOVERED, SaveWhat, Tone, place_name};
-use crate::tui::recovery::{KeptReply, Recovery};
+use crate::tui::recovery::{Recovery, SavedReply};
 use crate::workbench::{AgentFile, OpenAgent, Overwrite, SECRET, SaveError};
 
 /// Saves to the agent's file, or asks where.
@@ -220,7 +220,7 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
         let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
         let drafts = [prompt, signature, context, options];
         let (tools, program) = (recovery.tools.restored()?, recovery.program.restored()?);
-        let reply = recovery.reply.and_then(|reply| Some(KeptReply { draft: reply.draft.restored()?, ..reply }));
+        let reply = recovery.reply.and_then(|reply| Some(SavedReply { draft: reply.draft.restored()?, ..reply }));
         let (id, saved_ms, file, is_saved) = (recovery.id, recovery.saved_ms, recovery.file, recovery.is_saved);
         Some(Recovery { id, saved_ms, file, drafts, tools, program, reply, is_saved })
     });

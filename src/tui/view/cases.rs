@@ -17,7 +17,7 @@ use crate::tui::transcript::format::{count, duration, plural};
 use crate::tui::transcript::wrapped::{Look, Wrapped};
 
 /// Columns from which on the selected case is next to the list.
-const BESIDE_FROM: u16 = 100;
+const SIDE_BY_SIDE_FROM: u16 = 100;
 /// Rows of each text of a case.
 const TEXT_ROWS: usize = 12;
 
@@ -36,7 +36,7 @@ fn areas(screen: Rect) -> Areas {
     let body = Rect { y: screen.y + 1, height: screen.height.saturating_sub(3), ..screen };
     let head = |area: Rect| Rect { height: area.height.min(1), ..area };
     let below = |area: Rect| Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    let (list, detail) = if screen.width >= BESIDE_FROM {
+    let (list, detail) = if screen.width >= SIDE_BY_SIDE_FROM {
         let left = Rect { width: screen.width / 2, ..body };
         (left, Rect { x: left.right() + 1, width: body.width - left.width - 1, ..body })
     } else {

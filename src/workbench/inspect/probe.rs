@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_breaks_tells_what_came_before() {
+    fn a_program_that_breaks_shows_what_came_before() {
         assert_eq!(probed("(let [x |(str 1)] (+ x 1))"), probe_values("(str 1)", 1, &["\"1\""]));
     }
 }

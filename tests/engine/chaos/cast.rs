@@ -1,4 +1,4 @@
-//! The cast of a play: agents of every mode with tools and agents below, and what a model may say in each.
+//! The cast of a play: agents of every mode with tools and child agents, and what a model may reply in each.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) struct Act {
     pub(super) reply: u16,
     /// 0–4: what goes wrong; anything else: nothing.
     pub(super) fault: u8,
-    /// Tokens told.
+    /// Counted tokens.
     pub(super) usage: Option<(u64, u64)>,
 }
 
@@ -168,7 +168,7 @@ const TEXTS: &[&str] = &[
     "<result>7</result> } ``` ((",
 ];
 
-/// What a model may say to this request.
+/// What a model may reply to this request.
 pub(super) fn replies(request: &Request) -> Vec<Reply> {
     let texts = TEXTS.iter().map(|text| Reply::from(*text));
     let programs = || PROGRAMS.iter().map(|program| program.replace("ENDLESS", ENDLESS));

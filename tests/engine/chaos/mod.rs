@@ -1,4 +1,4 @@
-//! Any agent of any mode, any replies, faults, stops at any event, questions, agents below and branches that answer in any order: the
+//! Any agent of any mode, any replies, faults, stops at any event, questions, child agents and branches that answer in any order: the
 //! run stays within its budgets, ends with a Step, and its session folds and replays to the same. A session that is cut anywhere goes
 //! on without asking again what it holds.
 
@@ -49,7 +49,7 @@ async fn record(play: &Play, dir: &Path) -> (Played, std::path::PathBuf) {
     (played, path)
 }
 
-/// Goes on with a session; nothing that it holds is asked again.
+/// Continues a session; nothing that it holds is asked again.
 async fn resume(play: &Play, path: &Path) -> Played {
     let session = Session::open(path).unwrap();
     let recording = Arc::new(Recording::of(&session).unwrap());
@@ -119,24 +119,24 @@ async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
     assert_eq!(session.damage, []);
     let mut fold = StepFold::default();
     session.events().for_each(|envelope| fold.apply(&envelope));
-    let told = fold.step();
+    let shown = fold.step();
     if step.waits_for.is_none() {
         assert!(fold.is_complete());
         let text = String::from_utf8_lossy(&before);
         match whole {
             Told::Whole => {
                 assert!(
-                    told == *step,
+                    shown == *step,
                     "the file folds to another Step: {}\n{}\n{text}",
-                    parting(&told, step),
+                    parting(&shown, step),
                     play.toml
                 );
             }
             // What branches had begun before may not be begun again, for example because the budget of the tree is exhausted now: the
             // file knows more, and what it knows was paid for.
             Told::Resumed | Told::Cut => {
-                assert_eq!((&told.answer, &told.fail, &told.usage.own), (&step.answer, &step.fail, &step.usage.own));
-                let (in_file, in_step) = (told.usage.total.totals(), step.usage.total.totals());
+                assert_eq!((&shown.answer, &shown.fail, &shown.usage.own), (&step.answer, &step.fail, &step.usage.own));
+                let (in_file, in_step) = (shown.usage.total.totals(), step.usage.total.totals());
                 assert!(
                     in_file == in_step || in_file.turns > in_step.turns && holds_unended_child(&session),
                     "{in_file:?} {in_step:?}\n{}",
@@ -148,31 +148,31 @@ async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
         within_budgets(play, step, &session, whole);
     } else {
         assert_eq!(step.fail.as_ref().unwrap().reason, "suspended");
-        assert_eq!(told.waits_for, step.waits_for);
+        assert_eq!(shown.waits_for, step.waits_for);
     }
     let recording = Arc::new(Recording::of(&session).unwrap());
-    shows_what_was_sent(&session, &recording, &told, &played.asked);
+    shows_what_was_sent(&session, &recording, &shown, &played.asked);
     let report = replay(&recording, None).await.unwrap();
     let fits = match &report.outcome {
         ReplayOutcome::Identical => true,
         ReplayOutcome::Unfinished { .. } => step.waits_for.is_some(),
         ReplayOutcome::Diverged(_) => false,
     };
-    assert!(fits, "{}\n{}\n{}", told_of(&report.outcome), play.toml, String::from_utf8_lossy(&before));
+    assert!(fits, "{}\n{}\n{}", summary_of(&report.outcome), play.toml, String::from_utf8_lossy(&before));
     let findings = verify(&session).await.findings;
     assert_eq!(findings, [], "{}\n{}", play.toml, String::from_utf8_lossy(&before));
     assert_eq!(std::fs::read(path).unwrap(), before, "replay never changes the recording");
 }
 
 /// Where two Steps part.
-fn parting(told: &Step, live: &Step) -> String {
-    let (told, live) = (format!("{told:?}"), format!("{live:?}"));
-    let same = told.bytes().zip(live.bytes()).take_while(|(one, other)| one == other).count();
+fn parting(shown: &Step, live: &Step) -> String {
+    let (shown, live) = (format!("{shown:?}"), format!("{live:?}"));
+    let same = shown.bytes().zip(live.bytes()).take_while(|(one, other)| one == other).count();
     let around = |text: &str| String::from_utf8_lossy(&text.as_bytes()[same.saturating_sub(200)..][..400]).into_owned();
-    format!("\nfile {}\nlive {}", around(&(told + &" ".repeat(400))), around(&(live + &" ".repeat(400))))
+    format!("\nfile {}\nlive {}", around(&(shown + &" ".repeat(400))), around(&(live + &" ".repeat(400))))
 }
 
-fn told_of(outcome: &ReplayOutcome) -> String {
+fn summary_of(outcome: &ReplayOutcome) -> String {
     match outcome {
         ReplayOutcome::Diverged(divergence) => divergence.to_string(),
         other => format!("{other:?}"),
@@ -198,14 +198,14 @@ fn within_budgets(play: &Play, step: &Step, session: &Session, whole: Told) {
         }
     }
     assert!(begun <= play.turn_budget, "{begun} turns in the tree\n{}", play.toml);
-    let told = || session.events().filter_map(|envelope| envelope.to_line(None).ok()).collect::<Vec<_>>().join("\n");
+    let shown = || session.events().filter_map(|envelope| envelope.to_line(None).ok()).collect::<Vec<_>>().join("\n");
     let begun_when_cut = if matches!(whole, Told::Cut) { 4 } else { 0 };
-    assert!(made <= play.max_tool_calls + begun_when_cut, "{made} calls\n{}\n{}", play.toml, told());
+    assert!(made <= play.max_tool_calls + begun_when_cut, "{made} calls\n{}\n{}", play.toml, shown());
     let total = step.usage.own.with_children(step.children.iter().map(|child| &child.usage.total));
     assert_eq!(step.usage.total, total, "{}", play.toml);
 }
 
-/// Cuts the session in the middle of a line and goes on with it.
+/// Cuts the session in the middle of a line and continues it.
 async fn goes_on_after_a_cut(play: &Play, path: &Path) {
     let whole = std::fs::read(path).unwrap();
     let lines: Vec<usize> =
@@ -261,7 +261,7 @@ fn edits_at(point: &Point, recording: &Recording, play: &Play, after: u64) -> Ve
     (after + 1..).zip(edits).map(edit).collect()
 }
 
-/// Forks the session anywhere: what is kept is kept byte for byte, the other file stays as it is, and the fork goes on, ends and replays.
+/// Forks the session anywhere: what is kept is kept byte for byte, the other file stays as it is, and the fork continues, ends and replays.
 async fn goes_on_from_a_fork(play: &Play, path: &Path, dir: &Path) {
     let before = std::fs::read(path).unwrap();
     let session = Session::open(path).unwrap();
@@ -351,8 +351,8 @@ async fn a_run_that_was_stopped_replays_wherever_its_recording_was_cut_and_resum
 
 /// Cases; `PTC_LONG_TESTS=1` runs the long form.
 fn cases() -> u32 {
-    let told = std::env::var("PTC_CHAOS_CASES").ok().and_then(|text| text.parse().ok());
-    told.unwrap_or(if crate::is_long() { 3_000 } else { 64 })
+    let shown = std::env::var("PTC_CHAOS_CASES").ok().and_then(|text| text.parse().ok());
+    shown.unwrap_or(if crate::is_long() { 3_000 } else { 64 })
 }
 
 proptest! {

@@ -100,8 +100,8 @@ impl Model for Player {
                 0 => return Err(ModelError { requests: 2, ..ModelError::new(ErrorClass::Server, "as planned") }),
                 1 => {
                     call.text(1, "half a repl".to_owned()).await;
-                    call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(1, ReplyStatus::Discarded)))).await;
-                    call.tell(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
+                    call.emit(ModelEvent::Discarded(Box::new(ReplyEnd::new(1, ReplyStatus::Discarded)))).await;
+                    call.emit(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
                     if !reply.text.is_empty() {
                         call.text(2, reply.text.clone()).await;
                     }
@@ -122,7 +122,7 @@ impl Model for Player {
                 _ => Finish::Stop,
             };
             for piece in reply.text.split_inclusive(' ') {
-                call.tell(ModelEvent::Delta { attempt: 1, kind: PartKind::Text, text: piece.to_owned() }).await;
+                call.emit(ModelEvent::Delta { attempt: 1, kind: PartKind::Text, text: piece.to_owned() }).await;
             }
             let usage = act.usage.map(|(input, output)| ptc_workbench::event::Tokens {
                 input,

@@ -157,7 +157,7 @@ fn lines(decision: &Decision) -> Vec<String> {
 fn effect_line(effect: &Effect) -> String {
     match effect {
         Effect::Emit(event) => format!("emit {}", event_line(event)),
-        Effect::Say { role, source, parts } => format!("say {} ({source:?}): {}", role.name(), shown(parts)),
+        Effect::AddMessage { role, source, parts } => format!("say {} ({source:?}): {}", role.name(), shown(parts)),
         Effect::CheckBudget => "check budget".to_owned(),
         Effect::EndTurn(None) => "end turn".to_owned(),
         Effect::EndTurn(Some(reason)) => format!("end turn: {reason}"),

@@ -177,7 +177,7 @@ fn definitions_and_progress_are_evaluated_before_the_run_opens() {
     assert_eq!(lines, ["evaluate 1"]);
     assert_eq!(play.evaluated(vec![ended(Signal::Value, "1")]), ["evaluate 1"]);
     assert!(play.evaluated(vec![ended(Signal::Value, "\"turn 1\"")])[0].starts_with("open: "));
-    // What goes back tells the progress, too.
+    // What goes back contains the progress, too.
     assert_eq!(ran(&mut play, ended(Signal::Value, "5")), ["evaluate 1"]);
     let lines = play.evaluated(vec![ended(Signal::Value, "7")]);
     let warning = "emit notice warning: `progress` cannot be used: it must return a string or [string state]";

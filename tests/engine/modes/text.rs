@@ -95,7 +95,7 @@ const COMBINED: &str =
     "mode = \"text\"\nprompt = \"go\"\nmax_turns = 3\ntransport = \"tool_call\"\n[memory]\nx = \"1\"\n";
 
 #[test]
-fn programs_run_beside_calls_and_only_give_a_result() {
+fn programs_run_with_calls_and_only_give_a_result() {
     let (mut play, lines) = Play::open(COMBINED, "{}");
     assert_eq!(lines, ["evaluate 1"], "[memory] is evaluated before the run opens");
     assert!(play.evaluated(vec![ended(Signal::Value, "1")])[0].starts_with("open: "));

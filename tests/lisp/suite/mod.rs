@@ -96,13 +96,13 @@ impl Check {
         record(&self.case).get("reason").is_none()
     }
 
-    /// What its text says before it is run.
+    /// The findings about its text before it is run.
     #[cfg(test)]
     pub(crate) fn surveyed(&self) -> lisp::Survey {
         Case::read(&in_reference(&self.case)).map(|case| lisp::survey(&case.input())).unwrap_or_default()
     }
 
-    /// Runs it and says what is not as expected.
+    /// Runs it and reports what is not as expected.
     fn differs(&self) -> Option<Finding> {
         let got = record(&self.case);
         let reason = got.get("reason").and_then(Json::as_str);

@@ -1,6 +1,6 @@
 //! The probe file: one expression a line with what the reference gave, in readable form.
 //!
-//! In: `expression  =>  value   |prints=[…]   |memory={…}` lines. Out: [`Check`]s. The environment of all probes stands
+//! In: `expression  =>  value   |prints=[…]   |memory={…}` lines. Out: [`Check`]s. The environment of all probes is
 //! in the file's header and, as data, here.
 
 use ptc_core::value::json::Node;
@@ -43,7 +43,7 @@ pub(crate) fn probes(text: &str, prefix: &str) -> Vec<Check> {
             }));
         }
     }
-    // A program or result that the file shows cut says nothing.
+    // A program or result that the file shows cut shows nothing.
     checks.retain(|check| {
         !check.program().contains(" …(") && !FOR_ITS_SPEED.iter().any(|end| check.program().ends_with(end))
     });

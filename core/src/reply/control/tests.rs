@@ -130,7 +130,7 @@ fn names_and_questions_are_texts() {
 }
 
 #[test]
-fn an_empty_answer_beside_a_call_is_no_answer() {
+fn an_empty_answer_with_a_call_is_no_answer() {
     let call = r#""thought":"t","tool_call":{"name":"x","arguments":{"a":1}}"#;
     for filler in [r#""""#, r#"" ""#] {
         assert_eq!(strict(&format!("{{{call},\"final_answer\":{filler}}}")), strict(&format!("{{{call}}}")));

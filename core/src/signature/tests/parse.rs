@@ -70,7 +70,7 @@ fn nesting_is_bounded() {
 }
 
 #[test]
-fn equality_does_not_see_where_a_field_stood() {
+fn equality_does_not_see_where_a_field_was() {
     let field = |span| Field { name: "a".to_owned(), ty: Type::Int, description: None, span };
     assert_eq!(field(Span::new(0, 1)), field(Span::new(5, 9)));
 }

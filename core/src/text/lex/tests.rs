@@ -15,7 +15,7 @@ fn read(lex: fn(&str) -> Vec<Token>, source: &str) -> Vec<(&str, TokenKind)> {
 }
 
 #[test]
-fn json_tells_keys_from_strings() {
+fn json_distinguishes_keys_from_strings() {
     assert_eq!(
         read(json, r#"{"a\"b" : "x", "n": [-1.5e3, true, null]} // end"#),
         [

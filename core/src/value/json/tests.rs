@@ -53,7 +53,7 @@ fn errors_know_their_line_and_column() {
 }
 
 #[test]
-fn parts_know_where_they_stood() {
+fn parts_know_where_they_was() {
     let source = r#" {"a" : [1, "é"]} "#;
     let json = read(source);
     assert_eq!(json.span.text(source), r#"{"a" : [1, "é"]}"#);

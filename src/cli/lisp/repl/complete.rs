@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn names_go_on_as_builtins_definitions_and_namespaces() {
+    fn names_continue_as_builtins_definitions_and_namespaces() {
         let (start, found) = words("(map firs");
         assert_eq!(start, 5);
         assert!(found.contains(&"first".to_owned()) && found.contains(&"first-name".to_owned()), "{found:?}");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_go_on_at_the_start_only_and_texts_do_not() {
+    fn commands_continue_at_the_start_only_and_texts_do_not() {
         assert_eq!(one(":mem"), ":memory");
         assert_eq!(one(":doc group-"), ":doc group-by");
         for line in ["(x :me", "(", "", "\"firs", "; firs", "(str \"a\"", "12"] {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_go_on_as_files_and_folders() {
+    fn paths_continue_as_files_and_folders() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("lib.clj"), "1").expect("a file");
         std::fs::create_dir(folder.path().join("more")).expect("a folder");

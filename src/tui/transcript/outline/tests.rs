@@ -27,7 +27,7 @@ fn grown(text: &str, scope: Scope, folded: &Folded) -> String {
 }
 
 #[test]
-fn what_fits_one_line_and_stood_on_one_does() {
+fn what_fits_one_line_and_was_on_one_does() {
     let none = Folded::new();
     assert_eq!(whole(r#"{"a":1, "b":[true,{}]}"#, &none, 40).text(), r#"{"a": 1, "b": [true, {}]}"#);
     assert_eq!(whole(r#"{"a":1, "b":2}"#, &none, 8).text(), "{\n  \"a\": 1,\n  \"b\": 2\n}");

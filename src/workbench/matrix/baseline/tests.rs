@@ -31,7 +31,7 @@ fn kind(then: (u32, u32), now: (u32, u32)) -> ChangeKind {
 }
 
 #[test]
-fn a_cell_that_always_passed_must_go_on_passing() {
+fn a_cell_that_always_passed_must_keep_passing() {
     assert_eq!(kind((3, 3), (3, 3)), ChangeKind::Same);
     assert_eq!(kind((3, 3), (2, 3)), ChangeKind::Worse);
     assert_eq!(kind((1, 1), (0, 1)), ChangeKind::Worse);

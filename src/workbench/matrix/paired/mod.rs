@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_difference_tells_how_many_cases_are_missing() {
+    fn a_small_difference_shows_how_many_cases_are_missing() {
         let found = &paired(&reports(&[("a", "- - + + +"), ("b", "+ + - + +")]))[0];
         assert_eq!((found.gained, found.lost, found.verdict), (2, 1, PairedVerdict::Undecided));
         let needed = pairs_needed(2, 1, 5).unwrap();

@@ -1,4 +1,4 @@
-//! What the screen tells: marks, header, status line, messages, findings, the turn of a person.
+//! What the screen shows: marks, header, status line, messages, findings, the turn of a user.
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
@@ -49,7 +49,7 @@ fn a_broken_field_leaves_the_header_as_it_was_and_the_context_unjudged() {
 }
 
 #[test]
-fn a_long_model_name_gives_way_to_the_hint_and_unsaved_edits_stay_told() {
+fn a_long_model_name_gives_way_to_the_hint_and_unsaved_edits_stay_reported() {
     for (size, hinted) in [((80, 24), true), ((40, 10), false)] {
         let mut model = fresh(size);
         model.workbench.preview.model = "a-provider/with-a-very-long-model-name-2026-11-21".to_owned();
@@ -82,7 +82,7 @@ fn a_message_goes_with_the_next_key_and_escape_with_nothing_to_close_says_nothin
 }
 
 #[test]
-fn a_message_stands_beside_the_progress_of_a_run() {
+fn a_message_is_next_to_the_progress_of_a_run() {
     let mut model = fresh((80, 24));
     ran(&mut model, asked().events(), None);
     press(&mut model, "f2");
@@ -115,7 +115,7 @@ fn a_context_with_an_error_is_not_started() {
 }
 
 #[test]
-fn the_message_of_the_focused_field_is_told_in_full() {
+fn the_message_of_the_focused_field_is_reported_in_full() {
     let mut model = fresh((80, 24));
     let text = "word ".repeat(40) + "THE END";
     let version = model.workbench.version();
@@ -168,7 +168,7 @@ fn an_empty_reply_is_not_sent() {
 }
 
 #[test]
-fn a_run_that_waits_for_a_person_says_how_it_is_stopped_before_it_is() {
+fn a_run_that_waits_for_a_user_says_how_it_is_stopped_before_it_is() {
     let mut model = fresh((80, 24));
     ran(&mut model, asked().events(), None);
     ask(&mut model, 1, "what?");
