@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
 fn start(mut arguments: Arguments) -> Result<u8, String> {
     if let (Some(open), Some(_)) = (&arguments.open, &arguments.command) {
         return Err(format!(
-            "`{open}` stands before a command: write the command first (`ptc-workbench --help` lists them)"
+            "`{open}` is before a command: write the command first (`ptc-workbench --help` lists them)"
         ));
     }
     if let Some(file) = &arguments.log {

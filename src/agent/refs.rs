@@ -99,7 +99,7 @@ fn outside(ty: &Type, steps: &[PathStep<'_>]) -> Option<String> {
         }
         (PathStep::Index(_) | PathStep::Every, Type::List(item)) => outside(item, rest),
         (PathStep::Key(name), Type::List(_)) => {
-            Some(format!("a list stands before `{name}`; write [0] or [*] between them"))
+            Some(format!("there is a list before `{name}`; write [0] or [*] between them"))
         }
         (PathStep::Index(_) | PathStep::Every, _) => Some("there is no list for its [ ]".to_owned()),
         (PathStep::Key(name), other) => {
@@ -154,7 +154,7 @@ mod tests {
                 "x = \"item[0].id\"",
                 "warning refs.x the path \"item[0].id\" leads to nothing: the answer declares no `item` there; did you mean `items`?",
             ),
-            ("x = \"items.id\"", "warning refs.x the path \"items.id\" leads to nothing: a list stands before `id`"),
+            ("x = \"items.id\"", "warning refs.x the path \"items.id\" leads to nothing: there is a list before `id`"),
             ("x = \"a[0]\"", "warning refs.x the path \"a[0]\" leads to nothing: there is no list for its [ ]"),
             (
                 "x = \"a.b\"",

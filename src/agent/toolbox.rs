@@ -58,7 +58,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
                 Kind::Mcp(_) => {
                     format!("the arguments of `{}` are not known yet: the first run asks its server", tool.name)
                 }
-                _ => format!("the tool `{}` has no `signature`: the model is not told its arguments", tool.name),
+                _ => format!("the tool `{}` has no `signature`: the model does not see its arguments", tool.name),
             };
             note(&format!("tools.{}", tool.name), message).warning()
         }));

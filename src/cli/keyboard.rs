@@ -24,7 +24,7 @@ pub(super) fn ask(asked: Asked) {
         Some(gate) => {
             print_note(&format!("[{}]", gate.prompt()));
             print_note(&format!(
-                "[at {at}: write the text that goes on, ended by a line that holds only {END}; that line alone changes nothing]"
+                "[at {at}: write the text to continue with, ended by a line that holds only {END}; that line alone changes nothing]"
             ));
         }
     }

@@ -199,7 +199,7 @@ async fn finish(
     }
     if stopped {
         print_note(&format!(
-            "stopped: {} of {} are kept; go on with: {go_on}",
+            "stopped: {} of {} are kept; continue with: {go_on}",
             state.done(),
             plural(state.total() as u64, "trial")
         ));
@@ -211,7 +211,7 @@ async fn finish(
     }
     if let Err(error) = ran {
         print_note(&format!(
-            "{} of {} are kept; when there is room, go on with: {go_on}",
+            "{} of {} are kept; when there is room, continue with: {go_on}",
             state.done(),
             plural(state.total() as u64, "trial")
         ));
@@ -219,7 +219,7 @@ async fn finish(
     }
     if spent {
         print_note(&format!(
-            "stopped at --max-cost: {} of {} are kept; go on with: {go_on}",
+            "stopped at --max-cost: {} of {} are kept; continue with: {go_on}",
             state.done(),
             plural(state.total() as u64, "trial")
         ));

@@ -264,7 +264,7 @@ fn apply(dir: &Path, candidate: Option<&str>, yes: bool, workbench: &Workbench) 
     }
     if !accepted.contains(&true) {
         print_note(if asks { "nothing was written" } else { "nothing was written; --yes writes all hunks" });
-        return Ok(exit::OK);
+        return Ok(if asks { exit::OK } else { exit::FAILED });
     }
     let text = applied(&old, &new, &accepted);
     crate::agent::Agent::from_toml_with(&text, name, workbench.file_access()).map_err(|error| {

@@ -20,7 +20,7 @@ pub fn is_spoken(variable: &dyn Fn(&str) -> Option<String>) -> bool {
 
 /// What can be done with an agent or a pipeline, and by which command.
 const OF_BOTH: [(&str, &str); 2] =
-    [("runs it and tells every turn", "run"), ("prints what it would send first", "prompt")];
+    [("runs it and prints every turn", "run"), ("prints what it would send first", "prompt")];
 
 /// The same with an agent alone.
 const OF_AN_AGENT: [(&str, &str); 2] = [("lists its tools", "tools"), ("runs its cases", "test")];
@@ -28,7 +28,7 @@ const OF_AN_AGENT: [(&str, &str); 2] = [("lists its tools", "tools"), ("runs its
 /// The same with sessions and everything else.
 const OF_ALL: [(&str, &str); 6] = [
     ("lists the sessions", "sessions list"),
-    ("tells the last session", "sessions show last"),
+    ("prints the last session", "sessions show last"),
     ("replays it without a model", "replay last"),
     ("compares modes and models", "compare AGENT.toml"),
     ("lists the models", "models"),
@@ -48,7 +48,7 @@ pub fn print_session(name: &str, workbench: &Workbench) -> Result<u8, UsageError
 /// Errors: there is none of this name, or it cannot be read.
 pub fn print_opened(name: Option<&str>, workbench: &Workbench) -> Result<u8, UsageError> {
     let Some(name) = name else {
-        print_line("Line by line: everything that the workbench draws is told by commands.");
+        print_line("Line by line: commands print everything that the workbench draws.");
         let names: Vec<&str> = BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|example| example.name).collect();
         print_line(&format!("examples: {}", names.join(", ")));
         print_commands(&OF_BOTH, &format!(" {}", BUNDLED[0].name));

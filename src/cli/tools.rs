@@ -196,7 +196,7 @@ fn logs(flags: &ToolsFlags, agent: &Agent, workbench: &Workbench) -> u8 {
         return exit::OK;
     }
     for (server, file, lines) in &logs {
-        let what = if lines.is_empty() { "has said nothing yet" } else { "says" };
+        let what = if lines.is_empty() { "has printed nothing yet" } else { "says" };
         print_line(&safe_line(&format!("server {server} {what} ({})", file.display())));
         for line in lines {
             print_line(&format!("    {}", safe_line(line)));

@@ -144,8 +144,8 @@ events! {
     Interrupt "interrupt" Input "the run was stopped from outside";
     TurnEnd "turn.end" Derived "a turn ended, with running totals";
     RunEnd "run.end" Derived "the run returned or failed";
-    RunWait "run.wait" Note "the run waits for a person";
-    Resume "resume" Note "a waiting or broken run goes on";
+    RunWait "run.wait" Note "the run waits for the user";
+    Resume "resume" Note "a waiting or broken run continues";
     Notice "notice" Note "something worth knowing";
 }
 

@@ -175,7 +175,7 @@ impl Dialect {
         }
         if self.names_respond(used) && is_about(refused, &["tool_choice"]) {
             let next = Self { named: false, ..self };
-            return Some((next, "refuses to be told the tool's name; requiring a call instead".to_owned()));
+            return Some((next, "refuses a named tool; requiring a call instead".to_owned()));
         }
         if used.strict_tools && self.strict_tools && is_about_strict_tools(status, refused, used) {
             let next = Self { strict_tools: false, ..self };

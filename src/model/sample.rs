@@ -31,8 +31,8 @@ faults! {
     BadJson "bad_json" "The reply is broken JSON that no repair can read; a broken program, or broken arguments.";
     MissingField "missing_field" "The first field is missing: of the answer, or of a call's arguments.";
     WrongType "wrong_type" "The first field has another type.";
-    Prose "prose" "Sentences stand around the answer, or beside calls.";
-    TwoBlocks "two_blocks" "A draft that does not fit stands before the answer, each in a fence.";
+    Prose "prose" "Sentences are around the answer, or next to calls.";
+    TwoBlocks "two_blocks" "A draft that does not fit is before the answer, each in a fence.";
     EndlessLoop "endless_loop" "The reply repeats itself until its length limit.";
     CutReply "cut_reply" "The length limit cuts the reply in the middle.";
     Slow "slow" "The reply arrives slowly, a few characters at a time.";

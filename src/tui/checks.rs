@@ -133,7 +133,7 @@ mod tests {
         checks.ask(2, now + ms(100));
         assert_eq!(checks.due(), Some(now + ms(260)));
         checks.ask(3, now + ms(200));
-        assert_eq!(checks.due(), Some(now + ms(360)), "the typing goes on");
+        assert_eq!(checks.due(), Some(now + ms(360)), "the typing continues");
         for at in (300..=1_000).step_by(100) {
             checks.ask(at, now + ms(at));
         }

@@ -82,7 +82,7 @@ impl std::fmt::Display for KeyError {
                 write!(f, "[keys] there is no action {name:?}")?;
                 match nearest {
                     Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
-                    None => write!(f, "; the palette tells the name of each, and docs/keys.md lists them"),
+                    None => write!(f, "; the palette shows the name of each, and docs/keys.md lists them"),
                 }
             }
             Self::BadChord(action, chord) => {

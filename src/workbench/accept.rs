@@ -146,7 +146,7 @@ impl Workbench {
             Ok(adopted) => Ok(Onto { notices: adopted.notice(&named).into_iter().collect(), adopted }),
             Err(AdoptError::Replay(error)) => Err(unusable(error)),
             Err(error) => Err(unusable(format!(
-                "{} takes another course today than the recorded one, so that nothing can go on from there; `ptc-workbench replay {named} --accept` makes a session of today's course.\n{error}",
+                "{} takes another course today than the recorded one, so that nothing can continue from there; `ptc-workbench replay {named} --accept` makes a session of today's course.\n{error}",
                 session.header.id
             ))),
         }

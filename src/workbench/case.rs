@@ -150,14 +150,14 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
     let start = start.ok_or_else(|| CaseError(format!("{id} has no run {address}")))?;
     if let Some(earlier) = &start.continues {
         return Err(CaseError(format!(
-            "{address} continues {earlier}: its answer depends on what was said there, so it is no case of its own"
+            "{address} continues {earlier}: its answer depends on what was sent there, so it is no case of its own"
         )));
     }
     let end = recording.at(&address).iter().find_map(|envelope| match &envelope.event {
         Event::RunEnd(end) => Some(end.clone()),
         _ => None,
     });
-    let end = end.ok_or_else(|| CaseError(format!("{id} has not ended; `resume` goes on with it")))?;
+    let end = end.ok_or_else(|| CaseError(format!("{id} has not ended; `resume` continues it")))?;
     if let Some(fail) = end.fail.as_ref().filter(|fail| Case::is_untried(fail)) {
         return Err(CaseError(format!(
             "the run failed with {}: {}; that says nothing about the agent",

@@ -39,7 +39,7 @@ pub fn next_step(start: &RunStart, end: &RunEnd, refused: Option<&ErrorRecord>) 
         });
     }
     Some(match reason {
-        Reason::Cancelled if turn > 0 => "Run again, or fork it at a turn to go on from there.".to_owned(),
+        Reason::Cancelled if turn > 0 => "Run again, or fork it at a turn to continue from there.".to_owned(),
         Reason::InvalidContext => "Correct the context, then run again.".to_owned(),
         Reason::Failed => format!("The message is the program's own: turn {turn} shows why it called fail."),
         _ => fail.hint.clone().unwrap_or_else(|| reason.row().next.to_owned()),
@@ -79,7 +79,7 @@ fn otherwise(reason: Reason, turn: u32) -> Option<String> {
         }
         Reason::NoCodeFound | Reason::MultipleCodeBlocks => "use a model that replies with one fenced program",
         _ if is_of_program(reason) => {
-            return Some(format!("correct the program of turn {turn} and go on from there"));
+            return Some(format!("correct the program of turn {turn} and continue from there"));
         }
         _ => return None,
     };

@@ -39,9 +39,8 @@ fn secrets(texts: &DraftTexts, known: &Scrub) -> Vec<Diagnostic> {
             covered = range.end;
             let held = ScanRule::named(rule)
                 .map_or("a secret of this machine".to_owned(), |rule| format!("what looks like {}", rule.meaning));
-            let message = format!(
-                "the {name} holds {held} ({rule}): the model gets it, and it stands in every session; take it out"
-            );
+            let message =
+                format!("the {name} holds {held} ({rule}): the model gets it, and it is in every session; take it out");
             let finding = Diagnostic::error(place, Reason::InvalidAgent, message).key(SECRET);
             found.push(finding.warning().at(Span::new(range.start, range.end)));
         }

@@ -79,7 +79,7 @@ impl Workbench {
         if let Some(ended) = &ended
             && (ended.fail.is_some() || later.is_empty())
         {
-            return Err(unusable(format!("{run} has ended; `continue` goes on with a new message")));
+            return Err(unusable(format!("{run} has ended; `continue` continues with a new message")));
         }
         let start = recording.run_start(&run).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
         let agent = Agent::recorded(&start.agent.toml).map_err(unusable)?;
@@ -166,7 +166,7 @@ impl Workbench {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let earlier = recording.runs().pop().ok_or_else(|| unusable(not_begun(session.header.id.as_str())))?;
         if !recording.is_complete(&earlier) {
-            return Err(unusable(format!("{earlier} has not ended; `resume` goes on with it")));
+            return Err(unusable(format!("{earlier} has not ended; `resume` continues it")));
         }
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
         let inputs = inputs_at(&recording, &earlier)?;
@@ -276,7 +276,7 @@ fn assign_answers(recording: &Recording, answers: Answers) -> Result<Answers, St
         return Err(unusable(format!("{other} {answered} ({listed})")));
     }
     if !in_order.is_empty() && open.is_empty() {
-        return Err(unusable("the session waits for no answer; `resume` without --answer goes on with it"));
+        return Err(unusable("the session waits for no answer; `resume` without --answer continues it"));
     }
     for (at, asked) in open.iter().filter_map(|at| Some((at, recording.question(at)?))) {
         if !by_address.contains_key(at)

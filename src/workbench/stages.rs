@@ -108,6 +108,6 @@ async fn record_end(record: &ErrorRecord, next: usize, ports: &Ports<'_>) {
     let text = format!("the pipeline ends here: {}", record.message);
     let notice: Event = Notice { level: NoticeLevel::Warning, text }.into();
     if let Err(error) = ports.events.emit(Address::run(next.saturating_sub(1)), notice).await {
-        tracing::debug!(?error, "the end of a pipeline was not told");
+        tracing::debug!(?error, "the end of a pipeline was not reported");
     }
 }

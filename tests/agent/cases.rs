@@ -84,7 +84,7 @@ fn a_failed_run_fails_its_case_unless_that_is_expected_or_says_nothing_about_the
     );
     assert_eq!(verdict(fails, &returned("1")), "fail; expected the failure timeout, the run returned 1");
     let waits = Step { waits_for: Some(Address::from("r0/t1/q0")), ..Step::default() };
-    assert_eq!(verdict(exact, &waits), "error; the run waits for the answer to r0/t1/q0; cases cannot ask a person");
+    assert_eq!(verdict(exact, &waits), "error; the run waits for the answer to r0/t1/q0; cases cannot ask the user");
     assert_eq!(case("").judge(&returned("7")), Verdict::Pass);
 }
 

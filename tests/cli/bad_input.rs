@@ -144,15 +144,15 @@ fn a_flag_before_the_command_that_has_it() {
     let output = |arguments: &[&str]| program.run(arguments).exits(2).reported();
     assert_eq!(
         output(&["--json", "run", "sentiment"]),
-        "error: `--json` belongs to the command: write it behind `ptc-workbench run`"
+        "error: `--json` belongs to the command: write it after `ptc-workbench run`"
     );
     assert_eq!(
         output(&["--model=demo", "run", "sentiment"]),
-        "error: `--model` belongs to the command: write it behind `ptc-workbench run`"
+        "error: `--model` belongs to the command: write it after `ptc-workbench run`"
     );
     assert_eq!(
         output(&["sessions", "--json", "list"]),
-        "error: `--json` belongs to the command: write it behind `ptc-workbench sessions list`"
+        "error: `--json` belongs to the command: write it after `ptc-workbench sessions list`"
     );
     assert_eq!(
         output(&["--json", "sentiment"]),

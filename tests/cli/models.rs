@@ -230,7 +230,7 @@ fn words_show_the_models_where_marks_are_not_wanted() {
 fn where_no_screen_is_wanted_the_workbench_shows_its_commands() {
     let program = Program::new();
     let output = program.run(["--plain"]).exits(0).stdout.clone();
-    assert!(output.contains("ptc-workbench run sentiment: runs it and tells every turn"), "{output}");
+    assert!(output.contains("ptc-workbench run sentiment: runs it and prints every turn"), "{output}");
     assert!(output.contains("examples: ") && output.contains("quote") && !output.contains('\x1b'), "{output}");
     let agent = program.run(["--plain", "sentiment"]).exits(0).stdout.clone();
     assert!(agent.starts_with("sentiment: an agent of mode json, signature "), "{agent}");

@@ -233,7 +233,7 @@ async fn tool_signatures_become_native_schemas() {
 fn a_tool_without_signature_is_allowed_with_a_warning() {
     let warnings = Plan::new(&agent(TOOLS)).unwrap().warnings;
     let text: Vec<_> = warnings.iter().map(|finding| format!("{}: {}", finding.key, finding.message)).collect();
-    assert_eq!(text, ["tools.look-up: the tool `look-up` has no `signature`: the model is not told its arguments"]);
+    assert_eq!(text, ["tools.look-up: the tool `look-up` has no `signature`: the model does not see its arguments"]);
 }
 
 #[tokio::test]

@@ -102,7 +102,7 @@ async fn a_search_finds_the_rules_and_its_proposer_never_reads_other_cases_than_
     // Applying changes the prompt alone.
     let before = fs::read_to_string(program.dir().join("desk.toml")).unwrap();
     let shown = program.run(["optimize", "apply", "search"]);
-    shown.exits(0).reports("nothing was written; --yes writes all hunks");
+    shown.exits(1).reports("nothing was written; --yes writes all hunks");
     assert_eq!(fs::read_to_string(program.dir().join("desk.toml")).unwrap(), before);
     program.run(["optimize", "apply", "search", "--yes"]).exits(0);
     let after = fs::read_to_string(program.dir().join("desk.toml")).unwrap();
@@ -139,10 +139,11 @@ async fn a_search_that_is_killed_at_any_try_continues_to_the_same_end() {
             program.run(OPTIMIZE.iter().copied().chain([dir.as_str()])).exits(0);
             assert_eq!(found(&program, &dir), whole, "killed after {lines} lines");
         }
-        // A line that was cut is one that is missing.
+        // A line that was cut is one that is missing, also in the middle of a character.
         let cut = program.dir().join("killed1/journal.jsonl");
-        let text = fs::read_to_string(&cut).unwrap();
-        fs::write(&cut, &text[..text.len() - 9]).unwrap();
+        let mut bytes = fs::read(&cut).unwrap();
+        bytes.extend("{\"k\":\"try\",\"case\":\"ä".bytes().take(20));
+        fs::write(&cut, &bytes).unwrap();
         program.run(OPTIMIZE.iter().copied().chain(["killed1"])).exits(0);
         assert_eq!(found(&program, "killed1"), whole);
     })
@@ -157,8 +158,14 @@ async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
     tokio::task::spawn_blocking(move || {
         let done = program.run(OPTIMIZE.iter().copied().chain(["few", "--max-calls", "30"]));
         assert!(done.exits(0).stdout.contains("ended: the budget is used"), "{}", done.stdout);
-        let spent = found(&program, "few")["calls"].as_u64().unwrap();
-        assert!(spent <= 30 + 4 + 1 + 4 + 12, "{spent}");
+        let few = found(&program, "few");
+        assert_eq!(few["ending"], "budget", "{few}");
+        assert!(
+            few["held_out"]["after"].is_number() && done.stdout.contains(&format!("{} requests", few["calls"])),
+            "{few}"
+        );
+        let spent = few["calls"].as_u64().unwrap();
+        assert!(spent <= 30 + 4 + 1 + 4 + 12 + 12, "{spent}");
         let done = program.run(OPTIMIZE.iter().copied().chain(["late", "--max-time", "0"]));
         done.exits(1).reports("not finished: the same command continues the search");
         program.run(["optimize", "sentiment"]).exits(2).reports("a search needs the file of an agent");
@@ -175,23 +182,22 @@ async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_leaves_a_search_to_continue() {
-    let server = Server::script(|number, received| match sent(received).contains(MISSION) {
+    let (outages, labelled) = (std::sync::atomic::AtomicU32::new(0), std::sync::atomic::AtomicU32::new(0));
+    let server = Server::script(move |_, received| match sent(received).contains(MISSION) {
+        true if outages.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 => Play::json("401 Unauthorized", "{}"),
         true => answer(&json!({"reason": "shorter", "text": "Label it. RULE-SHIP"}).to_string()),
-        false if number == 30 => Play::json("401 Unauthorized", "{}"),
+        false if labelled.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 18 => {
+            Play::json("401 Unauthorized", "{}")
+        }
         false => play(received),
     })
     .await;
     let program = program(&server);
     tokio::task::spawn_blocking(move || {
-        let done = program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "80"]));
-        let done = match done.code {
-            Some(2) => {
-                done.reports("could not be judged").reports("the same command continues the search");
-                program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "80"]))
-            }
-            _ => done,
-        };
-        done.exits(0);
+        let run = || program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "80"]));
+        run().exits(2).reports("the proposer could not be asked").reports("the same command continues the search");
+        run().exits(2).reports("could not be judged").reports("the same command continues the search");
+        run().exits(0);
         let search = found(&program, "search");
         assert_eq!(search["candidates"].as_array().unwrap().len(), 1, "no candidate came of it");
         assert!(search["refused"].as_u64().unwrap() > 0);

@@ -249,7 +249,7 @@ fn a_reply_is_found_changed_in_the_transcript_and_the_run_continues_from_it() {
     terminal.wait_for("E edit and continue");
     press(&mut terminal, &["end", "shift-e"]);
     terminal.wait_for("Edit and continue: a new session");
-    terminal.wait_for("what stood there:");
+    terminal.wait_for("the earlier text:");
     press(&mut terminal, &["ctrl-a"]);
     terminal.send("{\"mood\": \"bad\", \"score\": 0.125}");
     terminal.wait_for("✓ fits");

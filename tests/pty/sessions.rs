@@ -25,13 +25,13 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     terminal.wait_for("read-only");
 
     terminal.send("f");
-    terminal.wait_for("goes on live from there");
+    terminal.wait_for("continues live from there");
     terminal.send(RIGHT);
     terminal.wait_for("\"mood\":");
     terminal.send(TAB);
     terminal.send(TAB);
     terminal.send(TAB);
-    terminal.wait_for("What the model says instead");
+    terminal.wait_for("What the model replies instead");
     terminal.send(CTRL_A);
     terminal.send("{\"mood\": \"bad\", \"score\": 0.125}");
     terminal.send(F5);

@@ -168,13 +168,13 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Press("sessions.fork")],
                 says: "from the turn that you have just answered.",
-                sees: &["Fork: a new session from a turn of this one", "goes on live from there"],
+                sees: &["Fork: a new session from a turn of this one", "continues live from there"],
                 ..PLAIN
             },
             Move {
                 does: &[Press("choice.next")],
                 says: "another reply in the place of that one.",
-                sees: &["Fork: a new session from a turn of this one", "what the model said", "what stood there:"],
+                sees: &["Fork: a new session from a turn of this one", "what the model replied", "the earlier text:"],
                 picture: Some(("fork", "The dialog of a fork: turn, change, and the reply to be changed")),
                 ..PLAIN
             },

@@ -122,7 +122,7 @@ fn a_run_that_waits_and_gives_way_says_how_it_continues() {
     apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
     press(&mut model, "f5");
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
-    assert!(text(&mut model).contains("waits for its answer in its session: F3, then o goes on"));
+    assert!(text(&mut model).contains("waits for its answer in its session: F3, then o continues"));
 }
 
 fn written(model: &Model) -> &str {
@@ -133,7 +133,7 @@ fn written(model: &Model) -> &str {
 fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_continues_as_a_fork() {
     let mut model = editing(SIZE);
     assert_eq!(written(&model), "(count rows)", "the text has the focus");
-    assert!(text(&mut model).contains("what stood there:"));
+    assert!(text(&mut model).contains("the earlier text:"));
     press(&mut model, "ctrl-a");
     write(&mut model, "(first rows");
     assert!(text(&mut model).contains("1 bracket open"));
@@ -176,7 +176,7 @@ fn results_and_definitions_are_changed_at_their_own_points() {
     press(&mut model, "backtab");
     press(&mut model, "left");
     press(&mut model, "left");
-    assert!(text(&mut model).contains("goes on live from there"));
+    assert!(text(&mut model).contains("continues live from there"));
     press(&mut model, "left");
     assert!(text(&mut model).contains("value of rows"));
     press(&mut model, "f5");
@@ -191,7 +191,7 @@ fn results_and_definitions_are_changed_at_their_own_points() {
     }
     press(&mut model, "ctrl-a");
     write(&mut model, "north");
-    assert!(text(&mut model).contains("a text stands in quotes"));
+    assert!(text(&mut model).contains("a text is in quotes"));
     press(&mut model, "ctrl-a");
     write(&mut model, "[1, 2]");
     let fork = fork_spec("r0/t2/c0:call", Changed::parse("result", "[1, 2]").ok());

@@ -95,7 +95,7 @@ impl Case {
     fn judged(&self, step: &Step, rulings: &Rulings<'_>) -> Judgement {
         let of = |verdict: Verdict| Judgement { score: f64::from(u8::from(verdict.is_pass())), verdict };
         if let Some(at) = &step.waits_for {
-            let why = format!("the run waits for the answer to {at}; cases cannot ask a person");
+            let why = format!("the run waits for the answer to {at}; cases cannot ask the user");
             return of(Verdict::Error(why));
         }
         let fails = |expect: &Expect| expect.expects(&|one| matches!(one, Expect::Fail(_)));

@@ -62,7 +62,7 @@ fn misplaced(error: &clap::Error, words: &[String]) -> Option<String> {
     let mut behind = words.iter().skip_while(|word| word.split('=').next() != Some(flag));
     let is_before = behind.any(|word| word == command.get_name());
     (is_before && has(&command))
-        .then(|| format!("`{flag}` belongs to the command: write it behind `{}`", path.join(" ")))
+        .then(|| format!("`{flag}` belongs to the command: write it after `{}`", path.join(" ")))
 }
 
 /// Added to an error about an unknown name: the command that was probably meant.

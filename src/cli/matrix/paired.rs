@@ -111,7 +111,7 @@ fn verdict(report: &PairedReport) -> String {
     match (report.verdict, report.more) {
         (PairedVerdict::Equal, _) => format!("no case differs ({})", plural(report.cases.into(), "case")),
         (PairedVerdict::Undecided, Some(more)) => {
-            format!("not decided: {split}, {chance}; about {} would tell", plural(more, "more case"))
+            format!("not decided: {split}, {chance}; about {} would decide", plural(more, "more case"))
         }
         (PairedVerdict::Undecided, None) => format!("not decided: {split}, {chance}"),
         (PairedVerdict::Better | PairedVerdict::Worse, _) => format!("{}: {split}, {chance}", report.verdict.name()),

@@ -19,7 +19,7 @@ pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageEr
     for tag in &tags {
         match (tag.strip_prefix('+'), tag.strip_prefix('-')) {
             (_, Some(flag)) if flag.starts_with('-') => {
-                return Err(UsageError(format!("{tag} stands behind the tags: write flags before them")));
+                return Err(UsageError(format!("{tag} is after the tags: write flags before them")));
             }
             (Some(tag), _) => add.push(tag.to_owned()),
             (_, Some(tag)) => del.push(tag.to_owned()),

@@ -31,7 +31,7 @@ words! {
     NoticeLevel {
         Info "info" "Worth knowing.";
         Warning "warning" "Something failed, and the run continues.";
-        Lost "lost" "Stands for events that a damaged session has lost.";
+        Lost "lost" "Replaces events that a damaged session has lost.";
     }
 }
 

@@ -41,7 +41,7 @@ pub const REDACTIONS: &[Redaction] = &[
         ..selector("full", "secrets, and every text of prompts, replies, tools, programs and errors", BODIES)
     },
     selector("context", "the context, and each of its texts wherever it is repeated", &[Group::Context]),
-    selector("messages", "what was sent and what the model said", &[Group::Messages, Group::Replies]),
+    selector("messages", "what was sent and what the model replied", &[Group::Messages, Group::Replies]),
     selector("arguments", "arguments of calls", &[Group::Arguments]),
     selector("results", "what tools answered, and each text of it wherever it is repeated", &[Group::Results]),
     selector("memory", "what programs defined, and the journal", &[Group::Memory]),

@@ -69,7 +69,7 @@ pub(super) fn convert(records: &[Record]) -> Result<Trace, TraceError> {
         converter.take(record);
     }
     if converter.runs.is_empty() {
-        return Err(TraceError("the trace tells of no run (no run.start, no turn); nothing was imported".to_owned()));
+        return Err(TraceError("the trace contains no run (no run.start, no turn); nothing was imported".to_owned()));
     }
     Ok(Trace { id: converter.trace_id, started_ms: first, events: converter.events, kept: converter.kept })
 }

@@ -131,7 +131,7 @@ fn reply(converter: &mut Converter<'_>, run: usize, record: &Record, text: Optio
     let model = record.text("model").map(str::to_owned);
     let error = (status == ReplyStatus::Error).then(|| ErrorRecord {
         reason: "llm_error".to_owned(),
-        message: "the trace tells no reply".to_owned(),
+        message: "the trace contains no reply".to_owned(),
         ..ErrorRecord::default()
     });
     converter.push_event(record.at_ms, &address, ReplyEnd { usage, model, error, ..ReplyEnd::new(attempt, status) });

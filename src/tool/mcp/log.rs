@@ -165,7 +165,7 @@ impl Log {
     pub(super) fn last(&self) -> String {
         let lines = lock(&self.lines);
         let last: Vec<&str> = lines.iter().skip(lines.len().saturating_sub(5)).map(String::as_str).collect();
-        if last.is_empty() { String::new() } else { format!("; it said last: {}", last.join(" | ")) }
+        if last.is_empty() { String::new() } else { format!("; its last output: {}", last.join(" | ")) }
     }
 
     /// The same for a server that has ended, whose stderr is read to its end before.
@@ -275,7 +275,7 @@ mod tests {
             tokio::task::yield_now().await;
             tokio::io::AsyncWriteExt::write_all(&mut writer, b"why it ended\n").await.unwrap();
         });
-        assert_eq!(last, "; it said last: why it ended");
+        assert_eq!(last, "; its last output: why it ended");
         let (_writer, reader) = tokio::io::duplex(64);
         log.follow_in_background(reader);
         assert_eq!(log.last_of_ended().await, last, "a stream that stays open");

@@ -143,7 +143,7 @@ impl Model {
         if self.compare.runs() {
             return Err("two runs are going on side by side");
         }
-        if self.workbench.preview.model == "human" { Err("a person answers one run at a time") } else { Ok(()) }
+        if self.workbench.preview.model == "human" { Err("a user answers one run at a time") } else { Ok(()) }
     }
 
     /// Can this be done with the runs of the draft now? If not, why.

@@ -166,7 +166,7 @@ impl Model {
             Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
             }
-            Action::ReplayLenient if self.replays_leniently(popups) => Err("every difference is told here"),
+            Action::ReplayLenient if self.replays_leniently(popups) => Err("every difference is listed here"),
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
             Action::Against => rule(!self.workbench.preview.sent.is_empty(), "the texts do not make a request yet"),
             Action::Failures | Action::Branches | Action::Filter | Action::Unlabelled => {
@@ -389,7 +389,7 @@ impl Model {
     /// The keys that continue the session of a waiting run, from any screen.
     pub fn how_to_go_on(&self) -> String {
         let (list, on) = (self.keymap.first_name(Action::Sessions), self.keymap.first_name(Action::GoOn));
-        format!("{list}, then {on} goes on")
+        format!("{list}, then {on} continues")
     }
 
     /// Is the page of runs side by side shown?

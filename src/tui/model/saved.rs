@@ -192,6 +192,6 @@ pub(super) fn enabled_to_restore(popups: &[Popup]) -> Result<(), &'static str> {
         Some(Popup::Form(form, Purpose::Fork(fork))) if form.field("text").is_some() => {
             fork.original(form).map(|_| ()).ok_or("it is as it was")
         }
-        _ => Err("nothing stood here before"),
+        _ => Err("there was nothing here before"),
     }
 }

@@ -97,7 +97,7 @@ pub fn data(text: &str, object: bool) -> Typed {
             reads(&kind)
         }
         Err(error) => {
-            let message = format!("{} (a text stands in quotes)", error.message);
+            let message = format!("{} (a text is in quotes)", error.message);
             Typed::wrong("no JSON", error.line_col(text).to_string(), message)
         }
     }
@@ -211,6 +211,6 @@ mod tests {
             ("JSON object, 1 field", Standing::Reads)
         );
         assert_eq!(data("[1]", true).standing, Standing::Wrong);
-        assert!(data("north", false).remarks[0].message.contains("a text stands in quotes"));
+        assert!(data("north", false).remarks[0].message.contains("a text is in quotes"));
     }
 }

@@ -60,7 +60,7 @@ impl Fork {
     pub fn open(key: SessionKey, wanted: Option<Address>, aim: Aim) -> Dialog {
         let (title, verb) = match aim {
             Aim::Fork => ("Fork: a new session from a turn of this one", "fork"),
-            Aim::Edit => ("Edit and continue: a new session goes on with the edit", "apply"),
+            Aim::Edit => ("Edit and continue: a new session continues with the edit", "apply"),
         };
         let waiting = Some("reading the session …");
         let form = Form { title: title.to_owned(), verb, waiting, held: Some(Vec::new()), ..Form::default() };
@@ -137,12 +137,13 @@ impl Fork {
                 form.notes.clear();
                 return Vec::new();
             }
-            Target::Reply => {
-                ("What the model says instead; where tools are offered, /call NAME {json} calls one.", Language::Json)
-            }
+            Target::Reply => (
+                "What the model replies instead; where tools are offered, /call NAME {json} calls one.",
+                Language::Json,
+            ),
             Target::Program => ("The program of the reply; the rest of the reply stays.", Language::Lisp),
             Target::Defined(_) => ("The value from the next turn on, as an expression.", Language::Lisp),
-            Target::Text(_, language) => ("What stands there from this turn on.", *language),
+            Target::Text(_, language) => ("The value from this turn on.", *language),
             Target::Memory => ("NAME = EXPRESSION, as a program would write the value.", Language::Lisp),
             Target::Result(_) => ("What the tool answers instead, as JSON.", Language::Json),
         };
@@ -194,7 +195,7 @@ impl Fork {
         if editor.draft.version() == 0 {
             editor.draft = crate::tui::draft::Draft::new(text.clone());
         }
-        form.notes = std::iter::once((Role::Dim, "what stood there:".to_owned()))
+        form.notes = std::iter::once((Role::Dim, "the earlier text:".to_owned()))
             .chain(text.lines().map(|line| (Role::Text, line.to_owned())))
             .filter(|_| !text.trim().is_empty())
             .collect();
@@ -234,7 +235,9 @@ impl Fork {
             return Err("nothing follows this turn, so that a definition has no effect: change the program".to_owned());
         }
         if self.aim == Aim::Edit && target != Target::Nothing && self.original.as_deref() == Some(text.as_str()) {
-            return Err("nothing was changed: change the text, or choose `nothing` to go on live from there".to_owned());
+            return Err(
+                "nothing was changed: change the text, or choose `nothing` to continue live from there".to_owned()
+            );
         }
         let change = match target {
             Target::Nothing => None,
@@ -272,9 +275,9 @@ fn choose_among(form: &mut Form, name: &str, values: Vec<Choice>) {
 
 /// What can be changed at a turn.
 fn targets(turn: &TurnPoints) -> Vec<(Choice, Target)> {
-    let mut all = vec![(Choice::new("nothing", "goes on live from there"), Target::Nothing)];
+    let mut all = vec![(Choice::new("nothing", "continues live from there"), Target::Nothing)];
     if turn.stages.contains(&Stage::Reply) {
-        all.push((Choice::new("reply", "what the model said"), Target::Reply));
+        all.push((Choice::new("reply", "what the model replied"), Target::Reply));
     }
     if turn.program {
         all.push((Choice::new("program", "what the model wrote to be run"), Target::Program));
@@ -319,7 +322,7 @@ fn stages(turn: &TurnPoints, target: &Target) -> Vec<Choice> {
         Target::Text(..) | Target::Memory => &[Stage::Request, Stage::After],
     };
     let meaning = |stage: Stage| match stage {
-        Stage::Request => "before the turn: its request is made anew",
+        Stage::Request => "before the turn: its request is made again",
         Stage::Reply => "its request is kept, the reply is open",
         _ => "the turn is kept, the next one is open",
     };

@@ -157,7 +157,7 @@ impl Purpose {
         match self {
             Self::Fork(_) | Self::Without(_) => "replaying up to the point, then forking …",
             Self::Rerun(_) => "starting …",
-            Self::Message(_) => "replaying what was said, then asking …",
+            Self::Message(_) => "replaying the recorded part, then asking …",
             Self::Agent | Self::NewAgent | Self::InsertFile => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
             Self::Breakpoints => "setting …",

@@ -36,7 +36,7 @@ impl Rerun {
     pub fn filled(&mut self, form: &mut Form, points: ForkPoints) {
         self.points = points;
         form.waiting = None;
-        let start = |run: &Address| Choice::new(run.as_str(), "everything is asked anew");
+        let start = |run: &Address| Choice::new(run.as_str(), "everything is asked again");
         let runs = self.points.runs.iter().map(start);
         let roots = self.points.turns.iter().map(|turn| &turn.address).filter(|turn| turn.depth() == 0);
         let turns = roots.map(|turn| Choice::new(turn.as_str(), "the turns before it are kept"));
@@ -87,7 +87,7 @@ impl Message {
     pub fn open(session: &Summary) -> Dialog {
         let model = last_model(session);
         let form = Form {
-            title: "New message: the conversation goes on in a new session".to_owned(),
+            title: "New message: the conversation continues in a new session".to_owned(),
             verb: "send",
             fields: vec![
                 Field::text("message", "What is asked next; it is no template.", "", Language::Plain),

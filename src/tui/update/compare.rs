@@ -99,7 +99,7 @@ fn refused(compare: &Compare, number: usize) -> Result<(), String> {
         _ if compare.runs() => Err("two runs are going on side by side: wait for them, or stop them".to_owned()),
         0 | 1 => Err("mark two sessions or more to compare them".to_owned()),
         _ if number > MOST_SIDES => {
-            Err(format!("at most {MOST_SIDES} sessions stand side by side; {number} are marked"))
+            Err(format!("at most {MOST_SIDES} sessions can be side by side; {number} are marked"))
         }
         _ => Ok(()),
     }
@@ -248,7 +248,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
             RunUpdate::Question(_) => {
                 run.waits = true;
                 let how = model.how_to_go_on();
-                model.show_toast(Tone::Info, format!("a run asks a person: it waits in its session: {how}"));
+                model.show_toast(Tone::Info, format!("a run asks the user: it waits in its session: {how}"));
                 effects.push(Effect::SuspendRun(slot));
             }
             RunUpdate::Unwritten { .. } => effects.push(Effect::SaveSession(slot, None)),

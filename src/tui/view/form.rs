@@ -44,7 +44,7 @@ fn hint(form: &Form, columns: u16) -> (Role, String) {
         (Some(error), _) => (Role::Bad, format!("✗ {error}")),
         (None, Some(waiting)) => (Role::Accent, format!("● {waiting}")),
         (None, None) if form.held.as_ref().is_some_and(|held| !held.is_empty()) => {
-            (Role::Accent, "● reading what stands there; your keys wait for it …".to_owned())
+            (Role::Accent, "● reading the value; your keys wait for it …".to_owned())
         }
         (None, None) => (Role::Dim, form.focused().map_or("", |field| field.hint).to_owned()),
     }

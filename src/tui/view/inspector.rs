@@ -264,7 +264,7 @@ fn value(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
     let (heading, lines): (String, Vec<(Role, String)>) = match told {
         None => ("value".to_owned(), vec![(Role::Dim, "running the program up to here …".to_owned())]),
         Some(Err(error)) => ("value".to_owned(), vec![(Role::Bad, format!("✗ {error}"))]),
-        Some(Ok(None)) => ("value".to_owned(), vec![(Role::Dim, "no form with a value stands here".to_owned())]),
+        Some(Ok(None)) => ("value".to_owned(), vec![(Role::Dim, "there is no form with a value here".to_owned())]),
         Some(Ok(Some(probe))) => {
             let form = program.get(probe.span.0..probe.span.1).unwrap_or_default();
             let form = truncate(&form.split_whitespace().collect::<Vec<_>>().join(" "), columns / 2).into_owned();

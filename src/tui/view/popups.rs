@@ -248,7 +248,7 @@ fn title(model: &Model, popup: &Popup) -> String {
             let who = match question.gate {
                 Some(Gate::Send) => "Before the request is sent",
                 Some(Gate::Apply) => "Before the reply is applied",
-                Some(Gate::Result) => "Before the result goes on",
+                Some(Gate::Result) => "Before the result is passed on",
                 None if question.address.is_question() => "You are asked",
                 None => "You are the model",
             };

@@ -164,7 +164,7 @@ impl DifferenceText<'_> {
     fn only(&mut self, column: usize, place: TurnPosition) {
         let name = self.name(column, place);
         // Turns of the same number may both be there: this one has another place among those of the other side.
-        self.title(&format!("  {name} of {}: no turn beside it", column + 1));
+        self.title(&format!("  {name} of {}: no turn next to it", column + 1));
     }
 
     fn part(&mut self, part: &PartDifference) {

@@ -105,6 +105,13 @@ pub(super) enum Entry {
     Try(Try),
     /// A proposal.
     Proposal(Proposal),
+    /// A budget ended the search; what follows are tries of held-out cases. A search that is continued ignores it.
+    Ended {
+        /// Why.
+        ending: Ending,
+        /// Outcomes before it.
+        outcomes: usize,
+    },
 }
 
 /// An open journal, for one writer.
@@ -154,16 +161,19 @@ fn read(file: &File, path: &Path) -> Result<(Vec<Entry>, u64), OptimizeError> {
     if length > MOST_BYTES {
         return Err(OptimizeError(format!("{}: the journal is longer than {MOST_BYTES} bytes", path.display())));
     }
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let mut reader = file;
-    reader.read_to_string(&mut text).map_err(|error| unusable(path, error))?;
-    let whole = text.rfind('\n').map_or(0, |at| at + 1);
+    reader.read_to_end(&mut bytes).map_err(|error| unusable(path, error))?;
+    // A line that a crash cut may end inside a character.
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    bytes.truncate(whole);
+    let text = String::from_utf8(bytes).map_err(|error| unusable(path, io::Error::other(error)))?;
     let parse = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {
             OptimizeError(format!("{}: line {}: no line of a journal: {error}", path.display(), number + 1))
         })
     };
-    let entries = text[..whole].lines().enumerate().map(parse).collect::<Result<_, _>>()?;
+    let entries = text.lines().enumerate().map(parse).collect::<Result<_, _>>()?;
     Ok((entries, whole as u64))
 }
 
@@ -184,6 +194,8 @@ pub struct Progress {
     pub proposals: Vec<Proposal>,
     /// Why it ended, if it did.
     pub ending: Option<Ending>,
+    /// The last end that the journal has, with the outcomes before it.
+    pub(super) ended: Option<(Ending, usize)>,
 }
 
 impl Progress {
@@ -204,11 +216,12 @@ impl Progress {
             tries: BTreeMap::new(),
             proposals: Vec::new(),
             ending: None,
+            ended: None,
         }
     }
 
-    /// The search of a journal's entries. Errors: they are none of one search.
-    pub(super) fn of(entries: Vec<Entry>, limits: &Settings) -> Result<Self, OptimizeError> {
+    /// The search of a journal's entries, to be continued within these limits, or as it ended where there are none. Errors: they are none of one search.
+    pub(super) fn of(entries: Vec<Entry>, limits: Option<&Settings>) -> Result<Self, OptimizeError> {
         let mut entries = entries.into_iter();
         let Some(Entry::Start(start)) = entries.next() else {
             return Err(OptimizeError("the journal does not begin with its settings".to_owned()));
@@ -219,13 +232,19 @@ impl Progress {
                 start.version
             )));
         }
-        let mut progress = Self::begin(*start, limits);
+        let unlimited = Settings { most_candidates: usize::MAX, ..Settings::default() };
+        let mut progress = Self::begin(*start, limits.unwrap_or(&unlimited));
         for entry in entries {
             match entry {
                 Entry::Start(_) => return Err(OptimizeError("the journal has its settings twice".to_owned())),
                 Entry::Try(one) => drop(progress.tries.insert((one.candidate, one.case.clone()), one)),
                 Entry::Proposal(one) => progress.proposals.push(one),
+                Entry::Ended { ending, outcomes } => progress.ended = Some((ending, outcomes)),
             }
+        }
+        let ended = progress.ended.filter(|_| limits.is_none());
+        if let Some((ending, outcomes)) = ended {
+            progress.search.end_after(outcomes, ending);
         }
         progress.catch_up()?;
         Ok(progress)
@@ -283,8 +302,10 @@ impl Progress {
 }
 
 impl Try {
+    /// The result. Its score has six digits, so that one that was written and read is the same.
     fn score(&self) -> CaseScore {
-        CaseScore { score: self.score, passed: self.passed, calls: self.calls, cost: self.cost }
+        let score = (self.score * 1e6).round() / 1e6;
+        CaseScore { score, passed: self.passed, calls: self.calls, cost: self.cost }
     }
 }
 

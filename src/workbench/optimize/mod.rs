@@ -88,7 +88,7 @@ pub type Watch<'a> = &'a mut (dyn FnMut(&Action, &Progress) + Send);
 impl Workbench {
     /// The search in a folder, as far as its journal tells. Errors: there is none, it cannot be read.
     pub fn read_optimization(&self, dir: &Path) -> Result<Progress, OptimizeError> {
-        Progress::of(journal::entries(dir)?, &unlimited())
+        Progress::of(journal::entries(dir)?, None)
     }
 
     /// Runs or continues a search until it ends, a budget is used or it is stopped; [`Progress::ending`] tells which. Errors: the cases are too few, the folder
@@ -103,7 +103,7 @@ impl Workbench {
             run.add(&Entry::Start(Box::new(start.clone())))?;
             Progress::begin(start, &job.settings)
         } else {
-            let progress = Progress::of(entries, &job.settings)?;
+            let progress = Progress::of(entries, Some(&job.settings))?;
             refuse_other(&progress.start, &start, &job.dir)?;
             progress
         };
@@ -113,6 +113,10 @@ impl Workbench {
             let action = progress.search.next();
             let outcome = match &action {
                 Action::Finish(ending) => {
+                    let ended = (*ending, progress.search.ended_after().unwrap_or_default());
+                    if progress.ended.replace(ended) != Some(ended) {
+                        run.add(&Entry::Ended { ending: ended.0, outcomes: ended.1 })?;
+                    }
                     progress.ending = Some(*ending);
                     return Ok(progress);
                 }
@@ -218,11 +222,6 @@ impl Progress {
         Agent::from_toml_with(&text, name, access).map_err(|error| unreadable(error.to_string()))?;
         Ok(text)
     }
-}
-
-/// Settings of a search that is only read: what its budgets were is not in its journal, and its outcomes are.
-fn unlimited() -> Settings {
-    Settings { most_candidates: usize::MAX, ..Settings::default() }
 }
 
 fn of_folder(dir: &Path, error: std::io::Error) -> OptimizeError {
@@ -337,7 +336,7 @@ impl OptimizeRun<'_> {
         let (failures, passes) = (reports(failures), reports(passes));
         let request = Request { parent: *parent, component: component.clone(), text, failures, passes };
         let model = self.job.reflect_model.as_deref().or(self.job.model.as_deref()).or(self.job.agent.model.as_deref());
-        let Some(proposal) = self.workbench.propose(&agent, model, request, stop).await else { return Ok(None) };
+        let Some(proposal) = self.workbench.propose(&agent, model, request, stop).await? else { return Ok(None) };
         self.add(&Entry::Proposal(proposal.clone()))?;
         let outcome = proposal.outcome();
         progress.proposals.push(proposal);

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use ptc_core::value::Json;
 use serde_json::{Value, json};
 
+use super::OptimizeError;
 use super::components::{Component, check};
 use super::journal::Proposal;
 use crate::agent::{Agent, Case, Context, Mode, Step, StepFold, Verdict};
 use crate::port::{Nobody, Stop};
 use crate::session::Session;
+use crate::workbench::run::Origin;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, Workbench};
 
@@ -38,14 +40,15 @@ pub(super) struct Request<'r> {
 }
 
 impl Workbench {
-    /// Asks for another text. An answer that cannot be used is a proposal without a text. `None`: it was stopped.
+    /// Asks for another text. An answer that cannot be used is a proposal without a text. `None`: it was stopped. Errors: the proposer could not be asked; nothing
+    /// is known then, and the search can be continued.
     pub(super) async fn propose(
         &self,
         agent: &Agent,
         model: Option<&str>,
         request: Request<'_>,
         stop: &Stop,
-    ) -> Option<Proposal> {
+    ) -> Result<Option<Proposal>, OptimizeError> {
         let Request { parent, component, text, failures, passes } = request;
         let signature = agent.signature.clone().unwrap_or_default();
         let rules = match component {
@@ -56,18 +59,10 @@ impl Workbench {
             "component": component.to_string(), "rules": rules, "text": text, "signature": signature,
             "failed_runs": failures, "passed_runs": passes,
         });
-        let refused = |reason: String| Proposal {
-            parent,
-            component: component.clone(),
-            text: None,
-            reason,
-            session: None,
-            calls: 0,
-            cost: 0.0,
+        let unasked = |why: String| {
+            OptimizeError(format!("the proposer could not be asked: {why}; the same command continues the search"))
         };
-        let Ok(inputs) = ptc_core::value::json::parse(&inputs.to_string()) else {
-            return Some(refused("the runs cannot be written as JSON".to_owned()));
-        };
+        let inputs = ptc_core::value::json::parse(&inputs.to_string()).map_err(|error| unasked(error.to_string()))?;
         let spec = RunSpec {
             agent: proposer(),
             model: model.map(str::to_owned),
@@ -77,21 +72,18 @@ impl Workbench {
             seed: 0,
             journal: None,
         };
-        let Running { session, saving, task, .. } =
-            match self.unattended().start_in(spec, Default::default(), stop.child()) {
-                Ok(running) => running,
-                Err(error) => return Some(refused(format!("the proposer could not be asked: {error}"))),
-            };
+        let started = self.unattended().start_in(spec, Origin::default(), stop.child());
+        let Running { session, saving, task, .. } = started.map_err(|error| unasked(error.to_string()))?;
         let ended = task.await;
         let saved = settled(saving).await;
         if stop.reason().is_some() {
-            return None;
+            return Ok(None);
         }
-        let step = match (ended, saved) {
-            (Ok(step), Ok(())) => step,
-            (Err(error), _) => return Some(refused(format!("the proposer's run broke off: {error}"))),
-            (_, Err(why)) => return Some(refused(why)),
-        };
+        saved.map_err(unasked)?;
+        let step = ended.map_err(|error| unasked(error.to_string()))?;
+        if let Some(fail) = step.fail.as_ref().filter(|fail| Case::is_untried(fail)) {
+            return Err(unasked(format!("{}: {}", fail.reason, fail.message)));
+        }
         let (calls, cost) = (u64::from(step.usage.total.turns), step.usage.total.cost().unwrap_or(0.0));
         let (text, reason) = match answer(&step) {
             Ok((new, reason)) => match check(agent, &component, text, &new) {
@@ -100,7 +92,7 @@ impl Workbench {
             },
             Err(why) => (None, why),
         };
-        Some(Proposal { parent, component, text, reason, session, calls, cost })
+        Ok(Some(Proposal { parent, component, text, reason, session, calls, cost }))
     }
 }
 

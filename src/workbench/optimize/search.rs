@@ -8,6 +8,8 @@ mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::components::Component;
 use crate::workbench::random::SplitMix;
 
@@ -108,7 +110,8 @@ pub enum Action {
 }
 
 /// Why a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// The best candidate passes every validation case.
     Solved,
@@ -155,6 +158,12 @@ pub struct Search {
     /// Pairs that were merged.
     merged: BTreeSet<(usize, usize)>,
     pending: Option<Action>,
+    /// Outcomes so far.
+    outcomes: usize,
+    /// Outcomes before the end.
+    ended_after: Option<usize>,
+    /// An end that is known: after how many outcomes, and why.
+    known_end: Option<(usize, Ending)>,
 }
 
 impl Search {
@@ -171,6 +180,9 @@ impl Search {
             cost: 0.0,
             merged: BTreeSet::new(),
             pending: None,
+            outcomes: 0,
+            ended_after: None,
+            known_end: None,
         }
     }
 
@@ -187,6 +199,21 @@ impl Search {
     /// Requests to models and cost so far.
     pub fn spent(&self) -> (u64, f64) {
         (self.calls, self.cost)
+    }
+
+    /// Outcomes so far.
+    pub fn outcomes(&self) -> usize {
+        self.outcomes
+    }
+
+    /// Outcomes before the end of the search; what follows are tries on held-out cases.
+    pub fn ended_after(&self) -> Option<usize> {
+        self.ended_after
+    }
+
+    /// Lets the search end after so many outcomes, as budgets did that are not known here.
+    pub fn end_after(&mut self, outcomes: usize, ending: Ending) {
+        self.known_end = Some((outcomes, ending));
     }
 
     /// Proposals that could not be used.
@@ -298,6 +325,7 @@ impl Search {
             (action, _) => return Err(format!("an outcome of another kind than {action:?}")),
         }
         self.pending = None;
+        self.outcomes += 1;
         Ok(())
     }
 
@@ -369,6 +397,9 @@ impl Search {
         let reserve = 2 * settings.held_out.len() as u64;
         let is_spent = settings.most_calls.is_some_and(|most| self.calls + reserve >= most)
             || settings.most_cost.is_some_and(|most| self.cost >= most);
+        if let Some((_, ending)) = self.known_end.filter(|(outcomes, _)| *outcomes == self.outcomes) {
+            return Some(ending);
+        }
         match () {
             () if is_solved => Some(Ending::Solved),
             () if self.candidates.len() >= settings.most_candidates => Some(Ending::Candidates),
@@ -381,6 +412,7 @@ impl Search {
     /// What a round begins with: the end, a merge, or a minibatch of a candidate of the front.
     fn choose(&mut self) -> Phase {
         if let Some(ending) = self.ending() {
+            self.ended_after = Some(self.outcomes);
             return Phase::HeldOut(ending);
         }
         if let Some((candidate, cases)) = self.merge() {

@@ -36,7 +36,7 @@ pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u
         // The first time there is none.
         _ = editor.load_history(file);
     }
-    print_line(&format!("PTC-Lisp {}; :help tells what else can be typed", env!("CARGO_PKG_VERSION")));
+    print_line(&format!("PTC-Lisp {}; :help lists what else can be typed", env!("CARGO_PKG_VERSION")));
     loop {
         if let Some(assistant) = editor.helper_mut() {
             assistant.known = session.known();

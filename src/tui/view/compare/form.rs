@@ -89,12 +89,12 @@ fn help(field: Field) -> String {
     let text = match field {
         Field::Modes => "In which modes the draft is tried. A mode that it cannot run in is listed with the reason.",
         Field::Models => {
-            "Models between commas, such as demo, sample:seed=3. Empty: the model of the draft. A person cannot be asked."
+            "Models between commas, such as demo, sample:seed=3. Empty: the model of the draft. The user cannot be asked."
         }
         Field::Trials => {
             "How often each case is tried in each mode with each model. Each trial is a session of its own."
         }
-        Field::Jobs => "Trials at the same time. The limits of each provider hold besides.",
+        Field::Jobs => "Trials at the same time. The limits of each provider also apply.",
     };
     text.to_owned()
 }
