@@ -96,10 +96,9 @@ fn step_line(action: &Action, progress: &Progress) -> String {
         }
         Action::Propose { parent, component, .. } => {
             let reason = progress.proposals.last().map_or("", |one| &one.reason);
-            match progress.proposals.last().is_some_and(|one| one.text.is_some()) {
-                true => format!("c{parent:02}  another {component}: {reason}"),
-                false => format!("c{parent:02}  no other {component}: {reason}"),
-            }
+            let word =
+                if progress.proposals.last().is_some_and(|one| one.text.is_some()) { "another" } else { "no other" };
+            format!("c{parent:02}  {word} {component}: {reason}")
         }
         Action::Finish(_) => String::new(),
     }

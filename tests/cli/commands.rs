@@ -24,7 +24,7 @@ fn usage_errors_end_with_2_and_help_with_0() {
     for arguments in [&["--help"][..], &["run", "--help"], &["--version"]] {
         assert!(!program.run(arguments).exits(0).stdout.is_empty(), "{arguments:?}");
     }
-    program.run(["sentiment", "models"]).exits(2).reports("`sentiment` stands before a command");
+    program.run(["sentiment", "models"]).exits(2).reports("`sentiment` is before a command");
 }
 
 #[test]

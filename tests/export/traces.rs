@@ -99,7 +99,7 @@ fn a_trace_that_breaks_off_leaves_its_run_open() {
 fn a_file_that_is_no_trace_says_where_and_why() {
     let errors = [
         ("", "the file is empty"),
-        ("{\"schema_version\":2,\"event\":\"trace.start\"}\n", "tells of no run"),
+        ("{\"schema_version\":2,\"event\":\"trace.start\"}\n", "contains no run"),
         ("{\"schema_version\":1,\"event\":\"run.start\"}\n", "line 1 has the schema version 1"),
         ("{\"event\":\"run.start\"}\n", "line 1 has no schema_version"),
         (

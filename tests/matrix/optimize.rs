@@ -1,6 +1,7 @@
 //! `optimize` against a model whose answers depend on the prompt in a known way: it labels a text rightly when the prompt contains the rule for it.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::{Value, json};
@@ -28,9 +29,9 @@ fn play(received: &Received) -> Play {
             text.split_once("failed_runs").map_or("", |(_, rest)| rest.split("passed_runs").next().unwrap_or(rest));
         let missing = RULES.iter().find(|(word, _, rule)| failed.contains(word) && !text.contains(rule));
         let rule = missing.map_or("RULE-NOTHING", |(_, _, rule)| rule);
-        let known: String =
-            RULES.iter().filter(|(_, _, rule)| text.contains(rule)).map(|(_, _, rule)| format!("{rule} ")).collect();
-        let proposal = json!({"reason": format!("the text lacks {rule}"), "text": format!("Label the request. {known}{rule}\n{{{{text}}}}")});
+        let known: Vec<&str> = RULES.iter().map(|(_, _, rule)| *rule).filter(|rule| text.contains(rule)).collect();
+        let known = known.join(" ");
+        let proposal = json!({"reason": format!("the text lacks {rule}"), "text": format!("Label the request. {known} {rule}\n{{{{text}}}}")});
         return answer(&proposal.to_string());
     }
     let label = RULES
@@ -47,7 +48,8 @@ fn program(server: &Server) -> Program {
     let mut agent = "# the agent of the help desk\nname = \"desk\"\nmode = \"json\"\nmodel = \"made:m\"\nprompt = \"\"\"\nLabel the request.\n{{text}}\"\"\"\nsignature = \"(text :string) -> {label :string}\"   # stays\n".to_owned();
     for number in 0..30 {
         let (word, label, _) = RULES[number % 3];
-        agent += &format!(
+        _ = write!(
+            agent,
             "\n[[cases]]\nname = \"case {number}\"\ncontext = {{ text = \"About my {word}, mark{number:02}.\" }}\nexpect = {{ label = \"{label}\" }}\n"
         );
     }

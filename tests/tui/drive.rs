@@ -53,7 +53,7 @@ where
     let last = paper.last.clone();
     let services = Arc::new(services_of_story(dir));
     let mut model = Model::new(services.opened(), (100, 30), NOW_MS);
-    let mut driver = Driver::new(services, Clock::starting_at(NOW_MS));
+    let mut driver = Box::new(Driver::new(services, Clock::starting_at(NOW_MS)));
     if let Some(run) = start.run {
         press(&mut model, "f5");
         driver.follow(Slot::Workbench, Arc::new(run));

@@ -130,12 +130,12 @@ impl Journal {
             .append(true)
             .create(true)
             .open(&path)
-            .map_err(|error| unusable(&path, error))?;
+            .map_err(|error| unusable(&path, &error))?;
         if file.try_lock().is_err() {
             return Err(OptimizeError(format!("{}: another program is running this search", path.display())));
         }
         let (entries, whole) = read(&file, &path)?;
-        file.set_len(whole).map_err(|error| unusable(&path, error))?;
+        file.set_len(whole).map_err(|error| unusable(&path, &error))?;
         Ok((Self { file }, entries))
     }
 
@@ -151,23 +151,23 @@ impl Journal {
 /// The entries of the journal in a folder. Errors: there is none, a line is none of a journal.
 pub(super) fn entries(dir: &Path) -> Result<Vec<Entry>, OptimizeError> {
     let path = dir.join(FILE);
-    let file = OpenOptions::new().read(true).open(&path).map_err(|error| unusable(&path, error))?;
+    let file = OpenOptions::new().read(true).open(&path).map_err(|error| unusable(&path, &error))?;
     Ok(read(&file, &path)?.0)
 }
 
 /// The entries, and the length of the whole lines in bytes.
 fn read(file: &File, path: &Path) -> Result<(Vec<Entry>, u64), OptimizeError> {
-    let length = file.metadata().map_err(|error| unusable(path, error))?.len();
+    let length = file.metadata().map_err(|error| unusable(path, &error))?.len();
     if length > MOST_BYTES {
         return Err(OptimizeError(format!("{}: the journal is longer than {MOST_BYTES} bytes", path.display())));
     }
     let mut bytes = Vec::new();
     let mut reader = file;
-    reader.read_to_end(&mut bytes).map_err(|error| unusable(path, error))?;
+    reader.read_to_end(&mut bytes).map_err(|error| unusable(path, &error))?;
     // A line that a crash cut may end inside a character.
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     bytes.truncate(whole);
-    let text = String::from_utf8(bytes).map_err(|error| unusable(path, io::Error::other(error)))?;
+    let text = String::from_utf8(bytes).map_err(|error| unusable(path, &io::Error::other(error)))?;
     let parse = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {
             OptimizeError(format!("{}: line {}: no line of a journal: {error}", path.display(), number + 1))
@@ -177,7 +177,7 @@ fn read(file: &File, path: &Path) -> Result<(Vec<Entry>, u64), OptimizeError> {
     Ok((entries, whole as u64))
 }
 
-fn unusable(path: &Path, error: io::Error) -> OptimizeError {
+fn unusable(path: &Path, error: &io::Error) -> OptimizeError {
     OptimizeError(format!("{}: {error}", path.display()))
 }
 
@@ -255,7 +255,7 @@ impl Progress {
         let mut proposals = std::mem::take(&mut self.proposals).into_iter();
         let mut taken = Vec::new();
         loop {
-            let action = self.search.next();
+            let action = self.search.next_action();
             let outcome = match &action {
                 Action::Try { candidate, cases } => self.known(*candidate, cases).map(Outcome::Tried),
                 Action::Propose { parent, component, .. } => match proposals.next() {

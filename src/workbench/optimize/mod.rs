@@ -96,7 +96,7 @@ impl Workbench {
     pub async fn optimize(&self, job: &OptimizeJob, stop: &Stop, watch: Watch<'_>) -> Result<Progress, OptimizeError> {
         let cases = self.cases_of(job)?;
         let start = self.start_of(job, &cases);
-        create_private_dir(&job.dir.join("candidates")).map_err(|error| of_folder(&job.dir, error))?;
+        create_private_dir(&job.dir.join("candidates")).map_err(|error| of_folder(&job.dir, &error))?;
         let (journal, entries) = Journal::open(&job.dir)?;
         let mut run = OptimizeRun { workbench: self.sharing_adapters(), job, cases, journal };
         let mut progress = if entries.is_empty() {
@@ -110,7 +110,7 @@ impl Workbench {
         let began = Instant::now();
         loop {
             let is_late = job.most_time.is_some_and(|most| began.elapsed() >= most);
-            let action = progress.search.next();
+            let action = progress.search.next_action();
             let outcome = match &action {
                 Action::Finish(ending) => {
                     let ended = (*ending, progress.search.ended_after().unwrap_or_default());
@@ -194,7 +194,7 @@ pub struct Gain {
     pub won: u32,
     /// Cases that only the agent as it was passes.
     pub lost: u32,
-    /// The two-sided probability of such a split by chance (McNemar's exact test).
+    /// The two-sided probability of such a split by chance (`McNemar`'s exact test).
     pub probability: f64,
 }
 
@@ -224,7 +224,7 @@ impl Progress {
     }
 }
 
-fn of_folder(dir: &Path, error: std::io::Error) -> OptimizeError {
+fn of_folder(dir: &Path, error: &std::io::Error) -> OptimizeError {
     OptimizeError(format!("{}: {error}", dir.display()))
 }
 
@@ -258,7 +258,7 @@ struct OptimizeRun<'j> {
 
 impl OptimizeRun<'_> {
     fn add(&mut self, entry: &Entry) -> Result<(), OptimizeError> {
-        self.journal.add(entry).map_err(|error| of_folder(&self.job.dir, error))
+        self.journal.add(entry).map_err(|error| of_folder(&self.job.dir, &error))
     }
 
     /// Runs a candidate on the cases that the journal does not know; `None` when that was stopped.
@@ -273,7 +273,7 @@ impl OptimizeRun<'_> {
         let file = candidate_file(&self.job.dir, candidate);
         if !file.exists() {
             let text = agent.rewrite_with(&self.job.file.1, &self.job.file.0, self.workbench.file_access());
-            write_whole_private(&file, text.as_bytes()).map_err(|error| of_folder(&file, error))?;
+            write_whole_private(&file, text.as_bytes()).map_err(|error| of_folder(&file, &error))?;
         }
         let due = cases.iter().filter(|case| !progress.tries.contains_key(&(candidate, (*case).clone())));
         let names: BTreeSet<String> = due.cloned().collect();
@@ -312,7 +312,7 @@ impl OptimizeRun<'_> {
         self.workbench.run_suite(&suite, stop, &mut keep).await;
         progress.tries.extend(ended.into_iter().map(|one| ((candidate, one.case.clone()), one)));
         match (failed, unjudged) {
-            (Some(error), _) => Err(of_folder(&self.job.dir, error)),
+            (Some(error), _) => Err(of_folder(&self.job.dir, &error)),
             (None, Some(why)) => Err(OptimizeError(format!("{why}; the same command continues the search"))),
             (None, None) => Ok(progress.tried(candidate, cases)),
         }

@@ -248,7 +248,7 @@ impl Search {
     }
 
     /// What is to be done now. Asking again gives the same until there is an outcome.
-    pub fn next(&mut self) -> Action {
+    pub fn next_action(&mut self) -> Action {
         if let Some(action) = &self.pending {
             return action.clone();
         }
@@ -303,7 +303,7 @@ impl Search {
 
     /// Takes what came of the action. Errors: it does not belong to it.
     pub fn record(&mut self, outcome: Outcome) -> Result<(), String> {
-        let action = self.next();
+        let action = self.next_action();
         match (action, outcome) {
             (Action::Try { candidate, cases }, Outcome::Tried(results)) => {
                 if !cases.iter().eq(results.iter().map(|(case, _)| case)) {
@@ -338,21 +338,15 @@ impl Search {
             texts.insert(component.clone(), text);
             (texts, reason)
         });
-        match changed.filter(|(texts, _)| !self.candidates.iter().any(|one| one.texts == *texts)) {
-            Some((texts, reason)) => {
-                let rotation = base.rotation + 1;
-                self.candidates[parent].rotation = rotation;
-                let parents = vec![parent];
-                self.add(
-                    Candidate { parents, changed: Some(component), reason, texts, rotation, ..Candidate::default() },
-                    cases,
-                );
-            }
-            None => {
-                self.refused += 1;
-                self.fruitless(parent);
-            }
-        }
+        let is_new = |(texts, _): &(Texts, String)| !self.candidates.iter().any(|one| one.texts == *texts);
+        let Some((texts, reason)) = changed.filter(is_new) else {
+            self.refused += 1;
+            return self.fruitless(parent);
+        };
+        let rotation = base.rotation + 1;
+        self.candidates[parent].rotation = rotation;
+        let (parents, changed) = (vec![parent], Some(component));
+        self.add(Candidate { parents, changed, reason, texts, rotation, ..Candidate::default() }, cases);
     }
 
     fn add(&mut self, candidate: Candidate, cases: Vec<String>) {

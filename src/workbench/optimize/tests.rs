@@ -111,9 +111,9 @@ impl World {
     /// A search to its end, with everything that was asked.
     fn searched(&self, seed: u64, most_calls: u64) -> (Search, Vec<Action>, Ending) {
         let mut search = Search::new(Self::settings(seed, most_calls), self.texts.clone());
-        let (mut random, mut actions) = (SplitMix(seed ^ 77), Vec::new());
+        let (mut random, mut actions) = (SplitMix(seed + 1_000), Vec::new());
         loop {
-            let action = search.next();
+            let action = search.next_action();
             if let Action::Finish(ending) = action {
                 return (search, actions, ending);
             }
@@ -125,7 +125,7 @@ impl World {
 
     /// The best mean score that changes at random reach with as many requests: each is tried on all validation cases and kept when it is better.
     fn random_search(&self, seed: u64, most_calls: u64) -> f64 {
-        let (mut random, cases) = (SplitMix(seed ^ 77), names("validation", 8));
+        let (mut random, cases) = (SplitMix(seed + 1_000), names("validation", 8));
         let components: Vec<&Component> = self.texts.keys().collect();
         let score = |texts: &Texts| cases.iter().map(|case| self.result(texts, case).score).sum::<f64>() / 8.0;
         let (mut best, mut calls) = (self.texts.clone(), 8);
@@ -219,7 +219,7 @@ fn a_merge_has_the_changes_of_both_its_parents_and_is_compared_where_they_differ
         let mut search = Search::new(settings(*seed), start.clone());
         let mut compared_on = None;
         loop {
-            let outcome = match search.next() {
+            let outcome = match search.next_action() {
                 Action::Finish(_) => break,
                 Action::Try { candidate, cases } => {
                     let one = &search.candidates()[candidate];
