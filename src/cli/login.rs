@@ -81,10 +81,10 @@ pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u
 
 /// How long the token is valid.
 fn validity(report: &LoginReport) -> String {
-    let renewed = if report.is_renewable { "and is renewed without a login" } else { "; then log in again" };
+    let renewed = if report.is_renewable { " and is renewed without a login" } else { "; then log in again" };
     match report.remaining_s {
         None => String::new(),
-        Some(seconds) => format!("; the token expires in {} min {renewed}", seconds.div_ceil(60)).replace(" ;", ";"),
+        Some(seconds) => format!("; the token expires in {} min{renewed}", seconds.div_ceil(60)),
     }
 }
 

@@ -67,8 +67,9 @@ impl Outcome {
 
 fn introduction(server: &str, message: &str) -> String {
     let end = message.floor_char_boundary(MESSAGE_BYTES);
+    let cut = if end < message.len() { format!(" … ({} bytes)", message.len()) } else { String::new() };
     let message = message.get(..end).unwrap_or_default().trim();
-    format!("The server {server} asks, and receives the answer (give it no passwords or keys):\n{message}")
+    format!("The server {server} asks, and receives the answer (give it no passwords or keys):\n{message}{cut}")
 }
 
 async fn ask_page(server: &str, message: &str, url: &str, log: &Log) -> Outcome {

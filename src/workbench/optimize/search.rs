@@ -54,7 +54,8 @@ pub struct CaseScore {
 }
 
 /// What became of a candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It is compared with its parents on a minibatch.
     #[default]
@@ -199,11 +200,6 @@ impl Search {
     /// Requests to models and cost so far.
     pub fn spent(&self) -> (u64, f64) {
         (self.calls, self.cost)
-    }
-
-    /// Outcomes so far.
-    pub fn outcomes(&self) -> usize {
-        self.outcomes
     }
 
     /// Outcomes before the end of the search; what follows are tries on held-out cases.
