@@ -125,11 +125,11 @@ fn file_access(arguments: &Arguments, grants: Grants) -> Result<FileAccess, Stri
 
 /// Prints line by line what the workbench would open.
 fn print_linear(arguments: &Arguments, workbench: &Workbench) -> Result<u8, String> {
-    let told = match arguments.open.as_deref() {
+    let opened = match arguments.open.as_deref() {
         Some(name) if session_named(name, workbench)?.is_some() => cli::print_session(name, workbench),
         opened => cli::print_opened(opened, workbench),
     };
-    told.map_err(|error| error.0)
+    opened.map_err(|error| error.0)
 }
 
 /// Opens the workbench with an agent file, an example or a session, or with the traffic of a proxy.

@@ -145,12 +145,12 @@ mod tests {
 
     /// Severity, reason, the text at the place, the message.
     fn lint_texts(program: &str) -> Vec<String> {
-        let told = |found: Diagnostic| {
+        let as_line = |found: Diagnostic| {
             let mark = if found.is_error() { "✗" } else { "!" };
             let place = found.span.map_or("", |span| span.text(program));
             format!("{mark} {} {place}: {}", found.reason.name(), found.message)
         };
-        lint(program, &lint_inputs()).into_iter().map(told).collect()
+        lint(program, &lint_inputs()).into_iter().map(as_line).collect()
     }
 
     #[test]

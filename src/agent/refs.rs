@@ -141,8 +141,8 @@ mod tests {
             ),
         ];
         for (refs, expected) in cases {
-            let said = found(refs);
-            assert!(said.len() == 1 && said[0].starts_with(expected), "{refs}: {said:?}");
+            let messages = found(refs);
+            assert!(messages.len() == 1 && messages[0].starts_with(expected), "{refs}: {messages:?}");
         }
     }
 
@@ -162,8 +162,8 @@ mod tests {
             ),
         ];
         for (refs, expected) in cases {
-            let said = found(refs);
-            assert!(said.len() == 1 && said[0].starts_with(expected), "{refs}: {said:?}");
+            let messages = found(refs);
+            assert!(messages.len() == 1 && messages[0].starts_with(expected), "{refs}: {messages:?}");
         }
         for refs in ["x = \"items[*].id\"", "x = \"\"", "x = \"more.anything[0]\"", "x = { expr = \"(:a result)\" }"] {
             assert_eq!(found(refs), Vec::<String>::new(), "{refs}");

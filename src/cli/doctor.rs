@@ -25,9 +25,9 @@ pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workben
             Health::Note => marks.none,
             Health::Bad => marks.bad,
         };
-        let (what, said) = (safe_line(&finding.what), safe_line(&finding.said));
-        let told = if plain { format!("{what}: {said}") } else { format!("{}  {said}", width::pad(&what, 22)) };
-        print_line(&marks.line(mark, &told));
+        let (what, message) = (safe_line(&finding.what), safe_line(&finding.message));
+        let text = if plain { format!("{what}: {message}") } else { format!("{}  {message}", width::pad(&what, 22)) };
+        print_line(&marks.line(mark, &text));
     }
     Ok(code)
 }
@@ -57,19 +57,19 @@ fn terminal(variable: Env<'_>) -> Finding {
     };
     let size = terminal_size(std::io::stdout()).map_or_else(|| "size unknown".to_owned(), |(w, h)| format!("{w}×{h}"));
     let is_terminal = std::io::stdout().is_terminal();
-    let said = match (is_terminal, term.as_str()) {
+    let message = match (is_terminal, term.as_str()) {
         (true, "dumb") => "TERM is dumb: use the commands, or --plain".to_owned(),
         (true, _) => format!("TERM={term}, {size}, {colours}"),
         (false, _) => format!("stdout is no terminal (TERM={term}, {colours}); commands work, the workbench needs one"),
     };
     let health = if is_terminal && term != "dumb" { Health::Good } else { Health::Note };
-    Finding { health, what: "terminal".to_owned(), said }
+    Finding { health, what: "terminal".to_owned(), message }
 }
 
 /// Does the locale indicate a UTF-8 terminal? The program writes nothing else.
 fn locale(variable: Env<'_>) -> Finding {
     let named = |name: &&str| variable(name).filter(|value| !value.is_empty()).map(|value| (name.to_string(), value));
-    let (health, said) = match ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(named) {
+    let (health, message) = match ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(named) {
         Some((name, value)) if value.to_lowercase().replace('-', "").contains("utf8") => {
             (Health::Good, format!("{name}={value}"))
         }
@@ -79,7 +79,7 @@ fn locale(variable: Env<'_>) -> Finding {
         ),
         None => (Health::Note, "none is set: where lines and marks come out wrong, set LANG=C.UTF-8".to_owned()),
     };
-    Finding { health, what: "locale".to_owned(), said }
+    Finding { health, what: "locale".to_owned(), message }
 }
 
 #[cfg(test)]
@@ -91,11 +91,11 @@ mod tests {
         let found = |set: &[(&str, &str)]| {
             let set: Vec<(String, String)> = set.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
             let found = locale(&|name| set.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()));
-            (found.health == Health::Good, found.said)
+            (found.health == Health::Good, found.message)
         };
         assert!(found(&[("LANG", "de_DE.UTF-8")]).0 && found(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")]).0);
-        let (good, said) = found(&[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")]);
-        assert!(!good && said.starts_with("LC_ALL=C is not UTF-8"), "{said}");
+        let (good, message) = found(&[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")]);
+        assert!(!good && message.starts_with("LC_ALL=C is not UTF-8"), "{message}");
         assert!(!found(&[]).0);
     }
 }

@@ -84,8 +84,8 @@ fn choose(asked: Asked) {
 
 /// The options, each with its key: `o = once · d = deny`.
 fn choices(options: &[String]) -> String {
-    let told = options.iter().map(|option| format!("{} = {option}", option.get(..1).unwrap_or_default()));
-    told.collect::<Vec<_>>().join(" · ")
+    let choices = options.iter().map(|option| format!("{} = {option}", option.get(..1).unwrap_or_default()));
+    choices.collect::<Vec<_>>().join(" · ")
 }
 
 /// The option that a line names in full or by its first letter; `None` when the input ends before.
@@ -96,8 +96,8 @@ fn read_choice(input: &mut impl BufRead, options: &[String]) -> Option<String> {
         if !input.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
             return None;
         }
-        let said = String::from_utf8_lossy(&line).trim().to_ascii_lowercase();
-        let is_meant = |option: &&String| **option == said || (said.len() == 1 && option.starts_with(&said));
+        let typed = String::from_utf8_lossy(&line).trim().to_ascii_lowercase();
+        let is_meant = |option: &&String| **option == typed || (typed.len() == 1 && option.starts_with(&typed));
         match options.iter().find(is_meant) {
             Some(option) => return Some(option.clone()),
             None => print_note(&format!("[{}]", choices(options))),

@@ -99,8 +99,8 @@ impl<W: Write> Printer<W> {
     }
 
     /// A line within a turn that begins with a mark.
-    fn marked(&mut self, mark: &str, said: &str) {
-        self.line(&format!("  {}", self.marks.line(mark, said)));
+    fn marked(&mut self, mark: &str, text: &str) {
+        self.line(&format!("  {}", self.marks.line(mark, text)));
     }
 
     fn end_reply(&mut self) {
@@ -119,8 +119,8 @@ impl<W: Write> Printer<W> {
     pub(super) fn close(&mut self, step: &Step) {
         self.end_reply();
         // Prints a notice when a run starts waiting for input.
-        let told = self.ended || step.waits_for.is_some();
-        if let Some(fail) = step.fail.as_ref().filter(|_| !told) {
+        let is_reported = self.ended || step.waits_for.is_some();
+        if let Some(fail) = step.fail.as_ref().filter(|_| !is_reported) {
             self.failure(&format!("{}: {}", fail.reason, fail.message), fail.hint.as_deref());
         }
     }
@@ -191,8 +191,8 @@ impl<W: Write> Printer<W> {
                 self.line(&format!("  edited by {}: {} at {}: {after}", edit.by, edit.target, edit.at));
             }
             Event::Interrupt(interrupt) => {
-                let said = format!("{} by {}", interrupt.reason.name().replace('_', " "), interrupt.by);
-                self.marked(self.marks.bad, &said);
+                let text = format!("{} by {}", interrupt.reason.name().replace('_', " "), interrupt.by);
+                self.marked(self.marks.bad, &text);
             }
             Event::Check(check) => check.issues.iter().for_each(|issue| self.issue(issue)),
             Event::Notice(notice) => self.marked(self.marks.warning, &notice.text),
@@ -202,8 +202,8 @@ impl<W: Write> Printer<W> {
             }
             Event::RunEnd(end) => self.run_end(end, envelope),
             Event::Unknown(unknown) => {
-                let said = format!("an event of the kind {:?}, which this program does not know", unknown.kind);
-                self.marked(self.marks.warning, &said);
+                let text = format!("an event of the kind {:?}, which this program does not know", unknown.kind);
+                self.marked(self.marks.warning, &text);
             }
             // The end of the run explains why a turn does not start; other commands print requests and replies.
             Event::TurnStart(_)
@@ -216,8 +216,8 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    fn failure(&mut self, said: &str, hint: Option<&str>) {
-        self.line(&self.marks.line(self.marks.bad, said));
+    fn failure(&mut self, text: &str, hint: Option<&str>) {
+        self.line(&self.marks.line(self.marks.bad, text));
         if let Some(hint) = hint {
             self.line(&format!("  {hint}"));
         }
@@ -307,13 +307,13 @@ impl<W: Write> Printer<W> {
             ));
         }
         let Some(error) = &end.error else { return };
-        let (mark, said) = match end.status {
+        let (mark, text) = match end.status {
             ReplyStatus::Discarded => {
                 (self.marks.warning, format!("attempt {} discarded: {}", end.attempt, error.message))
             }
             _ => (self.marks.bad, format!("{}: {}", error.reason, error.message)),
         };
-        self.marked(mark, &said);
+        self.marked(mark, &text);
     }
 
     /// A model other than the requested one is reported when it answers for the first time.
@@ -372,12 +372,12 @@ impl<W: Write> Printer<W> {
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
-                let said = format!("returned after {turns}, {seconds:.1} s{spent}{from}");
-                self.line(&self.marks.line(self.marks.good, &said));
+                let text = format!("returned after {turns}, {seconds:.1} s{spent}{from}");
+                self.line(&self.marks.line(self.marks.good, &text));
             }
             Some(fail) => {
-                let said = format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, fail.message);
-                self.failure(&said, next.as_deref());
+                let text = format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, fail.message);
+                self.failure(&text, next.as_deref());
             }
         }
         self.extras(end, &envelope.address);

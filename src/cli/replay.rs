@@ -174,10 +174,10 @@ async fn accept(
 ) -> Result<u8, UsageError> {
     let before = workbench.replay(session).await?;
     let ReplayOutcome::Diverged(first) = &before.outcome else {
-        let said = match &before.outcome {
+        let text = match &before.outcome {
             ReplayOutcome::Unfinished { at } => format!(
                 "identical up to {at}, where the recording ends: there is nothing to accept; \
-                 `ptc-workbench resume {}` goes on from there",
+                 `ptc-workbench resume {}` continues from there",
                 safe_line(&flags.session)
             ),
             _ => "identical: there is nothing to accept".to_owned(),
@@ -186,11 +186,11 @@ async fn accept(
             let session = session.header.id.as_str();
             print_json(&AcceptJson { session, outcome: outcome_name(&before.outcome), accepted: None, fail: None });
         } else {
-            print_line(&said);
+            print_line(&text);
         }
         return Ok(exit::OK);
     };
-    let said = safe(&format!("first difference at {first}"));
+    let text = safe(&format!("first difference at {first}"));
     let queue = Arc::new(QuestionQueue::default());
     let running = workbench.accept(session, missing, Arc::clone(&queue) as Arc<dyn Human>)?;
     let id = running.session.clone().unwrap_or_default();
@@ -200,7 +200,7 @@ async fn accept(
         let (session, outcome) = (session.header.id.as_str(), outcome_name(&before.outcome));
         print_json(&AcceptJson { session, outcome, accepted: Some(&id), fail });
     } else {
-        print_line(&format!("{said}\naccepted in the new session {}", safe_line(&id)));
+        print_line(&format!("{text}\naccepted in the new session {}", safe_line(&id)));
     }
     Ok(exit::OK)
 }

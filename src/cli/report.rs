@@ -74,7 +74,7 @@ pub fn hook_panics() {
 fn panic_text(info: &PanicHookInfo<'_>) -> String {
     let thread = std::thread::current();
     let place = info.location().map(|place| format!(" at {place}")).unwrap_or_default();
-    let said = info.payload_as_str().unwrap_or("no message");
+    let payload = info.payload_as_str().unwrap_or("no message");
     let way = Backtrace::capture();
     let way = if way.status() == BacktraceStatus::Captured {
         format!("{way}")
@@ -82,5 +82,5 @@ fn panic_text(info: &PanicHookInfo<'_>) -> String {
         "set RUST_BACKTRACE=1 to see how it came there\n".to_owned()
     };
     let name = thread.name().unwrap_or("without a name");
-    format!("a fault of this program: thread {name} panicked{place}: {said}\n{way}")
+    format!("a fault of this program: thread {name} panicked{place}: {payload}\n{way}")
 }

@@ -96,14 +96,14 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
         });
     } else {
         for (place, ((name, step), parted)) in rows.enumerate() {
-            let said = match (parted, &step.waits_for) {
+            let outcome_text = match (parted, &step.waits_for) {
                 (Some(Some(parting)), _) => words(parting),
                 (Some(None), _) if place == 0 => "the first".to_owned(),
                 (Some(None), _) => "the same".to_owned(),
                 (None, Some(at)) => format!("waits for the answer to {at}"),
                 (None, None) => "stopped".to_owned(),
             };
-            print_line(&super::output::safe_line(&format!("{name}  {said}")));
+            print_line(&super::output::safe_line(&format!("{name}  {outcome_text}")));
         }
         if ended > 1 {
             print_line(&summary(&repeats, ended));

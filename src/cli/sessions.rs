@@ -213,7 +213,7 @@ fn spoken(summary: &Summary, marks: &Marks) -> String {
         (plural(summary.usage.turns.into(), "turn"), summary.usage.tokens.map(|tokens| tokens.total()));
     let tokens = tokens.map(|tokens| format!(", {}", plural(tokens, "token"))).unwrap_or_default();
     let example = if summary.example { "example, " } else { "" };
-    let said = match &summary.damage {
+    let result_text = match &summary.damage {
         Some(damage) => format!("damaged: {damage}"),
         None => format!("{}: {}", summary.state.name(), summary.result),
     };
@@ -225,7 +225,7 @@ fn spoken(summary: &Summary, marks: &Marks) -> String {
         summary.agent,
         summary.mode,
         summary.models.join(", "),
-        width::truncate(&safe_line(&said), RESULT_COLUMNS),
+        width::truncate(&safe_line(&result_text), RESULT_COLUMNS),
     );
     safe_line(&text)
 }
@@ -238,7 +238,7 @@ fn line(summary: &Summary, marks: &Marks) -> String {
         RunState::Open => "…",
     };
     let tokens = summary.usage.tokens.map_or_else(|| "–".to_owned(), |tokens| tokens.total().to_string());
-    let said = match &summary.damage {
+    let result_text = match &summary.damage {
         Some(damage) => format!("damaged: {damage}"),
         None if summary.example => format!("example  {}", summary.result),
         None => summary.result.clone(),
@@ -252,7 +252,7 @@ fn line(summary: &Summary, marks: &Marks) -> String {
         width::pad(&safe_line(&summary.models.join(", ")), 14),
         summary.usage.turns,
         tokens,
-        width::truncate(&safe_line(&said), RESULT_COLUMNS),
+        width::truncate(&safe_line(&result_text), RESULT_COLUMNS),
     );
     text.trim_end().to_owned()
 }

@@ -122,13 +122,13 @@ fn agent(name: &str, flags: &TestFlags, workbench: &Workbench) -> Result<SuiteAg
 }
 
 /// A line about what a verdict is about.
-fn judged(verdict: &Verdict, said: &str, marks: &Marks) -> String {
+fn judged(verdict: &Verdict, text: &str, marks: &Marks) -> String {
     let mark = match verdict {
         Verdict::Pass => marks.good,
         Verdict::Fail(_) => marks.failed,
         Verdict::Error(_) => marks.untried,
     };
-    marks.line(mark, said)
+    marks.line(mark, text)
 }
 
 fn summary(report: &SuiteReport, marks: &Marks) {

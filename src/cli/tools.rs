@@ -78,18 +78,18 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
         return server(name, flags.json, workbench).await;
     }
     let (read, _) = described(&flags.agent, workbench.file_access())?;
-    let told = |error: StartError| match error {
+    let as_usage_error = |error: StartError| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &read, &findings),
         other => UsageError(other.to_string()),
     };
-    let mut agent = workbench.connected(read.clone()).map_err(told)?;
+    let mut agent = workbench.connected(read.clone()).map_err(as_usage_error)?;
     if flags.logs {
         return Ok(logs(flags, &agent, workbench));
     }
     let mut servers = Vec::new();
     if flags.connect {
         servers = workbench.look_at_servers(&agent).await;
-        agent = workbench.connected(read.clone()).map_err(told)?;
+        agent = workbench.connected(read.clone()).map_err(as_usage_error)?;
     }
     let plan = Plan::new(&agent).map_err(|findings| in_file(&flags.agent, &agent, &findings))?;
     let states = workbench.tool_states(&plan);

@@ -128,7 +128,7 @@ pub struct Interface {
     pub theme: String,
     /// True if the program captures the mouse.
     pub mouse: bool,
-    /// How the terminal is told that a long run has ended or asks.
+    /// How the terminal is notified that a long run has ended or asks.
     pub notify: Notify,
     /// Whether long runs have a list of their turns next to them.
     pub turn_list: TurnList,

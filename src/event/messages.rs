@@ -180,6 +180,6 @@ pub trait Replies {
 
 impl Replies for RunText {
     fn reply(&self, turn: &Address) -> Option<(&str, &[NativeCall])> {
-        self.get(turn).map(|said| (said.text.as_str(), said.calls.as_slice()))
+        self.get(turn).map(|reply| (reply.text.as_str(), reply.calls.as_slice()))
     }
 }

@@ -222,27 +222,27 @@ struct TurnExtra<'a> {
 }
 
 /// The trajectory of runs that follow one another.
-fn trajectory<'a>(content: &'a Content, all: &'a [Run], told: &[&'a Run], id: String) -> Trajectory<'a> {
+fn trajectory<'a>(content: &'a Content, all: &'a [Run], shown_runs: &[&'a Run], id: String) -> Trajectory<'a> {
     let mut steps = Steps::default();
-    for run in told {
+    for run in shown_runs {
         steps.run(content, all, run);
     }
     if steps.steps.is_empty() {
         steps.add(content.created_ms, "system", "no turn was made".to_owned(), None);
     }
     let count = steps.steps.len() as u64;
-    let children = told.iter().flat_map(|run| child_runs(all, run));
+    let children = shown_runs.iter().flat_map(|run| child_runs(all, run));
     let children = children.map(|child| trajectory(content, all, &[child], id_of(content, child)));
     Trajectory {
         schema_version: SCHEMA,
         session_id: &content.session,
         trajectory_id: id,
-        agent: agent(content, told.first().copied()),
+        agent: agent(content, shown_runs.first().copied()),
         steps: steps.steps,
-        final_metrics: final_metrics(told, count),
+        final_metrics: final_metrics(shown_runs, count),
         notes: content.imported.as_ref().map(|from| format!("imported from {from}")),
         subagent_trajectories: children.collect(),
-        extra: TrajectoryExtra { runs: told.iter().map(|run| outcome(run)).collect() },
+        extra: TrajectoryExtra { runs: shown_runs.iter().map(|run| outcome(run)).collect() },
     }
 }
 
@@ -289,9 +289,9 @@ fn outcome(run: &Run) -> RunJson<'_> {
     }
 }
 
-fn final_metrics(told: &[&Run], total_steps: u64) -> FinalMetrics {
-    let own = TotalUsage::of_runs(told.iter().map(|run| run.step.usage.own.clone()));
-    let total = TotalUsage::of_trees(told.iter().map(|run| &run.step.usage.total));
+fn final_metrics(shown_runs: &[&Run], total_steps: u64) -> FinalMetrics {
+    let own = TotalUsage::of_runs(shown_runs.iter().map(|run| run.step.usage.own.clone()));
+    let total = TotalUsage::of_trees(shown_runs.iter().map(|run| &run.step.usage.total));
     let tree = |total: &TotalUsage| MetricsOfTree {
         prompt_tokens_with_subagents: total.tokens.map(|tokens| tokens.input),
         completion_tokens_with_subagents: total.tokens.map(|tokens| tokens.output),

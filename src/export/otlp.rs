@@ -353,8 +353,8 @@ fn messages(attributes: &mut Attributes, run: &Run, turn: &TurnRecord, finish: &
     parts.extend(turn.native_calls().iter().map(|call| {
         call_part(&call.id, &call.name, json::parse(&call.args).map_or_else(|_| string(&call.args), |args| any(&args)))
     }));
-    let said = object(vec![("role", string("assistant")), ("parts", array(&parts)), ("finish_reason", string(finish))]);
-    attributes.list("gen_ai.output.messages", &[said]);
+    let output_message = object(vec![("role", string("assistant")), ("parts", array(&parts)), ("finish_reason", string(finish))]);
+    attributes.list("gen_ai.output.messages", &[output_message]);
 }
 
 /// A finish reason in the words of the conventions, where they have one.

@@ -45,7 +45,7 @@ pub struct Adapter {
     first: Dialect,
     dialect: Mutex<Dialect>,
     /// Restrictions that were reported.
-    told: AtomicBool,
+    has_reported: AtomicBool,
 }
 
 impl Adapter {
@@ -68,8 +68,8 @@ impl Adapter {
         };
         let first = Dialect::first(&endpoint, language.ways(), url.host_str());
         let gate = Gate::new(CONCURRENT_REQUESTS.usual());
-        let (dialect, told) = (Mutex::new(first), AtomicBool::new(false));
-        Ok(Self { endpoint, language, url, headers, target, gate, first, dialect, told })
+        let (dialect, has_reported) = (Mutex::new(first), AtomicBool::new(false));
+        Ok(Self { endpoint, language, url, headers, target, gate, first, dialect, has_reported })
     }
 
     /// Shares the gate with the provider's other models.
@@ -340,7 +340,7 @@ impl Answer<'_> {
 
     /// Reports the limits once.
     async fn report_limits(&self, draft: &Draft<'_>, outlet: &Outlet<'_>) {
-        if self.model.told.swap(true, Ordering::Relaxed) {
+        if self.model.has_reported.swap(true, Ordering::Relaxed) {
             return;
         }
         for text in limits(self.model.language, draft) {
@@ -404,14 +404,14 @@ fn without_added_nulls(reply: Reply, request: &Request) -> Reply {
 /// Is a reply the JSON that was promised, or, where its length was limited, the beginning of one? What was thought aloud before does
 /// not count.
 fn keeps_to_json(reply: &Reply) -> bool {
-    let (thought, said) = reply.text.rsplit_once("</think>").unwrap_or(("", &reply.text));
-    let said = said.trim_start();
-    let is_thinking = thought.is_empty() && said.starts_with("<think>");
+    let (thought, answer_text) = reply.text.rsplit_once("</think>").unwrap_or(("", &reply.text));
+    let answer_text = answer_text.trim_start();
+    let is_thinking = thought.is_empty() && answer_text.starts_with("<think>");
     match reply.finish {
         _ if !reply.calls.is_empty() => true,
         // Nothing was answered: that is no other format.
-        Some(Finish::Stop) => said.is_empty() || json::parse(said.trim_end()).is_ok(),
-        Some(Finish::Length) => is_thinking || said.is_empty() || said.starts_with(begins_json),
+        Some(Finish::Stop) => answer_text.is_empty() || json::parse(answer_text.trim_end()).is_ok(),
+        Some(Finish::Length) => is_thinking || answer_text.is_empty() || answer_text.starts_with(begins_json),
         _ => true,
     }
 }

@@ -137,8 +137,8 @@ mod tests {
             ("qwen3:8b", "qwen3:70b"),
         ];
         for (asked, answered) in different {
-            let told = format!("asked for the model {asked}, answered as {answered}");
-            assert_eq!(other(asked, answered), Some(told));
+            let expected = format!("asked for the model {asked}, answered as {answered}");
+            assert_eq!(other(asked, answered), Some(expected));
         }
     }
 

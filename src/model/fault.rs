@@ -28,37 +28,37 @@ pub(super) fn of_status(
 ) -> Failure {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let body = scrub.text(&String::from_utf8_lossy(body));
-    let said = ServiceError::read(&body);
+    let service = ServiceError::read(&body);
     if (300..400).contains(&status) {
         return redirected(target, status, header(LOCATION.as_str())).into();
     }
-    let class = class_of(Some(status), &said);
+    let class = class_of(Some(status), &service);
     let title = format!("{status} {}", status_title(status));
-    let message = format!("{} answered {}{}", target.provider, title.trim_end(), said.after_colon(scrub));
+    let message = format!("{} answered {}{}", target.provider, title.trim_end(), service.after_colon(scrub));
     let mut error = ModelError::new(class, message);
     error.status = Some(status);
-    error.hint = advice(class, Some(status), &said, target);
+    error.hint = advice(class, Some(status), &service, target);
     Failure {
         error,
         retry_after_ms: retry_after_ms(header, &body, now_ms),
-        refused: Some(Box::new(Refused { param: said.param, body: body.to_lowercase() })),
+        refused: Some(Box::new(Refused { param: service.param, body: body.to_lowercase() })),
     }
 }
 
 /// The failure of an error inside an answer that had started with status 200. `body` holds a JSON text or plain words.
 pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
     let body = scrub.text(body);
-    let said = ServiceError::read(&body);
-    let status = said.code.as_deref().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
-    let class = class_of(status, &said);
-    let message = format!("{} reported an error inside its reply{}", target.provider, said.after_colon(scrub));
+    let service = ServiceError::read(&body);
+    let status = service.code.as_deref().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
+    let class = class_of(status, &service);
+    let message = format!("{} reported an error inside its reply{}", target.provider, service.after_colon(scrub));
     let mut error = ModelError::new(class, message);
     error.status = status;
-    error.hint = advice(class, status, &said, target);
+    error.hint = advice(class, status, &service, target);
     Failure {
         error,
         retry_after_ms: None,
-        refused: Some(Box::new(Refused { param: said.param, body: body.to_lowercase() })),
+        refused: Some(Box::new(Refused { param: service.param, body: body.to_lowercase() })),
     }
 }
 
@@ -182,15 +182,15 @@ fn plain(body: &str) -> String {
     }
 }
 
-fn class_of(status: Option<u16>, said: &ServiceError) -> ErrorClass {
-    if said.names(&["content_filter", "content_policy"]) {
+fn class_of(status: Option<u16>, service: &ServiceError) -> ErrorClass {
+    if service.names(&["content_filter", "content_policy"]) {
         return ErrorClass::ContentFilter;
     }
-    if said.names(&["insufficient_quota", "billing"]) {
+    if service.names(&["insufficient_quota", "billing"]) {
         return ErrorClass::Client;
     }
     // Google answers 400 to a wrong key.
-    if said.is_wrong_key() {
+    if service.is_wrong_key() {
         return ErrorClass::Auth;
     }
     match status {
@@ -201,11 +201,11 @@ fn class_of(status: Option<u16>, said: &ServiceError) -> ErrorClass {
         // A conflict with another request passes, as an overload does.
         Some(409 | 500..) => ErrorClass::Server,
         Some(_) => ErrorClass::Client,
-        None if said.names(&["overloaded", "unavailable"]) => ErrorClass::Server,
-        None if said.names(&["rate_limit", "too_many", "resource_exhausted", "throttl"]) => ErrorClass::RateLimit,
-        None if said.names(&["authentication", "permission", "invalid_api_key", "accessdenied"]) => ErrorClass::Auth,
-        None if said.names(&["not_found"]) => ErrorClass::NotFound,
-        None if said.names(&[
+        None if service.names(&["overloaded", "unavailable"]) => ErrorClass::Server,
+        None if service.names(&["rate_limit", "too_many", "resource_exhausted", "throttl"]) => ErrorClass::RateLimit,
+        None if service.names(&["authentication", "permission", "invalid_api_key", "accessdenied"]) => ErrorClass::Auth,
+        None if service.names(&["not_found"]) => ErrorClass::NotFound,
+        None if service.names(&[
             "invalid",
             "validation",
             "context_length",
@@ -216,12 +216,12 @@ fn class_of(status: Option<u16>, said: &ServiceError) -> ErrorClass {
         {
             ErrorClass::Client
         }
-        None if said.names(&["timeout"]) => ErrorClass::Timeout,
+        None if service.names(&["timeout"]) => ErrorClass::Timeout,
         None => ErrorClass::Server,
     }
 }
 
-fn advice(class: ErrorClass, status: Option<u16>, said: &ServiceError, target: &Target) -> Option<String> {
+fn advice(class: ErrorClass, status: Option<u16>, service: &ServiceError, target: &Target) -> Option<String> {
     let text = match class {
         ErrorClass::Auth => match &target.key {
             Some((name, advice)) => format!("check the key in {name}; {advice}"),
@@ -237,13 +237,13 @@ fn advice(class: ErrorClass, status: Option<u16>, said: &ServiceError, target: &
         ErrorClass::RateLimit => "wait a while, lower the number of parallel runs, or use another model".to_owned(),
         ErrorClass::Server => "the service has a problem; run again later".to_owned(),
         ErrorClass::ContentFilter => "change the prompt or use another model".to_owned(),
-        ErrorClass::Client if said.is_context_length() => {
+        ErrorClass::Client if service.is_context_length() => {
             "the prompt is too long for this model: shorten the context, or use a model with a larger one".to_owned()
         }
-        ErrorClass::Client if said.names(&["insufficient_quota", "billing"]) || status == Some(402) => {
+        ErrorClass::Client if service.names(&["insufficient_quota", "billing"]) || status == Some(402) => {
             "check the plan and the credit of your account at the provider".to_owned()
         }
-        ErrorClass::Client => match &said.param {
+        ErrorClass::Client => match &service.param {
             Some(param) => {
                 format!("the service does not accept {param:?} as sent: change or remove it in model_options")
             }

@@ -144,8 +144,8 @@ mod tests {
     fn lines_with_the_word_are_calls() {
         let written = Written::typed("First this.\n/call search {\"q\": \"a b\"}\n  /call now\n");
         assert_eq!(written.text, "First this.");
-        let said: Vec<_> = written.calls.iter().map(ToString::to_string).collect();
-        assert_eq!(said, ["search {\"q\": \"a b\"}", "now {}"]);
+        let calls: Vec<_> = written.calls.iter().map(ToString::to_string).collect();
+        assert_eq!(calls, ["search {\"q\": \"a b\"}", "now {}"]);
         assert_eq!(Written::typed("no /call here\n"), Written::text("no /call here\n"));
     }
 

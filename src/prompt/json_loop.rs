@@ -199,8 +199,8 @@ pub fn question(expected: ExpectedInput, prompt: &str) -> String {
 
 /// The user's answer.
 pub fn answered(answer: &str, left: u32) -> Vec<MessagePart> {
-    let said = [ours("user", "The user answered:\n"), data("user", tagged("answer", answer))];
-    said.into_iter().chain(next(left)).collect()
+    let answer_parts = [ours("user", "The user answered:\n"), data("user", tagged("answer", answer))];
+    answer_parts.into_iter().chain(next(left)).collect()
 }
 
 /// What goes back after a reply that broke the protocol.

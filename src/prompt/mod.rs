@@ -80,10 +80,10 @@ pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
         match part {
             event::MessagePart::Text { text, .. } => say(text),
             event::MessagePart::Reply { reply } => {
-                if let Some(said) = replies.get(reply) {
-                    say(&said.text);
-                    others.extend(said.calls.iter().cloned().map(Content::Call));
-                    others.extend(said.opaque.iter().cloned().map(Content::Reasoning));
+                if let Some(reply_message) = replies.get(reply) {
+                    say(&reply_message.text);
+                    others.extend(reply_message.calls.iter().cloned().map(Content::Call));
+                    others.extend(reply_message.opaque.iter().cloned().map(Content::Reasoning));
                 }
             }
             event::MessagePart::File { file } => others.push(Content::File(file.clone())),

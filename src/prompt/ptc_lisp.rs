@@ -117,8 +117,8 @@ pub fn open(
 }
 
 /// How far a run is: the agent's own account, else the checklist.
-pub fn progress(plan: &Plan, summaries: &[(String, String)], told: Option<&str>) -> Option<MessagePart> {
-    if let Some(text) = told {
+pub fn progress(plan: &Plan, summaries: &[(String, String)], progress_text: Option<&str>) -> Option<MessagePart> {
+    if let Some(text) = progress_text {
         return Some(data("plan", format!("\n{}\n", text.trim_end())));
     }
     let is_planned = !plan.settings.plan.is_empty() || !summaries.is_empty();

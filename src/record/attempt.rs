@@ -179,8 +179,8 @@ mod tests {
                 }),
             }
         }
-        let said = attempts.repeated();
-        (said.attempt, said.text, said.calls.into_iter().map(|call| call.name).collect())
+        let repeated = attempts.repeated();
+        (repeated.attempt, repeated.text, repeated.calls.into_iter().map(|call| call.name).collect())
     }
 
     #[test]

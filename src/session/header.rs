@@ -138,7 +138,7 @@ impl ParentKind {
     /// Returns the verb that lists print before the address of the parent.
     pub fn words(&self) -> &str {
         match self {
-            Self::Continue => "goes on",
+            Self::Continue => "continuation",
             Self::Rerun => "re-run",
             Self::Accept => "accepted",
             Self::Judge => "judges",

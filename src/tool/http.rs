@@ -113,39 +113,39 @@ impl Http {
 pub(super) async fn run(http: &Http, call: &Invocation<'_>, access: &ServerAccess) -> Result<Value, Failure> {
     let (headers, secrets) = variables::headers(&http.headers).map_err(Failure::from_message)?;
     let scrub = Scrub::new(secrets);
-    let said = |message: String| Failure::from_message(scrub.text(&message));
-    let out = http.request(call.args, headers).map_err(said)?;
+    let failure = |message: String| Failure::from_message(scrub.text(&message));
+    let out = http.request(call.args, headers).map_err(failure)?;
     let out = Outgoing { tls: access.tls(&out.url).clone(), ..out };
     let got = tokio::select! {
         biased;
         () = call.cancel.cancelled() => return Err(Failure::Cancelled),
-        got = exchange(&out) => got.map_err(said)?,
+        got = exchange(&out) => got.map_err(failure)?,
     };
     let Incoming { status, redirect, body, .. } = got;
     let text = String::from_utf8_lossy(&body);
     if let Some(host) = redirect {
-        return Err(said(format!(
+        return Err(failure(format!(
             "the server answered with status {status} and a redirect to {host}, which is not followed: keys would go there; write the new address into `url`"
         )));
     }
     if !(200..300).contains(&status) {
         let start: String = scrub.text(&text).chars().take(ERROR_BYTES).collect();
-        return Err(said(format!("the server answered with status {status}: {}", start.trim())));
+        return Err(failure(format!("the server answered with status {status}: {}", start.trim())));
     }
     if text.is_empty() {
         return Ok(Value::Nil);
     }
     let whole = if http.response_path.is_some() {
         let json = ptc_core::value::json::parse(&text);
-        json.map(|json| json.to_value()).map_err(|error| said(format!("the answer is no JSON: {}", error.message)))?
+        json.map(|json| json.to_value()).map_err(|error| failure(format!("the answer is no JSON: {}", error.message)))?
     } else {
-        parse_result(&text, call.tool).map_err(|problem| said(format!("the answer {problem}")))?
+        parse_result(&text, call.tool).map_err(|problem| failure(format!("the answer {problem}")))?
     };
     let part = http.response_path.as_ref().map(|place| path::at(&whole, place));
     if part.as_ref().is_some_and(Value::is_nil) {
         let place = http.response_path.as_deref().unwrap_or_default();
         let start: String = text.chars().take(ERROR_BYTES).collect();
-        return Err(said(format!("the answer has nothing at response_path = {place}: {start}")));
+        return Err(failure(format!("the answer has nothing at response_path = {place}: {start}")));
     }
     Ok(scrub_value(part.unwrap_or(whole), &scrub))
 }
@@ -264,14 +264,14 @@ mod tests {
             assert!(refused.unwrap_err().contains("to the path"));
         }
         assert_eq!(sent("GET", "https://h.example/{{id}}", None, "{}").unwrap_err(), "the argument `id` is missing");
-        for (url, said) in [
+        for (url, failure) in [
             ("https://{{host}}/x", "in its host"),
             ("https://a{{b}}.example", "in its host"),
             ("ftp://x", "must start"),
             ("https:///x", "names no host"),
             ("https://me:pw@h.example/", "password"),
         ] {
-            assert!(Http::check_url(url).unwrap().contains(said), "{url}");
+            assert!(Http::check_url(url).unwrap().contains(failure), "{url}");
         }
         assert_eq!(Http::check_url("https://h.example/{{id}}?q={{q}}"), None);
     }

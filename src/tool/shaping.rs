@@ -47,13 +47,13 @@ impl Shaping {
         };
         let Some(validator) = &self.validator else { return Ok(result) };
         let check = format!("(let [result data/result] {validator})");
-        let said = match evaluate(check, "result", result.clone()).await {
+        let problem = match evaluate(check, "result", result.clone()).await {
             Ok(Value::Nil | Value::Bool(false)) => format!("the answer was refused by {validator}"),
             Ok(Value::Str(text)) => text.to_string(),
             Ok(_) => return Ok(result),
             Err(problem) => problem,
         };
-        Err(ErrorRecord::new(Reason::ToolError, format!("validator: {said}")))
+        Err(ErrorRecord::new(Reason::ToolError, format!("validator: {problem}")))
     }
 }
 
@@ -158,11 +158,11 @@ mod tests {
 
     #[tokio::test]
     async fn invalid_templates_are_refused() {
-        for (template, said) in
+        for (template, problem) in
             [("\"{{a}}\"", "without them"), ("{{#a}}x{{/a}}", "has a section"), ("{{a", "response_template")]
         {
             let refused = made(Some(template), None, "{}").await.unwrap_err();
-            assert!(refused.contains(said), "{template}: {refused}");
+            assert!(refused.contains(problem), "{template}: {refused}");
         }
         let broken = made(Some("(foo {{a}})"), None, "{}").await.unwrap_err();
         assert!(broken.starts_with("response_template: unbound_var"), "{broken}");
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(made(Some("{{n}}"), Some("(pos? result)"), r#"{"n":3}"#).await.as_deref(), Ok("3"));
         let refused = made(Some("{{n}}"), Some("(pos? result)"), r#"{"n":-3}"#).await.unwrap_err();
         assert_eq!(refused, "validator: the answer was refused by (pos? result)");
-        let said = made(None, Some("(if (:n result) true \"there is no n\")"), "{}").await.unwrap_err();
-        assert_eq!(said, "validator: there is no n");
+        let problem = made(None, Some("(if (:n result) true \"there is no n\")"), "{}").await.unwrap_err();
+        assert_eq!(problem, "validator: there is no n");
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn parse_result(text: &str, tool: &Tool) -> Result<Value, String> {
     let output = tool.signature.as_ref().and_then(|signature| signature.output.as_ref()).map(Type::base);
     let read = json::parse(text);
     match (output, read) {
-        (Some(Type::String), Ok(Json { node: Node::Str(said), .. })) => Ok(Value::str(said)),
+        (Some(Type::String), Ok(Json { node: Node::Str(text_value), .. })) => Ok(Value::str(text_value)),
         (Some(Type::String), _) | (None | Some(Type::Any), Err(_)) => Ok(Value::str(text)),
         (_, Ok(json)) => Ok(json.to_value()),
         (Some(_), Err(error)) => {

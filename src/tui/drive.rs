@@ -247,26 +247,26 @@ impl Driver {
             self.finish(model, stage, done).await?;
         }
         for slot in Slot::ALL {
-            let told = self.take_updates(slot, model.quitting);
-            if !told.is_empty() {
-                let over = told.iter().any(|update| matches!(update, RunUpdate::Ended(_)));
-                self.apply_message(model, stage, Msg::RunUpdates(slot, told)).await?;
+            let updates = self.take_updates(slot, model.quitting);
+            if !updates.is_empty() {
+                let over = updates.iter().any(|update| matches!(update, RunUpdate::Ended(_)));
+                self.apply_message(model, stage, Msg::RunUpdates(slot, updates)).await?;
                 if over {
                     self.runs[slot as usize] = None;
                 }
             }
         }
-        let told = self.matrix.as_ref().map(|matrix| matrix.drain()).unwrap_or_default();
-        if !told.is_empty() {
-            let over = told.iter().any(|update| matches!(update, MatrixUpdate::Ended(_)));
-            self.apply_message(model, stage, Msg::Compare(CompareResponse::Matrix(told))).await?;
+        let updates = self.matrix.as_ref().map(|matrix| matrix.drain()).unwrap_or_default();
+        if !updates.is_empty() {
+            let over = updates.iter().any(|update| matches!(update, MatrixUpdate::Ended(_)));
+            self.apply_message(model, stage, Msg::Compare(CompareResponse::Matrix(updates))).await?;
             if over {
                 self.matrix = None;
             }
         }
-        let told = self.proxy.as_ref().map(|proxy| proxy.live.drain()).unwrap_or_default();
-        if !told.is_empty() {
-            self.apply_message(model, stage, Msg::Traffic(TrafficResponse::Updates(told))).await?;
+        let updates = self.proxy.as_ref().map(|proxy| proxy.live.drain()).unwrap_or_default();
+        if !updates.is_empty() {
+            self.apply_message(model, stage, Msg::Traffic(TrafficResponse::Updates(updates))).await?;
         }
         if model.dirty && self.due(Instant::now()) <= Instant::now() {
             self.draw(model, stage)?;
@@ -401,12 +401,12 @@ impl Driver {
         }
         for slot in Slot::ALL {
             while let Some(run) = self.runs[slot as usize].clone() {
-                let told = self.take_updates(slot, true);
-                if told.iter().any(|update| matches!(update, RunUpdate::Ended(_))) {
+                let updates = self.take_updates(slot, true);
+                if updates.iter().any(|update| matches!(update, RunUpdate::Ended(_))) {
                     self.runs[slot as usize] = None;
                 }
                 // Their effects would only read lists that nobody sees any more.
-                drop(update(model, Msg::RunUpdates(slot, told)));
+                drop(update(model, Msg::RunUpdates(slot, updates)));
                 if self.runs[slot as usize].is_some() && tokio::time::timeout_at(until, run.changed()).await.is_err() {
                     break;
                 }

@@ -75,9 +75,9 @@ mod tests {
         let (mut limiter, mut frames, mut longest) = (Limiter::default(), Vec::new(), Duration::ZERO);
         let (mut now, mut key) = (start, start + every);
         while now < start + SECOND * 5 {
-            let told = limiter.due(now, News::Told);
+            let update_due = limiter.due(now, News::Told);
             let typed = limiter.due(key, News::Typed);
-            now = if typed <= told { typed } else { told };
+            now = if typed <= update_due { typed } else { update_due };
             if key <= now {
                 longest = longest.max(now - key);
                 key += every;

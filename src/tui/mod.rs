@@ -119,8 +119,8 @@ impl Setup {
 /// Errors of the keys, each after the file that contains it.
 fn in_file(config: &Config, errors: &[KeyError]) -> String {
     let file = config.file.as_ref().map(|file| format!("{}: ", file.display())).unwrap_or_default();
-    let told: Vec<String> = errors.iter().map(|error| format!("{file}{error}")).collect();
-    told.join("\n")
+    let lines: Vec<String> = errors.iter().map(|error| format!("{file}{error}")).collect();
+    lines.join("\n")
 }
 
 /// Are colours wanted?

@@ -77,7 +77,7 @@ pub struct Model {
     pub last_find: Option<Find>,
     /// What the mouse did last.
     pub mouse: Mouse,
-    /// How the terminal is told that a run ended or asks.
+    /// How the terminal is notified that a run ended or asks.
     pub notify: Notify,
     /// Whether long runs have a list of their turns next to them.
     pub turn_list: TurnList,

@@ -102,8 +102,8 @@ impl Keyboard {
         let task = tokio::spawn(async move {
             let mut stream = EventStream::new();
             while let Some(event) = stream.next().await {
-                let told = event.map(|event| sender.send(event));
-                match told {
+                let sent = event.map(|event| sender.send(event));
+                match sent {
                     Ok(Ok(())) => {}
                     Ok(Err(_)) => return,
                     Err(error) => {

@@ -195,7 +195,7 @@ Recorded by {program}, bundled for the report of a bug.
 * `ptc-workbench replay {file_word} --check` runs it again from what is recorded, without model, network and tools.
 * `ptc-workbench run {AGENT} --model NAME` asks a model anew.
 
-Where this was bundled, the replay said: {replayed}.
+Where this was bundled, the replay reported: {replayed}.
 
 ## Taken out
 

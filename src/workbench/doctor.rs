@@ -42,7 +42,7 @@ pub struct Finding {
     /// What was looked at.
     pub what: String,
     /// What was found, and what to do when it is bad.
-    pub said: String,
+    pub message: String,
 }
 
 /// Findings as `--json` prints them.
@@ -59,8 +59,8 @@ impl<'a> FindingsJson<'a> {
     }
 }
 
-fn finding(health: Health, what: &str, said: impl Into<String>) -> Finding {
-    Finding { health, what: what.to_owned(), said: said.into() }
+fn finding(health: Health, what: &str, message: impl Into<String>) -> Finding {
+    Finding { health, what: what.to_owned(), message: message.into() }
 }
 
 impl Workbench {
@@ -97,7 +97,7 @@ impl Workbench {
         ];
         findings.extend(self.keys());
         let fallbacks = self.unusable_fallbacks().into_iter();
-        findings.extend(fallbacks.map(|(alias, told)| finding(Health::Note, &format!("model {alias}"), told)));
+        findings.extend(fallbacks.map(|(alias, warning_text)| finding(Health::Note, &format!("model {alias}"), warning_text)));
         findings
     }
 
@@ -170,13 +170,13 @@ async fn server_of_tools(server: &ServerEntry) -> Finding {
     }
     let program = server.command.first().map_or("", String::as_str);
     let found = found_program(program, server.folder.as_deref(), std::env::var_os("PATH").as_deref());
-    let (health, said) = match &found {
+    let (health, message) = match &found {
         Some(path) => (Health::Good, format!("{} is there; `{look}` starts it", path.display())),
         None => {
             (Health::Note, format!("the program {program:?} is not found; look whether it is installed and in PATH"))
         }
     };
-    finding(health, &what, said)
+    finding(health, &what, message)
 }
 
 /// Where a program lies that is started by this name in this folder.

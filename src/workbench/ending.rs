@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_limit_is_named_once_with_its_next_value_and_what_else_helps() {
-        let told = advice_of(Reason::MaxTurnsExceeded, "", 1);
-        assert_eq!(told, "Set max_turns = 2 in the options (it was 1), or make the prompt clearer.");
+        let advice = advice_of(Reason::MaxTurnsExceeded, "", 1);
+        assert_eq!(advice, "Set max_turns = 2 in the options (it was 1), or make the prompt clearer.");
     }
 
     #[test]

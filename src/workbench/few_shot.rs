@@ -53,9 +53,9 @@ impl Workbench {
     /// Errors: the session cannot be replayed, or holds no reply at that turn, or one that failed: it would teach its fault.
     pub fn example_of(&self, session: &Session, turn: &Address, prompt: &str) -> Result<String, CaseError> {
         let recording = Recording::of(session).map_err(CaseError)?;
-        let told = RecordedTurn::new(&recording, turn);
+        let recorded_turn = RecordedTurn::new(&recording, turn);
         let no_reply = || CaseError(format!("{} holds no reply at {turn}", session.header.id));
-        let reply = told.reply().ok_or_else(no_reply)?.as_typed();
+        let reply = recorded_turn.reply().ok_or_else(no_reply)?.as_typed();
         if let Some(reason) = recording.failed_turn(turn) {
             return Err(CaseError(format!(
                 "{turn} failed ({reason}), and an example shows a reply as it should be: name a turn that succeeded, or fork this one with a better reply"

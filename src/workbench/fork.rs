@@ -140,8 +140,8 @@ impl Workbench {
         let usual = if spec.changes.iter().any(of_reply) { Stage::Reply } else { Stage::Request };
         let point = Point::find(&recording, &spec.at, usual).map_err(unusable)?;
         fits(&point, &spec.changes)?;
-        let told = RecordedTurn::new(&recording, &point.address);
-        let changes = spec.changes.into_iter().map(|change| settled(&told, change)).collect::<Result<Vec<_>, _>>();
+        let recorded_turn = RecordedTurn::new(&recording, &point.address);
+        let changes = spec.changes.into_iter().map(|change| settled(&recorded_turn, change)).collect::<Result<Vec<_>, _>>();
         let prefix = Prefix::of(session, point.seq).map_err(unusable)?;
         let there = inputs_at(&recording, &point.target)?;
         let now = SystemClock.now();
@@ -243,13 +243,13 @@ fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Chan
 }
 
 /// A change as it is recorded: of the reply where it is one of the program in it.
-fn settled(told: &RecordedTurn<'_>, change: Changed) -> Result<Changed, String> {
+fn settled(recorded_turn: &RecordedTurn<'_>, change: Changed) -> Result<Changed, String> {
     match change.target.as_str() {
         PROGRAM => {
             let program = change.after.as_str().ok_or("a program is a text")?;
-            Ok(Changed::new(Edit::REPLY, told.with_program(program)?.to_json()))
+            Ok(Changed::new(Edit::REPLY, recorded_turn.with_program(program)?.to_json()))
         }
-        Edit::REPLY => Ok(Changed::new(Edit::REPLY, told.typed(&change.after)?)),
+        Edit::REPLY => Ok(Changed::new(Edit::REPLY, recorded_turn.typed(&change.after)?)),
         _ => Ok(change),
     }
 }

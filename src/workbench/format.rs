@@ -84,8 +84,8 @@ impl Marks {
     }
 
     /// A line that begins with one of the marks.
-    pub fn line(&self, mark: &str, said: &str) -> String {
-        format!("{mark}{} {said}", self.colon)
+    pub fn line(&self, mark: &str, text: &str) -> String {
+        format!("{mark}{} {text}", self.colon)
     }
 }
 

@@ -42,19 +42,19 @@ impl Workbench {
         let fail = |message: String| ImportError(format!("{}: {message}", file.display()));
         let bytes = std::fs::read(file).map_err(|error| fail(format!("cannot be read: {error}")))?;
         let text = std::str::from_utf8(&bytes).map_err(|error| fail(format!("is not UTF-8 text: {error}")))?;
-        let told = trace::read(text).map_err(|error| fail(error.to_string()))?;
+        let converted = trace::read(text).map_err(|error| fail(error.to_string()))?;
         let sha = hex_sha(&bytes);
         let chance = sha.get(..8).and_then(|start| u32::from_str_radix(start, 16).ok()).unwrap_or_default();
-        let id = SessionId::new(told.started_ms, chance);
+        let id = SessionId::new(converted.started_ms, chance);
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let imported = Imported { format: FORMAT.to_owned(), id: told.id, file: name, sha };
-        let header = Header { imported: Some(imported), ..Header::new(id.clone(), told.started_ms) };
-        let path = write_session(&self.folders.sessions_dir, &header, &told.events).map_err(|error| {
+        let imported = Imported { format: FORMAT.to_owned(), id: converted.id, file: name, sha };
+        let header = Header { imported: Some(imported), ..Header::new(id.clone(), converted.started_ms) };
+        let path = write_session(&self.folders.sessions_dir, &header, &converted.events).map_err(|error| {
             match error.error.kind() {
                 std::io::ErrorKind::AlreadyExists => fail(format!("was imported before, as session {id}")),
                 _ => ImportError(error.to_string()),
             }
         })?;
-        Ok(ImportReport { id: id.to_string(), path, events: told.events.len(), kept: told.kept })
+        Ok(ImportReport { id: id.to_string(), path, events: converted.events.len(), kept: converted.kept })
     }
 }

@@ -181,8 +181,8 @@ impl Workbench {
                 known.provider == model.provider && known.id == model.id && known.fallback == model.fallback
             });
         let alias = alias.map_or(&model.alias, |known| &known.alias);
-        let (reason, told) = self.unusable_fallback(alias, model.fallback.as_deref()?)?;
-        Some(Diagnostic::error(Place::Options, reason, told).key("model").warning())
+        let (reason, warning_text) = self.unusable_fallback(alias, model.fallback.as_deref()?)?;
+        Some(Diagnostic::error(Place::Options, reason, warning_text).key("model").warning())
     }
 
     fn unusable_fallback(&self, alias: &str, name: &str) -> Option<(Reason, String)> {
@@ -191,18 +191,18 @@ impl Workbench {
             _ => Ok(()),
         };
         let why = self.fallback(name).and_then(usable).err()?;
-        let told = format!("[models.{alias}] fallback = {name:?} cannot be asked and is left out: {why}");
-        Some((why.reason(), told))
+        let warning_text = format!("[models.{alias}] fallback = {name:?} cannot be asked and is left out: {why}");
+        Some((why.reason(), warning_text))
     }
 
     /// The fallbacks of all aliases that cannot be asked.
     pub(super) fn unusable_fallbacks(&self) -> Vec<(String, String)> {
         let models = self.config.models.iter();
-        let told = models.filter_map(|model| {
-            let (_, told) = self.unusable_fallback(&model.alias, model.fallback.as_deref()?)?;
-            Some((model.alias.clone(), told))
+        let warning_text = models.filter_map(|model| {
+            let (_, warning_text) = self.unusable_fallback(&model.alias, model.fallback.as_deref()?)?;
+            Some((model.alias.clone(), warning_text))
         });
-        told.collect()
+        warning_text.collect()
     }
 
     /// What is wrong with the name of the model that this agent would use. Nothing is opened or built.
@@ -242,7 +242,7 @@ impl Workbench {
         lines.extend(self.config.models.iter().map(|model| {
             let line = self.line(&model.alias, &model.provider, &model.id);
             match unusable.iter().find(|(alias, _)| *alias == model.alias) {
-                Some((_, told)) => ModelLine { note: format!("{}; {told}", line.note), ..line },
+                Some((_, warning_text)) => ModelLine { note: format!("{}; {warning_text}", line.note), ..line },
                 None => line,
             }
         }));

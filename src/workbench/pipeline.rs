@@ -223,10 +223,10 @@ pub struct PipelineSpec {
 impl Workbench {
     /// Starts a pipeline on the current runtime. The Step is that of the last agent that ran.
     pub fn start_pipeline(&self, spec: PipelineSpec) -> Result<Running, StartError> {
-        let (said, person) = (spec.model.as_deref(), spec.person);
+        let (named_model, person) = (spec.model.as_deref(), spec.person);
         let plans = spec.pipeline.plans().map_err(StartError::Agent)?;
         let stages: Result<Vec<Stage>, StartError> =
-            plans.into_iter().map(|plan| self.stage(plan, said, &person)).collect();
+            plans.into_iter().map(|plan| self.stage(plan, named_model, &person)).collect();
         let mut stages = stages?;
         if stages.is_empty() {
             let none = Diagnostic::error(Place::Options, Reason::InvalidAgent, "the pipeline has no steps");

@@ -68,8 +68,8 @@ impl Workbench {
                 let has =
                     |stage: &Stage| Point::find(&recording, &format!("{address}:{}", stage.name()), *stage).is_ok();
                 let stages = [Stage::Request, Stage::Reply, Stage::After].into_iter().filter(has).collect();
-                let told = RecordedTurn::new(&recording, &address);
-                let (program, defined) = (told.program().is_some(), told.defined());
+                let recorded_turn = RecordedTurn::new(&recording, &address);
+                let (program, defined) = (recorded_turn.program().is_some(), recorded_turn.defined());
                 turns.push(TurnPoints { address, stages, calls: Vec::new(), program, defined });
             } else if line.k == "tool.call"
                 && let Some(turn) = turns.iter_mut().rfind(|turn| turn.address == address.turn_part())

@@ -214,11 +214,11 @@ impl Workbench {
         let id = header.id.to_string();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let run = Address::run(recording.runs().len());
-        let told = more.map(|hit| {
+        let damage_warning = more.map(|hit| {
             let message = format!("the run before used up {} = {}: this one may take {}", hit.key, hit.value, hit.next);
             Diagnostic::error(Place::Options, Reason::MaxTurnsExceeded, message).key(hit.key).warning()
         });
-        let warnings = plan.warnings.iter().cloned().chain(told).collect();
+        let warnings = plan.warnings.iter().cloned().chain(damage_warning).collect();
         let tools = self.outside();
         let files = AttachmentStore::of_session(&path.clone().unwrap_or_default());
         let task = tokio::spawn(async move {

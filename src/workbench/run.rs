@@ -99,8 +99,8 @@ impl std::fmt::Display for StartError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Agent(findings) => {
-                let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
-                f.write_str(&said.join("\n"))
+                let chosen: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+                f.write_str(&chosen.join("\n"))
             }
             Self::Model { message, .. } | Self::Session(message) => f.write_str(message),
             Self::Recorder(error) => error.fmt(f),
@@ -120,8 +120,8 @@ impl From<StartError> for ErrorRecord {
 impl Workbench {
     /// The name of the model that a run of this agent in its mode would use: the user's choice, else that of the mode's section
     /// `[modes.NAME]`, else the agent's, else the configured one. Every entrance asks here.
-    pub fn model_name(&self, said: Option<&str>, agent: &Agent) -> String {
-        if let Some(name) = said {
+    pub fn model_name(&self, chosen: Option<&str>, agent: &Agent) -> String {
+        if let Some(name) = chosen {
             self.trust_recording(name);
             return name.to_owned();
         }

@@ -39,13 +39,13 @@ impl Stage {
 }
 
 impl Workbench {
-    /// A step of a pipeline. `said`: the model that the user named for all steps.
-    pub(super) fn stage(&self, plan: Plan, said: Option<&str>, person: &Arc<dyn Human>) -> Result<Stage, StartError> {
-        let name = self.model_name(said, &plan.agent);
-        let answering = self.answering(&plan.agent, said, None)?;
+    /// A step of a pipeline. `chosen`: the model that the user named for all steps.
+    pub(super) fn stage(&self, plan: Plan, chosen: Option<&str>, human: &Arc<dyn Human>) -> Result<Stage, StartError> {
+        let name = self.model_name(chosen, &plan.agent);
+        let answering = self.answering(&plan.agent, chosen, None)?;
         let ready = self.ready(&plan.agent, &answering)?;
         let warnings = plan.warnings.into_iter().chain(ready.below).collect();
-        let model = self.model_of(answering, Arc::clone(person))?;
+        let model = self.model_of(answering, Arc::clone(human))?;
         Ok(Stage { plan: Plan { warnings, ..ready.plan }, model, name })
     }
 
@@ -53,15 +53,15 @@ impl Workbench {
     pub(super) fn later_stages(
         &self,
         later: &[LaterStep],
-        said: Option<&str>,
-        person: &Arc<dyn Human>,
+        chosen: Option<&str>,
+        human: &Arc<dyn Human>,
     ) -> Result<Vec<Stage>, StartError> {
         let stage = |step: &LaterStep| {
             let agent = Agent::recorded(&step.agent.toml).map_err(super::resume::unusable)?;
             let plan = Plan::new(&agent).map_err(StartError::Agent)?;
             // A pinned program takes the place of the model.
-            let named = said.or_else(|| agent.program().is_none().then_some(step.model.as_str()));
-            self.stage(plan, named, person)
+            let named = chosen.or_else(|| agent.program().is_none().then_some(step.model.as_str()));
+            self.stage(plan, named, human)
         };
         later.iter().map(stage).collect()
     }

@@ -296,7 +296,7 @@ fn the_doctor_shows_the_colours_that_the_interface_would_use() {
     let text = |set: &[(&str, &str)]| {
         let program = set.iter().fold(Program::new(), |program, (name, value)| program.with_env(name, value));
         let output = program.run(["doctor", "--json"]).json();
-        output["findings"][0]["said"].as_str().unwrap().to_owned()
+        output["findings"][0]["message"].as_str().unwrap().to_owned()
     };
     let cases: [(&[(&str, &str)], &str); 6] = [
         (&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")], "no colours (NO_COLOR is set)"),

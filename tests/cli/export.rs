@@ -117,7 +117,7 @@ fn a_bundle_is_a_folder_whose_session_replays_and_whose_agent_runs() {
     let session = session_in(&folder);
     let replayed = program.run(["replay", &session, "--check"]);
     assert!(replayed.exits(0).stdout.starts_with("identical"), "{}", replayed.stdout);
-    assert!(files["README.md"].contains("replay said: identical,"), "{}", files["README.md"]);
+    assert!(files["README.md"].contains("replay reported: identical,"), "{}", files["README.md"]);
     assert!(files["README.md"].contains("Nothing but the raw network frames"), "{}", files["README.md"]);
     program.run(["run", "bug/agent.toml", "--model", "sample"]).exits(0);
     assert!(files["agent.toml"].contains("hello"), "with its inputs: {}", files["agent.toml"]);

@@ -169,7 +169,7 @@ impl Terminal {
     pub(crate) fn wait_until_cooked(&self) {
         let limit = Instant::now() + LIMIT;
         while settings(&*self.pair.master) != self.before {
-            assert!(Instant::now() < limit, "the program goes on reading keys:\n{}", self.screen());
+            assert!(Instant::now() < limit, "the program continues to read keys:\n{}", self.screen());
             std::thread::yield_now();
         }
     }

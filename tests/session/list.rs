@@ -99,7 +99,7 @@ fn a_chain_of_any_length_is_drawn_in_trees_of_bounded_depth() {
     let roots: Vec<&str> = drawn.lines().filter(|line| !line.starts_with(' ')).collect();
     assert!(deepest < 200 && roots.len() > 1, "{deepest}");
     assert_eq!(roots[0], id(0));
-    let second = roots[1].split_once("  goes on of ").unwrap();
+    let second = roots[1].split_once("  continuation of ").unwrap();
     assert!(second.1.ends_with(", at the end of another tree"), "{second:?}");
     let data = program.run(["sessions", "tree", "--json"]).exits(0).stdout.clone();
     assert_eq!(data.matches("\"id\":").count(), CHAIN);

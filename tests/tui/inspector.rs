@@ -192,7 +192,7 @@ fn the_value_of_the_form_under_the_cursor_is_shown() {
     for _ in 0..12 {
         queue.keys(&["right"]);
         let inspector = queue.model.inspector.as_ref().unwrap();
-        let (_, shown) = inspector.probe.told.clone().unwrap();
+        let (_, shown) = inspector.probe.result.clone().unwrap();
         seen.extend(shown.unwrap().map(|probe| probe.values.join(" ")));
     }
     assert!(seen.len() > 6 && seen.iter().any(|value| value.len() > 2), "{seen:?}");

@@ -18,13 +18,13 @@ pub(super) fn render(error: &Error, source: &str, name: &str) -> String {
 /// The same with so many cells for the line.
 fn within(cells: usize, error: &Error, source: &str, name: &str) -> String {
     let who = error.op.as_ref().map(|op| format!("{op}: ")).unwrap_or_default();
-    let said = safe_line(&format!("{}: {who}{}", error.reason, error.problem));
+    let headline = safe_line(&format!("{}: {who}{}", error.reason, error.problem));
     let name = safe_line(name);
     let mut lines = match error.span {
-        None => vec![format!("{name}: {said}")],
+        None => vec![format!("{name}: {headline}")],
         Some(span) => {
             let place = span.line_col(source);
-            let mut lines = vec![format!("{name}:{}:{}: {said}", place.line, place.column)];
+            let mut lines = vec![format!("{name}:{}:{}: {headline}", place.line, place.column)];
             lines.extend(underlined(cells, span, place, source));
             lines
         }

@@ -50,7 +50,7 @@ impl Progress {
     }
 
     fn added(&self, event: &MatrixEvent, state: &MatrixState) -> Option<String> {
-        let (key, mark, said) = match event {
+        let (key, mark, text) = match event {
             MatrixEvent::Finished(trial) => {
                 let mark = if trial.passed { self.marks.good } else { self.marks.failed };
                 (trial.key(), mark, duration(trial.measures.time_ms))
@@ -59,7 +59,7 @@ impl Progress {
             MatrixEvent::Started { .. } | MatrixEvent::Turn { .. } | MatrixEvent::Stopped(_) => return None,
         };
         let done = state.done() + state.untried().len();
-        Some(safe_line(&format!("{done}/{}  {mark} {}  {said}", state.total(), named(state, key))))
+        Some(safe_line(&format!("{done}/{}  {mark} {}  {text}", state.total(), named(state, key))))
     }
 }
 

@@ -30,11 +30,11 @@ pub(super) fn answers(reports: &[CellReport], columns: usize, marks: &Marks) -> 
         lines.push(format!("  {}", safe_line(&report.cell.name())));
         for group in report.answers.iter().take(SHOWN) {
             let mark = if group.passed == group.count { marks.good } else { marks.failed };
-            let said = match &group.outcome {
+            let outcome_text = match &group.outcome {
                 Outcome::Answer(text) => safe_line(text.text()),
                 Outcome::Fail(reason) => format!("failed: {}", safe_line(reason)),
             };
-            let line = format!("    {}× {mark} {said}", group.count);
+            let line = format!("    {}× {mark} {outcome_text}", group.count);
             lines.push(width::truncate(&line, columns).into_owned());
         }
         lines.extend(more(report.answers.len()));

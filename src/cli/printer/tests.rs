@@ -56,7 +56,7 @@ fn owned(texts: &[&str]) -> Vec<String> {
 fn a_turn_with_a_program_is_printed_in_short_lines() {
     let rows = format!("[{}]", vec![r#"{"id":1}"#; 60].join(","));
     let program = "(let [a 1] (println a) (println (tool/orders {:region \"north\"})) (return {:sum (reduce + [1 2 3 4 5 6 7 8 9 10])}))";
-    let said = printed([
+    let printed_text = printed([
         ("r0", start("sales", "ptc_lisp")),
         ("r0/t1", TurnStart { kind: Some(TurnKind::MustReturn), ..TurnStart::default() }.into()),
         ("r0/t1", reply(program)),
@@ -106,10 +106,10 @@ fn a_turn_with_a_program_is_printed_in_short_lines() {
             .into(),
         ),
     ]);
-    let lines: Vec<&str> = said.lines().collect();
+    let lines: Vec<&str> = printed_text.lines().collect();
     let at = lines.iter().position(|line| line.starts_with("  call orders")).unwrap();
     assert_eq!(lines[..2], ["sales · ptc_lisp · demo", "turn 1 (must return)"]);
-    assert!(lines.contains(&"  program") && lines.contains(&"    (let [a 1]"), "{said}");
+    assert!(lines.contains(&"  program") && lines.contains(&"    (let [a 1]"), "{printed_text}");
     assert_eq!(
         lines[at..],
         [
@@ -137,7 +137,7 @@ fn a_turn_with_a_program_is_printed_in_short_lines() {
 #[test]
 fn an_error_shows_its_place_in_the_program() {
     let program = "(def n 1)\n(reduce + (map :totl rows))";
-    let said = printed([
+    let printed_text = printed([
         ("r0/t1", reply(program)),
         ("r0/t1", found((0, program.len()))),
         (
@@ -151,7 +151,7 @@ fn an_error_shows_its_place_in_the_program() {
             .into(),
         ),
     ]);
-    let lines: Vec<&str> = said.lines().skip(2).collect();
+    let lines: Vec<&str> = printed_text.lines().skip(2).collect();
     assert_eq!(
         lines,
         [
@@ -171,7 +171,7 @@ fn child_runs_are_indented_and_do_not_end_the_run() {
         children: Some(below),
         ..UsageRecord::default()
     };
-    let said = printed([
+    let printed_text = printed([
         ("r0", start("boss", "ptc_lisp")),
         ("r0/t1/c0", call("helper", r#"{"text":"x"}"#)),
         ("r0/t1/c0", start("helper", "json")),
@@ -207,7 +207,7 @@ boss · ptc_lisp · demo
   refs {\"id\":7}
   child runs: 1 turn
 ";
-    assert_eq!(said, expected);
+    assert_eq!(printed_text, expected);
 }
 
 #[test]
@@ -222,13 +222,13 @@ fn questions_answers_and_shortened_histories_are_printed() {
         tokens_after: 1_300,
         counts: Vec::new(),
     };
-    let said = printed([
+    let printed_text = printed([
         ("r0/t1", done.into()),
         ("r0/t1/c0/q0", question.into()),
         ("r0/t1/c0/q0", AnswerGiven { by: Answerer::User, value: text(r#""a""#), edited: false }.into()),
     ]);
     assert_eq!(
-        said,
+        printed_text,
         "  history shortened (trim, turn pressure): 12 → 5 messages, ~4100 → ~1300 tokens\n  asks: Which? (a | b)\n  answered by user: \"a\"\n"
     );
 }
@@ -237,7 +237,7 @@ fn questions_answers_and_shortened_histories_are_printed() {
 fn nothing_from_outside_acts_on_the_terminal() {
     let hostile = "x\u{1b}]0;t\u{7}\u{202e}";
     let quoted = ptc_core::value::Json::str(hostile).to_text();
-    let said = printed([
+    let printed_text = printed([
         ("r0/t1/c0", call(hostile, &quoted)),
         ("r0/t1/c0", answered(&quoted, 1, false)),
         (
@@ -258,14 +258,14 @@ fn nothing_from_outside_acts_on_the_terminal() {
             QuestionAsked { text: hostile.to_owned(), options: owned(&[hostile]), ..QuestionAsked::default() }.into(),
         ),
     ]);
-    assert!(!said.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{said:?}");
+    assert!(!printed_text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{printed_text:?}");
 }
 
 #[test]
 fn a_turn_shows_its_failure_once() {
     let failed = |reason: &str| TurnEnd { reason: Some(reason.to_owned()), ..TurnEnd::default() };
     let back = || Message { m: 2, role: Role::User, source: Source::Feedback, parts: Vec::new() };
-    let said = printed([
+    let printed_text = printed([
         ("r0/t1", TurnStart::default().into()),
         ("r0/t1", back().into()),
         ("r0/t1", failed("reply_truncated").into()),
@@ -291,13 +291,13 @@ turn 3
   feedback sent to the model
 turn 4
 ";
-    assert_eq!(said, expected);
+    assert_eq!(printed_text, expected);
 }
 
 #[test]
 fn the_thought_of_a_control_object_is_printed_as_it_arrives() {
     let end = || Event::from(ReplyEnd::new(1, ReplyStatus::Ok));
-    let said = printed([
+    let printed_text = printed([
         ("r0", start("ask", "json_loop")),
         ("r0/t1", TurnStart::default().into()),
         ("r0/t1", reply("{\"thought\": \"I look")),
@@ -325,5 +325,5 @@ turn 3
   | Done
   answers {\"n\":3}
 ";
-    assert_eq!(said, expected);
+    assert_eq!(printed_text, expected);
 }

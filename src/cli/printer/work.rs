@@ -48,7 +48,7 @@ impl<W: Write> Printer<W> {
     pub(super) fn call_end(&mut self, at: &Address, end: &ToolEnd) {
         let mark = if end.status == CallStatus::Ok { self.marks.good } else { self.marks.bad };
         let time = if end.cached { "cached".to_owned() } else { format!("{} ms", end.ms) };
-        let said = match end.status {
+        let outcome_text = match end.status {
             CallStatus::Refused => format!("refused: {}", wording::outcome(end, LONGEST)),
             CallStatus::Cancelled => "stopped".to_owned(),
             CallStatus::Unknown => "its outcome is unknown".to_owned(),
@@ -56,8 +56,8 @@ impl<W: Write> Printer<W> {
         };
         // Calls of parallel branches have the same number: the branch is part of the name.
         let number = at.as_str().strip_prefix(at.turn_part().as_str()).unwrap_or_default().trim_start_matches('/');
-        let said = self.marks.line(mark, &format!("{number} {} {said}", self.marks.gives));
-        self.line(&format!("    {said}"));
+        let outcome_text = self.marks.line(mark, &format!("{number} {} {outcome_text}", self.marks.gives));
+        self.line(&format!("    {outcome_text}"));
     }
 
     pub(super) fn question(&mut self, at: &Address, question: &QuestionAsked) {
@@ -68,8 +68,8 @@ impl<W: Write> Printer<W> {
 
     pub(super) fn answer(&mut self, answer: &AnswerGiven) {
         // A text that passed a gate unchanged is nothing new.
-        let said = if answer.edited { "changed" } else { "answered" };
-        self.line(&format!("  {said} by {}: {}", answer.by, short(answer.value.as_str())));
+        let outcome_text = if answer.edited { "changed" } else { "answered" };
+        self.line(&format!("  {outcome_text} by {}: {}", answer.by, short(answer.value.as_str())));
     }
 
     pub(super) fn program_end(&mut self, at: &Address, end: &ProgramEnd) {

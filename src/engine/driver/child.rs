@@ -102,8 +102,8 @@ impl Driver<'_> {
             Some(Reason::Suspended) => Err(Halt::Wait(step.waits_for.unwrap_or_else(|| self.input.address.clone()))),
             Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
             reason => {
-                let said = source.as_ref().unwrap_or(&fail.reason);
-                let message = format!("the agent `{name}` failed with {said}: {}", fail.message);
+                let reason_text = source.as_ref().unwrap_or(&fail.reason);
+                let message = format!("the agent `{name}` failed with {reason_text}: {}", fail.message);
                 Ok(Err(ErrorRecord::new(reason.unwrap_or(Reason::ToolError), message)))
             }
         }
@@ -138,8 +138,8 @@ impl Driver<'_> {
                 failed => Ok(failed),
             },
             Err(findings) => {
-                let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
-                Ok(Err(ErrorRecord::new(Reason::ToolError, format!("{}: {}", tool.name, said.join("; ")))))
+                let reason_text: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+                Ok(Err(ErrorRecord::new(Reason::ToolError, format!("{}: {}", tool.name, reason_text.join("; ")))))
             }
         }
     }

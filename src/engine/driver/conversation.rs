@@ -41,13 +41,13 @@ impl Conversation {
 
     /// Keeps a reply, so that an assistant message can point at it.
     pub(super) fn add_reply(&mut self, at: &Address, reply: &Reply) {
-        let said = RepeatedReply {
+        let repeated = RepeatedReply {
             attempt: reply.attempt,
             text: reply.text.clone(),
             calls: reply.calls.clone(),
             opaque: reply.opaque.clone(),
         };
-        self.replies.insert(at.clone(), said);
+        self.replies.insert(at.clone(), repeated);
     }
 
     /// Calls without an id, or with one that another call of the run has, get one that none has.

@@ -208,11 +208,11 @@ mod tests {
     use super::*;
 
     fn messages() -> Vec<Arc<Message>> {
-        let said = [
+        let lines = [
             Message::text(Role::System, "You answer.\n--- 1 user\nNo more.".to_owned()),
             Message::text(Role::User, "Two?\n".to_owned()),
         ];
-        said.map(Arc::new).to_vec()
+        lines.map(Arc::new).to_vec()
     }
 
     #[test]

@@ -34,9 +34,9 @@ pub(super) fn open(converter: &mut Converter<'_>, run: usize, number: u32, at_ms
 
 /// `turn.start`
 pub(super) fn start(converter: &mut Converter<'_>, run: usize, record: &Record) {
-    let told = record.count("turn").and_then(|turn| u32::try_from(turn).ok());
+    let named_turn = record.count("turn").and_then(|turn| u32::try_from(turn).ok());
     // A number that was there already would be a second turn at the same address.
-    let number = told.filter(|told| *told > converter.runs[run].last).unwrap_or(converter.runs[run].last + 1);
+    let number = named_turn.filter(|named_turn| *named_turn > converter.runs[run].last).unwrap_or(converter.runs[run].last + 1);
     let kind = record.data("type").map(text_of).unwrap_or_default();
     open(converter, run, number, record.at_ms, &kind);
 }
@@ -148,8 +148,8 @@ pub(super) fn end(converter: &mut Converter<'_>, run: usize, record: &Record) {
 pub(super) fn alone(converter: &mut Converter<'_>, run: usize, record: &Record) {
     let number = record.count("turn").and_then(|turn| u32::try_from(turn).ok());
     let open = converter.runs[run].turn.as_ref().map(|turn| turn.number);
-    let told = number.is_some_and(|number| number <= converter.runs[run].last) && open != number;
-    if told && record.text("driver") != Some("session") {
+    let is_repeated = number.is_some_and(|number| number <= converter.runs[run].last) && open != number;
+    if is_repeated && record.text("driver") != Some("session") {
         return;
     }
     if open.is_none() || open != number {
@@ -203,9 +203,9 @@ fn fail(record: &Record) -> Option<ErrorRecord> {
 pub(super) fn close(converter: &mut Converter<'_>, run: usize, at_ms: i64, record: Option<&Record>) {
     let Some(turn) = converter.runs[run].turn.take() else { return };
     let key = (converter.runs[run].agent_id.clone(), u64::from(turn.number));
-    let told = converter.ends.get(&key).copied().or(record);
-    let status = told.and_then(|told| told.text("status"));
-    let usage = turn.tokens.or_else(|| told.and_then(Record::tokens));
+    let recorded_end = converter.ends.get(&key).copied().or(record);
+    let status = recorded_end.and_then(|recorded_end| recorded_end.text("status"));
+    let usage = turn.tokens.or_else(|| recorded_end.and_then(Record::tokens));
     let totals = &mut converter.runs[run].totals;
     totals.turns += 1;
     totals.requests += turn.attempts;
@@ -214,8 +214,8 @@ pub(super) fn close(converter: &mut Converter<'_>, run: usize, at_ms: i64, recor
     }
     let end = TurnEnd {
         inputs: None,
-        success: status.is_none_or(|status| status == "ok") && told.is_some(),
-        reason: told.and_then(fail).map(|fail| fail.reason),
+        success: status.is_none_or(|status| status == "ok") && recorded_end.is_some(),
+        reason: recorded_end.and_then(fail).map(|fail| fail.reason),
         usage,
         totals: *totals,
     };

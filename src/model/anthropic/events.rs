@@ -220,8 +220,8 @@ impl EventReader {
     fn stopped(&self, reason: Option<&str>, details: Option<&Value>, assembly: &mut Assembly) {
         let Some(reason) = reason else { return };
         if reason == "refusal" {
-            let said = details.and_then(|details| details.get("explanation")?.as_str());
-            assembly.refusal.extend(said.map(Utf16Text::from));
+            let explanation = details.and_then(|details| details.get("explanation")?.as_str());
+            assembly.refusal.extend(explanation.map(Utf16Text::from));
         }
         assembly.stopped(match reason {
             "end_turn" | "stop_sequence" => Finish::Stop,
@@ -254,9 +254,9 @@ struct Usage {
 }
 
 impl Usage {
-    fn take(&mut self, said: Option<&Value>, assembly: &mut Assembly) {
-        let Some(said) = said else { return };
-        let count = |path: &str, before: Option<u64>| said.pointer(path).and_then(count).or(before);
+    fn take(&mut self, usage: Option<&Value>, assembly: &mut Assembly) {
+        let Some(usage) = usage else { return };
+        let count = |path: &str, before: Option<u64>| usage.pointer(path).and_then(count).or(before);
         self.input = count("/input_tokens", self.input);
         self.output = count("/output_tokens", self.output);
         self.written = count("/cache_creation_input_tokens", self.written);

@@ -217,13 +217,13 @@ impl CapturedReply {
         }
         match self.reader.take(data, &mut self.assembly) {
             Ok(pieces) => {
-                let said = pieces.into_iter().map(|(kind, piece)| {
+                let parts = pieces.into_iter().map(|(kind, piece)| {
                     let voice = &mut self.voices[kind as usize];
                     let joined = voice.joiner.push(&piece);
                     (kind, voice.stream.push(&self.scrub, &joined))
                 });
-                let said: Vec<_> = said.collect();
-                said.into_iter().filter_map(|(kind, clean)| self.keep(kind, clean)).collect()
+                let parts: Vec<_> = parts.collect();
+                parts.into_iter().filter_map(|(kind, clean)| self.keep(kind, clean)).collect()
             }
             Err(Odd::Error) => {
                 self.error.get_or_insert_with(|| fault::text_of(data));

@@ -97,7 +97,7 @@ impl ChunkReader {
         }
         assembly.answered_by(chunk.model_version.as_ref());
         assembly.usage = chunk.usage_metadata.as_ref().and_then(tokens).or(assembly.usage);
-        if chunk.prompt_feedback.as_ref().is_some_and(|said| said.get("blockReason").is_some()) {
+        if chunk.prompt_feedback.as_ref().is_some_and(|prompt_feedback| prompt_feedback.get("blockReason").is_some()) {
             assembly.heard = true;
             assembly.stopped(Finish::ContentFilter);
         }

@@ -55,13 +55,13 @@ mod tests {
     /// What is shown for these pieces of a stream, and the calls they make.
     fn read(respond: Respond, pieces: &[&str]) -> (String, Vec<String>) {
         let mut calls = Calls::new(respond);
-        let mut told = Vec::new();
+        let mut deltas = Vec::new();
         for piece in pieces {
             let delta: CallDelta<'_> = serde_json::from_str(piece).unwrap();
-            calls.take(delta.piece(None), &mut told);
+            calls.take(delta.piece(None), &mut deltas);
         }
         let mut joiner = Joiner::default();
-        let shown = told.iter().map(|(_, text)| joiner.push(text)).collect();
+        let shown = deltas.iter().map(|(_, text)| joiner.push(text)).collect();
         (shown, calls.finish(1).iter().map(|call| format!("{}: {call}", call.id)).collect())
     }
 

@@ -75,10 +75,10 @@ impl Reader for ChunkReader {
         let mut pieces = Vec::new();
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
             assembly.heard = true;
-            let (said, is_whole) = (choice.delta.as_ref().or(choice.message.as_ref()), choice.delta.is_none());
-            if let Some(said) = said {
-                self.listen(said, assembly, &mut pieces);
-                for (place, call) in (0..).zip(said.tool_calls.iter().flatten()) {
+            let (part, is_whole) = (choice.delta.as_ref().or(choice.message.as_ref()), choice.delta.is_none());
+            if let Some(part) = part {
+                self.read_message(part, assembly, &mut pieces);
+                for (place, call) in (0..).zip(part.tool_calls.iter().flatten()) {
                     assembly.calls.take(call.piece(is_whole.then_some(place)), &mut pieces);
                 }
             }
@@ -92,17 +92,17 @@ impl Reader for ChunkReader {
 }
 
 impl ChunkReader {
-    fn listen(&mut self, said: &ChunkMessage<'_>, assembly: &mut Assembly, pieces: &mut Pieces) {
+    fn read_message(&mut self, part: &ChunkMessage<'_>, assembly: &mut Assembly, pieces: &mut Pieces) {
         // Some servers send the same reasoning under both names.
-        let named = texts(said.reasoning_content.filter(|raw| raw.get() != "null"));
+        let named = texts(part.reasoning_content.filter(|raw| raw.get() != "null"));
         self.reasoning.extend(named.iter().cloned());
-        let reasoning = if named.is_empty() { texts(said.reasoning) } else { named };
-        for detail in said.reasoning_details.iter().flatten().filter_map(Value::as_object) {
+        let reasoning = if named.is_empty() { texts(part.reasoning) } else { named };
+        for detail in part.reasoning_details.iter().flatten().filter_map(Value::as_object) {
             self.detail(detail);
         }
         pieces.extend(reasoning.into_iter().map(|text| (PartKind::Reasoning, text)));
-        pieces.extend(texts(said.content).into_iter().map(|text| (PartKind::Text, text)));
-        assembly.refusal.extend(texts(said.refusal));
+        pieces.extend(texts(part.content).into_iter().map(|text| (PartKind::Text, text)));
+        assembly.refusal.extend(texts(part.refusal));
     }
 
     /// Pieces of one block follow each other with the same index and type; their texts are one text.

@@ -99,8 +99,8 @@ async fn native_tools_are_called_once_and_then_answered() {
     asked.tools = vec![schema("search", parameters), schema("now", r#"{"type":"object","properties":{}}"#)];
     let (reply, streamed) = answer("", &asked).await;
     assert_eq!(streamed, "search {\"query\":\"weather in Lisbon\"}\nnow {}");
-    let said: Vec<_> = reply.calls.iter().map(|call| format!("{} {call}", call.id)).collect();
-    assert_eq!(said, ["tc_1 search {\"query\":\"weather in Lisbon\"}", "tc_2 now {}"]);
+    let calls: Vec<_> = reply.calls.iter().map(|call| format!("{} {call}", call.id)).collect();
+    assert_eq!(calls, ["tc_1 search {\"query\":\"weather in Lisbon\"}", "tc_2 now {}"]);
     assert_eq!((reply.text.as_str(), reply.finish), ("", Some(Finish::ToolCalls)));
     let faults = [
         ("missing_field", "{}"),

@@ -248,8 +248,8 @@ pub fn invalid(plan: &Plan, value: &Value, issues: &[Issue]) -> Vec<MessagePart>
         ours("feedback", format!("The returned value does not fit. Expected: {expected}\n{NOTICE}")),
         data("error", tagged("returned", &got)),
     ];
-    let said = lines.iter().fold(String::new(), |text, line| format!("{text}- {line}\n"));
-    parts.push(ours("feedback", format!("{said}{}\n", corrected(plan))));
+    let list_text = lines.iter().fold(String::new(), |text, line| format!("{text}- {line}\n"));
+    parts.push(ours("feedback", format!("{list_text}{}\n", corrected(plan))));
     parts
 }
 

@@ -89,7 +89,7 @@ pub(super) struct DiffHistory<'r> {
     before: (RequestMessages<'r>, RequestMessages<'r>),
     messages: HashSet<(Option<u32>, Option<u32>)>,
     /// The previous two requests without their messages.
-    said: Option<(Arc<Json>, Arc<Json>)>,
+    requests: Option<(Arc<Json>, Arc<Json>)>,
     rest: HashSet<(String, Option<String>, Option<String>)>,
     /// Both runs are in the same mode: the prompts of different modes differ in every text and are not compared.
     is_same_mode: bool,
@@ -102,7 +102,7 @@ impl<'r> DiffHistory<'r> {
             runs: (&one.step.messages, &other.step.messages),
             before: Default::default(),
             messages: HashSet::new(),
-            said: None,
+            requests: None,
             rest: HashSet::new(),
             is_same_mode: one.mode == other.mode,
         }
@@ -174,12 +174,12 @@ fn request(one: &SideTurn, other: &SideTurn, history: &mut DiffHistory<'_>) -> O
 
 /// Returns unreported differences of two requests apart from their messages.
 fn rest(one: &SideTurn, other: &SideTurn, history: &mut DiffHistory<'_>) -> Vec<Difference> {
-    let is_said =
+    let is_same_requests =
         |(left, right): &(Arc<Json>, Arc<Json>)| Arc::ptr_eq(left, &one.request) && Arc::ptr_eq(right, &other.request);
-    if history.said.as_ref().is_some_and(is_said) {
+    if history.requests.as_ref().is_some_and(is_same_requests) {
         return Vec::new();
     }
-    history.said = Some((Arc::clone(&one.request), Arc::clone(&other.request)));
+    history.requests = Some((Arc::clone(&one.request), Arc::clone(&other.request)));
     let mut rest = json::differences(&one.request, &other.request);
     let text = |side: &Option<Json>| side.as_ref().map(Json::to_text);
     rest.retain(|found| history.rest.insert((found.path.clone(), text(&found.left), text(&found.right))));

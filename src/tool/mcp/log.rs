@@ -253,13 +253,13 @@ mod tests {
         let lines = log.lines();
         assert_eq!((lines.len(), lines.last().map(String::as_str)), (MAX_LINES, Some("last")));
         assert!(log.last().ends_with("line | line | last"), "{}", log.last());
-        let (notes, mut told) = mpsc::unbounded_channel();
+        let (notes, mut received) = mpsc::unbounded_channel();
         let listener = log.subscribe(&notes, &mpsc::unbounded_channel().0);
         (0..100).for_each(|n| log.broadcast(&n.to_string()));
         drop(listener);
         log.broadcast("not delivered");
         let mut sent = Vec::new();
-        while let Ok(note) = told.try_recv() {
+        while let Ok(note) = received.try_recv() {
             sent.push(note);
         }
         assert_eq!(sent.len(), MAX_NOTES);
@@ -300,8 +300,8 @@ mod tests {
         log.progress(&token(3), "nobody's");
         drop((first, second));
         log.progress(&token(1), "too late");
-        let all = |told: &mut mpsc::UnboundedReceiver<String>| {
-            std::iter::from_fn(|| told.try_recv().ok()).collect::<Vec<_>>()
+        let all = |received: &mut mpsc::UnboundedReceiver<String>| {
+            std::iter::from_fn(|| received.try_recv().ok()).collect::<Vec<_>>()
         };
         assert_eq!(
             (all(&mut told_one), all(&mut told_two)),
@@ -312,7 +312,7 @@ mod tests {
     #[tokio::test]
     async fn no_line_and_no_note_contains_a_secret() {
         let log = Log::new(Scrub::new([crate::model::Secret::new("sk-12345678")]), None);
-        let (notes, mut told) = mpsc::unbounded_channel();
+        let (notes, mut received) = mpsc::unbounded_channel();
         let listener = log.subscribe(&notes, &mpsc::unbounded_channel().0);
         log.push_line("key sk-12345678");
         log.broadcast("key sk-12345678");
@@ -320,7 +320,7 @@ mod tests {
         log.progress(&token(1), "key sk-12345678");
         assert_eq!(log.lines(), ["key [secret]"; 2]);
         assert_eq!(
-            (told.try_recv().unwrap(), told.try_recv().unwrap()),
+            (received.try_recv().unwrap(), received.try_recv().unwrap()),
             ("key [secret]".into(), "key [secret]".into())
         );
     }

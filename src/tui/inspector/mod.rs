@@ -146,7 +146,7 @@ pub struct Probing {
     /// The byte whose value was asked for last and has not come.
     pub asked: Option<usize>,
     /// The byte that was answered last, with the answer or why there is none.
-    pub told: Option<(usize, Result<Option<Probe>, String>)>,
+    pub result: Option<(usize, Result<Option<Probe>, String>)>,
 }
 
 /// Inputs of a user on the memory of the turn, and what they gave.
@@ -224,7 +224,7 @@ struct Key {
     lines: usize,
     /// The program's cursor and the form that was reported.
     at: usize,
-    told: Option<(usize, usize)>,
+    shown_span: Option<(usize, usize)>,
 }
 
 impl Inspector {
@@ -391,7 +391,7 @@ impl Inspector {
             toggled: self.toggled.len(),
             lines: self.repl.lines.len(),
             at: if self.program().is_some() { self.at } else { 0 },
-            told: self.shown_span(),
+            shown_span: self.shown_span(),
         };
         if self.laid.key.as_ref() != Some(&key) {
             let (rows, places) = self.lay(columns.max(1));
@@ -409,7 +409,7 @@ impl Inspector {
 
     /// The form whose value is shown.
     pub fn shown_span(&self) -> Option<(usize, usize)> {
-        match (&self.probe.told, self.cursor()) {
+        match (&self.probe.result, self.cursor()) {
             (Some((at, Ok(Some(probe)))), Some(cursor)) if *at == cursor => Some(probe.span),
             _ => None,
         }

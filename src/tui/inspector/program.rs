@@ -26,7 +26,7 @@ pub(super) struct Marks<'a> {
     /// The cursor.
     pub(super) at: Option<usize>,
     /// The form whose value is shown.
-    pub(super) told: Option<(usize, usize)>,
+    pub(super) shown_span: Option<(usize, usize)>,
     /// Place and words of the error.
     pub(super) error: Option<&'a ((usize, usize), String)>,
 }
@@ -47,7 +47,7 @@ pub(super) fn rows(program: &str, marks: &Marks<'_>, columns: usize) -> (Vec<Row
             let cursor = marks.at.and_then(|at| within(token_at(program, at)));
             let layers = [
                 (marks.error.and_then(|(span, _)| within(*span)), Role::ErrorPlace),
-                (marks.told.and_then(within), Role::WarnPlace),
+                (marks.shown_span.and_then(within), Role::WarnPlace),
                 (cursor, Role::Selected),
             ];
             for (range, role) in layers {

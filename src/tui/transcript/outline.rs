@@ -317,8 +317,8 @@ impl Outline {
     fn value(&mut self, plan: Plan<'_>, way: &mut Way, name: Option<&str>, json: &Json) {
         self.name(name);
         let at = self.line;
-        let said = plan.sought.iter().enumerate().filter(|(_, sought)| std::ptr::eq(**sought, json));
-        self.places.extend(said.map(|(number, _)| (at, number)));
+        let numbers = plan.sought.iter().enumerate().filter(|(_, sought)| std::ptr::eq(**sought, json));
+        self.places.extend(numbers.map(|(number, _)| (at, number)));
         let Some(parts) = LevelParts::of(json).filter(|parts| !parts.is_empty()) else {
             return self.text.push_str(&json.to_text());
         };

@@ -159,16 +159,16 @@ pub(in crate::tui) mod tests {
                 "exactly one",
             ),
         ] {
-            let (standing, said) = judgement(text);
-            assert!(standing == Standing::Wrong && said.contains(words), "{text}: {said}");
+            let (standing, remark) = judgement(text);
+            assert!(standing == Standing::Wrong && remark.contains(words), "{text}: {remark}");
         }
-        let (standing, said) = judgement(r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": "a"}}}"#);
-        assert!(standing == Standing::Fits && said.contains("· calls find"), "{said}");
+        let (standing, remark) = judgement(r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": "a"}}}"#);
+        assert!(standing == Standing::Fits && remark.contains("· calls find"), "{remark}");
         assert!(judgement(r#"{"thought": "t", "final_answer": {"n": 1}}"#).1.contains("· answers"));
-        let (standing, said) = judgement(r#"{"thought": "t", "final_answer": {"n": "x", "#);
-        assert!(standing == Standing::Open && said.contains("final_answer.n: expected int"), "{said}");
-        let (standing, said) = judgement(r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {"q": 1}}, "#);
-        assert!(standing == Standing::Open && said.contains("tool_call.name: "), "{said}");
+        let (standing, remark) = judgement(r#"{"thought": "t", "final_answer": {"n": "x", "#);
+        assert!(standing == Standing::Open && remark.contains("final_answer.n: expected int"), "{remark}");
+        let (standing, remark) = judgement(r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {"q": 1}}, "#);
+        assert!(standing == Standing::Open && remark.contains("tool_call.name: "), "{remark}");
     }
 
     #[test]
@@ -179,10 +179,10 @@ pub(in crate::tui) mod tests {
         assert_eq!(judgement("(count [1"), (Standing::Open, "2 brackets open | ".to_owned()));
         assert_eq!(judgement("(count [1])"), (Standing::Reads, "a whole program | ".to_owned()));
         assert_eq!(judgement("(count [1)").0, Standing::Wrong);
-        let (standing, said) = judgement("I count:\n```clojure\n(return (cuont [1]))\n```\n");
-        assert!(standing == Standing::Wrong && said.contains("3:10: unbound_var: unknown name `cuont`"), "{said}");
-        let (standing, said) = judgement("```clojure\n1\n```\n```clojure\n2\n```\n");
-        assert!(standing == Standing::Wrong && said.contains("multiple_code_blocks"), "{said}");
+        let (standing, remark) = judgement("I count:\n```clojure\n(return (cuont [1]))\n```\n");
+        assert!(standing == Standing::Wrong && remark.contains("3:10: unbound_var: unknown name `cuont`"), "{remark}");
+        let (standing, remark) = judgement("```clojure\n1\n```\n```clojure\n2\n```\n");
+        assert!(standing == Standing::Wrong && remark.contains("multiple_code_blocks"), "{remark}");
     }
 }
 

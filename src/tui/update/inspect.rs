@@ -121,7 +121,7 @@ pub(super) fn probed(
 ) -> Vec<Effect> {
     if let Some(inspector) = model.inspector.as_mut().filter(|open| open.turn == *turn) {
         inspector.probe.asked = None;
-        inspector.probe.told = Some((at, result));
+        inspector.probe.result = Some((at, result));
     }
     wanted_value(model)
 }
@@ -130,8 +130,8 @@ pub(super) fn probed(
 fn wanted_value(model: &mut Model) -> Vec<Effect> {
     let Some(inspector) = model.inspector.as_mut().filter(|open| open.focus == Focus::Part) else { return Vec::new() };
     let Some(at) = inspector.cursor() else { return Vec::new() };
-    let told = inspector.probe.told.as_ref().is_some_and(|(told, _)| *told == at);
-    if told || inspector.probe.asked.is_some() {
+    let is_known = inspector.probe.result.as_ref().is_some_and(|(place, _)| *place == at);
+    if is_known || inspector.probe.asked.is_some() {
         return Vec::new();
     }
     inspector.probe.asked = Some(at);

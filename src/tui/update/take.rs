@@ -74,7 +74,7 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
         editor.draft.replace_all(text);
         editor.free = false;
     }
-    let told = match (&pipeline, &file) {
+    let text = match (&pipeline, &file) {
         (Some(pipeline), _) => format!("the pipeline {} is open", pipeline.definition.name),
         (None, Some(file)) if file.sha.is_empty() => format!("a new agent: saving creates {}", file.path.display()),
         (None, Some(file)) => format!("the agent from {} is in the editors", file.path.display()),
@@ -86,7 +86,7 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     workbench.focus = workbench.home();
     model.screen = Screen::Workbench;
     model.sessions.viewer = None;
-    model.show_toast(Tone::Good, told);
+    model.show_toast(Tone::Good, text);
 }
 
 /// A file that was not TOML has been corrected in the options: its texts get their editors.

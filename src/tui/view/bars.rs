@@ -200,7 +200,7 @@ pub(super) fn find(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let [area, below] = two_lowest(model, screen, buffer);
-    let (role, told) = match of {
+    let (role, notice) = match of {
         _ if input.text().is_empty() => (Role::Dim, String::new()),
         0 => (Role::Bad, "✗ nothing found ".to_owned()),
         _ => {
@@ -211,10 +211,10 @@ pub(super) fn find(
         }
     };
     Row::new([Piece::literal(Role::Key, " search "), Piece::literal(Role::Accent, "/ ")])
-        .ending([Piece::new(role, &told)])
+        .ending([Piece::new(role, &notice)])
         .draw(area, buffer, model.theme);
     footer(model, below, buffer);
-    let taken = u16::try_from(width(&told)).unwrap_or_default() + 11;
+    let taken = u16::try_from(width(&notice)).unwrap_or_default() + 11;
     let field = Rect { x: area.x + 10, width: area.width.saturating_sub(taken), ..area };
     editor::draw_line(input, field, model.theme, buffer)
 }
@@ -266,9 +266,9 @@ const MOST_TOAST_ROWS: usize = 5;
 
 /// A toast that needs more than its line.
 pub(super) fn long_toast(model: &Model, line: Rect, buffer: &mut Buffer) {
-    let (Some(told), Some(mark)) = (&model.toast, toast(model).left.into_iter().next()) else { return };
+    let (Some(notice), Some(mark)) = (&model.toast, toast(model).left.into_iter().next()) else { return };
     let beside = model.workbench.run.as_ref().filter(|run| run.phase != Phase::Done).map_or(0, |_| PROGRESS);
-    long(&mark, &told.text, beside, line, model, buffer);
+    long(&mark, &notice.text, beside, line, model, buffer);
 }
 
 /// A message that needs more than its line is drawn over the text above the line; a longer one ends with a mark.

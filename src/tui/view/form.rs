@@ -74,8 +74,8 @@ pub(super) fn rows(form: &Form, columns: u16) -> u16 {
 
 /// Fields from the top, the focused one always; a text and the notes share what is left.
 fn areas(form: &Form, inner: Rect) -> Areas {
-    let told = message_height(form, inner.width).min(inner.height / 2);
-    let mut room = inner.height.saturating_sub(told);
+    let message_rows = message_height(form, inner.width).min(inner.height / 2);
+    let mut room = inner.height.saturating_sub(message_rows);
     let texts = form.fields.iter().filter(|field| is_text(field)).count();
     let lines = u16::try_from(form.fields.len() - texts).unwrap_or(u16::MAX);
     let has_notes = !form.notes.is_empty() && room > lines + 2;
@@ -105,7 +105,7 @@ fn areas(form: &Form, inner: Rect) -> Areas {
         Rect { y: y - rows, height: rows, ..inner }
     });
     let fields = fields.collect();
-    let hint = Rect { y, height: told.min(inner.bottom().saturating_sub(y)), ..inner };
+    let hint = Rect { y, height: message_rows.min(inner.bottom().saturating_sub(y)), ..inner };
     let rest = inner.bottom().saturating_sub(hint.bottom());
     let rule = Rect { y: hint.bottom(), height: u16::from(has_notes && rest > 1), ..inner };
     let notes = Rect { y: rule.bottom(), height: if rule.height == 0 { 0 } else { rest - 1 }, ..inner };

@@ -260,8 +260,8 @@ fn value(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
         return;
     };
     let columns = usize::from(area.width);
-    let told = inspector.probe.told.as_ref().filter(|(at, _)| *at == cursor).map(|(_, told)| told);
-    let (heading, lines): (String, Vec<(Role, String)>) = match told {
+    let probe_result = inspector.probe.result.as_ref().filter(|(at, _)| *at == cursor).map(|(_, result)| result);
+    let (heading, lines): (String, Vec<(Role, String)>) = match probe_result {
         None => ("value".to_owned(), vec![(Role::Dim, "running the program up to here …".to_owned())]),
         Some(Err(error)) => ("value".to_owned(), vec![(Role::Bad, format!("✗ {error}"))]),
         Some(Ok(None)) => ("value".to_owned(), vec![(Role::Dim, "there is no form with a value here".to_owned())]),

@@ -58,7 +58,7 @@ pub(super) fn draw(model: &Model, menu: &Menu, inner: Rect, buffer: &mut Buffer)
         }
     }
     let below = lines.len().saturating_sub(menu.top + list_rows(inner));
-    let told = match lines.get(menu.selected) {
+    let description = match lines.get(menu.selected) {
         Some(Line::Row(row)) => match reason(model, row) {
             Some(reason) => Piece::new(Role::Warn, &format!("✗ {reason}")),
             None => Piece::new(Role::Dim, row.help),
@@ -67,8 +67,8 @@ pub(super) fn draw(model: &Model, menu: &Menu, inner: Rect, buffer: &mut Buffer)
     };
     let more = bars::more(menu.top, below, 0);
     let taken: usize = more.iter().map(|piece| width(&piece.text)).sum();
-    let told = Piece::new(told.role, &truncate(&told.text, usize::from(inner.width).saturating_sub(taken + 1)));
-    Row::new([told]).ending(more).draw(line_of(inner, list_rows(inner)), buffer, model.theme);
+    let description = Piece::new(description.role, &truncate(&description.text, usize::from(inner.width).saturating_sub(taken + 1)));
+    Row::new([description]).ending(more).draw(line_of(inner, list_rows(inner)), buffer, model.theme);
 }
 
 fn reason(model: &Model, row: &'static ActionRow) -> Option<&'static str> {

@@ -20,38 +20,38 @@ const CHARS: usize = 100;
 
 /// How a column differs from the first one.
 pub fn against(comparison: &Comparison, pair: &Pair, frame: Frame) -> Vec<Line> {
-    let mut told = DifferenceText { comparison, pair, frame, lines: Vec::new() };
-    told.head();
-    told.definition();
+    let mut text = DifferenceText { comparison, pair, frame, lines: Vec::new() };
+    text.head();
+    text.definition();
     for turn in pair.turns.iter().filter(|turn| !turn.is_same()) {
-        told.turn(turn);
+        text.turn(turn);
     }
-    told.end();
-    told.lines
+    text.end();
+    text.lines
 }
 
 /// How the definitions and the inputs of all columns differ from those of the first.
 pub fn of_definitions(comparison: &Comparison, frame: Frame) -> Vec<Line> {
-    let tell = |told: &mut DifferenceText<'_>| {
-        told.definition();
+    let write_pair = |text: &mut DifferenceText<'_>| {
+        text.definition();
     };
-    each(comparison, frame, tell)
+    each(comparison, frame, write_pair)
 }
 
 /// How the ends and the answers of all columns differ from those of the first.
 pub fn of_ends(comparison: &Comparison, frame: Frame) -> Vec<Line> {
-    let tell = |told: &mut DifferenceText<'_>| {
-        told.end();
+    let write_pair = |text: &mut DifferenceText<'_>| {
+        text.end();
     };
-    each(comparison, frame, tell)
+    each(comparison, frame, write_pair)
 }
 
 /// How the turns of a row differ from that of the first column; for turns that are the same, the model's reply.
 pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
-    let lines = each(comparison, frame, |told| {
-        let cells = (row.cells.first().copied().flatten(), row.cells.get(told.pair.column).copied().flatten());
-        if let Some(turn) = told.pair.turns.iter().find(|turn| (turn.left, turn.right) == cells) {
-            told.turn(turn);
+    let lines = each(comparison, frame, |text| {
+        let cells = (row.cells.first().copied().flatten(), row.cells.get(text.pair.column).copied().flatten());
+        if let Some(turn) = text.pair.turns.iter().find(|turn| (turn.left, turn.right) == cells) {
+            text.turn(turn);
         }
     });
     let alone = row.cells.iter().flatten().count() == 1;
@@ -62,20 +62,20 @@ pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
     let Some(turn) = first else { return lines };
     let text = turn.program.as_deref().unwrap_or(turn.reply());
     let head = if alone { lines } else { vec![frame.line(Tone::Head, "  the same in all")] };
-    let said = text.lines().map(|line| frame.line(Tone::Dim, &format!("    {line}")));
-    head.into_iter().chain(said).collect()
+    let body = text.lines().map(|line| frame.line(Tone::Dim, &format!("    {line}")));
+    head.into_iter().chain(body).collect()
 }
 
 /// The differences of each column to the first, with the column's name where there are several.
-fn each(comparison: &Comparison, frame: Frame, tell: impl Fn(&mut DifferenceText<'_>)) -> Vec<Line> {
+fn each(comparison: &Comparison, frame: Frame, write_pair: impl Fn(&mut DifferenceText<'_>)) -> Vec<Line> {
     let mut lines = Vec::new();
     for pair in &comparison.pairs {
-        let mut told = DifferenceText { comparison, pair, frame, lines: Vec::new() };
-        tell(&mut told);
-        if comparison.pairs.len() > 1 && !told.lines.is_empty() {
+        let mut text = DifferenceText { comparison, pair, frame, lines: Vec::new() };
+        write_pair(&mut text);
+        if comparison.pairs.len() > 1 && !text.lines.is_empty() {
             lines.push(frame.line(Tone::Head, &format!("{} against 1", pair.column + 1)));
         }
-        lines.append(&mut told.lines);
+        lines.append(&mut text.lines);
     }
     lines
 }

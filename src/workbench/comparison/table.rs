@@ -151,13 +151,13 @@ fn spoken_turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     let rows = comparison.rows.iter().map(|row| {
         let each = (1..).zip(&row.cells).enumerate().map(|(column, (number, place))| {
             let turn = place.and_then(|place| comparison.turn(column, place));
-            let told = turn.map(|turn| {
+            let summary = turn.map(|turn| {
                 let end = if turn.turn.success { frame.good() } else { frame.bad() };
-                let said = reply_cell(turn);
-                let said = width::truncate(&said, SPOKEN);
-                format!("{} {end}, {}, {said}", address(turn, several), duration(turn.turn.latency_ms))
+                let reply_text = reply_cell(turn);
+                let reply_text = width::truncate(&reply_text, SPOKEN);
+                format!("{} {end}, {}, {reply_text}", address(turn, several), duration(turn.turn.latency_ms))
             });
-            format!("in session {number} {}", told.unwrap_or_else(|| "no turn".to_owned()))
+            format!("in session {number} {}", summary.unwrap_or_else(|| "no turn".to_owned()))
         });
         let differs = if row.differs { "differs: " } else { "same: " };
         spoken_line(&format!("{differs}{}", each.collect::<Vec<_>>().join("; ")))
@@ -252,8 +252,8 @@ pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
                 continue;
             }
             let texts = block.iter().map(|column| {
-                let told = row.cells[*column].and_then(|place| summarize_turn(comparison, *column, place, frame));
-                cell(&told.unwrap_or_else(|| "–".to_owned()), cells)
+                let summary = row.cells[*column].and_then(|place| summarize_turn(comparison, *column, place, frame));
+                cell(&summary.unwrap_or_else(|| "–".to_owned()), cells)
             });
             let mark = width::pad(if row.differs { frame.differs() } else { "" }, MARK);
             let text = format!("{mark}{}", texts.collect::<Vec<_>>().join(&" ".repeat(GAP)));

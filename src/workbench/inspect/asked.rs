@@ -123,11 +123,11 @@ fn of_cache(made: &RequestMade, end: &ReplyEnd) -> Option<Row> {
     let tokens = end.usage?;
     let read = tokens.cache_read.map(|read| format!("{} of {} tokens read", count(read), count(tokens.input)));
     let written = tokens.cache_creation.map(|written| format!("{} written", count(written)));
-    let told: Vec<String> = read.into_iter().chain(written).collect();
-    if told.is_empty() && !made.cache {
+    let cache_parts: Vec<String> = read.into_iter().chain(written).collect();
+    if cache_parts.is_empty() && !made.cache {
         return None;
     }
-    let got = if told.is_empty() { UNSAID.to_owned() } else { told.join(", ") };
+    let got = if cache_parts.is_empty() { UNSAID.to_owned() } else { cache_parts.join(", ") };
     let asked = if made.cache { "yes" } else { UNSAID }.to_owned();
     // A first request has nothing to read, and some services do not count what they write.
     Some(Row { name: "cache".to_owned(), asked, got, differs: false })

@@ -33,10 +33,10 @@ impl Workbench {
 }
 
 fn parts(logs: Vec<(String, PathBuf, Vec<String>)>) -> Vec<Part> {
-    let said = logs.into_iter().filter(|(.., lines)| !lines.is_empty());
+    let with_lines = logs.into_iter().filter(|(.., lines)| !lines.is_empty());
     let part = |(server, file, lines): (String, PathBuf, Vec<String>)| {
         let note = format!("the latest lines of {}", file.display());
         Part::new(format!("log of {server}"), Body::Text(lines.join("\n"))).noted(note)
     };
-    said.map(part).collect()
+    with_lines.map(part).collect()
 }

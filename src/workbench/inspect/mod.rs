@@ -247,8 +247,8 @@ impl Line {
 
     /// What went wrong, and what to do about it.
     fn error(reason: &str, message: &str, hint: Option<&str>) -> Vec<Self> {
-        let said = Self::new(Mark::Bad, format!("✗ {reason}  {message}"));
-        std::iter::once(said).chain(hint.map(|hint| Self::new(Mark::Dim, format!("  {hint}")))).collect()
+        let headline = Self::new(Mark::Bad, format!("✗ {reason}  {message}"));
+        std::iter::once(headline).chain(hint.map(|hint| Self::new(Mark::Dim, format!("  {hint}")))).collect()
     }
 
     /// The lines of two texts: what is gone, what is new, what stays. Large texts are not compared line by line.

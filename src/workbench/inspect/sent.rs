@@ -118,32 +118,32 @@ pub(in crate::workbench) fn sent(session: &Session, turn: &Address) -> Option<Se
     }
     let replies = replies(session, &places);
     let mut by_number: HashMap<u32, Vec<Section>> = HashMap::new();
-    let mut said: Vec<u32> = Vec::new();
+    let mut added: Vec<u32> = Vec::new();
     for at in run.messages.iter().filter(|at| **at < place) {
         let Some(envelope) = session.event(*at) else { continue };
         let Event::Message(message) = envelope.event else { continue };
         let mut found = sections(&message, &envelope.address, &replies);
         // The message at the turn that sends it represents the earlier turns: it repeats their sections.
         if message.source == Source::Feedback && envelope.address == *turn {
-            let before: Vec<&Section> = said.iter().filter_map(|m| by_number.get(m)).flatten().collect();
+            let before: Vec<&Section> = added.iter().filter_map(|m| by_number.get(m)).flatten().collect();
             for section in &mut found {
                 let first = before.iter().find(|known| known.name == section.name && known.text == section.text);
                 section.origin = first.map_or_else(|| SUMMARY.to_owned(), |first| first.origin.clone());
             }
         }
-        said.push(message.m);
+        added.push(message.m);
         by_number.insert(message.m, found);
     }
     let is_sent = |m: &u32| made.messages.iter().any(|(first, last)| (first..=last).contains(&m));
     let in_order =
-        made.messages.iter().flat_map(|(first, last)| said.iter().filter(move |m| (first..=last).contains(m)));
+        made.messages.iter().flat_map(|(first, last)| added.iter().filter(move |m| (first..=last).contains(m)));
     let sections: Vec<Section> = in_order.filter_map(|m| by_number.get(m)).flatten().cloned().collect();
     // What another message repeats is sent.
     let repeats = |one: &Section, other: &Section| {
         (&one.name, &one.text, &one.origin) == (&other.name, &other.text, &other.origin)
     };
     let is_repeated = |section: &&Section| sections.iter().any(|sent| repeats(sent, section));
-    let not_sent = said.iter().filter(|m| !is_sent(m)).filter_map(|m| by_number.get(m)).flatten();
+    let not_sent = added.iter().filter(|m| !is_sent(m)).filter_map(|m| by_number.get(m)).flatten();
     let left_out = not_sent.filter(|section| !is_repeated(section)).cloned().collect();
     Some(Sent { made, sections, left_out, too_large: None })
 }

@@ -120,7 +120,7 @@ impl Workbench {
         watch: Watch<'_>,
     ) -> Result<(), MatrixError> {
         let pace = pace.into();
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (event_sender, mut event_receiver) = mpsc::unbounded_channel();
         let (plan, id) = (Arc::new(state.plan.clone()), file.id.clone());
         let definitions = Arc::new(plan.definitions()?);
         let halt = stop.child();
@@ -136,7 +136,7 @@ impl Workbench {
                     (Arc::clone(&plan), Arc::clone(&definitions)),
                     key,
                     halt.child(),
-                    tell.clone(),
+                    event_sender.clone(),
                 ));
             }
             if open.is_empty() {
@@ -144,10 +144,10 @@ impl Workbench {
             }
             let event = tokio::select! {
                 biased;
-                Some(event) = told.recv() => event,
+                Some(event) = event_receiver.recv() => event,
                 Some(event) = open.next() => {
                     // This trial reported something before its end while its end was awaited.
-                    while let Ok(event) = told.try_recv() {
+                    while let Ok(event) = event_receiver.try_recv() {
                         state.apply(&event);
                         watch(&event, state);
                     }
@@ -198,7 +198,7 @@ impl Workbench {
         (plan, definitions): (Arc<MatrixPlan>, Arc<Definitions>),
         key: TrialKey,
         stop: Stop,
-        tell: mpsc::UnboundedSender<MatrixEvent>,
+        event_sender: mpsc::UnboundedSender<MatrixEvent>,
     ) -> MatrixEvent {
         let untried = |why: String| MatrixEvent::Untried { key, why };
         let spec = match plan.trial(&definitions, key) {
@@ -223,8 +223,8 @@ impl Workbench {
         };
         let session = running.session.clone().unwrap_or_default();
         // The receiver lives as long as the trials do.
-        _ = tell.send(MatrixEvent::Started { key, session: session.clone() });
-        let (step, meter) = match watched(running, key, &tell).await {
+        _ = event_sender.send(MatrixEvent::Started { key, session: session.clone() });
+        let (step, meter) = match watched(running, key, &event_sender).await {
             Ok(ended) => ended,
             Err(error) => return untried(format!("{} ({session})", error.0)),
         };
@@ -268,7 +268,7 @@ impl Workbench {
 async fn watched(
     running: Running,
     key: TrialKey,
-    tell: &mpsc::UnboundedSender<MatrixEvent>,
+    event_sender: &mpsc::UnboundedSender<MatrixEvent>,
 ) -> Result<(Step, Meter), MatrixError> {
     let Running { feed, mut task, saving, .. } = running;
     let mut meter = Meter::default();
@@ -277,7 +277,7 @@ async fn watched(
             meter.apply(&envelope);
             let turn = envelope.address.turn_number();
             if let (Event::TurnStart(_), Some(turn), false) = (&envelope.event, turn, envelope.run().is_call()) {
-                _ = tell.send(MatrixEvent::Turn { key, turn });
+                _ = event_sender.send(MatrixEvent::Turn { key, turn });
             }
         }
     };

@@ -25,9 +25,9 @@ impl Machine<'_> {
         Ok(match self.ask_tool(tool, args)? {
             Ok(value) => Value::map([(Value::keyword("ok"), value)]),
             Err(words) => {
-                let told = [("tool", tool), ("message", &words)];
-                let told = told.map(|(key, text)| (Value::keyword(key), Value::str(text)));
-                Value::map([(Value::keyword("error"), Value::map(told))])
+                let fields = [("tool", tool), ("message", &words)];
+                let fields = fields.map(|(key, text)| (Value::keyword(key), Value::str(text)));
+                Value::map([(Value::keyword("error"), Value::map(fields))])
             }
         })
     }

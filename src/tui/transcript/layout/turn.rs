@@ -118,8 +118,8 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
         let number = |pick: fn(crate::event::Tokens) -> u64| tokens.map_or_else(|| "–".to_owned(), |t| count(pick(t)));
         right.push(Piece::new(Role::Dim, &format!("↑ {:>5}  ↓ {:>5}  ", number(|t| t.input), number(|t| t.output))));
     }
-    for (_, told) in spent(card, frame).iter().filter(|(from, _)| frame.columns >= *from) {
-        right.push(Piece::new(Role::Dim, &format!("{told}  ")));
+    for (_, amount_text) in spent(card, frame).iter().filter(|(from, _)| frame.columns >= *from) {
+        right.push(Piece::new(Role::Dim, &format!("{amount_text}  ")));
     }
     right.push(Piece::new(role, &format!("{state:<12}")));
     let kind = match card.record.kind_name() {
@@ -156,7 +156,7 @@ fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
     let unread = |start: &RunStart| Some(start.model.price?.cost(&card.outline.as_ref()?.tokens?));
     let amount = frame.start.and_then(|start| card.record.spending(&start.model).cost().or_else(|| unread(start)));
     let amount = amount.map(|amount| (COST_FROM, format!("cost {}", cost(Some(amount)))));
-    amount.into_iter().chain(cached(tokens).map(|told| (CACHED_FROM, told))).collect()
+    amount.into_iter().chain(cached(tokens).map(|amount_text| (CACHED_FROM, amount_text))).collect()
 }
 
 /// What the reply is written in.
@@ -299,7 +299,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         rows.extend(prose(vec![Piece::literal(Role::Dim, "? ")], &text, Role::Dim, columns));
     }
     let below: Vec<String> =
-        spent(card, frame).into_iter().filter(|(from, _)| frame.columns < *from).map(|(_, told)| told).collect();
+        spent(card, frame).into_iter().filter(|(from, _)| frame.columns < *from).map(|(_, amount_text)| amount_text).collect();
     if !below.is_empty() {
         rows.extend(prose(Vec::new(), &below.join(" · "), Role::Dim, columns));
     }
@@ -356,7 +356,7 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
             if attempt.text.is_empty() {
                 return Some(format!("{which}calling {}", wording::cut(&attempt.calling, 120)));
             }
-            let said = match card.record.want() {
+            let kind_text = match card.record.want() {
                 "program" => {
                     partial::program(&attempt.text).map_or_else(|| "no program yet".to_owned(), partial::program_state)
                 }
@@ -364,7 +364,7 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
                 _ => card.reading(attempt.number).map(|reading| reading.describe(&attempt.text)).unwrap_or_default(),
             };
             let bytes = plural(attempt.text.len() as u64, "byte");
-            Some(format!("{which}{bytes} so far, {said}{}", rate(card, now_ms)))
+            Some(format!("{which}{bytes} so far, {kind_text}{}", rate(card, now_ms)))
         }
         Progress::Running => match card.calls.iter().filter(|call| call.status.is_none()).count() {
             0 => Some("the program runs".to_owned()),

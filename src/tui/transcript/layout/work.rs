@@ -132,9 +132,9 @@ pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, o
     let mut rows = prose(Vec::new(), &format!("{}{options}", question.text), Role::Text, room);
     match answer {
         Some(answer) => {
-            let said = answer.value.json();
-            let said = said.as_str().map_or_else(|| answer.value.as_str().to_owned(), str::to_owned);
-            rows.extend(prose(vec![Piece::literal(Role::Good, "→ ")], &said, Role::JsonString, room));
+            let answer_text = answer.value.json();
+            let answer_text = answer_text.as_str().map_or_else(|| answer.value.as_str().to_owned(), str::to_owned);
+            rows.extend(prose(vec![Piece::literal(Role::Good, "→ ")], &answer_text, Role::JsonString, room));
         }
         None if over => rows.push(Row::new([Piece::literal(Role::Dim, "– was not answered")])),
         None => rows.push(Row::new([Piece::literal(Role::Accent, "● waits for the answer")])),
@@ -249,8 +249,8 @@ pub(super) fn plan(plan: &PlanState, columns: usize) -> Vec<Row> {
     let item = |(id, what, done): &(String, String, Option<String>)| {
         let mark = if done.is_some() { Piece::literal(Role::Good, "✓ ") } else { Piece::literal(Role::Dim, "○ ") };
         let parts = [Some(what.as_str()), done.as_deref()].into_iter().flatten().filter(|part| !part.is_empty());
-        let told = parts.collect::<Vec<_>>().join(" · ");
-        prose(vec![mark, Piece::new(Role::JsonKey, &format!("{id}  "))], &told, Role::Text, room)
+        let summary = parts.collect::<Vec<_>>().join(" · ");
+        prose(vec![mark, Piece::new(Role::JsonKey, &format!("{id}  "))], &summary, Role::Text, room)
     };
     labelled("plan", plan.items.iter().flat_map(item).collect())
 }

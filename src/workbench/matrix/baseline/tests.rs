@@ -68,9 +68,9 @@ fn an_agent_that_lost_a_mode_lost_its_cases_there() {
     let unfit = Cell { case: None, unfit: Some("no tools".to_owned()), ..cell("") };
     let now = super::super::report::report(&unfit, std::iter::empty());
     let changes = compare_with(&baseline, &[now]);
-    let told: Vec<_> = changes.iter().map(|c| (c.kind, c.cell().unwrap().case.clone())).collect();
+    let kinds: Vec<_> = changes.iter().map(|c| (c.kind, c.cell().unwrap().case.clone())).collect();
     assert_eq!(
-        told,
+        kinds,
         [
             (ChangeKind::Same, None),
             (ChangeKind::Worse, Some("one".to_owned())),

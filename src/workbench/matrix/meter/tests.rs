@@ -112,9 +112,9 @@ fn errors_are_grouped_by_kind_and_path() {
         (0, "r0/t3", "check", &check),
         (0, "r0", "run.end", &end),
     ]);
-    let told: Vec<_> = measures.errors.iter().map(|(kind, times)| (kind.as_str(), *times)).collect();
+    let counted: Vec<_> = measures.errors.iter().map(|(kind, times)| (kind.as_str(), *times)).collect();
     assert_eq!(
-        told,
+        counted,
         [
             ("json_parse_error", 1),
             ("return items.*.n: expected int, got string", 2),
@@ -132,7 +132,7 @@ fn data_counts_when_a_request_carried_it() {
     };
     let (start, end) = (start(), end());
     let (first, trusted) = (text(0, "prompt", "294", true), text(1, "prompt", "157", false));
-    let (said, never) = (text(2, "reply", "157 431 900", true), text(3, "feedback", "431", true));
+    let (reply_tokens, never) = (text(2, "reply", "157 431 900", true), text(3, "feedback", "431", true));
     let (one, two) = (request(1), request(2));
     let measures = measured(&[
         (0, "r0", "run.start", &start),
@@ -143,7 +143,7 @@ fn data_counts_when_a_request_carried_it() {
         (0, "r0/t1/c0", "tool.end", r#"{"status":"ok","result":[900,1000],"ms":0}"#),
         (0, "r0/t1/c1", "tool.call", r#"{"name":"a","kind":"agent","args":{}}"#),
         (0, "r0/t1/c1", "tool.end", r#"{"status":"ok","result":"an answer","ms":0}"#),
-        (0, "r0/t1", "message", &said),
+        (0, "r0/t1", "message", &reply_tokens),
         (0, "r0/t1", "message", &never),
         (0, "r0/t2", "request", &two),
         (0, "r0", "run.end", &end),

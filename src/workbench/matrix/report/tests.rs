@@ -77,8 +77,8 @@ fn what_one_trial_does_not_know_stays_unknown() {
     let mut trials = [trial(1, true, "1", 1), trial(2, true, "1", 1)];
     trials[1].measures.cost = None;
     trials[1].measures.tokens = None;
-    let said = report(&cell("c"), trials.iter());
-    assert_eq!((said.cost, said.input, said.cached), (None, None, None));
+    let row = report(&cell("c"), trials.iter());
+    assert_eq!((row.cost, row.input, row.cached), (None, None, None));
     let none = report(&cell("c"), std::iter::empty());
     assert_eq!((none.rate(), none.turns, none.time_ms, none.interval), (None, None, None, (0.0, 1.0)));
 }
