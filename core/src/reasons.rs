@@ -67,7 +67,7 @@ reasons! {
     LlmRegistryRequired "llm_registry_required" "A model was named without a list of models." "Pass the models by name, or a model.";
     Cancelled "cancelled" "The run was stopped by the user." "Run again.";
     Suspended "suspended" "The run is waiting for the user." "Answer in the interface.";
-    SessionUnreadable "session_unreadable" "The session cannot be read." "The message says which part could be read; `ptc-workbench sessions list` lists the others.";
+    SessionUnreadable "session_unreadable" "The session cannot be read." "The message names the part that could be read; `ptc-workbench sessions list` lists the others.";
     WriteFailed "write_failed" "A file could not be written." "Choose another path.";
     InternalError "internal_error" "ptc-workbench hit an internal error." "Start it with --log FILE, repeat the steps, and report the contents of the file.";
     ParseError "parse_error" "The program has a syntax error." "Correct the text at the shown position.";

@@ -134,8 +134,8 @@ events! {
     ProgramEnd "program.end" Derived "a program ended: value, prints, error";
     ToolCall "tool.call" Derived "a tool is called";
     ToolEnd "tool.end" Input "a tool answered";
-    QuestionAsked "question" Derived "a person is asked";
-    AnswerGiven "answer" Input "a person answered";
+    QuestionAsked "question" Derived "the user is asked";
+    AnswerGiven "answer" Input "the user answered";
     MemoryChange "memory" Derived "what a program defined";
     TasksKept "tasks" Note "what the journal of finished tasks keeps";
     CompactionDone "compaction" Derived "a request leaves out a part of the history";

@@ -353,7 +353,8 @@ fn messages(attributes: &mut Attributes, run: &Run, turn: &TurnRecord, finish: &
     parts.extend(turn.native_calls().iter().map(|call| {
         call_part(&call.id, &call.name, json::parse(&call.args).map_or_else(|_| string(&call.args), |args| any(&args)))
     }));
-    let output_message = object(vec![("role", string("assistant")), ("parts", array(&parts)), ("finish_reason", string(finish))]);
+    let output_message =
+        object(vec![("role", string("assistant")), ("parts", array(&parts)), ("finish_reason", string(finish))]);
     attributes.list("gen_ai.output.messages", &[output_message]);
 }
 

@@ -1,7 +1,7 @@
 //! The messages of a request as every protocol needs them: the result of a call follows it directly.
 //!
 //! In: messages with tool calls and results. Out: turns in which calls and results are paired. One without a partner is written
-//! as text; reasoning is kept for the provider it came from and for nobody else.
+//! as text; reasoning is kept only for the provider it came from.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

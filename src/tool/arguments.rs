@@ -185,7 +185,10 @@ mod tests {
             |text: &str| tool().refuse_unknown(&json::parse(text).unwrap().to_value()).map(|record| record.message);
         assert_eq!(refused(r#"{"id": "x", "most": 1}"#), None);
         let message = refused(r#"{"idd": "x"}"#).unwrap();
-        assert_eq!(message, "the arguments of lookup do not fit: unexpected: `idd` (it takes `id`, `most`); id: missing");
+        assert_eq!(
+            message,
+            "the arguments of lookup do not fit: unexpected: `idd` (it takes `id`, `most`); id: missing"
+        );
     }
 
     #[test]

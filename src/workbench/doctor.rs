@@ -97,7 +97,9 @@ impl Workbench {
         ];
         findings.extend(self.keys());
         let fallbacks = self.unusable_fallbacks().into_iter();
-        findings.extend(fallbacks.map(|(alias, warning_text)| finding(Health::Note, &format!("model {alias}"), warning_text)));
+        findings.extend(
+            fallbacks.map(|(alias, warning_text)| finding(Health::Note, &format!("model {alias}"), warning_text)),
+        );
         findings
     }
 

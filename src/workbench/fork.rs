@@ -141,7 +141,8 @@ impl Workbench {
         let point = Point::find(&recording, &spec.at, usual).map_err(unusable)?;
         fits(&point, &spec.changes)?;
         let recorded_turn = RecordedTurn::new(&recording, &point.address);
-        let changes = spec.changes.into_iter().map(|change| settled(&recorded_turn, change)).collect::<Result<Vec<_>, _>>();
+        let changes =
+            spec.changes.into_iter().map(|change| settled(&recorded_turn, change)).collect::<Result<Vec<_>, _>>();
         let prefix = Prefix::of(session, point.seq).map_err(unusable)?;
         let there = inputs_at(&recording, &point.target)?;
         let now = SystemClock.now();

@@ -49,12 +49,13 @@ impl Workbench {
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let imported = Imported { format: FORMAT.to_owned(), id: converted.id, file: name, sha };
         let header = Header { imported: Some(imported), ..Header::new(id.clone(), converted.started_ms) };
-        let path = write_session(&self.folders.sessions_dir, &header, &converted.events).map_err(|error| {
-            match error.error.kind() {
-                std::io::ErrorKind::AlreadyExists => fail(format!("was imported before, as session {id}")),
-                _ => ImportError(error.to_string()),
-            }
-        })?;
+        let path =
+            write_session(&self.folders.sessions_dir, &header, &converted.events).map_err(|error| {
+                match error.error.kind() {
+                    std::io::ErrorKind::AlreadyExists => fail(format!("was imported before, as session {id}")),
+                    _ => ImportError(error.to_string()),
+                }
+            })?;
         Ok(ImportReport { id: id.to_string(), path, events: converted.events.len(), kept: converted.kept })
     }
 }

@@ -81,7 +81,9 @@ fn their_tools_are_listed_as_signatures() {
     let done = program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]);
     for words in [
         // Their own tools, and those for the resources and prompts that a server declares.
-        "server everything: 17 tools",
+        // This server offers two tools more to clients that answer questions (elicitation by form and by URL), which ours does.
+        "server everything: 19 tools",
+        "trigger-elicitation-request",
         "read_resource  (uri :string) -> :string",
         "get_prompt  (name :string, arguments :map?)",
         "server files: 14 tools",

@@ -29,11 +29,11 @@ pub(crate) const STEPS: &[Step] = &[
         moves: &[
             Move {
                 does: &[Press("text.end"), Type(" as {{tone}}")],
-                says: "the signature has no such parameter, and the prompt says so at its place.",
+                says: "the signature has no such parameter, and the prompt shows it at its place.",
                 sees: &["`tone` is not a parameter; known here: `text`", "F8 add `tone` to the signature"],
                 picture: Some((
                     "findings",
-                    "A variable that the signature does not have, told below the prompt with its correction",
+                    "A variable that the signature does not have, shown below the prompt with its correction",
                 )),
                 ..PLAIN
             },
@@ -58,7 +58,7 @@ pub(crate) const STEPS: &[Step] = &[
         moves: &[
             Move {
                 does: &[Press("run.start")],
-                says: "the first answer misses a field and has one that nobody asked for. What is wrong goes back to the model, and the \
+                says: "the first answer lacks a field and has one that was not asked for. What is wrong goes back to the model, and the \
                    second turn fits.",
                 sees: &["✗ sentiment  expected field, got nil", "Feedback sent to the model", "Turn 2", "✓ returned"],
                 picture: Some((
@@ -96,7 +96,7 @@ pub(crate) const STEPS: &[Step] = &[
             },
             Move {
                 does: &[Press("focus.next"), Press("close")],
-                says: "the reply stands in the next tab; Escape leads back.",
+                says: "the reply is in the next tab; Escape leads back.",
                 sees: &["Feedback sent to the model"],
                 gone: Some("against the request before"),
                 ..PLAIN
@@ -143,7 +143,9 @@ pub(crate) const STEPS: &[Step] = &[
                 sees: &["✓ fits"],
                 ..PLAIN
             },
-            Move { does: &[Press("answer.send")], says: "the run goes on with it.", sees: &["✓ returned"], ..PLAIN },
+            Move {
+                does: &[Press("answer.send")], says: "the run continues with it.", sees: &["✓ returned"], ..PLAIN
+            },
             Move {
                 does: &[Press("focus.options"), Press("text.undo")],
                 says: "`demo` is back.",
@@ -158,7 +160,7 @@ pub(crate) const STEPS: &[Step] = &[
         moves: &[
             Move {
                 does: &[Press("screen.sessions")],
-                says: "your runs stand above the examples, the last one is selected.",
+                says: "your runs are above the examples, the last one is selected.",
                 sees: &["✓ {\"sentiment\":\"neu"],
                 large: &[
                     "sentiment        json      human            1        –        –   ✓ {\"sentiment\":\"neutral\"",
@@ -272,7 +274,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         title: "A matrix",
-        intro: "Once is luck. A matrix runs modes and models several times each and tells how sure a pass rate is.",
+        intro: "Once is luck. A matrix runs modes and models several times each and shows how certain a pass rate is.",
         moves: &[
             Move {
                 does: &[Press("screen.compare"), Press("turns.matrix")],
@@ -291,7 +293,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         title: "An agent of your own",
-        intro: "A new agent takes six presses besides the typing. Its inputs are fields, one for each parameter of the signature: text is typed or \
+        intro: "A new agent takes six presses in addition to the typing. Its inputs are fields, one for each parameter of the signature: text is typed or \
                 pasted as it is, **Alt-I** inserts a file, **Alt-J** shows them as JSON. `ptc-workbench new NAME` does the same from the command \
                 line, and so does opening a path that does not exist.",
         moves: &[

@@ -138,7 +138,8 @@ impl Driver<'_> {
                 failed => Ok(failed),
             },
             Err(findings) => {
-                let reason_text: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+                let reason_text: Vec<_> =
+                    findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
                 Ok(Err(ErrorRecord::new(Reason::ToolError, format!("{}: {}", tool.name, reason_text.join("; ")))))
             }
         }

@@ -90,7 +90,7 @@ pub struct ReplyEnd {
     /// The model that answered, as the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The model that was asked, where it is another one than the run began with: somebody went on with it, or it is the fallback.
+    /// The model that was asked, where it differs from the model that the run began with: the run was continued with it, or it is the fallback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Box<ModelRecord>>,
     /// How the schema travelled.
@@ -144,7 +144,7 @@ impl ReplyEnd {
     }
 }
 
-/// Reasoning in the form of the provider it came from. It goes back to that provider and to nobody else.
+/// Reasoning in the form of the provider it came from. It goes back only to that provider.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Opaque {
@@ -264,7 +264,7 @@ pub struct ErrorRecord {
     /// HTTP status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Text that the program printed besides the message; `{spent, limit}` where a budget ended the run.
+    /// Text that the program printed in addition to the message; `{spent, limit}` where a budget ended the run.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub details: Option<JsonText>,
 }

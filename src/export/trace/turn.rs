@@ -36,7 +36,8 @@ pub(super) fn open(converter: &mut Converter<'_>, run: usize, number: u32, at_ms
 pub(super) fn start(converter: &mut Converter<'_>, run: usize, record: &Record) {
     let named_turn = record.count("turn").and_then(|turn| u32::try_from(turn).ok());
     // A number that was there already would be a second turn at the same address.
-    let number = named_turn.filter(|named_turn| *named_turn > converter.runs[run].last).unwrap_or(converter.runs[run].last + 1);
+    let number =
+        named_turn.filter(|named_turn| *named_turn > converter.runs[run].last).unwrap_or(converter.runs[run].last + 1);
     let kind = record.data("type").map(text_of).unwrap_or_default();
     open(converter, run, number, record.at_ms, &kind);
 }

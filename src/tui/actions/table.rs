@@ -23,7 +23,7 @@ use Reach::{Extend, Move};
 #[rustfmt::skip]
 pub const ACTIONS: &[ActionRow] = &[
     row(A::Help, "help", "help", "Shows every key that means something, and what it does.", &["f1"], C::Always, 90),
-    row(A::Palette, "palette", "actions", "Finds any action by name; disabled ones say why.", &["ctrl-p"], C::Global, 0),
+    row(A::Palette, "palette", "actions", "Finds any action by name; disabled ones show the reason.", &["ctrl-p"], C::Global, 0),
     row(A::Menu, "menu", "menu", "Shows every action that means something here; a click on the first line does too.", &["f10"], C::Global, 0),
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),
@@ -70,7 +70,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::InsertFile, "text.insert_file", "insert file", "Inserts the text of a file at the cursor.", &["alt-i"], C::Editor, 0),
     row(A::Find, "text.find", "find", "Searches the text, and replaces what is found.", &["ctrl-f"], C::Editor, 65),
     row(A::Newline, "text.newline", "new line", "Starts a new line.", &["enter"], C::Lines, 0),
-    row(A::Undo, "text.undo", "undo", "Takes the last change back, whoever made it.", &["ctrl-u", "alt-z"], C::Text, 70),
+    row(A::Undo, "text.undo", "undo", "Takes the last change back, also one of the program.", &["ctrl-u", "alt-z"], C::Text, 70),
     row(A::Redo, "text.redo", "redo", "Does the undone change again.", &["ctrl-y", "alt-y"], C::Text, 0),
     row(A::SelectAll, "text.select_all", "select all", "Selects all of the text.", &["ctrl-a"], C::Text, 0),
     row(A::Copy, "text.copy", "copy", "Copies the selection, also to the terminal's clipboard.", &["ctrl-c"], C::Text, 0),

@@ -54,7 +54,8 @@ impl Inspector {
             Body::Program(text, error) => {
                 let live = self.program().is_some() && self.focus == Focus::Part;
                 let at = live.then_some(self.at);
-                let marks = program::Marks { at, shown_span: self.shown_span().filter(|_| live), error: error.as_ref() };
+                let marks =
+                    program::Marks { at, shown_span: self.shown_span().filter(|_| live), error: error.as_ref() };
                 program::rows(text, &marks, columns)
             }
         }

@@ -162,12 +162,14 @@ pub(in crate::tui) mod tests {
             let (standing, remark) = judgement(text);
             assert!(standing == Standing::Wrong && remark.contains(words), "{text}: {remark}");
         }
-        let (standing, remark) = judgement(r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": "a"}}}"#);
+        let (standing, remark) =
+            judgement(r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": "a"}}}"#);
         assert!(standing == Standing::Fits && remark.contains("· calls find"), "{remark}");
         assert!(judgement(r#"{"thought": "t", "final_answer": {"n": 1}}"#).1.contains("· answers"));
         let (standing, remark) = judgement(r#"{"thought": "t", "final_answer": {"n": "x", "#);
         assert!(standing == Standing::Open && remark.contains("final_answer.n: expected int"), "{remark}");
-        let (standing, remark) = judgement(r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {"q": 1}}, "#);
+        let (standing, remark) =
+            judgement(r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {"q": 1}}, "#);
         assert!(standing == Standing::Open && remark.contains("tool_call.name: "), "{remark}");
     }
 

@@ -67,7 +67,8 @@ pub(super) fn draw(model: &Model, menu: &Menu, inner: Rect, buffer: &mut Buffer)
     };
     let more = bars::more(menu.top, below, 0);
     let taken: usize = more.iter().map(|piece| width(&piece.text)).sum();
-    let description = Piece::new(description.role, &truncate(&description.text, usize::from(inner.width).saturating_sub(taken + 1)));
+    let description =
+        Piece::new(description.role, &truncate(&description.text, usize::from(inner.width).saturating_sub(taken + 1)));
     Row::new([description]).ending(more).draw(line_of(inner, list_rows(inner)), buffer, model.theme);
 }
 

@@ -298,8 +298,11 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         let text = format!("{}  {}", unknown.kind, unknown.data.get());
         rows.extend(prose(vec![Piece::literal(Role::Dim, "? ")], &text, Role::Dim, columns));
     }
-    let below: Vec<String> =
-        spent(card, frame).into_iter().filter(|(from, _)| frame.columns < *from).map(|(_, amount_text)| amount_text).collect();
+    let below: Vec<String> = spent(card, frame)
+        .into_iter()
+        .filter(|(from, _)| frame.columns < *from)
+        .map(|(_, amount_text)| amount_text)
+        .collect();
     if !below.is_empty() {
         rows.extend(prose(Vec::new(), &below.join(" · "), Role::Dim, columns));
     }
