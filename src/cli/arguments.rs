@@ -355,7 +355,7 @@ pub enum SessionsCommand {
     Recover(RecoverFlags),
     /// Export a session as a document, as data for other tools, or as a terminal recording
     Export(ExportFlags),
-    /// Convert a PtcRunner trace file into a read-only session
+    /// Convert traces, spans, trajectories, transcripts and HTTP archives of other programs into read-only sessions
     Import(ImportFlags),
 }
 

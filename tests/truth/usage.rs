@@ -108,11 +108,13 @@ fn outputs_agree(seen: &Seen) {
     let shown = program.run(["sessions", "show", "last", "--json"]).exits(0).json();
     assert_eq!((&shown[0]["usage"], &shown[0]["own_usage"]), (&step["usage"], &step["own_usage"]), "sessions show");
     let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
-    assert_eq!(listed[0]["tokens"].as_u64(), Some(total.input + total.output), "sessions list: {}", listed[0]);
+    let sum = total.input + total.output;
+    // A run whose attempts all ended without a count has an unknown sum, not 0.
+    let known = (sum > 0).then_some(sum);
+    assert_eq!(listed[0]["tokens"].as_u64(), known, "sessions list: {}", listed[0]);
     assert_eq!(listed[0]["turns"], step["usage"]["turns"], "sessions list");
     costs(&listed[0]["cost"], total, "sessions list");
-    let sum = total.input + total.output;
-    for (query, found) in [("tokens:", 1), ("tokens>", 0), ("tokens<", 0)] {
+    for (query, found) in [("tokens:", usize::from(known.is_some())), ("tokens>", 0), ("tokens<", 0)] {
         let query = format!("agent:boss {query}{sum}");
         let hits = program.run(["sessions", "search", &query, "--json"]).json();
         let count = hits["sessions"].as_array().or(hits.as_array()).map_or(0, Vec::len);

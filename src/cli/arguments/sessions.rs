@@ -233,7 +233,8 @@ pub struct ExportFlags {
 /// Flags of `sessions import`.
 #[derive(Debug, Args)]
 pub struct ImportFlags {
-    /// A trace file of PtcRunner (JSON lines, schema version 2), an HTTP archive (HAR), or JSON lines `{"request": …, "response": …}`
+    /// A trace file of PtcRunner (JSON lines, schema version 2), OpenTelemetry spans (OTLP JSON), an ATIF trajectory, a transcript of a coding
+    /// assistant (JSON lines), an HTTP archive (HAR), or JSON lines `{"request": …, "response": …}`; the content decides
     pub file: PathBuf,
     /// Print the report as JSON
     #[arg(long)]
