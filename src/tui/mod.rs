@@ -5,6 +5,7 @@
 
 pub mod actions;
 pub mod archive;
+pub mod candidates;
 pub mod cases;
 pub mod checks;
 pub mod colours;
