@@ -23,7 +23,7 @@ use crate::workbench::optimize::{
 pub(super) async fn optimize(flags: &OptimizeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     match (&flags.action, &flags.agent) {
         (Some(OptimizeAction::Show { screen: true, .. }), _) => {
-            Err(UsageError("--screen needs a terminal: leave it out, or use --json".to_owned()))
+            Err(UsageError("--screen needs a terminal, without --plain: leave it out, or use --json".to_owned()))
         }
         (Some(OptimizeAction::Show { dir, candidate, json, .. }), _) => {
             show(dir, candidate.as_deref(), *json, workbench)
@@ -35,6 +35,22 @@ pub(super) async fn optimize(flags: &OptimizeFlags, workbench: &Workbench) -> Re
         (None, Some(agent)) => search(agent, flags, &flags.cache.apply(workbench)?).await,
         (None, None) => Err(UsageError("name an agent file".to_owned())),
     }
+}
+
+/// A search that is shown in the workbench.
+pub struct ShownSearch {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// Its agent file, for the editors; `None` where it is not there.
+    pub agent: Option<String>,
+}
+
+/// The search that `optimize show --screen` names; `None` for everything else. Errors: it cannot be read.
+pub fn shown_search(flags: &OptimizeFlags, workbench: &Workbench) -> Result<Option<ShownSearch>, UsageError> {
+    let Some(OptimizeAction::Show { dir, screen: true, .. }) = &flags.action else { return Ok(None) };
+    let start = workbench.read_optimization(dir).map_err(refused)?.start;
+    let agent = std::iter::once(start.agent).chain(start.file).find(|path| Path::new(path).is_file());
+    Ok(Some(ShownSearch { dir: dir.clone(), agent }))
 }
 
 fn refused(error: OptimizeError) -> UsageError {

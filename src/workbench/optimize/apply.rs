@@ -55,7 +55,9 @@ impl Progress {
                         path.display()
                     ));
                 }
-                Err(error) => drop(failed.get_or_insert_with(|| format!("{}: {error}", path.display()))),
+                Err(error) => drop(
+                    failed.get_or_insert_with(|| format!("{}, the agent file of the search: {error}", path.display())),
+                ),
             }
         }
         Err(OptimizeError(failed.unwrap_or_default()))
