@@ -21,7 +21,7 @@ use crate::workbench::optimize::{CandidateCase, CandidateLine, Ending, Gain, Sea
 /// Columns from which on the selected candidate is next to the tree.
 const SIDE_BY_SIDE_FROM: u16 = 100;
 /// Columns of the tree from which on it has all figures.
-const FIGURES_FROM: u16 = 60;
+const FIGURES_FROM: u16 = 56;
 /// Deepest indentation.
 const DEEPEST: usize = 8;
 
@@ -47,7 +47,7 @@ fn areas(screen: Rect, focus: Pane) -> Areas {
     };
     let none = (Rect::default(), Rect::default());
     let (left, change, cases) = if screen.width >= SIDE_BY_SIDE_FROM {
-        let left = Rect { width: screen.width / 2 + 4, ..body };
+        let left = Rect { width: screen.width / 5 * 3, ..body };
         let right = Rect { x: left.right() + 1, width: body.width - left.width - 1, ..body };
         let (upper, lower) = split(right, right.height * 3 / 5);
         (left, split(upper, 1), split(lower, 1))
@@ -251,7 +251,7 @@ struct Columns {
 impl Columns {
     fn heads(&self) -> Row {
         let left = [Piece::literal(Role::Dim, "     candidate")];
-        let figures = ["score", "held out", "cost", "runs"];
+        let figures = ["score", "held", "cost", "runs"];
         Row::new(left).ending([self.figures(Role::Dim, figures, "won lost")])
     }
 
@@ -279,7 +279,7 @@ impl Columns {
         left.push(Piece::new(Role::Dim, &format!("  {}", line.reason)));
         let score = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.2}"));
         let (won, lost) = line.against_parent;
-        let against = if line.parents.is_empty() { String::new() } else { format!("{won:>3} {lost:>4}") };
+        let against = if line.parents.is_empty() { String::new() } else { format!("{won} {lost:>4}") };
         let figures = [score(line.score), score(line.held_out), cost(Some(line.cost)), count(line.tries as u64)];
         let figures = figures.each_ref().map(String::as_str);
         Row::new(left).ending([self.figures(if is_selected { Role::Title } else { Role::Dim }, figures, &against)])
@@ -292,12 +292,12 @@ impl Columns {
             let text = truncate(&text, columns).into_owned();
             format!("{}{text}", " ".repeat(columns.saturating_sub(width(&text))))
         };
-        let mut text = right(score, 7);
+        let mut text = right(score, 6);
         if self.width >= FIGURES_FROM {
-            text += &right(held_out, 10);
-            text += &right(cost, 9);
+            text += &right(held_out, 6);
+            text += &right(cost, 8);
             text += &right(runs, 6);
         }
-        Piece::new(role, &format!("{text}{} ", right(against, 10)))
+        Piece::new(role, &format!("{text}{} ", right(against, 9)))
     }
 }
