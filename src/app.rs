@@ -3,7 +3,7 @@
 //! It is part of the library so that the code of the commands is generated once, and not in each binary that runs them.
 
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -71,13 +71,22 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
         arguments.open = Some(path.display().to_string());
         arguments.command = None;
     }
+    let mut search = None;
+    if let Some(Command::Optimize(flags)) = &arguments.command
+        && follows
+        && let Some(shown) = cli::shown_search(flags, &workbench).map_err(|error| error.0)?
+    {
+        search = Some(shown.dir);
+        arguments.open = shown.agent;
+        arguments.command = None;
+    }
     let code = match &arguments.command {
         Some(Command::Proxy(flags)) if follows && flags.command.is_empty() => {
             let spec = cli::proxy_spec(flags);
             let live = LiveTraffic::new();
             let audience = Audience::Screen(live.clone());
             let proxy = runtime.block_on(spec.start(&workbench, audience))?;
-            open(&arguments, workbench, &runtime, Some((spec, FollowedProxy { proxy, live })))?
+            open(&arguments, workbench, &runtime, Some((spec, FollowedProxy { proxy, live })), None)?
         }
         Some(command) => {
             let screen = |name: String, size| {
@@ -91,7 +100,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
             runtime.block_on(cli::run(command, &arguments, &workbench, drawing))
         }
         None if arguments.plain => print_linear(&arguments, &workbench)?,
-        None => open(&arguments, workbench, &runtime, None)?,
+        None => open(&arguments, workbench, &runtime, None, search)?,
     };
     if let Some(lost) = runtime.block_on(telemetry.end_telemetry()) {
         cli::print_warning(&lost);
@@ -132,15 +141,17 @@ fn print_linear(arguments: &Arguments, workbench: &Workbench) -> Result<u8, Stri
     opened.map_err(|error| error.0)
 }
 
-/// Opens the workbench with an agent file, an example or a session, or with the traffic of a proxy.
+/// Opens the workbench with an agent file, an example or a session, or with the traffic of a proxy, or with the candidates of a search.
 fn open(
     arguments: &Arguments,
     workbench: Workbench,
     runtime: &tokio::runtime::Runtime,
     proxy: Option<(ProxySpec, FollowedProxy)>,
+    search: Option<PathBuf>,
 ) -> Result<u8, String> {
     let colours = if arguments.no_color { Colours::Off } else { Colours::On };
     let mut setup = Setup::new(&workbench.config, &workbench.folders.config_dir, colours)?;
+    setup.search = search;
     let example = BUNDLED[0].name;
     let mut agent = cli::agent_source(example, workbench.file_access()).map_err(|error| error.0)?;
     let mut file = None;

@@ -47,6 +47,7 @@ pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
 pub use keyboard::ask_about_file;
 pub use new::create_agent;
+pub use optimize::{ShownSearch, shown_search};
 pub use output::{UsageError, exit, print_error, print_waiting, print_warning};
 pub use plain::{is_spoken, print_opened, print_session};
 pub use proxy::proxy_spec;

@@ -14,20 +14,43 @@ use super::run::stop_on_signal;
 use super::{agent_source, source};
 use crate::port::Stop;
 use crate::workbench::Workbench;
-use crate::workbench::files::write_whole;
 use crate::workbench::format::plural;
 use crate::workbench::optimize::{
-    Action, Ending, Gain, Hunk, OptimizeError, OptimizeJob, Progress, Settings, Standing, applied, candidate_file,
-    hunks,
+    Action, AgentChanges, CandidateDetail, CandidateLine, Ending, Gain, Hunk, OptimizeError, OptimizeJob, Progress,
+    SearchOutline, Settings, Standing, candidate_file,
 };
 
 pub(super) async fn optimize(flags: &OptimizeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     match (&flags.action, &flags.agent) {
-        (Some(OptimizeAction::Show { dir, candidate, json }), _) => show(dir, candidate.as_deref(), *json, workbench),
-        (Some(OptimizeAction::Apply { dir, candidate, yes }), _) => apply(dir, candidate.as_deref(), *yes, workbench),
+        (Some(OptimizeAction::Show { screen: true, .. }), _) => {
+            Err(UsageError("--screen needs a terminal, without --plain: leave it out, or use --json".to_owned()))
+        }
+        (Some(OptimizeAction::Show { dir, candidate, json, .. }), _) => {
+            show(dir, candidate.as_deref(), *json, workbench)
+        }
+        (Some(OptimizeAction::Apply { dir, candidate, yes, hunks }), _) => {
+            let choice = if *yes { Choice::All } else { Choice::of(hunks) };
+            apply(dir, candidate.as_deref(), &choice, workbench)
+        }
         (None, Some(agent)) => search(agent, flags, &flags.cache.apply(workbench)?).await,
         (None, None) => Err(UsageError("name an agent file".to_owned())),
     }
+}
+
+/// A search that is shown in the workbench.
+pub struct ShownSearch {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// Its agent file, for the editors; `None` where it is not there.
+    pub agent: Option<String>,
+}
+
+/// The search that `optimize show --screen` names; `None` for everything else. Errors: it cannot be read.
+pub fn shown_search(flags: &OptimizeFlags, workbench: &Workbench) -> Result<Option<ShownSearch>, UsageError> {
+    let Some(OptimizeAction::Show { dir, screen: true, .. }) = &flags.action else { return Ok(None) };
+    let start = workbench.read_optimization(dir).map_err(refused)?.start;
+    let agent = std::iter::once(start.agent).chain(start.file).find(|path| Path::new(path).is_file());
+    Ok(Some(ShownSearch { dir: dir.clone(), agent }))
 }
 
 fn refused(error: OptimizeError) -> UsageError {
@@ -74,7 +97,7 @@ async fn search(name: &str, flags: &OptimizeFlags, workbench: &Workbench) -> Res
     signals.abort();
     let progress = done.map_err(refused)?;
     if flags.json {
-        print_json(&SearchJson::of(&progress));
+        print_json(&SearchJson::of(&progress, &SearchOutline::of(&progress)));
     } else {
         print_tree(&progress, &dir);
     }
@@ -117,7 +140,7 @@ fn text_of(name: &str) -> Result<String, UsageError> {
 fn show(dir: &Path, candidate: Option<&str>, json: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let progress = workbench.read_optimization(dir).map_err(refused)?;
     match candidate {
-        _ if json => print_json(&SearchJson::of(&progress)),
+        _ if json => print_json(&SearchJson::of(&progress, &SearchOutline::of(&progress))),
         Some(name) => print_candidate(&progress, number(&progress, name)?),
         None => print_tree(&progress, dir),
     }
@@ -131,40 +154,35 @@ fn number(progress: &Progress, name: &str) -> Result<usize, UsageError> {
     number.ok_or_else(|| UsageError(format!("there is no candidate `{name}`: they are c00 to c{:02}", count - 1)))
 }
 
-/// The candidates below their first parent, with what they change, their score and the cases that they win and lose against the agent as it was.
+/// The candidates below their first parent, with what they change, their score, their cost and the cases that they win and lose against the agent as it was.
 fn print_tree(progress: &Progress, dir: &Path) {
-    let start = &progress.start;
+    let outline = SearchOutline::of(progress);
     print_line(&safe_line(&format!(
         "{} · {} · {} · proposals by {}",
-        start.agent, start.mode, start.model, start.reflect_model
+        outline.agent, outline.mode, outline.model, outline.reflect_model
     )));
+    let [training, validation, held_out] = outline.cases;
+    print_line(&format!("{} training, {validation} validation, {held_out} held out", plural(training as u64, "case")));
+    outline.lines.iter().for_each(|line| print_line(&safe_line(&candidate_line(line))));
     print_line(&format!(
-        "{} training, {} validation, {} held out",
-        plural(start.training.len() as u64, "case"),
-        start.validation.len(),
-        start.held_out.len()
+        "{} to models, cost {:.4}, {} refused",
+        plural(outline.calls, "request"),
+        outline.cost,
+        plural(u64::from(outline.refused), "proposal")
     ));
-    print_below(progress, 0, 0);
-    let (calls, cost) = progress.search.spent();
-    let refused = progress.search.refused();
-    print_line(&format!(
-        "{} to models, cost {cost:.4}, {} refused",
-        plural(calls, "request"),
-        plural(u64::from(refused), "proposal")
-    ));
-    let best = progress.search.best();
+    let best = outline.best;
     if best == 0 {
         print_line("no candidate is better than the agent as it is");
     } else {
-        for (name, cases) in [("validation", &start.validation), ("held-out", &start.held_out)] {
-            if let Some(gain) = progress.gain(best, cases) {
-                print_line(&format!("c{best:02}, {name}: {}", gain_text(&gain)));
+        for (name, gain) in [("validation", &outline.validation), ("held-out", &outline.held_out)] {
+            if let Some(gain) = gain {
+                print_line(&format!("c{best:02}, {name}: {}", gain_text(gain)));
             }
         }
         print_line(&safe_line(&format!(
             "`ptc-workbench optimize apply {}` writes c{best:02} into {} ({})",
             dir.display(),
-            start.agent,
+            outline.agent,
             candidate_file(dir, best).display()
         )));
     }
@@ -184,58 +202,42 @@ fn gain_text(gain: &Gain) -> String {
     format!("{before:.2} → {after:.2} ({}: {won} won, {lost} lost, {chance})", plural(*cases as u64, "case"))
 }
 
-fn print_below(progress: &Progress, candidate: usize, depth: usize) {
-    let (search, validation) = (&progress.search, &progress.start.validation);
-    let one = &search.candidates()[candidate];
-    let changed = match (&one.changed, one.parents.len()) {
-        (Some(component), _) => component.to_string(),
-        (None, 0) => "as it is".to_owned(),
-        (None, _) => "merge".to_owned(),
-    };
-    let standing = match one.standing {
-        Standing::Accepted => match search.mean(candidate, validation) {
-            Some(mean) => {
-                let (won, lost) = search.won_and_lost(candidate, 0, validation);
-                format!("{mean:.2}  won {won}, lost {lost}")
-            }
-            None => "accepted".to_owned(),
-        },
-        Standing::Rejected => "rejected".to_owned(),
-        Standing::Trying => "not finished".to_owned(),
-    };
-    let reason = if one.reason.is_empty() { String::new() } else { format!("  {}", one.reason) };
-    print_line(&safe_line(&format!(
-        "{:indent$}c{candidate:02}  {changed}  {standing}{reason}",
-        "",
-        indent = depth * 2
-    )));
-    for (number, other) in search.candidates().iter().enumerate() {
-        if other.parents.first() == Some(&candidate) {
-            print_below(progress, number, depth + 1);
+fn candidate_line(line: &CandidateLine) -> String {
+    let standing = match (line.standing, line.score) {
+        (Standing::Accepted, Some(mean)) => {
+            let (won, lost) = line.against_first;
+            format!("{mean:.2}  won {won}, lost {lost}")
         }
-    }
+        (Standing::Accepted, None) => "accepted".to_owned(),
+        (Standing::Rejected, _) => "rejected".to_owned(),
+        (Standing::Trying, _) => "not finished".to_owned(),
+    };
+    let reason = if line.reason.is_empty() { String::new() } else { format!("  {}", line.reason) };
+    let (indent, number, changed, cost) = (line.depth * 2, line.number, line.change(), line.cost);
+    format!("{:indent$}c{number:02}  {changed}  {standing}  cost {cost:.4}{reason}", "")
 }
 
 /// What a candidate changes in its first parent, and its cases with their sessions.
 fn print_candidate(progress: &Progress, candidate: usize) {
-    let candidates = progress.search.candidates();
-    let one = &candidates[candidate];
-    let parent = one.parents.first().copied().unwrap_or(candidate);
-    if !one.reason.is_empty() {
-        print_line(&safe_line(&one.reason));
+    let Some(detail) = CandidateDetail::of(progress, candidate) else { return };
+    if !detail.reason.is_empty() {
+        print_line(&safe_line(&detail.reason));
     }
-    for (component, text) in &one.texts {
-        let before = candidates[parent].texts.get(component).map_or("", String::as_str);
-        let found = hunks(before, text);
-        if !found.is_empty() {
+    if let Some(parent) = detail.parents.first() {
+        for (component, hunks) in &detail.changes {
             print_line(&safe_line(&format!("{component} (c{parent:02} → c{candidate:02})")));
-            found.iter().for_each(print_hunk);
+            hunks.iter().for_each(print_hunk);
         }
     }
-    for (case, result) in &one.results {
-        let session = progress.tries.get(&(candidate, case.clone())).and_then(|one| one.session.as_deref());
-        let word = if result.passed { "pass" } else { "fail" };
-        print_line(&safe_line(&format!("  {word}  {:.2}  {case}  {}", result.score, session.unwrap_or_default())));
+    for case in &detail.cases {
+        let word = match case {
+            _ if case.is_won() => "won ",
+            _ if case.is_lost() => "lost",
+            _ if case.passed => "pass",
+            _ => "fail",
+        };
+        let session = case.session.as_deref().unwrap_or_default();
+        print_line(&safe_line(&format!("  {word}  {:.2}  {}  {session}", case.score, case.name)));
     }
 }
 
@@ -244,36 +246,62 @@ fn print_hunk(hunk: &Hunk) {
     hunk.lines.iter().for_each(|line| print_line(&safe(line)));
 }
 
-fn apply(dir: &Path, candidate: Option<&str>, yes: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+/// Which hunks are written.
+enum Choice {
+    /// Those that the user confirms, on a terminal.
+    Asked,
+    All,
+    /// Those of these numbers, from 1.
+    Numbers(Vec<usize>),
+}
+
+impl Choice {
+    fn of(numbers: &[usize]) -> Self {
+        if numbers.is_empty() { Self::Asked } else { Self::Numbers(numbers.to_vec()) }
+    }
+}
+
+fn apply(dir: &Path, candidate: Option<&str>, choice: &Choice, workbench: &Workbench) -> Result<u8, UsageError> {
     let progress = workbench.read_optimization(dir).map_err(refused)?;
     let candidate = candidate.map_or_else(|| Ok(progress.search.best()), |name| number(&progress, name))?;
-    let name = &progress.start.agent;
-    let old = text_of(name)?;
-    let new = progress.agent_file(workbench, candidate, &old).map_err(refused)?;
-    let found = hunks(&old, &new);
-    if found.is_empty() {
+    let changes = progress.changes(workbench, candidate).map_err(refused)?;
+    let name = changes.path.display();
+    if changes.hunks.is_empty() {
         print_line(&safe_line(&format!("c{candidate:02} changes nothing in {name}")));
         return Ok(exit::OK);
     }
-    let asks = !yes && std::io::stdin().is_terminal();
-    let mut accepted = Vec::with_capacity(found.len());
-    for hunk in &found {
-        print_hunk(hunk);
-        accepted.push(yes || (asks && confirm("Write this hunk?") == Some(true)));
-    }
+    let accepted = accepted(&changes, choice)?;
     if !accepted.contains(&true) {
-        print_note(if asks { "nothing was written" } else { "nothing was written; --yes writes all hunks" });
-        return Ok(if asks { exit::OK } else { exit::FAILED });
+        let is_asked = std::io::stdin().is_terminal();
+        let hint = "nothing was written; --yes writes all hunks, --hunks 1,3 those of these numbers";
+        print_note(if is_asked { "nothing was written" } else { hint });
+        return Ok(if is_asked { exit::OK } else { exit::FAILED });
     }
-    let text = applied(&old, &new, &accepted);
-    crate::agent::Agent::from_toml_with(&text, name, workbench.file_access()).map_err(|error| {
-        UsageError(format!("the file with these hunks cannot be read, and was not written: {error}"))
-    })?;
-    write_whole(Path::new(name), text.as_bytes())
-        .map_err(|error| super::output::unwritable(Path::new(name), &error))?;
-    let taken = accepted.iter().filter(|one| **one).count() as u64;
-    print_line(&safe_line(&format!("wrote {} of c{candidate:02} into {name}", plural(taken, "hunk"))));
+    let written = changes.write(workbench, &accepted).map_err(refused)?;
+    print_line(&safe_line(&format!("wrote {} of c{candidate:02} into {name}", plural(written, "hunk"))));
     Ok(exit::OK)
+}
+
+/// Prints the hunks, and returns which of them are accepted. Errors: a number has no hunk.
+fn accepted(changes: &AgentChanges, choice: &Choice) -> Result<Vec<bool>, UsageError> {
+    let count = changes.hunks.len();
+    if let Choice::Numbers(numbers) = choice
+        && let Some(unknown) = numbers.iter().find(|number| !(1..=count).contains(number))
+    {
+        let known = if count == 1 { "1 is the only one".to_owned() } else { format!("they are 1 to {count}") };
+        return Err(UsageError(format!("--hunks {unknown}: there is no such hunk; {known}")));
+    }
+    let asks = std::io::stdin().is_terminal();
+    let one = |(place, hunk): (usize, &Hunk)| {
+        print_line(&format!("hunk {} of {count}", place + 1));
+        print_hunk(hunk);
+        match choice {
+            Choice::All => true,
+            Choice::Numbers(numbers) => numbers.contains(&(place + 1)),
+            Choice::Asked => asks && confirm("Write this hunk?") == Some(true),
+        }
+    };
+    Ok(changes.hunks.iter().enumerate().map(one).collect())
 }
 
 /// A search as JSON.
@@ -305,42 +333,49 @@ struct CandidateJson<'p> {
     reason: &'p str,
     standing: Standing,
     score: Option<f64>,
+    held_out: Option<f64>,
+    cost: f64,
+    tries: usize,
     won: u32,
     lost: u32,
 }
 
 impl<'p> SearchJson<'p> {
-    fn of(progress: &'p Progress) -> Self {
-        let (search, start) = (&progress.search, &progress.start);
-        let (calls, cost) = search.spent();
-        let best = search.best();
-        let one = |(number, one): (usize, &'p crate::workbench::optimize::Candidate)| {
-            let (won, lost) = search.won_and_lost(number, 0, &start.validation);
+    fn of(progress: &'p Progress, outline: &'p SearchOutline) -> Self {
+        let candidates = progress.search.candidates();
+        let one = |line: &'p CandidateLine| {
+            let (won, lost) = line.against_first;
+            let texts = &candidates[line.number].texts;
             CandidateJson {
-                number,
-                parents: &one.parents,
-                changed: one.changed.as_ref().map(ToString::to_string),
-                text: one.changed.as_ref().and_then(|component| one.texts.get(component)).map(String::as_str),
-                reason: &one.reason,
-                standing: one.standing,
-                score: search.mean(number, &start.validation),
+                number: line.number,
+                parents: &line.parents,
+                changed: line.changed.as_ref().map(ToString::to_string),
+                text: line.changed.as_ref().and_then(|component| texts.get(component)).map(String::as_str),
+                reason: &line.reason,
+                standing: line.standing,
+                score: line.score,
+                held_out: line.held_out,
+                cost: line.cost,
+                tries: line.tries,
                 won,
                 lost,
             }
         };
+        let mut candidates: Vec<CandidateJson<'p>> = outline.lines.iter().map(one).collect();
+        candidates.sort_by_key(|one| one.number);
         Self {
-            agent: &start.agent,
-            mode: &start.mode,
-            model: &start.model,
-            reflect_model: &start.reflect_model,
-            ending: progress.ending,
-            best,
-            calls,
-            cost,
-            refused: search.refused(),
-            validation: progress.gain(best, &start.validation),
-            held_out: progress.gain(best, &start.held_out),
-            candidates: search.candidates().iter().enumerate().map(one).collect(),
+            agent: &outline.agent,
+            mode: &outline.mode,
+            model: &outline.model,
+            reflect_model: &outline.reflect_model,
+            ending: outline.ending,
+            best: outline.best,
+            calls: outline.calls,
+            cost: outline.cost,
+            refused: outline.refused,
+            validation: progress.gain(outline.best, &progress.start.validation),
+            held_out: progress.gain(outline.best, &progress.start.held_out),
+            candidates,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Executes effects: requests go to the workbench on blocking threads, the rest to runs and the stage.
 
 mod archive;
+mod candidates;
 mod cases;
 mod compare;
 mod result;
@@ -66,6 +67,7 @@ pub(super) async fn perform(
         }),
         Effect::Archive(request) => work(driver, move |services| archive::execute(request, services)),
         Effect::Traffic(request) => change_traffic(driver, request),
+        Effect::Candidates(request) => work(driver, move |services| candidates::execute(request, services)),
         Effect::Compare(request) => work(driver, move |services| compare::execute(request, services)),
         Effect::Cancel(slot) => run(slot).iter().for_each(|run| run.cancel()),
         Effect::Answer(question, text) => {

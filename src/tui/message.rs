@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::archive::{ArchiveRequest, ArchiveResponse};
+use super::candidates::{CandidatesRequest, CandidatesResponse};
 use super::cases::{TestRequest, TestResponse};
 use super::compare::{CompareRequest, CompareResponse};
 use super::inspector::Subject;
@@ -79,6 +80,8 @@ pub enum Msg {
     Compare(CompareResponse),
     /// The response to a request about the traffic, or what happened to it.
     Traffic(TrafficResponse),
+    /// The response to a request about a search for better texts.
+    Candidates(CandidatesResponse),
     /// A session was opened.
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
@@ -144,6 +147,8 @@ pub enum Effect {
     Compare(CompareRequest),
     /// Execute a request about the traffic; answers [`Msg::Traffic`].
     Traffic(TrafficRequest),
+    /// Execute a request about a search for better texts; answers [`Msg::Candidates`].
+    Candidates(CandidatesRequest),
     /// Stop the matrix that runs.
     StopMatrix,
     /// Open a session; answers [`Msg::Opened`].

@@ -5,6 +5,7 @@
 
 pub mod actions;
 pub mod archive;
+pub mod candidates;
 pub mod cases;
 pub mod checks;
 pub mod colours;
@@ -42,7 +43,7 @@ mod view;
 pub mod wrap;
 
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -60,6 +61,7 @@ use crate::tool::NamedFile;
 use crate::workbench::{RunEnding, SessionKey};
 
 use archive::AgentSource;
+use candidates::CandidatesRequest;
 use drive::{Clock, Driver, Exit};
 use keys::{KeyError, Keymap};
 use message::Effect;
@@ -82,6 +84,8 @@ pub struct Setup {
     pub pointer: Pointer,
     /// A session to open at once.
     pub session: Option<SessionKey>,
+    /// The folder of a search for better texts to open at once.
+    pub search: Option<PathBuf>,
     /// An agent to open once the user has allowed the file that it names.
     pub file: Option<(AgentSource, NamedFile)>,
 }
@@ -112,7 +116,7 @@ impl Setup {
         let themes = themes.into_iter().map(|(name, theme)| (name, theme.at(level)));
         let themes = themes.filter(|_| level > Level::None).collect();
         let pointer = if config.interface.mouse { Pointer::Taken } else { Pointer::Left };
-        Ok(Self { theme: chosen.at(level), themes, keymap, pointer, session: None, file: None })
+        Ok(Self { theme: chosen.at(level), themes, keymap, pointer, session: None, search: None, file: None })
     }
 }
 
@@ -166,19 +170,20 @@ pub async fn run(
     model.turn_list = services.workbench.config.interface.turn_list;
     model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
     let mut driver = Driver::new(services.clone(), Clock::starting_at(now_ms));
-    let opens_session = setup.session.is_some() || proxy.is_some();
+    let opens_session = setup.session.is_some() || setup.search.is_some() || proxy.is_some();
     if let Some((spec, proxy)) = proxy {
         model.traffic.spec = spec;
         model.traffic.phase = ProxyPhase::Listening(proxy.facts());
         model.screen = model::Screen::Traffic;
         driver.proxy = Some(proxy);
     }
-    let first = match setup.session {
-        Some(key) => {
+    let first = match (setup.session, setup.search) {
+        (Some(key), _) => {
             model.screen = model::Screen::Sessions;
             Some(Effect::Open(key))
         }
-        None => update::example_run(&model),
+        (None, Some(dir)) => Some(Effect::Candidates(CandidatesRequest::Open(dir))),
+        (None, None) => update::example_run(&model),
     };
     // The tour is about the workbench: it waits for a start there.
     if !opens_session && !recovery::is_tour_seen(&services.workbench.folders.state_dir) {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ratatui::layout::{Position, Rect};
 
+use super::candidates::Candidates;
 use super::cases::TestBoard;
 use super::compare::Compare;
 use super::draft::Draft;
@@ -17,6 +18,7 @@ use crate::config::{Notify, TurnList};
 use crate::port::{Breakpoint, Gate};
 use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 
+mod deadline;
 mod draft_runs;
 mod editors;
 mod find;
@@ -93,6 +95,8 @@ pub struct Model {
     pub tests: TestBoard,
     /// The traffic of other programs.
     pub traffic: Traffic,
+    /// The candidates of a search for better texts.
+    pub candidates: Candidates,
     /// A turn taken apart, on top of the screen and below the popups.
     pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
@@ -135,6 +139,8 @@ pub enum Screen {
     Tests,
     /// The traffic of other programs.
     Traffic,
+    /// The candidates of a search for better texts.
+    Candidates,
 }
 
 /// What has the focus in the workbench.
@@ -273,6 +279,7 @@ impl Model {
             compare: Compare::default(),
             tests: TestBoard::default(),
             traffic: Traffic::default(),
+            candidates: Candidates::default(),
             inspector: None,
             popups: Vec::new(),
             toast: None,

@@ -3,6 +3,7 @@
 //! In: what is typed, the model. Out: entries, those of the screen first, and how one gets to each. It must never change the model.
 
 use super::actions::{ACTIONS, Action, ActionRow, Context};
+use super::candidates::Step as CandidateStep;
 use super::compare::Step;
 use super::draft::Reach;
 use super::menu::is_motion;
@@ -127,6 +128,8 @@ pub(super) fn opener(context: Context) -> Option<Action> {
         C::Overview => Some(Action::Overview),
         C::Tests => Some(Action::Tests),
         C::Traffic => Some(Action::Traffic),
+        C::Candidates => Some(Action::Candidates),
+        C::Hunks => Some(Action::InCandidates(CandidateStep::Write)),
         C::TurnPrompt => Some(Action::AskTurn(TurnPrompt::Number)),
         C::Differs => Some(Action::Replay),
         C::Reading => Some(Action::Help),

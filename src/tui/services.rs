@@ -15,6 +15,7 @@ use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
 use crate::event::{Address, Editor, ErrorRecord};
 use crate::export::{Content, Piece};
 use crate::session::ParentKind;
+use crate::workbench::optimize::SearchReader;
 use crate::workbench::{
     AgentFiles, Answers, DraftSummary, ForkSpec, Intercept, NewAgent, OpenAgent, Pipeline, PipelineSpec, QuestionQueue,
     RunHandle, RunSpec, SessionKey, Source, StartError, Workbench, agent_of_request,
@@ -36,6 +37,8 @@ pub struct Services {
     pub(super) terminal_lines: Option<TerminalLines>,
     opened: OpenAgent,
     recovery: Mutex<RecoveryFiles>,
+    /// The search for better texts whose candidates are shown.
+    pub(super) search: Mutex<Option<SearchReader>>,
     /// The choices of models for the options that were looked at last: while other texts are typed they are the same.
     model_choices: Mutex<Option<(String, Vec<Fix>)>>,
 }
@@ -48,6 +51,7 @@ impl Services {
         let opened = OpenAgent { texts: DraftTexts::of(agent), file, pipeline: None };
         Self {
             recovery: Mutex::new(RecoveryFiles::new(&workbench.folders.drafts_dir)),
+            search: Mutex::default(),
             workbench,
             files,
             intercept: Intercept::default(),

@@ -106,7 +106,17 @@ async fn a_search_finds_the_rules_and_its_proposer_never_reads_other_cases_than_
     let shown = program.run(["optimize", "apply", "search"]);
     shown.exits(1).reports("nothing was written; --yes writes all hunks");
     assert_eq!(fs::read_to_string(program.dir().join("desk.toml")).unwrap(), before);
-    program.run(["optimize", "apply", "search", "--yes"]).exits(0);
+    program
+        .run(["optimize", "apply", "search", "--hunks", "1,2"])
+        .exits(2)
+        .reports("--hunks 2: there is no such hunk; 1 is the only one");
+    // Also from another folder than the search was started in.
+    fs::create_dir(program.dir().join("elsewhere")).unwrap();
+    let applied = program
+        .command(["optimize", "apply", "../search", "--hunks", "1"])
+        .current_dir(program.dir().join("elsewhere"))
+        .output();
+    assert!(applied.unwrap().status.success());
     let after = fs::read_to_string(program.dir().join("desk.toml")).unwrap();
     let rules_at = after.lines().filter(|line| line.contains("RULE-")).count();
     assert_eq!(rules_at, 1, "{after}");
@@ -162,6 +172,9 @@ async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
         assert!(done.exits(0).stdout.contains("ended: the budget is used"), "{}", done.stdout);
         let few = found(&program, "few");
         assert_eq!(few["ending"], "budget", "{few}");
+        let candidates = few["candidates"].as_array().unwrap();
+        let tries: u64 = candidates.iter().map(|one| one["tries"].as_u64().unwrap()).sum();
+        assert!(candidates.iter().all(|one| one["cost"].is_number()) && tries > 0, "{few}");
         assert!(
             few["held_out"]["after"].is_number() && done.stdout.contains(&format!("{} requests", few["calls"])),
             "{few}"
@@ -173,7 +186,11 @@ async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
         program.run(["optimize", "sentiment"]).exits(2).reports("a search needs the file of an agent");
         program.file("bare.toml", "name = \"bare\"\nprompt = \"hello\"\nmode = \"text\"\nmodel = \"sample\"\n");
         program.run(["optimize", "bare.toml"]).exits(2).reports("a search needs 4 cases or more");
-        program.run(["optimize", "show", "nowhere"]).exits(2);
+        program
+            .run(["optimize", "show", "nowhere"])
+            .exits(2)
+            .reports("nowhere: there is no search in this folder; `ptc-workbench optimize AGENT.toml` begins one");
+        program.run(["optimize", "show", "few", "--screen"]).exits(2).reports("--screen needs a terminal");
         program.run(["optimize", "show", "few", "c99"]).exits(2).reports("there is no candidate `c99`");
         program.file("few/journal.jsonl", "{}\n");
         program.run(["optimize", "show", "few"]).exits(2).reports("journal.jsonl: line 1: no line of a journal");

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod candidates;
 mod compare;
 mod panics;
 mod paths;

@@ -67,6 +67,12 @@ impl Start {
         self
     }
 
+    /// In another folder than its home.
+    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+        self.command.cwd(folder);
+        self
+    }
+
     pub(crate) fn args(mut self, args: &[&str]) -> Self {
         self.command.args(args);
         self

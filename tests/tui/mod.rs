@@ -2,6 +2,7 @@
 
 mod actions;
 mod alignment;
+pub(crate) mod candidates;
 mod cases;
 mod compare;
 mod consent;

@@ -75,6 +75,9 @@ pub enum OptimizeAction {
         /// Print as JSON
         #[arg(long)]
         json: bool,
+        /// Open the candidates in the workbench, on a terminal; a search that runs is followed
+        #[arg(long, conflicts_with_all = ["json", "candidate"])]
+        screen: bool,
     },
     /// Write a candidate into the agent file; on a terminal each hunk is asked about
     Apply {
@@ -87,5 +90,8 @@ pub enum OptimizeAction {
         /// Write all hunks without asking
         #[arg(long)]
         yes: bool,
+        /// Write the hunks of these numbers, such as 1,3, without asking
+        #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "yes")]
+        hunks: Vec<usize>,
     },
 }

@@ -21,6 +21,10 @@ pub enum Context {
     Tests,
     /// In the list of other programs' conversations.
     Traffic,
+    /// Among the candidates of a search for better texts.
+    Candidates,
+    /// Among the hunks of a candidate that is written into the agent file.
+    Hunks,
     /// In the overview of a run.
     Overview,
     /// While the number of a turn or a filter of turns is typed.
@@ -89,7 +93,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 41] = [
+    pub const ALL: [(Self, &'static str); 43] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -99,6 +103,8 @@ impl Context {
         (Self::Transcript, "Transcript"),
         (Self::Tests, "Tests of the draft"),
         (Self::Traffic, "Traffic of other programs"),
+        (Self::Candidates, "Candidates of a search"),
+        (Self::Hunks, "A candidate written into the agent file"),
         (Self::Overview, "Overview of a run"),
         (Self::TurnPrompt, "A turn by number, a filter of turns"),
         (Self::Runs, "Runs of the draft"),
@@ -147,6 +153,8 @@ impl Context {
                 | Self::Overview
                 | Self::Tests
                 | Self::Traffic
+                | Self::Candidates
+                | Self::Hunks
                 | Self::Runs
                 | Self::Sessions
                 | Self::Viewer
@@ -172,7 +180,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 38] = [
+        let groups: [&[Self]; 40] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -181,6 +189,8 @@ impl Context {
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Tests, Self::Global, Self::Always],
             &[Self::Traffic, Self::Global, Self::Always],
+            &[Self::Candidates, Self::Global, Self::Always],
+            &[Self::Hunks, Self::Global, Self::Always],
             &[Self::Overview, Self::Global, Self::Always],
             &[Self::Viewer, Self::Overview, Self::Global, Self::Always],
             &[Self::TurnPrompt, Self::Text, Self::Always],

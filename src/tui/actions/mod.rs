@@ -9,6 +9,7 @@ pub use context::Context;
 pub use table::ACTIONS;
 
 use super::archive::Taking;
+use super::candidates::Step as CandidateStep;
 use super::cases::Step as TestStep;
 use super::compare::Step as Comparison;
 use super::direction::{Direction, Leap};
@@ -38,6 +39,9 @@ pub enum Action {
     Testing(TestStep),
     Traffic,
     InTraffic(TrafficStep),
+    Candidates,
+    OpenCandidates,
+    InCandidates(CandidateStep),
     Run,
     Intercept(Gate),
     Breakpoints,

@@ -4,6 +4,7 @@ use super::{Action, ActionRow, Context, row};
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 use crate::tui::archive::Taking;
+use crate::tui::candidates::Step as K;
 use crate::tui::cases::Step as Q;
 use crate::tui::compare::Step;
 use crate::tui::direction::{Direction, Leap};
@@ -58,6 +59,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Zoom, "focus.zoom", "zoom", "Gives the focused pane the whole screen; again shows the others.", &["alt-g z"], C::Global, 0),
     row(A::Tests, "screen.tests", "tests", "Goes to the cases of the draft: runs one or all, shows what was expected and what came.", &["f11", "alt-g e"], C::Global, 43),
     row(A::Traffic, "screen.traffic", "traffic", "Goes to the traffic of other programs, live: the proxy and what waits at its gates.", &["f12", "alt-g l"], C::Global, 44),
+    row(A::Candidates, "screen.candidates", "candidates of this agent", "Goes to the candidates of a search for better texts (`optimize`), live: scores, changes, cases.", &["alt-g b"], C::Global, 0),
+    row(A::OpenCandidates, "search.open", "open a search", "Opens the folder of a search for better texts (`optimize`).", &[], C::Global, 0),
     row(A::NextTheme, "theme.next", "next theme", "Takes the next theme; `theme` in config.toml chooses the first one.", &["alt-g k"], C::Global, 0),
     row(A::Tour, "tour", "tour", "Shows the six steps of the tour.", &[], C::Global, 0),
     row(A::Suspend, "suspend", "suspend", "Hands the terminal back to the shell; `fg` comes back.", &["ctrl-z"], C::Always, 0),
@@ -183,6 +186,27 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::InTraffic(W::OtherModels), "viewer.models", "other models", "Asks up to three other models what the turn's captured request asked, next to it.", &["shift-m"], C::Viewer, 0),
     row(A::InTraffic(W::Answer), "answer.held_answer", "answer for the model", "Answers in the model's place: the program gets your text as its reply.", &["alt-a"], C::Answer, 2),
     row(A::InTraffic(W::Drop), "answer.held_drop", "drop", "Closes the connection of the request or reply that waits.", &["alt-x"], C::Answer, 2),
+
+    row(A::InCandidates(K::Go(L::Up)), "candidates.up", "up", "To the line above.", &["up", "k"], C::Candidates, 0),
+    row(A::InCandidates(K::Go(L::Down)), "candidates.down", "down", "To the line below.", &["down", "j"], C::Candidates, 0),
+    row(A::InCandidates(K::Go(L::PageUp)), "candidates.page_up", "page up", "One page up.", &["pageup"], C::Candidates, 0),
+    row(A::InCandidates(K::Go(L::PageDown)), "candidates.page_down", "page down", "One page down.", &["pagedown"], C::Candidates, 0),
+    row(A::InCandidates(K::Go(L::Top)), "candidates.top", "top", "To the first line.", &["home", "g"], C::Candidates, 0),
+    row(A::InCandidates(K::Go(L::Bottom)), "candidates.bottom", "end", "To the last line.", &["end", "shift-g"], C::Candidates, 0),
+    row(A::InCandidates(K::Open), "candidates.open", "open", "Goes to the cases of the candidate; there, opens the session of the selected case's run.", &["enter"], C::Candidates, 1),
+    row(A::InCandidates(K::Write), "candidates.write", "write to agent file", "Shows the candidate against the agent file, to write some hunks or all.", &["w"], C::Candidates, 2),
+    row(A::InCandidates(K::Best), "candidates.best", "best", "Selects the best candidate.", &["b"], C::Candidates, 3),
+    row(A::OpenCandidates, "candidates.open_search", "open a search", "Opens the folder of another search.", &["o"], C::Candidates, 4),
+    row(A::InCandidates(K::Go(L::Up)), "hunks.up", "up", "To the hunk above, through a long one row by row.", &["up", "k"], C::Hunks, 0),
+    row(A::InCandidates(K::Go(L::Down)), "hunks.down", "down", "To the hunk below, through a long one row by row.", &["down", "j"], C::Hunks, 0),
+    row(A::InCandidates(K::Go(L::PageUp)), "hunks.page_up", "page up", "One page up.", &["pageup"], C::Hunks, 0),
+    row(A::InCandidates(K::Go(L::PageDown)), "hunks.page_down", "page down", "One page down.", &["pagedown"], C::Hunks, 0),
+    row(A::InCandidates(K::Go(L::Top)), "hunks.top", "top", "To the first hunk.", &["home", "g"], C::Hunks, 0),
+    row(A::InCandidates(K::Go(L::Bottom)), "hunks.bottom", "end", "To the last hunk.", &["end", "shift-g"], C::Hunks, 0),
+    row(A::InCandidates(K::Choose), "hunks.choose", "choose", "Chooses the selected hunk, or leaves it out.", &["space"], C::Hunks, 1),
+    row(A::InCandidates(K::WriteChosen), "hunks.write", "write chosen", "Writes the chosen hunks into the agent file, unless it has changed.", &["enter"], C::Hunks, 2),
+    row(A::InCandidates(K::ChooseAll), "hunks.choose_all", "all", "Chooses every hunk; again, none.", &["a"], C::Hunks, 3),
+
     row(A::ListUp, "sessions.up", "up", "To the session above.", &["up", "k"], C::Sessions, 0),
     row(A::ListDown, "sessions.down", "down", "To the session below.", &["down", "j"], C::Sessions, 0),
     row(A::ListPageUp, "sessions.page_up", "page up", "One page up.", &["pageup"], C::Sessions, 0),
@@ -401,6 +425,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Help, "transcript.help", "help", "Shows every key that means something here.", &["?"], C::Transcript, 0),
     row(A::Help, "overview.help", "help", "Shows every key that means something here.", &["?"], C::Overview, 0),
     row(A::Help, "traffic.help", "help", "Shows every key that means something here.", &["?"], C::Traffic, 0),
+    row(A::Help, "candidates.help", "help", "Shows every key that means something here.", &["?"], C::Candidates, 0),
+    row(A::Help, "hunks.help", "help", "Shows every key that means something here.", &["?"], C::Hunks, 0),
     row(A::Help, "tests.help", "help", "Shows every key that means something here.", &["?"], C::Tests, 0),
     row(A::Help, "steps.help", "help", "Shows every key that means something here.", &["?"], C::Steps, 0),
     row(A::Help, "sessions.help", "help", "Shows every key that means something here.", &["?"], C::Sessions, 0),

@@ -1,10 +1,7 @@
-//! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
+//! What holds right now: active contexts, enabled actions and their names, the text that takes keys.
 
 use super::saved::FOREIGN;
-use super::{
-    Asker, CHORD_MS, Model, Pane, Phase, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast,
-    Tone,
-};
+use super::{Asker, Model, Pane, Phase, Popup, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
 use crate::agent::Place;
 use crate::replay::Policy;
 use crate::session::RunState;
@@ -13,10 +10,8 @@ use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Step, Tab};
 use crate::tui::sessions::SessionAction;
-use crate::tui::sessions::scrub::Scrub;
 use crate::tui::traffic::Writes;
 use crate::tui::transcript::Transcript;
-use crate::tui::update::AUTOSCROLL_MS;
 
 impl Model {
     /// Is the screen large enough to be used?
@@ -90,6 +85,8 @@ impl Model {
             (Screen::Compare, _) => self.compare.contexts(),
             (Screen::Tests, _) => vec![C::Tests, C::Global, C::Always],
             (Screen::Traffic, _) => vec![C::Traffic, C::Global, C::Always],
+            (Screen::Candidates, _) if self.candidates.writing.is_some() => vec![C::Hunks, C::Global, C::Always],
+            (Screen::Candidates, _) => vec![C::Candidates, C::Global, C::Always],
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
             (Screen::Workbench, Pane::Run) if self.shows_overview() => vec![C::Overview, C::Global, C::Always],
@@ -212,7 +209,9 @@ impl Model {
             Action::FocusNext | Action::FocusPrevious => {
                 let several = self.compare.page == Page::Sides && self.compare.sides.len() > 1;
                 let side = self.screen == Screen::Compare && several;
-                rule(self.inspector.is_some() || self.screen == Screen::Workbench || side, "there is one field here")
+                let pane = self.screen == Screen::Candidates && self.candidates.writing.is_none();
+                let is_here = self.inspector.is_some() || self.screen == Screen::Workbench || side || pane;
+                rule(is_here, "there is one field here")
             }
             Action::Sessions => {
                 rule(self.screen != Screen::Sessions || self.sessions.viewer.is_some(), "you are there")
@@ -230,6 +229,7 @@ impl Model {
             Action::Tests => rule(self.workbench.pipeline.is_none(), "a pipeline has no cases; open one of its agents"),
             Action::Testing(step) => self.tests.enabled(step),
             Action::InTraffic(step) => self.enabled_in_traffic(step, popups),
+            Action::InCandidates(step) => self.candidates.enabled(step),
             Action::Close => rule(
                 !popups.is_empty()
                     || self.inspector.is_some()
@@ -364,17 +364,14 @@ impl Model {
             Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {
                 "clear search"
             }
-            Action::Close
-                if popup.is_none() && matches!(self.screen, Screen::Sessions | Screen::Tests | Screen::Traffic) =>
-            {
-                "back"
-            }
+            Action::Close if popup.is_none() && !matches!(self.screen, Screen::Workbench | Screen::Compare) => "back",
             Action::Close if popup.is_none() && self.screen == Screen::Compare => {
                 if self.compare.page == Page::Sides && self.compare.runs() { "stop both" } else { "back" }
             }
             Action::Compare if self.screen == Screen::Compare && self.compare.page == Page::Sides => "matrix",
             Action::Compare if self.screen == Screen::Compare => "side by side",
             Action::FocusNext if self.screen == Screen::Compare => "next run",
+            Action::FocusNext if self.screen == Screen::Candidates && self.inspector.is_none() => "next part",
             Action::Close if popup.is_none() => "stop",
             Action::FocusNext if self.inspector.is_some() => "next tab",
             Action::FocusPrevious if self.inspector.is_some() => "previous tab",
@@ -407,7 +404,7 @@ impl Model {
             Action::Close if self.popups.is_empty() && self.searched() => 4,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() && self.sessions.filters() => 2,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
-            Action::FocusNext if self.screen == Screen::Compare => 3,
+            Action::FocusNext if matches!(self.screen, Screen::Compare | Screen::Candidates) => 3,
             Action::BothModes if self.compares() && self.compare.sides.is_empty() => 1,
             Action::BothModes if self.screen == Screen::Compare => 11,
             Action::Close if self.screen == Screen::Compare && self.popups.is_empty() => 12,
@@ -438,7 +435,7 @@ impl Model {
             None if self.screen == Screen::Compare => {
                 self.compare.form.draft().filter(|_| self.compare.page == Page::Form)
             }
-            None if matches!(self.screen, Screen::Tests | Screen::Traffic) => None,
+            None if matches!(self.screen, Screen::Tests | Screen::Traffic | Screen::Candidates) => None,
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
                 Pane::Editor(place) => Some(&self.workbench.edited(place).draft),
@@ -452,41 +449,11 @@ impl Model {
         match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().map(|run| &run.transcript),
             Screen::Sessions => self.sessions.viewer.as_ref().map(|run| &run.transcript),
-            Screen::Tests | Screen::Traffic => None,
+            Screen::Tests | Screen::Traffic | Screen::Candidates => None,
             Screen::Compare => {
                 let side = self.compare.sides.get(self.compare.column)?;
                 side.run.as_ref().map(|run| &run.transcript).filter(|_| self.compare.shows_transcripts())
             }
-        }
-    }
-
-    /// The next time at which the clock must report, Unix time in ms; `None` while nothing waits for time.
-    pub fn deadline_ms(&self) -> Option<i64> {
-        let beat = self.beat_ms().map(|beat_ms| self.now_ms + beat_ms);
-        let toast = self.toast.as_ref().map(|toast| toast.until_ms);
-        let held = self.pointer.outside.map(|_| self.pointer.moved_ms.max(self.now_ms - 1_000) + AUTOSCROLL_MS);
-        let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
-        let unanswerable_until = (!self.is_answerable()).then(|| self.asked_ms + SETTLE_MS);
-        let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [beat, toast, self.workbench.keep_at_ms, held, begun, unanswerable_until, played].into_iter().flatten().min()
-    }
-
-    /// How often the clocks on the screen change, in ms: by seconds while only the user is awaited. `None` when none runs.
-    pub fn beat_ms(&self) -> Option<i64> {
-        let live = |run: &RunView| match (run.phase, &run.question) {
-            (Phase::Done, _) => None,
-            (_, Some(_)) => Some(1_000),
-            // Between two requests of a program only the user's time passes.
-            _ if run.replay.is_none() && self.traffic.follows(run) && !self.traffic.is_streaming() => Some(1_000),
-            (_, None) => Some(100),
-        };
-        match self.screen {
-            Screen::Workbench => self.workbench.run.as_ref().and_then(live),
-            Screen::Sessions => self.sessions.viewer.as_ref().and_then(live),
-            Screen::Tests => None,
-            Screen::Traffic => self.traffic.view.as_ref().and_then(live),
-            Screen::Compare if self.compare.page != Page::Sides => None,
-            Screen::Compare => self.compare.sides.iter().filter_map(|side| live(side.run.as_ref()?)).min(),
         }
     }
 

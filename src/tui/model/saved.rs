@@ -20,6 +20,10 @@ impl Model {
                 let line = self.traffic.current()?;
                 self.sessions.all.iter().flatten().find(|session| session.id == line.session)
             }
+            Screen::Candidates => {
+                let id = self.candidates.current_case()?.session.as_ref()?;
+                self.sessions.all.iter().flatten().find(|session| session.id == *id)
+            }
             Screen::Workbench | Screen::Tests => {
                 let id = self.workbench.run.as_ref()?.session.as_ref()?;
                 self.sessions.all.iter().flatten().find(|session| session.id == *id)
@@ -147,7 +151,7 @@ impl Model {
                 Screen::Workbench | Screen::Tests => "no run was saved here",
                 Screen::Traffic => "open the conversation first",
                 Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
-                Screen::Sessions | Screen::Compare => "no session is selected",
+                Screen::Sessions | Screen::Compare | Screen::Candidates => "no session is selected",
             });
         };
         let starts = action.starts_run();

@@ -6,6 +6,7 @@
 
 mod folder;
 mod player;
+mod search;
 mod table;
 mod traffic;
 
@@ -70,6 +71,10 @@ enum Step {
     Traffic,
     /// A request of one of them waits.
     Held,
+    /// The candidates of a search for better texts are shown.
+    Searched,
+    /// The selected one is about to be written into the agent file.
+    Compared,
     /// The cases of the draft have run: the last one with this mismatch, the others as expected.
     Tested(&'static str, &'static str),
 }

@@ -16,9 +16,10 @@ use crate::port::Question;
 use crate::session::{RunState, Summary};
 use crate::tool::ConsentPolicy;
 use crate::tui::archive::ArchiveResponse;
+use crate::tui::candidates::CandidatesRequest;
 use crate::tui::cases::TestResponse;
 use crate::tui::drive::{Clock, Driver};
-use crate::tui::message::{Msg, Slot};
+use crate::tui::message::{Effect, Msg, Slot};
 use crate::tui::model::{Model, Phase, RunView};
 use crate::tui::services::Services;
 use crate::tui::stage::{Input, Stage};
@@ -188,6 +189,17 @@ impl Player {
                 }
                 self.model.toast = None;
             }
+            Step::Searched => {
+                let dir = super::search::write(&self.services.workbench.folders.state_dir);
+                let request = CandidatesRequest::Open(dir.map_err(|error| error.to_string())?);
+                self.perform(Effect::Candidates(request)).await?;
+                self.model.candidates.dir = Some(super::search::NAME.into());
+            }
+            Step::Compared => {
+                self.perform(Effect::Candidates(CandidatesRequest::Compare(self.selected_candidate()?))).await?;
+                let writing = self.model.candidates.writing.as_mut().ok_or("nothing can be written")?;
+                writing.changes.path = super::search::FILE.into();
+            }
             Step::Held => self.apply_message(Msg::Traffic(super::traffic::held(self.now_ms))).await?,
             Step::Replayed => {
                 let viewer = self.model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone());
@@ -199,6 +211,18 @@ impl Player {
             }
         }
         Ok(())
+    }
+
+    /// Executes an effect, and waits until nothing is under way any more.
+    async fn perform(&mut self, effect: Effect) -> Result<(), String> {
+        let performed = effects::perform(&mut self.driver, &mut self.model, &mut Easel, effect).await;
+        performed.map_err(|error| error.to_string())?;
+        self.settle().await
+    }
+
+    fn selected_candidate(&self) -> Result<usize, String> {
+        let line = self.model.candidates.current().ok_or("no candidate is selected")?;
+        Ok(line.number)
     }
 
     /// Shows results of the cases as they are listed: the last one fails.

@@ -1,7 +1,8 @@
 //! The table of scenes.
 
 use super::Step::{
-    Asked, Choose, ChooseBy, ExampleRun, Held, Keys, Ran, Replayed, Rest, Streams, Tested, Traffic, Type, Until,
+    Asked, Choose, ChooseBy, Compared, ExampleRun, Held, Keys, Ran, Replayed, Rest, Searched, Streams, Tested, Traffic,
+    Type, Until,
 };
 use super::{Opens, Scene, Step};
 use crate::agent::Mode;
@@ -135,6 +136,11 @@ pub const SCENES: &[Scene] = &[
     scene("traffic-aside", "a request that waits while others are looked at", SENTIMENT, &[Keys(&["f12", "f7"]), Traffic, Held, Keys(&["esc", "home"])]),
     scene("traffic-answer", "an answer in the model's place", SENTIMENT, &[Keys(&["f12", "f7"]), Traffic, Held, Keys(&["alt-a"]), Type("There are none.")]),
     scene("traffic-models", "a captured request about to be asked of other models", SENTIMENT, &[Keys(&["f12"]), Traffic, Keys(&["shift-m"]), Type("gpt, sonnet")]),
+
+    scene("candidates", "the candidates of a search, and what the best one changes", SENTIMENT, &[Searched, Keys(&["b"])]),
+    scene("candidates-cases", "the cases that a candidate won and lost", SENTIMENT, &[Searched, Keys(&["b", "enter", "down"])]),
+    scene("candidates-write", "a candidate that is written into the agent file, one hunk of it chosen", SENTIMENT, &[Searched, Keys(&["b"]), Compared, Keys(&["space"])]),
+    scene("candidates-open", "a folder without a search", SENTIMENT, &[Keys(&["alt-g", "b"])]),
 
     scene("compare-empty", "nothing is compared yet", SENTIMENT, &[Keys(&["f4"])]),
     scene("compare", "two sessions side by side", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["m"]), Choose("sales", "text"), Keys(&["m", "c"])]),

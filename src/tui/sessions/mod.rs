@@ -14,6 +14,7 @@ pub mod without;
 pub mod workbench;
 
 use super::archive::{AgentSource, ArchiveRequest};
+use super::candidates::CandidatesRequest;
 use super::form::Form;
 use super::message::Effect;
 
@@ -100,6 +101,8 @@ pub enum Purpose {
     InsertFile,
     /// Where runs stop.
     Breakpoints,
+    /// The folder of a search for better texts.
+    Candidates,
     /// A captured request, and the models that are asked the same.
     OtherModels(models::OtherModelsDialog),
 }
@@ -122,6 +125,7 @@ impl Purpose {
             | Self::NewAgent
             | Self::InsertFile
             | Self::Breakpoints
+            | Self::Candidates
             | Self::OtherModels(_) => Vec::new(),
         }
     }
@@ -142,6 +146,9 @@ impl Purpose {
             Self::InsertFile => workbench::written_file(form).map(ArchiveRequest::ReadFile),
             Self::Without(without) => return without.submit(form),
             Self::Breakpoints => return workbench::written_breakpoints(form).map(Effect::StopAt),
+            Self::Candidates => {
+                return workbench::written_search(form).map(CandidatesRequest::Open).map(Effect::Candidates);
+            }
             Self::OtherModels(dialog) => return dialog.submit(form),
         };
         request.map(Effect::Archive)
@@ -158,7 +165,7 @@ impl Purpose {
             Self::Fork(_) | Self::Without(_) => "replaying up to the point, then forking …",
             Self::Rerun(_) => "starting …",
             Self::Message(_) => "replaying the recorded part, then asking …",
-            Self::Agent | Self::NewAgent | Self::InsertFile => "reading …",
+            Self::Agent | Self::NewAgent | Self::InsertFile | Self::Candidates => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
             Self::Breakpoints => "setting …",
             Self::OtherModels(_) => "asking …",

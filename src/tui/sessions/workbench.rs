@@ -1,6 +1,6 @@
 //! The dialogs of the workbench: which agent or pipeline to open, a new agent, at which breakpoints runs stop.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::agent::{BUNDLED, BUNDLED_PIPELINES, Mode};
 use crate::port::Breakpoint;
@@ -105,6 +105,24 @@ pub fn insert_file() -> Form {
 /// Errors: none is named.
 pub(super) fn written_file(form: &Form) -> Result<PathBuf, String> {
     form.entered("file").map(PathBuf::from).ok_or_else(|| "write the path of the file".to_owned())
+}
+
+/// The dialog that opens a search for better texts.
+pub fn open_search(dir: &Path) -> Form {
+    let hint = "The folder of a search, from the folder the program was started in; ~/ is your home folder. `ptc-workbench optimize` names it NAME.optimize.";
+    Form {
+        title: "Open a search for better texts".to_owned(),
+        verb: "open",
+        fields: vec![Field::line("folder", hint, dir.display().to_string())],
+        ..Form::default()
+    }
+}
+
+/// Returns the folder that was written.
+///
+/// Errors: there is none.
+pub(super) fn written_search(form: &Form) -> Result<PathBuf, String> {
+    form.entered("folder").map(PathBuf::from).ok_or_else(|| "write the folder of a search".to_owned())
 }
 
 /// The dialog of breakpoints, with those that are set.

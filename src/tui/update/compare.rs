@@ -112,7 +112,7 @@ fn show(model: &mut Model, sides: Vec<Side>) {
         Screen::Compare => compare.back,
         Screen::Sessions => WayBack::Sessions,
         Screen::Traffic => WayBack::Traffic,
-        Screen::Workbench | Screen::Tests => WayBack::Workbench,
+        Screen::Workbench | Screen::Tests | Screen::Candidates => WayBack::Workbench,
     };
     *compare = Compare {
         sides,

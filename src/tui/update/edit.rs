@@ -53,7 +53,8 @@ fn field(model: &mut Model) -> Option<Field<'_>> {
         (Screen::Sessions, _) => model.sessions.filtering.then_some(Field::Line(&mut model.sessions.filter)),
         (Screen::Compare, _) if model.compare.page == Page::Form => model.compare.form.draft_mut().map(Field::Line),
         (Screen::Workbench, Pane::Editor(place)) => Some(Field::Lines(model.workbench.edited_mut(place))),
-        (Screen::Compare | Screen::Tests | Screen::Traffic, _) | (Screen::Workbench, Pane::Run | Pane::Steps) => None,
+        (Screen::Compare | Screen::Tests | Screen::Traffic | Screen::Candidates, _)
+        | (Screen::Workbench, Pane::Run | Pane::Steps) => None,
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
         Screen::Workbench => model.workbench.run.as_ref(),
         Screen::Sessions => model.sessions.viewer.as_ref(),
         Screen::Compare => model.compare.sides.get(model.compare.column).and_then(|side| side.run.as_ref()),
-        Screen::Tests | Screen::Traffic => None,
+        Screen::Tests | Screen::Traffic | Screen::Candidates => None,
     };
     let Some(subject) = view.and_then(subject) else {
         model.show_toast(Tone::Info, "this run is not saved, so its turns cannot be taken apart");

@@ -3,8 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    cases, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, reading, run, runs, save,
-    sessions, take, tour, traffic,
+    candidates, cases, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, reading, run, runs,
+    save, sessions, take, tour, traffic,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -128,6 +128,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             | Action::Compare
             | Action::Tests
             | Action::Traffic
+            | Action::Candidates
             | Action::BothModes
             | Action::Run
     ) {
@@ -150,6 +151,9 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Testing(step) => cases::step(model, step),
         Action::Traffic => traffic::enter(model),
         Action::InTraffic(step) => traffic::step(model, step),
+        Action::Candidates => candidates::enter(model),
+        Action::OpenCandidates => candidates::dialog(model),
+        Action::InCandidates(step) => candidates::step(model, step),
         Action::Run => run::run_or_stop(model),
         Action::Intercept(gate) => run::intercept(model, gate),
         Action::Breakpoints => dialog::breakpoints(model),
@@ -358,8 +362,10 @@ fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
     if model.inspector.is_some() {
         return inspect::next_tab(model, by);
     }
-    if model.screen == Screen::Compare {
-        compare::next_run(model, by);
+    match model.screen {
+        Screen::Compare => compare::next_run(model, by),
+        Screen::Candidates => model.candidates.move_focus(by),
+        _ => {}
     }
     if model.screen == Screen::Workbench {
         let on_context = model.workbench.focus == Pane::Editor(Place::Context);
@@ -430,6 +436,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
         Screen::Compare => compare::close(model),
         Screen::Tests => cases::close(model),
         Screen::Traffic => traffic::close(model),
+        Screen::Candidates => candidates::close(model),
         Screen::Workbench if model.workbench.running() => run::by_escape(model),
         Screen::Workbench => {
             if !model.wide() && model.workbench.focus == Pane::Run {
@@ -451,7 +458,7 @@ fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect>
     let view = match model.screen {
         Screen::Workbench => model.workbench.run.as_mut(),
         Screen::Sessions => model.sessions.viewer.as_mut(),
-        Screen::Tests | Screen::Traffic => None,
+        Screen::Tests | Screen::Traffic | Screen::Candidates => None,
         Screen::Compare => model.compare.sides.get_mut(model.compare.column).and_then(|side| side.run.as_mut()),
     };
     if let Some(view) = view {

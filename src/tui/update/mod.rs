@@ -1,5 +1,6 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
+mod candidates;
 mod cases;
 mod compare;
 mod dialog;
@@ -27,6 +28,7 @@ pub(super) use reading::AUTOSCROLL_MS;
 pub(super) use run::ask_about_file;
 
 use super::archive::{ArchiveRequest, ArchiveResponse};
+use super::candidates::CandidatesResponse;
 use super::message::{Effect, Msg, Slot};
 use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Popup, Screen, Tone};
 use crate::agent::Agent;
@@ -37,7 +39,14 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let version = model.workbench.version();
     let query = model.sessions.filter.version();
     let reply = model.reply_version();
-    let quiet = matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())) | Msg::TourNoted(Ok(())) | Msg::Clipped(Ok(())));
+    let quiet = matches!(
+        msg,
+        Msg::Clock(_)
+            | Msg::Kept(Ok(()))
+            | Msg::TourNoted(Ok(()))
+            | Msg::Clipped(Ok(()))
+            | Msg::Candidates(CandidatesResponse::Refreshed(Ok(None) | Err(_)))
+    );
     model.dirty |= !quiet;
     let by_hand = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
     let asked = model.popups.last().is_some_and(Popup::opens_unrequested);
@@ -79,6 +88,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
         Msg::Tests(response) => cases::respond(model, response),
         Msg::Traffic(response) => traffic::respond(model, response),
+        Msg::Candidates(response) => candidates::respond(model, response),
         Msg::OverviewRead(session, result) => overview::was_read(model, &session, result),
         Msg::ValueComputed(turn, name, result) => inspect::value_computed(model, &turn, &name, result),
         Msg::Listed(all, marks) => sessions::listed(model, all, marks),
@@ -111,6 +121,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         model.asked_ms = model.now_ms;
     }
     effects.extend(traffic::follow_selected(model));
+    effects.extend(candidates::follow(model));
     model.workbench.sync_inputs();
     find::refresh(model);
     if model.sessions.filter.version() != query {

@@ -123,6 +123,7 @@ fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
             Screen::Compare => compare::click(model, at),
             Screen::Tests => super::cases::click(model, at),
             Screen::Traffic => super::traffic::click(model, at),
+            Screen::Candidates => super::candidates::click(model, at),
         }
     }
     super::popups::open_menu(model, Some(at))
@@ -205,6 +206,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
         Screen::Compare => compare::wheel(model, at, lines),
         Screen::Tests => super::cases::wheel(model, lines),
         Screen::Traffic => super::traffic::wheel(model, at, lines),
+        Screen::Candidates => super::candidates::wheel(model, at, lines),
         Screen::Workbench if model.workbench.run_area.contains(at) => {
             if let Some(run) = &mut model.workbench.run {
                 run.transcript.scroll(Scroll::Lines(lines), now_ms);
@@ -285,6 +287,10 @@ fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
         }
         Screen::Traffic => {
             super::traffic::click(model, at);
+            false
+        }
+        Screen::Candidates => {
+            super::candidates::click(model, at);
             false
         }
         Screen::Workbench => {

@@ -22,6 +22,7 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
         model.compare.opened = false;
         model.tests.opened = false;
         model.traffic.opened = false;
+        model.candidates.opened = false;
         return close(model);
     }
     model.screen = Screen::Sessions;
@@ -314,6 +315,9 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         }
         if std::mem::take(&mut model.tests.opened) {
             model.screen = Screen::Tests;
+        }
+        if std::mem::take(&mut model.candidates.opened) {
+            model.screen = Screen::Candidates;
         }
         return if viewer.phase == Phase::Done { Vec::new() } else { vec![Effect::Cancel(Slot::Viewer)] };
     }

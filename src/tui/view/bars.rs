@@ -230,7 +230,9 @@ pub(super) fn ask_turns(
     let [area, below] = two_lowest(model, screen, buffer);
     let view = match model.screen {
         Screen::Sessions => model.sessions.viewer.as_ref(),
-        Screen::Workbench | Screen::Compare | Screen::Tests | Screen::Traffic => model.workbench.run.as_ref(),
+        Screen::Workbench | Screen::Compare | Screen::Tests | Screen::Traffic | Screen::Candidates => {
+            model.workbench.run.as_ref()
+        }
     };
     let problem = view.and_then(|view| view.overview.problem.clone());
     let (label, hint) = match (what, problem) {

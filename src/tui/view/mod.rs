@@ -4,6 +4,7 @@ mod answer;
 mod areas;
 mod bars;
 mod budget;
+mod candidates;
 mod cases;
 mod choices;
 mod compare;
@@ -47,6 +48,7 @@ pub fn layout(model: &mut Model) {
         Screen::Compare => compare::layout(model),
         Screen::Tests => cases::layout(model),
         Screen::Traffic => traffic::layout(model),
+        Screen::Candidates => candidates::layout(model),
     }
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     if let Some(open) = &mut model.inspector {
@@ -72,6 +74,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         (None, Screen::Compare) => compare::draw(model, area, buffer),
         (None, Screen::Tests) => cases::draw(model, area, buffer),
         (None, Screen::Traffic) => traffic::draw(model, area, buffer),
+        (None, Screen::Candidates) => candidates::draw(model, area, buffer),
     };
     if model.popups.is_empty() {
         let line = Rect { y: area.bottom().saturating_sub(2), height: 1, ..area };
@@ -190,6 +193,7 @@ pub(super) fn text_area(model: &Model, at: Position) -> Rect {
         (None, None, Screen::Compare) => vec![compare::text_area(screen)],
         (None, None, Screen::Tests) => cases::text_areas(screen),
         (None, None, Screen::Traffic) => traffic::text_areas(screen),
+        (None, None, Screen::Candidates) => candidates::text_areas(model, screen),
         (None, None, Screen::Workbench) => workbench::text_areas(model),
     };
     areas.into_iter().find(|area| area.contains(at)).unwrap_or(line)

@@ -97,7 +97,9 @@ fn waiting(model: &Model, columns: u16) -> String {
     let how = match model.screen {
         // The footer shows the key.
         Screen::Sessions => return "● waits for an answer".to_owned(),
-        Screen::Workbench | Screen::Compare | Screen::Tests | Screen::Traffic => model.how_to_go_on(),
+        Screen::Workbench | Screen::Compare | Screen::Tests | Screen::Traffic | Screen::Candidates => {
+            model.how_to_go_on()
+        }
     };
     if columns < 48 { "● waits".to_owned() } else { format!("● waits: {how}") }
 }

@@ -1,8 +1,19 @@
-//! The difference of two versions of an agent file as hunks, of which some are taken.
+//! A candidate written into the agent file: their difference as hunks, of which some are accepted.
 //!
-//! In: both texts. Out: the hunks, and the text with those that are accepted. Pure functions.
+//! In: the agent file as it was when the search began, a candidate, the accepted hunks. Out: the file with these. It must never write a file that has
+//! changed since, or one that is no agent afterwards.
+
+use std::path::{Path, PathBuf};
 
 use similar::{ChangeTag, TextDiff};
+
+use super::components::with_texts;
+use super::{OptimizeError, Progress};
+use crate::agent::Agent;
+use crate::config::read_regular_file;
+use crate::event::hex_sha;
+use crate::workbench::Workbench;
+use crate::workbench::files::write_whole;
 
 /// Unchanged lines around the changes of a hunk.
 const CONTEXT: usize = 3;
@@ -16,8 +27,78 @@ pub struct Hunk {
     pub lines: Vec<String>,
 }
 
+/// What a candidate changes in the agent file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentChanges {
+    /// The candidate.
+    pub candidate: usize,
+    /// The agent file.
+    pub path: PathBuf,
+    /// The differences; empty where there are none.
+    pub hunks: Vec<Hunk>,
+    old: String,
+    new: String,
+}
+
+impl Progress {
+    /// The agent file, and its text as it was when the search began: where it was named from here, else where it was then. Errors: it cannot be read, or
+    /// has changed since.
+    pub fn agent_file(&self) -> Result<(PathBuf, String), OptimizeError> {
+        let places = std::iter::once(&self.start.agent).chain(&self.start.file).map(Path::new);
+        let mut failed = None;
+        for path in places {
+            match read_regular_file(path) {
+                Ok(text) if hex_sha(text.as_bytes()) == self.start.sha => return Ok((path.to_owned(), text)),
+                Ok(_) => {
+                    failed = Some(format!(
+                        "{} has changed since the search began: take over the change by hand, or search again in another folder",
+                        path.display()
+                    ));
+                }
+                Err(error) => drop(
+                    failed.get_or_insert_with(|| format!("{}, the agent file of the search: {error}", path.display())),
+                ),
+            }
+        }
+        Err(OptimizeError(failed.unwrap_or_default()))
+    }
+
+    /// What a candidate changes in the agent file; comments and everything else stay. Errors: those of [`Progress::agent_file`], or the file would be no agent.
+    pub fn changes(&self, workbench: &Workbench, candidate: usize) -> Result<AgentChanges, OptimizeError> {
+        let (path, old) = self.agent_file()?;
+        let name = path.display().to_string();
+        let access = workbench.file_access();
+        let unreadable = |why: String| OptimizeError(format!("{name}: {why}"));
+        let agent = Agent::from_toml_with(&old, &name, access).map_err(|error| unreadable(error.to_string()))?;
+        let new = with_texts(&agent, &self.search.candidates()[candidate].texts).rewrite_with(&old, &name, access);
+        Agent::from_toml_with(&new, &name, access).map_err(|error| unreadable(error.to_string()))?;
+        Ok(AgentChanges { candidate, path, hunks: hunks(&old, &new), old, new })
+    }
+}
+
+impl AgentChanges {
+    /// Writes the accepted hunks, by their place; returns how many they are. Errors: none is accepted, the file has changed meanwhile, would be no agent with
+    /// these hunks, or cannot be written.
+    pub fn write(&self, workbench: &Workbench, accepted: &[bool]) -> Result<u64, OptimizeError> {
+        let name = self.path.display();
+        if accepted.len() != self.hunks.len() || !accepted.contains(&true) {
+            return Err(OptimizeError(format!("{name} was not written: choose one of its hunks or more")));
+        }
+        if read_regular_file(&self.path).is_ok_and(|now| now != self.old) {
+            return Err(OptimizeError(format!("{name} was not written: it has changed meanwhile")));
+        }
+        let text = applied(&self.old, &self.new, accepted);
+        Agent::from_toml_with(&text, &name.to_string(), workbench.file_access()).map_err(|error| {
+            OptimizeError(format!("{name} was not written: with these hunks it would be no agent: {error}"))
+        })?;
+        write_whole(&self.path, text.as_bytes())
+            .map_err(|error| OptimizeError(format!("{name} cannot be written: {error}")))?;
+        Ok(accepted.iter().filter(|one| **one).count() as u64)
+    }
+}
+
 /// The hunks between two texts, in order.
-pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
+pub(super) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     let diff = TextDiff::from_lines(old, new);
     let hunk = |ops: &Vec<similar::DiffOp>| Hunk {
         line: ops.first().map_or(1, |op| op.old_range().start + 1),
@@ -38,7 +119,7 @@ pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
 }
 
 /// The old text with the accepted hunks, by their place among [`hunks`].
-pub fn applied(old: &str, new: &str, accepted: &[bool]) -> String {
+fn applied(old: &str, new: &str, accepted: &[bool]) -> String {
     let diff = TextDiff::from_lines(old, new);
     let groups = diff.grouped_ops(CONTEXT);
     let is_refused = |op: &similar::DiffOp| {

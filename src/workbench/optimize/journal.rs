@@ -3,9 +3,9 @@
 //! In: entries. Out: the search as far as the journal tells, and the tries of an action that broke off. A line that a crash cut is dropped. It must
 //! never contain what is expected of a held-out case, nor a text of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,9 @@ pub struct Start {
     pub version: u32,
     /// The agent file, as it was named.
     pub agent: String,
+    /// Its absolute path, for commands that are started in another folder; absent in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// SHA-256 of the agent file's text, hexadecimal.
     pub sha: String,
     /// The mode.
@@ -134,8 +137,8 @@ impl Journal {
         if file.try_lock().is_err() {
             return Err(OptimizeError(format!("{}: another program is running this search", path.display())));
         }
-        let (entries, whole) = read(&file, &path)?;
-        file.set_len(whole).map_err(|error| unusable(&path, &error))?;
+        let (entries, end) = read(&file, &path, End::default())?;
+        file.set_len(end.bytes).map_err(|error| unusable(&path, &error))?;
         Ok((Self { file }, entries))
     }
 
@@ -148,33 +151,66 @@ impl Journal {
     }
 }
 
-/// The entries of the journal in a folder. Errors: there is none, a line is none of a journal.
-pub(super) fn entries(dir: &Path) -> Result<Vec<Entry>, OptimizeError> {
-    let path = dir.join(FILE);
-    let file = OpenOptions::new().read(true).open(&path).map_err(|error| unusable(&path, &error))?;
-    Ok(read(&file, &path)?.0)
+/// A place in a journal, after a whole line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct End {
+    /// Bytes before it.
+    pub(super) bytes: u64,
+    /// Lines before it.
+    lines: usize,
 }
 
-/// The entries, and the length of the whole lines in bytes.
-fn read(file: &File, path: &Path) -> Result<(Vec<Entry>, u64), OptimizeError> {
+/// The entries of the journal in a folder after a place, and where they end. Errors: there is no journal, a line is none of a journal.
+pub(super) fn entries_after(dir: &Path, after: End) -> Result<(Vec<Entry>, End), OptimizeError> {
+    let path = dir.join(FILE);
+    match OpenOptions::new().read(true).open(&path) {
+        Ok(file) => read(&file, &path, after),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(OptimizeError(format!(
+                "{}: there is no search in this folder; `ptc-workbench optimize AGENT.toml` begins one",
+                dir.display()
+            )))
+        }
+        Err(error) => Err(unusable(&path, &error)),
+    }
+}
+
+/// The first line of a journal, and its length in bytes. Errors: it cannot be read.
+pub(super) fn head(dir: &Path) -> Result<(String, u64), OptimizeError> {
+    let path = dir.join(FILE);
+    let read = || {
+        let file = File::open(&path)?;
+        let length = file.metadata()?.len();
+        let mut line = String::new();
+        io::BufReader::new(file.take(MOST_BYTES)).read_line(&mut line)?;
+        Ok((line, length))
+    };
+    read().map_err(|error| unusable(&path, &error))
+}
+
+/// The entries after a place, and the end of the whole lines.
+fn read(file: &File, path: &Path, after: End) -> Result<(Vec<Entry>, End), OptimizeError> {
     let length = file.metadata().map_err(|error| unusable(path, &error))?.len();
     if length > MOST_BYTES {
         return Err(OptimizeError(format!("{}: the journal is longer than {MOST_BYTES} bytes", path.display())));
     }
     let mut bytes = Vec::new();
     let mut reader = file;
-    reader.read_to_end(&mut bytes).map_err(|error| unusable(path, &error))?;
+    let read = reader.seek(io::SeekFrom::Start(after.bytes)).and_then(|_| reader.read_to_end(&mut bytes));
+    read.map_err(|error| unusable(path, &error))?;
     // A line that a crash cut may end inside a character.
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     bytes.truncate(whole);
     let text = String::from_utf8(bytes).map_err(|error| unusable(path, &io::Error::other(error)))?;
     let parse = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {
-            OptimizeError(format!("{}: line {}: no line of a journal: {error}", path.display(), number + 1))
+            let number = after.lines + number + 1;
+            OptimizeError(format!("{}: line {number}: no line of a journal: {error}", path.display()))
         })
     };
-    let entries = text.lines().enumerate().map(parse).collect::<Result<_, _>>()?;
-    Ok((entries, whole as u64))
+    let entries = text.lines().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;
+    let end = End { bytes: after.bytes + whole as u64, lines: after.lines + entries.len() };
+    Ok((entries, end))
 }
 
 fn unusable(path: &Path, error: &io::Error) -> OptimizeError {
@@ -192,6 +228,8 @@ pub struct Progress {
     pub tries: BTreeMap<(usize, String), Try>,
     /// All proposals, in order.
     pub proposals: Vec<Proposal>,
+    /// Proposals of the journal that the search has not come to.
+    due: VecDeque<Proposal>,
     /// Why it ended, if it did.
     pub ending: Option<Ending>,
     /// The last end that the journal has, with the outcomes before it.
@@ -215,6 +253,7 @@ impl Progress {
             start,
             tries: BTreeMap::new(),
             proposals: Vec::new(),
+            due: VecDeque::new(),
             ending: None,
             ended: None,
         }
@@ -234,14 +273,7 @@ impl Progress {
         }
         let unlimited = Settings { most_candidates: usize::MAX, ..Settings::default() };
         let mut progress = Self::begin(*start, limits.unwrap_or(&unlimited));
-        for entry in entries {
-            match entry {
-                Entry::Start(_) => return Err(OptimizeError("the journal has its settings twice".to_owned())),
-                Entry::Try(one) => drop(progress.tries.insert((one.candidate, one.case.clone()), one)),
-                Entry::Proposal(one) => progress.proposals.push(one),
-                Entry::Ended { ending, outcomes } => progress.ended = Some((ending, outcomes)),
-            }
-        }
+        progress.collect(entries)?;
         let ended = progress.ended.filter(|_| limits.is_none());
         if let Some((ending, outcomes)) = ended {
             progress.search.end_after(outcomes, ending);
@@ -250,18 +282,34 @@ impl Progress {
         Ok(progress)
     }
 
+    /// Takes lines that were added to the journal. Errors: they are none of this search. Its end is not among them: [`Progress::of`] reads that.
+    pub(super) fn extend(&mut self, entries: Vec<Entry>) -> Result<(), OptimizeError> {
+        self.collect(entries)?;
+        self.catch_up()
+    }
+
+    fn collect(&mut self, entries: impl IntoIterator<Item = Entry>) -> Result<(), OptimizeError> {
+        for entry in entries {
+            match entry {
+                Entry::Start(_) => return Err(OptimizeError("the journal has its settings twice".to_owned())),
+                Entry::Try(one) => drop(self.tries.insert((one.candidate, one.case.clone()), one)),
+                Entry::Proposal(one) => self.due.push_back(one),
+                Entry::Ended { ending, outcomes } => self.ended = Some((ending, outcomes)),
+            }
+        }
+        Ok(())
+    }
+
     /// Records what is known; stops at the first action whose outcome is not.
     fn catch_up(&mut self) -> Result<(), OptimizeError> {
-        let mut proposals = std::mem::take(&mut self.proposals).into_iter();
-        let mut taken = Vec::new();
         loop {
             let action = self.search.next_action();
             let outcome = match &action {
                 Action::Try { candidate, cases } => self.known(*candidate, cases).map(Outcome::Tried),
-                Action::Propose { parent, component, .. } => match proposals.next() {
+                Action::Propose { parent, component, .. } => match self.due.pop_front() {
                     Some(one) if one.parent == *parent && one.component == *component => {
                         let outcome = one.outcome();
-                        taken.push(one);
+                        self.proposals.push(one);
                         Some(outcome)
                     }
                     Some(one) => {
@@ -277,11 +325,9 @@ impl Progress {
                     None
                 }
             };
-            let Some(outcome) = outcome else { break };
+            let Some(outcome) = outcome else { return Ok(()) };
             self.search.record(outcome).map_err(OptimizeError)?;
         }
-        self.proposals = taken;
-        Ok(())
     }
 
     /// The results of these runs, if all are known.

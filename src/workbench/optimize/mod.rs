@@ -6,7 +6,9 @@
 
 mod apply;
 mod components;
+mod follow;
 mod journal;
+mod outline;
 mod propose;
 mod search;
 #[cfg(test)]
@@ -21,7 +23,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use components::{texts_of, with_texts};
-use journal::{Entry, Journal, VERSION};
+use journal::{End, Entry, Journal, VERSION};
 use propose::{Request, report};
 
 use crate::agent::{Agent, Case, Verdict};
@@ -33,9 +35,11 @@ use crate::workbench::files::write_whole_private;
 use crate::workbench::matrix::{Pace, mcnemar_exact};
 use crate::workbench::suite::{CaseFilter, EndedTrial, Suite, SuiteAgent, TrialReport};
 
-pub use apply::{Hunk, applied, hunks};
+pub use apply::{AgentChanges, Hunk};
 pub use components::Component;
+pub use follow::SearchReader;
 pub use journal::{Progress, Proposal, Start, Try, candidate_file};
+pub use outline::{CandidateCase, CandidateDetail, CandidateLine, CasePart, SearchOutline};
 pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing, Texts};
 
 /// Fewest cases of a search.
@@ -88,7 +92,7 @@ pub type Watch<'a> = &'a mut (dyn FnMut(&Action, &Progress) + Send);
 impl Workbench {
     /// The search in a folder, as far as its journal tells. Errors: there is none, it cannot be read.
     pub fn read_optimization(&self, dir: &Path) -> Result<Progress, OptimizeError> {
-        Progress::of(journal::entries(dir)?, None)
+        Progress::of(journal::entries_after(dir, End::default())?.0, None)
     }
 
     /// Runs or continues a search until it ends, a budget is used or it is stopped; [`Progress::ending`] tells which. Errors: the cases are too few, the folder
@@ -164,6 +168,7 @@ impl Workbench {
         Start {
             version: VERSION,
             agent: job.file.0.clone(),
+            file: std::path::absolute(&job.file.0).ok().and_then(|path| path.to_str().map(str::to_owned)),
             sha: hex_sha(job.file.1.as_bytes()),
             mode: job.agent.mode.name().to_owned(),
             model: self.model_name(job.model.as_deref(), &job.agent),
@@ -205,23 +210,6 @@ impl Progress {
         let (won, lost) = self.search.won_and_lost(candidate, 0, cases);
         Some(Gain { cases: cases.len(), before, after, won, lost, probability: mcnemar_exact(won, lost) })
     }
-
-    /// The agent file of a candidate: the text of the file with the candidate's texts, comments kept. Errors: the file has changed since the search began.
-    pub fn agent_file(&self, workbench: &Workbench, candidate: usize, text: &str) -> Result<String, OptimizeError> {
-        let name = &self.start.agent;
-        if hex_sha(text.as_bytes()) != self.start.sha {
-            return Err(OptimizeError(format!(
-                "{name} has changed since the search began: take over the change by hand, or search again in another folder"
-            )));
-        }
-        let access = workbench.file_access();
-        let unreadable = |why: String| OptimizeError(format!("{name}: {why}"));
-        let agent = Agent::from_toml_with(text, name, access).map_err(|error| unreadable(error.to_string()))?;
-        let changed = with_texts(&agent, &self.search.candidates()[candidate].texts);
-        let text = changed.rewrite_with(text, name, access);
-        Agent::from_toml_with(&text, name, access).map_err(|error| unreadable(error.to_string()))?;
-        Ok(text)
-    }
 }
 
 fn of_folder(dir: &Path, error: &std::io::Error) -> OptimizeError {
@@ -237,7 +225,7 @@ fn refuse_other(known: &Start, wanted: &Start, dir: &Path) -> Result<(), Optimiz
         ("another model for proposals", known.reflect_model != wanted.reflect_model),
         ("another seed", known.seed != wanted.seed),
         ("another minibatch", known.batch != wanted.batch),
-        ("other cases", known != &Start { agent: known.agent.clone(), ..wanted.clone() }),
+        ("other cases", known != &Start { agent: known.agent.clone(), file: known.file.clone(), ..wanted.clone() }),
     ];
     match differing.iter().find(|(_, differs)| *differs) {
         Some((what, _)) => Err(OptimizeError(format!(

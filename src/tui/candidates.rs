@@ -1,0 +1,357 @@
+//! The state of the candidates screen: the candidates of a search for better texts, the selected one against its parent, and which of its changes are
+//! written into the agent file. Plain data.
+//!
+//! In: the search as the workbench reads it, choices of the user. Out: what is to be read next. It must never read a file.
+
+mod rows;
+
+use std::path::PathBuf;
+
+use ratatui::layout::Rect;
+
+use super::direction::Leap;
+use crate::workbench::SessionKey;
+use crate::workbench::optimize::{AgentChanges, CandidateCase, CandidateDetail, CandidateLine, SearchOutline};
+
+pub use rows::{ChangeRow, HunkRow, change_rows, hunk_rows};
+
+/// Between two reads of what was added to the journal, in ms.
+const READ_EVERY_MS: i64 = 1_000;
+
+/// A move or a choice on the candidates screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is described by its row in the table of actions")]
+pub enum Step {
+    Go(Leap),
+    Open,
+    Best,
+    Write,
+    Choose,
+    ChooseAll,
+    WriteChosen,
+}
+
+/// Something that is to be done with a search.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CandidatesRequest {
+    /// Read the search in a folder; answers [`CandidatesResponse::Opened`].
+    Open(PathBuf),
+    /// Read what was added since; answers [`CandidatesResponse::Refreshed`].
+    Refresh,
+    /// Compare a candidate with its parent; answers [`CandidatesResponse::Described`].
+    Describe(usize),
+    /// Compare a candidate with the agent file; answers [`CandidatesResponse::Compared`].
+    Compare(usize),
+    /// Write the chosen hunks of a candidate into the agent file; answers [`CandidatesResponse::Written`].
+    Write(Box<AgentChanges>, Vec<bool>),
+    /// Find a session by its id; answers [`CandidatesResponse::Found`].
+    Find(String),
+}
+
+/// The response to a [`CandidatesRequest`].
+#[derive(Debug)]
+pub enum CandidatesResponse {
+    /// The search in a folder, or why it cannot be read.
+    Opened(PathBuf, Result<Box<SearchOutline>, String>),
+    /// The search as it is now; `None` when nothing was added.
+    Refreshed(Result<Option<Box<SearchOutline>>, String>),
+    /// A candidate against its parent.
+    Described(Option<Box<CandidateDetail>>),
+    /// A candidate against the agent file, or why it cannot be written there.
+    Compared(Result<Box<AgentChanges>, String>),
+    /// So many hunks of a candidate were written into this file, or why not.
+    Written(Result<(u64, usize, PathBuf), String>),
+    /// A session, or why it cannot be opened.
+    Found(Result<SessionKey, String>),
+}
+
+/// A part of the screen that takes keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pane {
+    /// The tree.
+    #[default]
+    Tree,
+    /// What the selected candidate changes.
+    Change,
+    /// Its cases.
+    Cases,
+}
+
+impl Pane {
+    /// All, in the order of the focus.
+    pub const ALL: [Self; 3] = [Self::Tree, Self::Change, Self::Cases];
+}
+
+/// A list on the screen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Listing {
+    /// The selected line.
+    pub selected: usize,
+    /// First visible line.
+    pub top: usize,
+    /// Where the lines were drawn; empty while they are not shown.
+    pub area: Rect,
+}
+
+impl Listing {
+    /// Selects another line of so many.
+    fn go(&mut self, leap: Leap, count: usize) {
+        self.selected = leap.within(self.selected, count, usize::from(self.area.height));
+    }
+
+    /// Shows the lines in an area, the selected one among them.
+    pub fn show(&mut self, area: Rect, count: usize) {
+        self.area = area;
+        self.selected = self.selected.min(count.saturating_sub(1));
+        let rows = usize::from(area.height).max(1);
+        self.top = self.top.clamp((self.selected + 1).saturating_sub(rows), self.selected);
+    }
+}
+
+/// The candidates screen.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    /// The folder of the search.
+    pub dir: Option<PathBuf>,
+    /// The search; `None` until one was read.
+    pub outline: Option<Box<SearchOutline>>,
+    /// Why it cannot be read any more.
+    pub problem: Option<String>,
+    /// What has the focus.
+    pub focus: Pane,
+    /// The tree.
+    pub tree: Listing,
+    /// The cases of the selected candidate.
+    pub cases: Listing,
+    /// The selected candidate against its parent.
+    pub detail: Option<Box<CandidateDetail>>,
+    /// The rows of its changes, for so many columns.
+    pub change: Option<(usize, Vec<ChangeRow>)>,
+    /// First visible row of them, and where they were drawn.
+    pub change_top: usize,
+    /// Where they were drawn.
+    pub change_area: Rect,
+    /// What is written into the agent file.
+    pub writing: Option<Box<Writing>>,
+    /// A session was opened from here: closing it leads back.
+    pub opened: bool,
+    /// Grows with each change of the search.
+    version: u64,
+    /// The candidate that was described or is about to be, and the version of the search.
+    described: Option<(usize, u64)>,
+    /// When the journal was read last, Unix time in ms.
+    read_ms: i64,
+    /// It is being read.
+    is_reading: bool,
+}
+
+/// A candidate that is about to be written into the agent file.
+#[derive(Debug, Clone)]
+pub struct Writing {
+    /// What it changes there.
+    pub changes: Box<AgentChanges>,
+    /// Which hunks are chosen.
+    pub chosen: Vec<bool>,
+    /// The selected hunk.
+    pub selected: usize,
+    /// First visible row.
+    pub top: usize,
+    /// Where the rows were drawn.
+    pub area: Rect,
+    /// The rows of the hunks, for so many columns.
+    pub rows: (usize, Vec<HunkRow>),
+    /// It is being written.
+    pub is_busy: bool,
+}
+
+impl Candidates {
+    /// The lines of the tree.
+    pub fn lines(&self) -> &[CandidateLine] {
+        self.outline.as_ref().map_or(&[], |outline| &outline.lines)
+    }
+
+    /// The selected candidate.
+    pub fn current(&self) -> Option<&CandidateLine> {
+        self.lines().get(self.tree.selected)
+    }
+
+    /// The detail of the selected candidate, once it is known.
+    pub fn current_detail(&self) -> Option<&CandidateDetail> {
+        let number = self.current()?.number;
+        self.detail.as_deref().filter(|detail| detail.number == number)
+    }
+
+    /// The selected case.
+    pub fn current_case(&self) -> Option<&CandidateCase> {
+        self.current_detail()?.cases.get(self.cases.selected)
+    }
+
+    /// Shows another search.
+    pub fn open(&mut self, dir: PathBuf, outline: Box<SearchOutline>, now_ms: i64) {
+        let version = self.version + 1;
+        *self = Self { dir: Some(dir), outline: Some(outline), version, read_ms: now_ms, ..Self::default() };
+    }
+
+    /// Takes the search as it is now; the selection stays on its candidate.
+    pub fn refresh(&mut self, outline: Box<SearchOutline>) {
+        let number = self.current().map(|line| line.number);
+        let place = outline.lines.iter().position(|line| Some(line.number) == number);
+        self.tree.selected = place.unwrap_or(0);
+        self.outline = Some(outline);
+        self.version += 1;
+    }
+
+    /// The journal is about to be read.
+    pub fn begin_reading(&mut self) {
+        self.is_reading = true;
+    }
+
+    /// It was read.
+    pub fn was_read(&mut self, now_ms: i64) {
+        (self.is_reading, self.read_ms) = (false, now_ms);
+    }
+
+    /// When it is to be read again, Unix time in ms.
+    pub fn due_ms(&self) -> Option<i64> {
+        (self.outline.is_some() && !self.is_reading).then_some(self.read_ms + READ_EVERY_MS)
+    }
+
+    /// The candidate that is to be described now, which is known afterwards as such.
+    pub fn take_undescribed(&mut self) -> Option<usize> {
+        let wanted = (self.current()?.number, self.version);
+        if self.described == Some(wanted) {
+            return None;
+        }
+        self.described = Some(wanted);
+        Some(wanted.0)
+    }
+
+    /// Takes a candidate against its parent, if it is still the selected one.
+    pub fn describe(&mut self, detail: Box<CandidateDetail>) {
+        if self.current().is_none_or(|line| line.number != detail.number) {
+            return;
+        }
+        let is_same = self.detail.as_ref().is_some_and(|known| known.number == detail.number);
+        if !is_same {
+            self.cases = Listing { area: self.cases.area, ..Listing::default() };
+            self.change_top = 0;
+        } else if let Some(name) = self.current_case().map(|case| case.name.clone()) {
+            // The selection stays on its case.
+            let place = detail.cases.iter().position(|case| case.name == name);
+            self.cases.selected = place.unwrap_or(self.cases.selected);
+        }
+        self.detail = Some(detail);
+        self.change = None;
+    }
+
+    /// Moves the focus by so many parts.
+    pub fn move_focus(&mut self, by: usize) {
+        let at = Pane::ALL.iter().position(|pane| *pane == self.focus).unwrap_or(0);
+        self.focus = Pane::ALL[(at + by) % Pane::ALL.len()];
+    }
+
+    /// Moves in the part that has the focus.
+    pub fn go(&mut self, leap: Leap) {
+        if let Some(writing) = &mut self.writing {
+            writing.go(leap);
+            return;
+        }
+        match self.focus {
+            Pane::Tree => {
+                let count = self.lines().len();
+                self.tree.go(leap, count);
+            }
+            Pane::Change => {
+                let rows = self.change.as_ref().map_or(0, |(_, rows)| rows.len());
+                let seen = usize::from(self.change_area.height);
+                let last = rows.saturating_sub(seen);
+                self.change_top = self.change_top.saturating_add_signed(leap.lines(seen)).min(last);
+            }
+            Pane::Cases => {
+                let count = self.current_detail().map_or(0, |detail| detail.cases.len());
+                self.cases.go(leap, count);
+            }
+        }
+    }
+
+    /// Can this be done now? If not, why.
+    pub fn enabled(&self, step: Step) -> Result<(), &'static str> {
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        match step {
+            Step::Go(_) => Ok(()),
+            _ if self.outline.is_none() => Err("no search is open"),
+            Step::Open if self.focus != Pane::Cases => {
+                rule(self.current_detail().is_some_and(|detail| !detail.cases.is_empty()), "it was not tried yet")
+            }
+            Step::Open => {
+                rule(self.current_case().is_some_and(|case| case.session.is_some()), "the run has no session")
+            }
+            Step::Best => {
+                rule(self.outline.as_ref().is_some_and(|one| one.best > 0), "none is better than the agent as it is")
+            }
+            Step::Write => rule(
+                self.current().is_some_and(|line| !line.parents.is_empty()),
+                "it is the agent as it is: select another candidate",
+            ),
+            Step::Choose | Step::ChooseAll | Step::WriteChosen => {
+                rule(self.writing.as_ref().is_some_and(|writing| !writing.is_busy), "nothing is about to be written")
+            }
+        }
+    }
+}
+
+impl Writing {
+    /// A candidate of which no hunk is chosen yet.
+    pub fn new(changes: Box<AgentChanges>) -> Self {
+        let chosen = vec![false; changes.hunks.len()];
+        Self { changes, chosen, selected: 0, top: 0, area: Rect::default(), rows: (0, Vec::new()), is_busy: false }
+    }
+
+    /// How many hunks are chosen.
+    pub fn chosen(&self) -> usize {
+        self.chosen.iter().filter(|one| **one).count()
+    }
+
+    /// Chooses the selected hunk, or leaves it out.
+    pub fn choose(&mut self) {
+        if let Some(chosen) = self.chosen.get_mut(self.selected) {
+            *chosen = !*chosen;
+        }
+    }
+
+    /// Chooses all hunks; none, where all are.
+    pub fn choose_all(&mut self) {
+        let all = self.chosen() < self.chosen.len();
+        self.chosen.fill(all);
+    }
+
+    /// Goes to another hunk, and through one that is longer than the screen.
+    fn go(&mut self, leap: Leap) {
+        let seen = usize::from(self.area.height).max(1);
+        let rows = &self.rows.1;
+        let last_top = rows.len().saturating_sub(seen);
+        let head = |hunk: usize| rows.iter().position(|row| row.hunk == hunk).unwrap_or(0);
+        let end = |hunk: usize| rows.iter().rposition(|row| row.hunk == hunk).map_or(0, |at| at + 1);
+        match leap {
+            Leap::Down if end(self.selected) > self.top + seen => self.top += 1,
+            Leap::Up if head(self.selected) < self.top => self.top -= 1,
+            Leap::Up | Leap::Down | Leap::Top | Leap::Bottom => {
+                self.selected = leap.within(self.selected, self.chosen.len(), seen);
+                let (head, end) = (head(self.selected), end(self.selected));
+                if head < self.top || end > self.top + seen {
+                    self.top = if leap == Leap::Up && end - head > seen { end - seen } else { head };
+                }
+            }
+            Leap::PageUp | Leap::PageDown => {
+                self.top = self.top.saturating_add_signed(leap.lines(seen)).min(last_top);
+                let shown = rows.get(self.top).map_or(0, |row| row.hunk);
+                self.selected = if rows.get(self.top).is_some_and(|row| row.is_head) || end(shown) >= self.top + seen {
+                    shown
+                } else {
+                    (shown + 1).min(self.chosen.len().saturating_sub(1))
+                };
+            }
+        }
+        self.top = self.top.min(last_top);
+    }
+}

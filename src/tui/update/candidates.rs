@@ -1,0 +1,208 @@
+//! The candidates screen: which candidate and case are selected, what is opened, which changes are written into the agent file.
+//!
+//! In: keys, a search as it was read. Out: requests to read it, to compare a candidate, to write one.
+
+use std::path::PathBuf;
+
+use ratatui::layout::Position;
+
+use crate::tui::actions::Action;
+use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, Listing, Pane, Step, Writing};
+use crate::tui::direction::Leap;
+use crate::tui::form::Form;
+use crate::tui::message::Effect;
+use crate::tui::model::{Model, Popup, Screen, Tone};
+use crate::tui::sessions::{Purpose, workbench};
+use crate::workbench::format::plural;
+
+/// Goes to the candidates; without a search, to those of the draft's agent.
+pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
+    if model.candidates.outline.is_some() {
+        model.screen = Screen::Candidates;
+        return Vec::new();
+    }
+    vec![Effect::Candidates(CandidatesRequest::Open(usual_folder(model)))]
+}
+
+/// The folder in which the command line searches for the draft's agent.
+fn usual_folder(model: &Model) -> PathBuf {
+    PathBuf::from(format!("{}.optimize", model.workbench.preview.name))
+}
+
+/// Asks which search.
+pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
+    let dir = model.candidates.dir.clone().unwrap_or_else(|| usual_folder(model));
+    model.popups.push(Popup::Form(Box::new(workbench::open_search(&dir)), Purpose::Candidates));
+    Vec::new()
+}
+
+/// Closes what is about to be written, then the cases, then the screen.
+pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+    let candidates = &mut model.candidates;
+    if candidates.writing.take().is_none() {
+        match candidates.focus {
+            Pane::Tree => model.screen = Screen::Workbench,
+            Pane::Change | Pane::Cases => candidates.focus = Pane::Tree,
+        }
+    }
+    Vec::new()
+}
+
+/// A move or a choice.
+pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
+    let candidates = &mut model.candidates;
+    match step {
+        Step::Go(leap) => candidates.go(leap),
+        Step::Open if candidates.focus != Pane::Cases => candidates.focus = Pane::Cases,
+        Step::Open => {
+            let session = candidates.current_case().and_then(|case| case.session.clone());
+            return session.into_iter().map(|id| Effect::Candidates(CandidatesRequest::Find(id))).collect();
+        }
+        Step::Best => {
+            let best = candidates.outline.as_ref().map_or(0, |outline| outline.best);
+            let place = candidates.lines().iter().position(|line| line.number == best);
+            candidates.tree.selected = place.unwrap_or(candidates.tree.selected);
+            candidates.focus = Pane::Tree;
+        }
+        Step::Write => {
+            let number = candidates.current().map(|line| line.number);
+            return number.into_iter().map(|one| Effect::Candidates(CandidatesRequest::Compare(one))).collect();
+        }
+        Step::Choose => candidates.writing.iter_mut().for_each(|writing| writing.choose()),
+        Step::ChooseAll => candidates.writing.iter_mut().for_each(|writing| writing.choose_all()),
+        Step::WriteChosen => return write(model),
+    }
+    Vec::new()
+}
+
+/// Writes the chosen hunks.
+fn write(model: &mut Model) -> Vec<Effect> {
+    let Some(writing) = &mut model.candidates.writing else { return Vec::new() };
+    if writing.chosen() == 0 {
+        let key = model.keymap.first_name(Action::InCandidates(Step::Choose));
+        model.show_toast(Tone::Info, format!("no hunk is chosen: {key} chooses the selected one"));
+        return Vec::new();
+    }
+    writing.is_busy = true;
+    vec![Effect::Candidates(CandidatesRequest::Write(writing.changes.clone(), writing.chosen.clone()))]
+}
+
+/// Takes the response to a request.
+pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Effect> {
+    use CandidatesResponse as Response;
+    let now_ms = model.now_ms;
+    match response {
+        Response::Opened(dir, Ok(outline)) => {
+            model.popups.retain(|popup| !is_dialog(popup));
+            model.candidates.open(dir, outline, now_ms);
+            (model.screen, model.inspector) = (Screen::Candidates, None);
+        }
+        Response::Opened(dir, Err(error)) => refuse(model, &dir, error),
+        Response::Refreshed(result) => {
+            model.candidates.was_read(now_ms);
+            let problem = match result {
+                Ok(Some(outline)) => {
+                    model.candidates.refresh(outline);
+                    None
+                }
+                Ok(None) => None,
+                Err(error) => Some(error),
+            };
+            model.dirty |= model.candidates.problem != problem;
+            model.candidates.problem = problem;
+        }
+        Response::Described(detail) => detail.into_iter().for_each(|detail| model.candidates.describe(detail)),
+        Response::Compared(Ok(changes)) if changes.hunks.is_empty() => {
+            let text = format!("c{:02} changes nothing in {}", changes.candidate, changes.path.display());
+            model.show_toast(Tone::Info, text);
+        }
+        Response::Compared(Ok(changes)) => model.candidates.writing = Some(Box::new(Writing::new(changes))),
+        Response::Compared(Err(error)) => model.show_toast(Tone::Bad, error),
+        Response::Written(Ok((hunks, candidate, path))) => {
+            model.candidates.writing = None;
+            let text = format!("wrote {} of c{candidate:02} into {}", plural(hunks, "hunk"), path.display());
+            model.show_toast(Tone::Good, text);
+        }
+        Response::Written(Err(error)) => {
+            model.candidates.writing.iter_mut().for_each(|writing| writing.is_busy = false);
+            model.show_toast(Tone::Bad, error);
+        }
+        Response::Found(Ok(key)) => {
+            model.screen = Screen::Sessions;
+            model.candidates.opened = true;
+            return vec![Effect::Open(key)];
+        }
+        Response::Found(Err(error)) => model.show_toast(Tone::Bad, error),
+    }
+    Vec::new()
+}
+
+/// Is it the dialog that opens a search?
+fn is_dialog(popup: &Popup) -> bool {
+    matches!(popup, Popup::Form(_, Purpose::Candidates))
+}
+
+/// There is no search in a folder: asks for another one, with the reason.
+fn refuse(model: &mut Model, dir: &std::path::Path, error: String) {
+    let open = model.popups.iter_mut().find(|popup| is_dialog(popup));
+    if let Some(Popup::Form(form, _)) = open {
+        form.fail(error);
+        return;
+    }
+    let form = Form { error: Some(error), ..workbench::open_search(dir) };
+    model.popups.push(Popup::Form(Box::new(form), Purpose::Candidates));
+}
+
+/// What the screen needs now: what was added to the journal, the selected candidate against its parent.
+pub(super) fn follow(model: &mut Model) -> Vec<Effect> {
+    if model.screen != Screen::Candidates || model.inspector.is_some() {
+        return Vec::new();
+    }
+    let candidates = &mut model.candidates;
+    let mut effects = Vec::new();
+    if candidates.due_ms().is_some_and(|due| due <= model.now_ms) {
+        candidates.begin_reading();
+        effects.push(Effect::Candidates(CandidatesRequest::Refresh));
+    }
+    let undescribed = candidates.take_undescribed();
+    effects.extend(undescribed.map(|number| Effect::Candidates(CandidatesRequest::Describe(number))));
+    effects
+}
+
+/// Selects what is at a place.
+pub(super) fn click(model: &mut Model, at: Position) {
+    let candidates = &mut model.candidates;
+    if let Some(writing) = &mut candidates.writing {
+        let row = usize::from(at.y.saturating_sub(writing.area.y)) + writing.top;
+        if writing.area.contains(at)
+            && let Some(row) = writing.rows.1.get(row)
+        {
+            writing.selected = row.hunk;
+        }
+        return;
+    }
+    let row = |listing: &Listing| usize::from(at.y - listing.area.y) + listing.top;
+    if candidates.tree.area.contains(at) {
+        candidates.focus = Pane::Tree;
+        candidates.tree.selected = row(&candidates.tree).min(candidates.lines().len().saturating_sub(1));
+    } else if candidates.cases.area.contains(at) {
+        candidates.focus = Pane::Cases;
+        let count = candidates.current_detail().map_or(0, |detail| detail.cases.len());
+        candidates.cases.selected = row(&candidates.cases).min(count.saturating_sub(1));
+    } else if candidates.change_area.contains(at) {
+        candidates.focus = Pane::Change;
+    }
+}
+
+/// The wheel moves in the part below it.
+pub(super) fn wheel(model: &mut Model, at: Position, lines: isize) {
+    let candidates = &mut model.candidates;
+    if candidates.change_area.contains(at) {
+        candidates.focus = Pane::Change;
+    } else if candidates.cases.area.contains(at) {
+        candidates.focus = Pane::Cases;
+    } else if candidates.tree.area.contains(at) {
+        candidates.focus = Pane::Tree;
+    }
+    candidates.go(if lines < 0 { Leap::Up } else { Leap::Down });
+}

@@ -1,0 +1,287 @@
+//! A search as it is listed: its candidates as a tree with their figures, and one of them against its parent.
+//!
+//! In: a [`Progress`]. Out: plain data for a screen, a terminal or JSON. Pure functions.
+
+use std::collections::HashMap;
+
+use super::apply::hunks;
+use super::search::Candidate;
+use super::{Component, Ending, Gain, Hunk, Progress, Standing};
+
+/// A search.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SearchOutline {
+    /// The agent file, as it was named.
+    pub agent: String,
+    /// The mode.
+    pub mode: String,
+    /// The model of the runs.
+    pub model: String,
+    /// The model that proposes texts.
+    pub reflect_model: String,
+    /// How many cases are for training, for validation and held out.
+    pub cases: [usize; 3],
+    /// Requests to models.
+    pub calls: u64,
+    /// Their cost.
+    pub cost: f64,
+    /// Proposals that could not be used.
+    pub refused: u32,
+    /// Why it ended, if it did.
+    pub ending: Option<Ending>,
+    /// The number of the best candidate.
+    pub best: usize,
+    /// The best one against the agent as it is, on validation cases.
+    pub validation: Option<Gain>,
+    /// The same on held-out cases.
+    pub held_out: Option<Gain>,
+    /// The candidates, each after its first parent.
+    pub lines: Vec<CandidateLine>,
+}
+
+/// A candidate in the tree.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CandidateLine {
+    /// Its number.
+    pub number: usize,
+    /// First parents above it.
+    pub depth: usize,
+    /// The candidates that it was made from: none, one, or the two of a merge.
+    pub parents: Vec<usize>,
+    /// The text that it changes; `None` for the first one and for merges.
+    pub changed: Option<Component>,
+    /// Why, as the proposer wrote.
+    pub reason: String,
+    /// What became of it.
+    pub standing: Standing,
+    /// The mean score over the validation cases, once all are known.
+    pub score: Option<f64>,
+    /// The same over held-out cases.
+    pub held_out: Option<f64>,
+    /// The cost of its runs and of the proposal that it comes from.
+    pub cost: f64,
+    /// Its runs.
+    pub tries: usize,
+    /// Validation cases that it wins and loses against the agent as it is.
+    pub against_first: (u32, u32),
+    /// Cases that it wins and loses against its first parent, among those that both were tried on.
+    pub against_parent: (u32, u32),
+}
+
+/// A candidate against its first parent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CandidateDetail {
+    /// Its number.
+    pub number: usize,
+    /// Its parents.
+    pub parents: Vec<usize>,
+    /// Why, as the proposer wrote.
+    pub reason: String,
+    /// The texts that differ from the first parent's; of the first candidate all texts.
+    pub changes: Vec<(Component, Vec<Hunk>)>,
+    /// Its cases: those that it won, those that it lost, those that it fails, those that it passes.
+    pub cases: Vec<CandidateCase>,
+}
+
+/// A run of a candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CandidateCase {
+    /// The case.
+    pub name: String,
+    /// Which part of the cases it belongs to.
+    pub part: CasePart,
+    /// From 0 to 1.
+    pub score: f64,
+    /// Does it pass?
+    pub passed: bool,
+    /// Did it pass with the first parent? `None` where that was not tried.
+    pub passed_before: Option<bool>,
+    /// The session of the run.
+    pub session: Option<String>,
+}
+
+/// A part of the cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CasePart {
+    /// The proposer reads their failures.
+    Training,
+    /// Candidates are compared by them.
+    Validation,
+    /// Both at once.
+    Both,
+    /// Tried at the end only.
+    HeldOut,
+}
+
+impl CasePart {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Training => "training",
+            Self::Validation => "validation",
+            Self::Both => "training, validation",
+            Self::HeldOut => "held out",
+        }
+    }
+}
+
+impl CandidateCase {
+    /// Does it pass where the parent failed?
+    pub fn is_won(&self) -> bool {
+        self.passed && self.passed_before == Some(false)
+    }
+
+    /// Does it fail where the parent passed?
+    pub fn is_lost(&self) -> bool {
+        !self.passed && self.passed_before == Some(true)
+    }
+}
+
+impl CandidateLine {
+    /// The text that it changes, in words.
+    pub fn change(&self) -> String {
+        match (&self.changed, self.parents.as_slice()) {
+            (Some(component), _) => component.to_string(),
+            (None, [one, other]) => format!("merge of c{one:02} and c{other:02}"),
+            (None, _) => "as it is".to_owned(),
+        }
+    }
+}
+
+impl SearchOutline {
+    /// The outline of a search.
+    pub fn of(progress: &Progress) -> Self {
+        let (search, start) = (&progress.search, &progress.start);
+        let (calls, cost) = search.spent();
+        let best = search.best();
+        Self {
+            agent: start.agent.clone(),
+            mode: start.mode.clone(),
+            model: start.model.clone(),
+            reflect_model: start.reflect_model.clone(),
+            cases: [start.training.len(), start.validation.len(), start.held_out.len()],
+            calls,
+            cost,
+            refused: search.refused(),
+            ending: progress.ending,
+            best,
+            validation: progress.gain(best, &start.validation).filter(|_| best > 0),
+            held_out: progress.gain(best, &start.held_out).filter(|_| best > 0),
+            lines: lines(progress),
+        }
+    }
+}
+
+/// The candidates in the order of the tree.
+fn lines(progress: &Progress) -> Vec<CandidateLine> {
+    let candidates = progress.search.candidates();
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); candidates.len()];
+    for (number, one) in candidates.iter().enumerate() {
+        if let Some(parent) = one.parents.first() {
+            below[*parent].push(number);
+        }
+    }
+    let spent = spent(progress);
+    let mut lines = Vec::with_capacity(candidates.len());
+    let mut due = vec![(0, 0)];
+    while let Some((number, depth)) = due.pop() {
+        due.extend(below[number].iter().rev().map(|child| (*child, depth + 1)));
+        let (tries, cost) = spent[number];
+        lines.push(CandidateLine { depth, tries, cost, ..line(progress, number) });
+    }
+    lines
+}
+
+fn line(progress: &Progress, number: usize) -> CandidateLine {
+    let (search, start) = (&progress.search, &progress.start);
+    let one = &search.candidates()[number];
+    let tried: Vec<String> = one.results.keys().cloned().collect();
+    CandidateLine {
+        number,
+        parents: one.parents.clone(),
+        changed: one.changed.clone(),
+        reason: one.reason.clone(),
+        standing: one.standing,
+        score: search.mean(number, &start.validation),
+        held_out: search.mean(number, &start.held_out),
+        against_first: search.won_and_lost(number, 0, &start.validation),
+        against_parent: one.parents.first().map_or((0, 0), |parent| search.won_and_lost(number, *parent, &tried)),
+        ..CandidateLine::default()
+    }
+}
+
+/// Runs and cost of each candidate. A proposal belongs to the candidate that it gave; those that were refused belong to none.
+fn spent(progress: &Progress) -> Vec<(usize, f64)> {
+    let candidates = progress.search.candidates();
+    let mut spent = vec![(0, 0.0); candidates.len()];
+    for one in progress.tries.values() {
+        if let Some((tries, cost)) = spent.get_mut(one.candidate) {
+            *tries += 1;
+            *cost += one.cost;
+        }
+    }
+    let mut made = candidates.iter().enumerate().filter(|(_, one)| one.changed.is_some()).peekable();
+    for proposal in &progress.proposals {
+        let gives = |one: &Candidate| {
+            one.parents == [proposal.parent]
+                && one.changed.as_ref() == Some(&proposal.component)
+                && one.texts.get(&proposal.component) == proposal.text.as_ref()
+        };
+        if let Some((number, _)) = made.next_if(|(_, one)| gives(one)) {
+            spent[number].1 += proposal.cost;
+        }
+    }
+    spent
+}
+
+impl CandidateDetail {
+    /// A candidate of a search; `None` when there is none of this number.
+    pub fn of(progress: &Progress, number: usize) -> Option<Self> {
+        let (search, start) = (&progress.search, &progress.start);
+        let one = search.candidates().get(number)?;
+        let parent = one.parents.first().map(|parent| &search.candidates()[*parent]);
+        let change = |(component, text): (&Component, &String)| {
+            let found = match parent {
+                Some(parent) => hunks(parent.texts.get(component).map_or("", String::as_str), text),
+                None => vec![Hunk { line: 1, lines: text.lines().map(|line| format!(" {line}")).collect() }],
+            };
+            (!found.is_empty()).then(|| (component.clone(), found))
+        };
+        let parts: HashMap<&str, CasePart> = parts(&start.training, &start.validation, &start.held_out);
+        let case = |(name, result): (&String, &super::CaseScore)| CandidateCase {
+            name: name.clone(),
+            part: parts.get(name.as_str()).copied().unwrap_or(CasePart::Training),
+            score: result.score,
+            passed: result.passed,
+            passed_before: parent.and_then(|parent| parent.results.get(name)).map(|before| before.passed),
+            session: progress.tries.get(&(number, name.clone())).and_then(|one| one.session.clone()),
+        };
+        let mut cases: Vec<CandidateCase> = one.results.iter().map(case).collect();
+        cases.sort_by_key(|case| match case {
+            _ if case.is_won() => 0,
+            _ if case.is_lost() => 1,
+            _ => 2 + u8::from(case.passed),
+        });
+        let (parents, reason) = (one.parents.clone(), one.reason.clone());
+        Some(Self { number, parents, reason, changes: one.texts.iter().filter_map(change).collect(), cases })
+    }
+
+    /// Cases that it won and lost against its first parent.
+    pub fn won_and_lost(&self) -> (usize, usize) {
+        let count = |is: fn(&CandidateCase) -> bool| self.cases.iter().filter(|case| is(case)).count();
+        (count(CandidateCase::is_won), count(CandidateCase::is_lost))
+    }
+}
+
+/// The part of each case.
+fn parts<'s>(training: &'s [String], validation: &'s [String], held_out: &'s [String]) -> HashMap<&'s str, CasePart> {
+    let mut parts: HashMap<&str, CasePart> = training.iter().map(|name| (name.as_str(), CasePart::Training)).collect();
+    for name in validation {
+        let part = parts.entry(name).or_insert(CasePart::Validation);
+        if *part == CasePart::Training {
+            *part = CasePart::Both;
+        }
+    }
+    parts.extend(held_out.iter().map(|name| (name.as_str(), CasePart::HeldOut)));
+    parts
+}
