@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::results::CacheFlags;
-use super::test::SelectionFlags;
+use super::test::{SelectionFlags, largest_cost};
 
 /// Flags of `optimize`.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub struct OptimizeFlags {
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
     /// Most cost, in the unit of the configured prices
-    #[arg(long, value_name = "COST")]
+    #[arg(long, value_name = "COST", value_parser = largest_cost)]
     pub max_cost: Option<f64>,
     /// Stop after so many seconds; the same command continues
     #[arg(long, value_name = "SECONDS")]

@@ -105,6 +105,15 @@ pub(super) enum Entry {
     Try(Try),
     /// A proposal.
     Proposal(Proposal),
+    /// Requests that were paid and gave no outcome: of a run that could not be judged, or of a proposer that failed.
+    Failed {
+        /// Outcomes before it.
+        outcomes: usize,
+        /// Requests to models.
+        calls: u64,
+        /// The cost that was paid.
+        cost: f64,
+    },
     /// A budget ended the search; what follows are tries of held-out cases. A search that is continued ignores it.
     Ended {
         /// Why.
@@ -196,6 +205,8 @@ pub struct Progress {
     pub ending: Option<Ending>,
     /// The last end that the journal has, with the outcomes before it.
     pub(super) ended: Option<(Ending, usize)>,
+    /// Requests and cost without an outcome, by the number of outcomes before them.
+    failed: BTreeMap<usize, (u64, f64)>,
 }
 
 impl Progress {
@@ -217,6 +228,7 @@ impl Progress {
             proposals: Vec::new(),
             ending: None,
             ended: None,
+            failed: BTreeMap::new(),
         }
     }
 
@@ -239,6 +251,10 @@ impl Progress {
                 Entry::Start(_) => return Err(OptimizeError("the journal has its settings twice".to_owned())),
                 Entry::Try(one) => drop(progress.tries.insert((one.candidate, one.case.clone()), one)),
                 Entry::Proposal(one) => progress.proposals.push(one),
+                Entry::Failed { outcomes, calls, cost } => {
+                    let sum = progress.failed.entry(outcomes).or_default();
+                    *sum = (sum.0 + calls, sum.1 + cost);
+                }
                 Entry::Ended { ending, outcomes } => progress.ended = Some((ending, outcomes)),
             }
         }
@@ -255,6 +271,9 @@ impl Progress {
         let mut proposals = std::mem::take(&mut self.proposals).into_iter();
         let mut taken = Vec::new();
         loop {
+            if let Some((calls, cost)) = self.failed.remove(&self.search.outcomes()) {
+                self.search.charge(calls, cost);
+            }
             let action = self.search.next_action();
             let outcome = match &action {
                 Action::Try { candidate, cases } => self.known(*candidate, cases).map(Outcome::Tried),

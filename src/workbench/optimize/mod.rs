@@ -98,7 +98,9 @@ impl Workbench {
         let start = self.start_of(job, &cases);
         create_private_dir(&job.dir.join("candidates")).map_err(|error| of_folder(&job.dir, &error))?;
         let (journal, entries) = Journal::open(&job.dir)?;
-        let mut run = OptimizeRun { workbench: self.sharing_adapters(), job, cases, journal };
+        let until = job.most_time.and_then(|most| Instant::now().checked_add(most));
+        let pace = Pace { jobs: job.jobs, until, ..Pace::default() };
+        let mut run = OptimizeRun { workbench: self.sharing_adapters(), job, cases, journal, pace };
         let mut progress = if entries.is_empty() {
             run.add(&Entry::Start(Box::new(start.clone())))?;
             Progress::begin(start, &job.settings)
@@ -107,9 +109,7 @@ impl Workbench {
             refuse_other(&progress.start, &start, &job.dir)?;
             progress
         };
-        let began = Instant::now();
         loop {
-            let is_late = job.most_time.is_some_and(|most| began.elapsed() >= most);
             let action = progress.search.next_action();
             let outcome = match &action {
                 Action::Finish(ending) => {
@@ -120,7 +120,7 @@ impl Workbench {
                     progress.ending = Some(*ending);
                     return Ok(progress);
                 }
-                _ if is_late || stop.reason().is_some() => return Ok(progress),
+                _ if pace.is_late() || stop.reason().is_some() => return Ok(progress),
                 Action::Try { candidate, cases } => run.tries(&mut progress, *candidate, cases, stop).await?,
                 Action::Propose { .. } => run.proposal(&mut progress, &action, stop).await?,
             };
@@ -254,6 +254,7 @@ struct OptimizeRun<'j> {
     job: &'j OptimizeJob,
     cases: BTreeMap<String, Case>,
     journal: Journal,
+    pace: Pace,
 }
 
 impl OptimizeRun<'_> {
@@ -285,28 +286,32 @@ impl OptimizeRun<'_> {
         let with_cases = SuiteAgent::new(&self.job.file.0, &agent, None, place, &filter).map_err(|found| {
             OptimizeError(found.iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; "))
         })?;
-        let pace = Pace { jobs: self.job.jobs, max_cost: None };
-        let suite = Suite { agents: vec![with_cases], model: self.job.model.clone(), trials: 1, pace };
+        let suite = Suite { agents: vec![with_cases], model: self.job.model.clone(), trials: 1, pace: self.pace };
         if progress.tries.is_empty() {
             self.workbench.check_suite(&suite).map_err(|error| OptimizeError(error.to_string()))?;
         }
         let (workbench, training, known) = (self.workbench.clone(), &progress.start.training, &self.cases);
         let (mut failed, mut unjudged, mut ended) = (None, None, Vec::new());
-        let journal = &mut self.journal;
+        let (journal, outcomes) = (&mut self.journal, progress.search.outcomes());
         let mut keep = |EndedTrial { case, trial, .. }: EndedTrial<'_>| {
             let report = known.get(&case.name).filter(|case| training.contains(&case.name)).map(|case| {
                 let session = trial.session.as_deref().and_then(|id| workbench.open_session(id).ok());
                 report(&agent, case, &trial.verdict, session.as_ref())
             });
             let one = tried(candidate, &case.name, trial, report);
-            match error_of(&trial.verdict) {
+            let problem = error_of(&trial.verdict);
+            let entry = match &problem {
+                Some(_) => Entry::Failed { outcomes, calls: one.calls, cost: one.cost },
+                None => Entry::Try(one.clone()),
+            };
+            if let Err(error) = journal.add(&entry) {
+                failed.get_or_insert(error);
+            }
+            match problem {
                 Some(why) => {
                     unjudged.get_or_insert_with(|| format!("the case `{}` could not be judged: {why}", case.name));
                 }
-                None => match journal.add(&Entry::Try(one.clone())) {
-                    Ok(()) => ended.push(one),
-                    Err(error) => drop(failed.get_or_insert(error)),
-                },
+                None => ended.push(one),
             }
         };
         self.workbench.run_suite(&suite, stop, &mut keep).await;

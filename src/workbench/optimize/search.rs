@@ -202,6 +202,17 @@ impl Search {
         (self.calls, self.cost)
     }
 
+    /// Outcomes so far.
+    pub fn outcomes(&self) -> usize {
+        self.outcomes
+    }
+
+    /// Counts requests and cost that were paid and gave no outcome.
+    pub fn charge(&mut self, calls: u64, cost: f64) {
+        self.calls += calls;
+        self.cost += cost;
+    }
+
     /// Outcomes before the end of the search; what follows are tries on held-out cases.
     pub fn ended_after(&self) -> Option<usize> {
         self.ended_after
