@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 use components::{texts_of, with_texts};
 use journal::{Entry, Journal, VERSION};
-use propose::{Request, report};
+use propose::{Request, Unasked, report};
 
 use crate::agent::{Agent, Case, Verdict};
 use crate::config::create_private_dir;
@@ -341,11 +341,22 @@ impl OptimizeRun<'_> {
         let (failures, passes) = (reports(failures), reports(passes));
         let request = Request { parent: *parent, component: component.clone(), text, failures, passes };
         let model = self.job.reflect_model.as_deref().or(self.job.model.as_deref()).or(self.job.agent.model.as_deref());
-        let Some(proposal) = self.workbench.propose(&agent, model, request, stop).await? else { return Ok(None) };
+        let trial = format!("proposal {}", progress.proposals.len() + 1);
+        let asked = self.workbench.propose(&agent, model, (request, trial), stop).await;
+        let Unasked { why, calls, cost } = match asked {
+            Ok(None) => return Ok(None),
+            Ok(Some(proposal)) => return self.proposed(progress, proposal).map(Some),
+            Err(unasked) => unasked,
+        };
+        self.add(&Entry::Failed { outcomes: progress.search.outcomes(), calls, cost })?;
+        Err(OptimizeError(format!("the proposer could not be asked: {why}; the same command continues the search")))
+    }
+
+    fn proposed(&mut self, progress: &mut Progress, proposal: Proposal) -> Result<Outcome, OptimizeError> {
         self.add(&Entry::Proposal(proposal.clone()))?;
         let outcome = proposal.outcome();
         progress.proposals.push(proposal);
-        Ok(Some(outcome))
+        Ok(outcome)
     }
 }
 
