@@ -1,4 +1,4 @@
-//! The arguments of `optimize`.
+//! The arguments of `optimize` and `suggest`.
 
 use std::path::PathBuf;
 
@@ -56,6 +56,35 @@ pub struct OptimizeFlags {
     /// The choice of cases
     #[command(flatten)]
     pub selection: SelectionFlags,
+    /// The cache of replies
+    #[command(flatten)]
+    pub cache: CacheFlags,
+}
+
+/// Flags of `suggest`.
+#[derive(Debug, Args)]
+pub struct SuggestFlags {
+    /// SESSION (path, id, unique beginning of an id, or `last`), or SESSION@TURN
+    #[arg(value_name = "SESSION[@TURN]")]
+    pub session: String,
+    /// The failing turn, by number or address (2, r0/t2); default: the last one that failed
+    #[arg(long, value_name = "TURN")]
+    pub turn: Option<String>,
+    /// Agent file that is changed; default: the agent's name with .toml in the current folder
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<PathBuf>,
+    /// Model that proposes the change; default: that of the agent
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// What is wrong with the run, in your words
+    #[arg(long, value_name = "TEXT")]
+    pub problem: Option<String>,
+    /// Write all hunks without asking; on a terminal each hunk is asked about otherwise
+    #[arg(long, visible_alias = "yes")]
+    pub write: bool,
+    /// Print the suggestion as JSON
+    #[arg(long)]
+    pub json: bool,
     /// The cache of replies
     #[command(flatten)]
     pub cache: CacheFlags,

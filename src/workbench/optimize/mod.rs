@@ -9,6 +9,7 @@ mod components;
 mod journal;
 mod propose;
 mod search;
+mod suggest;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +38,7 @@ pub use apply::{Hunk, applied, hunks};
 pub use components::Component;
 pub use journal::{Progress, Proposal, Start, Try, candidate_file};
 pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing, Texts};
+pub use suggest::{SuggestRequest, SuggestSpec, Suggestion};
 
 /// Fewest cases of a search.
 const FEWEST_CASES: usize = 4;
