@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::OptimizeError;
 use super::components::Component;
+use super::examples::Example;
 use super::search::{Action, CaseScore, Ending, Outcome, Search, Settings, Texts};
 use crate::config::private_options;
 
@@ -72,6 +73,9 @@ pub struct Try {
     /// Of a training case: what the proposer reads about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<serde_json::Value>,
+    /// Of a training case that passes: its run as an example.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<Example>,
 }
 
 /// An answer of the proposer.

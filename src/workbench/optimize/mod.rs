@@ -6,6 +6,7 @@
 
 mod apply;
 mod components;
+mod examples;
 mod journal;
 mod propose;
 mod search;
@@ -21,9 +22,10 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use components::{texts_of, with_texts};
+use components::{check, texts_of, with_texts};
+use examples::{MOST_EXAMPLES, block};
 use journal::{Entry, Journal, VERSION};
-use propose::{Request, Unasked, report};
+use propose::{Request, Unasked, example, report, step_of};
 
 use crate::agent::{Agent, Case, Verdict};
 use crate::config::create_private_dir;
@@ -36,6 +38,7 @@ use crate::workbench::suite::{CaseFilter, EndedTrial, Suite, SuiteAgent, TrialRe
 
 pub use apply::{Hunk, applied, hunks};
 pub use components::Component;
+pub use examples::Example;
 pub use journal::{Progress, Proposal, Start, Try, candidate_file};
 pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing, Texts};
 pub use suggest::{SuggestRequest, SuggestSpec, Suggestion};
@@ -296,11 +299,14 @@ impl OptimizeRun<'_> {
         let (mut failed, mut unjudged, mut ended) = (None, None, Vec::new());
         let (journal, outcomes) = (&mut self.journal, progress.search.outcomes());
         let mut keep = |EndedTrial { case, trial, .. }: EndedTrial<'_>| {
-            let report = known.get(&case.name).filter(|case| training.contains(&case.name)).map(|case| {
+            let of_training = known.get(&case.name).filter(|case| training.contains(&case.name));
+            let read = of_training.map(|case| {
                 let session = trial.session.as_deref().and_then(|id| workbench.open_session(id).ok());
-                report(&agent, case, &trial.verdict, session.as_ref())
+                let step = session.as_ref().map(step_of);
+                let example = step.as_ref().and_then(|step| example(&agent, case, &trial.verdict, step));
+                (report(&agent, case, &trial.verdict, step.as_ref()), example)
             });
-            let one = tried(candidate, &case.name, trial, report);
+            let one = tried(candidate, &case.name, trial, read);
             let problem = error_of(&trial.verdict);
             let entry = match &problem {
                 Some(_) => Entry::Failed { outcomes, calls: one.calls, cost: one.cost },
@@ -333,6 +339,10 @@ impl OptimizeRun<'_> {
         stop: &Stop,
     ) -> Result<Option<Outcome>, OptimizeError> {
         let Action::Propose { parent, component, failures, passes } = action else { return Ok(None) };
+        if *component == Component::Examples {
+            let proposal = self.with_examples(progress, *parent, passes);
+            return self.proposed(progress, proposal).map(Some);
+        }
         let texts = &progress.search.candidates()[*parent].texts;
         let agent = with_texts(&self.job.agent, texts);
         let reports = |cases: &[String]| -> Vec<Value> {
@@ -354,6 +364,28 @@ impl OptimizeRun<'_> {
         Err(OptimizeError(format!("the proposer could not be asked: {why}; the same command continues the search")))
     }
 
+    /// Shows the runs of these cases in the prompt, as the candidate or its nearest ancestor solved them. No model is asked.
+    fn with_examples(&self, progress: &Progress, parent: usize, cases: &[String]) -> Proposal {
+        let lineage: Vec<usize> = progress.search.ancestors(parent).into_iter().rev().collect();
+        let solved = |case: &String| {
+            let tries = lineage.iter().filter_map(|one| progress.tries.get(&(*one, case.clone())));
+            tries.filter(|one| one.passed).find_map(|one| one.example.clone())
+        };
+        let (names, examples): (Vec<&String>, Vec<Example>) =
+            cases.iter().filter_map(|case| Some((case, solved(case)?))).take(MOST_EXAMPLES).unzip();
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        let agent = with_texts(&self.job.agent, &progress.search.candidates()[parent].texts);
+        let made = match block(&examples) {
+            Some(text) => check(&agent, &Component::Examples, "", &text).map(|()| text),
+            None => Err("no solved training case is short enough for an example".to_owned()),
+        };
+        let (text, reason) = match made {
+            Ok(text) => (Some(text), format!("shows the solved training cases {}", names.join(", "))),
+            Err(why) => (None, why),
+        };
+        Proposal { parent, component: Component::Examples, text, reason, session: None, calls: 0, cost: 0.0 }
+    }
+
     fn proposed(&mut self, progress: &mut Progress, proposal: Proposal) -> Result<Outcome, OptimizeError> {
         self.add(&Entry::Proposal(proposal.clone()))?;
         let outcome = proposal.outcome();
@@ -363,7 +395,8 @@ impl OptimizeRun<'_> {
 }
 
 /// What the journal has of a trial.
-fn tried(candidate: usize, case: &str, trial: &TrialReport, report: Option<Value>) -> Try {
+fn tried(candidate: usize, case: &str, trial: &TrialReport, read: Option<(Value, Option<Example>)>) -> Try {
+    let (report, example) = read.map_or((None, None), |(report, example)| (Some(report), example));
     Try {
         candidate,
         case: case.to_owned(),
@@ -373,6 +406,7 @@ fn tried(candidate: usize, case: &str, trial: &TrialReport, report: Option<Value
         calls: u64::from(trial.turns),
         cost: trial.spent(),
         report,
+        example,
     }
 }
 

@@ -9,6 +9,7 @@ use ptc_core::value::Json;
 use serde_json::{Value, json};
 
 use super::components::{Component, check};
+use super::examples::Example;
 use super::journal::Proposal;
 use crate::agent::{Agent, Case, Context, Mode, Step, StepFold, Turn, Verdict};
 use crate::port::{Nobody, Stop};
@@ -179,19 +180,31 @@ fn answer(step: &Step) -> Result<(String, String), String> {
 }
 
 /// What the proposer reads about a run of a training case: inputs, last turns, answer, and what is wrong with it.
-pub(super) fn report(agent: &Agent, case: &Case, verdict: &Verdict, session: Option<&Session>) -> Value {
-    let step = session.map(|session| {
-        let mut fold = StepFold::default();
-        session.events().for_each(|envelope| fold.apply(&envelope));
-        fold.step()
-    });
+pub(super) fn report(agent: &Agent, case: &Case, verdict: &Verdict, step: Option<&Step>) -> Value {
     let mut report = json!({ "inputs": cut(&case.inputs(agent).to_text()) });
-    if let Some(step) = &step {
+    if let Some(step) = step {
         report["answer"] = answered(step).into();
         report["turns"] = turns(&step.turns);
     }
     report["problems"] = verdict.lines().iter().map(|line| Value::from(cut(line))).collect();
     report
+}
+
+/// The run of a training case as an example: one that passed with its first reply, which needed no repair.
+pub(super) fn example(agent: &Agent, case: &Case, verdict: &Verdict, step: &Step) -> Option<Example> {
+    match step.turns.as_slice() {
+        [only] if verdict.is_pass() && only.success && only.fixes.is_empty() => {
+            Example::new(&case.inputs(agent).to_text(), &only.raw_response)
+        }
+        _ => None,
+    }
+}
+
+/// The Step of the run of a session.
+pub(super) fn step_of(session: &Session) -> Step {
+    let mut fold = StepFold::default();
+    session.events().for_each(|envelope| fold.apply(&envelope));
+    fold.step()
 }
 
 /// The answer of a run, or why there is none.
