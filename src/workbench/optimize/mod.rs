@@ -8,6 +8,8 @@ mod apply;
 mod components;
 mod examples;
 mod journal;
+#[cfg(test)]
+mod property;
 mod propose;
 mod search;
 mod suggest;
