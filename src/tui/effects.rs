@@ -4,6 +4,7 @@ mod archive;
 mod cases;
 mod compare;
 mod result;
+mod suggest;
 mod traffic;
 
 pub(super) use result::EffectResult;

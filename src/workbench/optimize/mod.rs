@@ -6,6 +6,7 @@
 
 mod apply;
 mod components;
+mod edits;
 mod examples;
 mod journal;
 #[cfg(test)]
@@ -40,6 +41,7 @@ use crate::workbench::suite::{CaseFilter, EndedTrial, Suite, SuiteAgent, TrialRe
 
 pub use apply::{Hunk, applied, hunks};
 pub use components::Component;
+pub use edits::{SuggestedEdit, edits};
 pub use examples::Example;
 pub use journal::{Progress, Proposal, Start, Try, candidate_file};
 pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing, Texts};

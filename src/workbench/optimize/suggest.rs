@@ -41,7 +41,7 @@ pub struct SuggestSpec {
 }
 
 /// A request for a suggestion that has not been sent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SuggestRequest {
     /// The turn.
     pub turn: Address,
