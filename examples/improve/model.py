@@ -47,7 +47,7 @@ def answer(messages):
     text = "\n".join(message["content"] for message in messages)
     if "Judge whether" in text:
         is_other = "other" in json.dumps(data(text, "answer"))
-        return {"reason": "No team is named." if is_other else "A team is named.", "score": 0 if is_other else 1}
+        return {"reason": "No team is named." if is_other else "A team is named.", "score": 0 if is_other else 10}
     if "Improve one text" in text:
         prompt, reason = better(data(text, "text"), data(text, "failed_runs"))
         return {"reason": reason, "text": prompt}
