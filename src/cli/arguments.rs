@@ -21,7 +21,7 @@ use lisp::LispCommand;
 use crate::port::{Breakpoint, Gate};
 
 pub(super) use compare::{CompareFlags, MatrixFlags};
-pub(super) use optimize::{OptimizeAction, OptimizeFlags};
+pub(super) use optimize::{OptimizeAction, OptimizeFlags, SuggestFlags};
 pub(super) use proxy::ProxyFlags;
 pub use refused::meant_command;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
@@ -113,6 +113,8 @@ pub enum Command {
     Judge(JudgeFlags),
     /// Search for better texts of an agent by its cases; list and apply what was found
     Optimize(OptimizeFlags),
+    /// Suggest a fix for a failing turn: other texts of the agent, as a diff
+    Suggest(SuggestFlags),
     /// Merge the results of several machines into one matrix
     Merge(MergeFlags),
     /// List, search, annotate and export sessions, or create cases from them

@@ -33,7 +33,7 @@ pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u
         agent,
         cases,
         most: flags.limit.unwrap_or(usize::MAX),
-        pace: Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost },
+        pace: Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost, ..Pace::default() },
     };
     workbench.check_agreement(&spec).map_err(|error| UsageError(error.to_string()))?;
     let stop = Stop::default();

@@ -159,7 +159,7 @@ async fn finish(
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let mut progress = Progress::new(&state, plain);
-    let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost };
+    let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost, ..Pace::default() };
     let (of_plan, mut growing) = (MatrixRows::of(&state.plan), GrowingRows::of(&flags.matrix.results));
     for row in matrix_rows(&state) {
         growing.add(&row);

@@ -38,6 +38,7 @@ mod serve;
 mod sessions;
 mod signature;
 mod source;
+mod suggest;
 mod test;
 mod tools;
 mod traffic;
@@ -71,6 +72,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Rerun(flags) => rerun::rerun(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
         Command::Optimize(flags) => optimize::optimize(flags, workbench).await,
+        Command::Suggest(flags) => suggest::suggest(flags, workbench).await,
         Command::Merge(flags) => results::merge(flags, arguments.plain),
         Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
         Command::Judge(flags) => judge::judge(flags, workbench).await,

@@ -241,7 +241,8 @@ fn print_candidate(progress: &Progress, candidate: usize) {
     }
 }
 
-fn print_hunk(hunk: &Hunk) {
+/// Prints a hunk of an agent file.
+pub(super) fn print_hunk(hunk: &Hunk) {
     print_line(&format!("@@ line {}", hunk.line));
     hunk.lines.iter().for_each(|line| print_line(&safe(line)));
 }

@@ -39,7 +39,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         }
         print_note(&format!("none of {} is chosen", plural(total, "case")));
     }
-    let pace = Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost };
+    let pace = Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost, ..Pace::default() };
     let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, pace };
     workbench.check_suite(&suite).map_err(|error| UsageError(error.to_string()))?;
     if let Some(file) = &flags.junit {

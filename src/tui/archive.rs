@@ -6,10 +6,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::agent::DraftTexts;
 use crate::event::{Address, Decision, Envelope, ErrorRecord};
 use crate::session::Mark;
 use crate::session::index::FoundSession;
 use crate::tool::NamedFile;
+use crate::workbench::optimize::SuggestRequest;
 use crate::workbench::{
     CaseSpec, CurrentText, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints, ForkSpec,
     MadeCase, NewAgent, OpenAgent, RerunSpec, SearchError, SessionKey,
@@ -47,6 +49,10 @@ pub enum ArchiveRequest {
     MakeCase(SessionKey, CaseSpec),
     /// Make an example of a turn for the prompt of this text; answers [`ArchiveResponse::Example`].
     Example(SessionKey, Address, String),
+    /// Collect what a model is asked for a fix of a turn by other texts of this draft and its file; answers [`ArchiveResponse::SuggestionPrepared`].
+    PrepareSuggestion(SessionKey, Address, Option<PathBuf>, Box<DraftTexts>),
+    /// Ask for other texts; the draft has this version. Answers [`ArchiveResponse::Suggested`].
+    Suggest(Box<SuggestRequest>, u64),
     /// Redact and scan by these rules, without writing; answers [`ArchiveResponse::ExportPreview`].
     PreviewExport(SessionKey, Vec<String>),
     /// Export; answers [`ArchiveResponse::Exported`].
@@ -74,6 +80,17 @@ pub enum Taking {
     Merge,
 }
 
+/// Suggested texts of a draft.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuggestedTexts {
+    /// The texts with all changes.
+    pub texts: DraftTexts,
+    /// The model's reason, and what it cost.
+    pub message: String,
+    /// The version of the draft that they are for.
+    pub version: u64,
+}
+
 /// The response to an [`ArchiveRequest`].
 #[derive(Debug, Clone)]
 pub enum ArchiveResponse {
@@ -93,6 +110,10 @@ pub enum ArchiveResponse {
     CaseMade(Result<(MadeCase, Option<Box<OpenAgent>>), ErrorRecord>),
     /// What is added to a prompt so that it shows a turn as an example.
     Example(Result<String, ErrorRecord>),
+    /// What a model would be asked.
+    SuggestionPrepared(Result<Box<SuggestRequest>, ErrorRecord>),
+    /// Other texts for a draft.
+    Suggested(Result<Box<SuggestedTexts>, ErrorRecord>),
     /// What an export by these rules would remove, and what in it would look like a secret.
     ExportPreview(SessionKey, Vec<String>, Result<ExportPreview, ErrorRecord>),
     /// An export was written.

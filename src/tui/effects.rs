@@ -5,6 +5,7 @@ mod candidates;
 mod cases;
 mod compare;
 mod result;
+mod suggest;
 mod traffic;
 
 pub(super) use result::EffectResult;

@@ -218,7 +218,7 @@ pub(super) fn agent_in(
 
 impl Workbench {
     /// The label of a root run: its own, else that of its session.
-    fn label_of_run(&self, session: &Session, run: &Address) -> Result<Option<Label>, CaseError> {
+    pub(super) fn label_of_run(&self, session: &Session, run: &Address) -> Result<Option<Label>, CaseError> {
         let key = if session.path.is_file() {
             SessionKey::File(session.path.clone())
         } else {

@@ -115,7 +115,7 @@ fn addition(prompt: &str, input: Option<&str>, reply: &str) -> String {
 }
 
 /// Text without template tags: a space separates two braces.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut plain = text.replace("{{", "{ {");
     while plain.contains("{{") {
         plain = plain.replace("{{", "{ {");

@@ -38,10 +38,14 @@ fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// Runs the commands of a page and compares.
+/// Runs the commands of a page in a folder of its own and compares.
 fn holds(file: &str) {
+    holds_in(file, &Program::new());
+}
+
+/// The same in this folder.
+fn holds_in(file: &str, program: &Program) {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-    let program = Program::new();
     let folder = Path::new(env!("CARGO_BIN_EXE_ptc-workbench")).parent().unwrap();
     let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     let mut blocks = blocks(&page).into_iter().peekable();
@@ -94,10 +98,48 @@ fn the_page_about_testing_shows_what_its_commands_print() {
     holds("docs/testing.md");
 }
 
+/// The files below a folder: name and content.
+#[cfg(unix)]
+fn files_below(folder: &Path, below: &str) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder.join(below)).into_iter().flatten().map(|entry| entry.unwrap());
+    let read = |entry: std::fs::DirEntry| {
+        let name = format!("{below}{}", entry.file_name().into_string().unwrap());
+        if entry.path().is_dir() {
+            files_below(folder, &format!("{name}/"))
+        } else {
+            vec![(name, std::fs::read(entry.path()).unwrap())]
+        }
+    };
+    entries.flat_map(read).collect()
+}
+
+/// The guide runs on recorded replies. With `BLESS` set its model answers instead, and its replies are recorded again.
 #[cfg(unix)]
 #[test]
-fn the_page_about_improving_shows_what_its_commands_print() {
-    holds("docs/improve.md");
+fn the_guide_to_improving_shows_what_its_commands_print() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/improve");
+    let program = Program::new();
+    let records = std::env::var_os("BLESS").is_some();
+    let is_used = |name: &str| !(records && name.starts_with("replies/"));
+    for (name, content) in files_below(&folder, "").into_iter().filter(|(name, _)| is_used(name)) {
+        std::fs::create_dir_all(program.dir().join(&name).parent().unwrap()).unwrap();
+        program.file(&name, content);
+    }
+    let model = records.then(|| {
+        let model = Command::new("python3").arg(folder.join("model.py")).spawn().unwrap();
+        super::program::wait_for("the model", || std::net::TcpStream::connect("127.0.0.1:18231").ok());
+        model
+    });
+    holds_in("docs/improve.md", &program);
+    if let Some(mut model) = model {
+        model.kill().unwrap();
+        model.wait().unwrap();
+        std::fs::remove_dir_all(folder.join("replies")).ok();
+        for (name, content) in files_below(program.dir(), "replies/") {
+            std::fs::create_dir_all(folder.join(&name).parent().unwrap()).unwrap();
+            std::fs::write(folder.join(&name), content).unwrap();
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -100,7 +100,7 @@ async fn the_cost_of_judges_is_apart_and_ends_a_matrix() {
     let plan = workbench.plan_matrix(&spec("a", AGENT, &["agent"], 5)).unwrap();
     let (mut file, mut state) = workbench.begin_matrix(plan).unwrap();
     // A run costs 1, each of its two votes 2: two trials reach 10.
-    let pace = Pace { jobs: 1, max_cost: Some(9.0) };
+    let pace = Pace { jobs: 1, max_cost: Some(9.0), ..Pace::default() };
     workbench.run_matrix(&mut file, &mut state, pace, &Stop::default(), &mut |_, _| {}).await.unwrap();
     let done = trials(&state);
     assert_eq!(done.len(), 2);
@@ -221,7 +221,7 @@ async fn a_largest_cost_ends_the_judging_of_labelled_runs() {
     let agent = Agent::from_toml(AGENT, "a").unwrap();
     let judged = |max_cost: Option<f64>| {
         let (agent, workbench) = (agent.clone(), &workbench);
-        let pace = Pace { jobs: 1, max_cost };
+        let pace = Pace { jobs: 1, max_cost, ..Pace::default() };
         let spec = AgreementSpec { cases: agent.cases().unwrap(), agent, rubric: None, most: usize::MAX, pace };
         async move {
             workbench.check_agreement(&spec).unwrap();

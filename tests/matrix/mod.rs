@@ -9,6 +9,7 @@ mod judged;
 mod optimize;
 mod results;
 mod stopped;
+mod suggest;
 
 use std::path::Path;
 

@@ -226,3 +226,49 @@ async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_le
     .await
     .unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn examples_of_solved_training_cases_are_a_candidate_like_others() {
+    // Parcels are always labelled rightly, the rest where the prompt shows examples; the proposer knows nothing.
+    let server = Server::script(|_, received| {
+        let text = sent(received);
+        if text.contains(MISSION) {
+            return answer(
+                &json!({"reason": "shorter", "text": format!("Label it, {}.\n{{{{text}}}}", text.len())}).to_string(),
+            );
+        }
+        let (_, message) = text.rsplit_once("About my ").unwrap();
+        let rule = RULES
+            .iter()
+            .find(|(word, ..)| message.starts_with(word))
+            .filter(|(_, label, _)| *label == "ship" || text.contains("<examples>"));
+        answer(&json!({"label": rule.map_or("other", |(_, label, _)| label)}).to_string())
+    })
+    .await;
+    let program = program(&server);
+    tokio::task::spawn_blocking(move || {
+        program.run(OPTIMIZE.iter().copied().chain(["search"])).exits(0);
+        let search = found(&program, "search");
+        let best = &search["candidates"][usize::try_from(search["best"].as_u64().unwrap()).unwrap()];
+        assert_eq!((&best["changed"], &search["validation"]["after"]), (&json!("examples"), &json!(1.0)), "{search}");
+        let journal = fs::read_to_string(program.dir().join("search/journal.jsonl")).unwrap();
+        let start: Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
+        let block = best["text"].as_str().unwrap();
+        assert!((1..=4).contains(&block.matches("Input:").count()), "{block}");
+        let marks = |name: &str| -> Vec<String> {
+            let names = start[name].as_array().unwrap().iter().map(|case| case.as_str().unwrap().to_owned());
+            names.map(|case| format!("mark{:0>2}", case.trim_start_matches("case "))).collect()
+        };
+        assert!(marks("training").iter().any(|mark| block.contains(mark)), "{block}");
+        for mark in marks("validation").iter().chain(&marks("held_out")) {
+            assert!(!block.contains(mark), "{mark} is in the examples: {block}");
+        }
+        // They are a block of the prompt in the agent file, and the same search gives the same block.
+        program.run(["optimize", "apply", "search", "--yes"]).exits(0);
+        let file = fs::read_to_string(program.dir().join("desk.toml")).unwrap();
+        assert!(file.contains("<examples>\nInput:\n") && file.contains("</examples>"), "{file}");
+        program.run(["prompt", "desk.toml", "--set", "text=hello"]);
+    })
+    .await
+    .unwrap();
+}

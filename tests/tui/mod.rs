@@ -41,6 +41,7 @@ mod spent;
 mod states;
 mod steps;
 pub(crate) mod story;
+mod suggest;
 mod traffic;
 mod transcript;
 mod updates;

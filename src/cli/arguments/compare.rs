@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::results::{CacheFlags, ResultFlags};
-use super::test::SelectionFlags;
+use super::test::{SelectionFlags, largest_cost};
 
 /// Flags of `compare`.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub struct MatrixFlags {
     #[arg(long, conflicts_with = "resume")]
     pub estimate: bool,
     /// Begin no further trial when this cost is reached; --resume continues
-    #[arg(long, value_name = "COST")]
+    #[arg(long, value_name = "COST", value_parser = largest_cost)]
     pub max_cost: Option<f64>,
     /// Compare with this baseline file; exit with code 1 if a result is worse
     #[arg(long, value_name = "FILE")]

@@ -1,11 +1,11 @@
-//! The arguments of `optimize`.
+//! The arguments of `optimize` and `suggest`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 use super::results::CacheFlags;
-use super::test::SelectionFlags;
+use super::test::{SelectionFlags, largest_cost};
 
 /// Flags of `optimize`.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub struct OptimizeFlags {
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
     /// Most cost, in the unit of the configured prices
-    #[arg(long, value_name = "COST")]
+    #[arg(long, value_name = "COST", value_parser = largest_cost)]
     pub max_cost: Option<f64>,
     /// Stop after so many seconds; the same command continues
     #[arg(long, value_name = "SECONDS")]
@@ -56,6 +56,35 @@ pub struct OptimizeFlags {
     /// The choice of cases
     #[command(flatten)]
     pub selection: SelectionFlags,
+    /// The cache of replies
+    #[command(flatten)]
+    pub cache: CacheFlags,
+}
+
+/// Flags of `suggest`.
+#[derive(Debug, Args)]
+pub struct SuggestFlags {
+    /// SESSION (path, id, unique beginning of an id, or `last`), or SESSION@TURN
+    #[arg(value_name = "SESSION[@TURN]")]
+    pub session: String,
+    /// The failing turn, by number or address (2, r0/t2); default: the last one that failed
+    #[arg(long, value_name = "TURN")]
+    pub turn: Option<String>,
+    /// Agent file that is changed; default: the agent's name with .toml in the current folder
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<PathBuf>,
+    /// Model that proposes the change; default: that of the agent
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// What is wrong with the run, in your words
+    #[arg(long, value_name = "TEXT")]
+    pub problem: Option<String>,
+    /// Write all hunks without asking; on a terminal each hunk is asked about otherwise
+    #[arg(long, visible_alias = "yes")]
+    pub write: bool,
+    /// Print the suggestion as JSON
+    #[arg(long)]
+    pub json: bool,
     /// The cache of replies
     #[command(flatten)]
     pub cache: CacheFlags,

@@ -7,6 +7,12 @@ use clap::Args;
 use super::results::{CacheFlags, ResultFlags};
 use crate::workbench::suite::{CaseFilter, Shard};
 
+/// Parses the value of `--max-cost`. Errors: it is not a number from 0 up; NaN would never be reached, and infinity is no limit.
+pub(super) fn largest_cost(text: &str) -> Result<f64, String> {
+    let cost = text.parse::<f64>().ok().filter(|cost| cost.is_finite() && !cost.is_sign_negative());
+    cost.ok_or_else(|| "a cost is a number from 0 up, such as 2 or 0.5".to_owned())
+}
+
 /// The choice of cases.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Which cases")]
@@ -55,7 +61,7 @@ pub struct JudgeFlags {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
     /// Judge no further run when the judges have cost this much, in the unit of the configured prices; the exit code is then 1
-    #[arg(long, value_name = "COST")]
+    #[arg(long, value_name = "COST", value_parser = largest_cost)]
     pub max_cost: Option<f64>,
     /// The cache of replies
     #[command(flatten)]
@@ -84,7 +90,7 @@ pub struct TestFlags {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
     /// Begin no further run when this cost is reached, in the unit of the configured prices; the exit code is then 1
-    #[arg(long, value_name = "COST")]
+    #[arg(long, value_name = "COST", value_parser = largest_cost)]
     pub max_cost: Option<f64>,
     /// Seed of --sample
     #[arg(long, value_name = "N", default_value_t = 0)]

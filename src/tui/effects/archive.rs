@@ -82,6 +82,14 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             let example = session(&key).and_then(|session| Ok(workbench.example_of(&session, &turn, &prompt)?));
             Response::Example(example)
         }
+        Request::PrepareSuggestion(key, turn, file, texts) => {
+            let prepared = session(&key)
+                .and_then(|session| super::suggest::prepare(workbench, &session, turn, file.as_deref(), &texts));
+            Response::SuggestionPrepared(prepared.map(Box::new))
+        }
+        Request::Suggest(request, version) => {
+            Response::Suggested(super::suggest::ask(workbench, &request, version).map(Box::new))
+        }
         Request::PreviewExport(key, rules) => {
             let prepared = session(&key).and_then(|session| Ok(workbench.prepare_export(&session, &rules)?));
             Response::ExportPreview(key, rules, prepared.map(ExportPreview::from))

@@ -6,7 +6,7 @@ use crate::event::Address;
 use crate::port::Question;
 use crate::tool::NamedFile;
 use crate::tui::actions::Context;
-use crate::tui::archive::AgentSource;
+use crate::tui::archive::{AgentSource, SuggestedTexts};
 use crate::tui::draft::Draft;
 use crate::tui::form::Form;
 use crate::tui::found::HitPlace;
@@ -16,6 +16,7 @@ use crate::tui::recovery::Recovery;
 use crate::tui::sessions::Purpose;
 use crate::tui::traffic::HeldQuestion;
 use crate::workbench::format::plural;
+use crate::workbench::optimize::{SuggestRequest, SuggestedEdit};
 use crate::workbench::{ComparedPart, FailureGroup, OpenAgent, SessionKey};
 
 /// What a path is asked for.
@@ -174,6 +175,20 @@ pub enum Picks {
     Failures(Vec<FailureLine>),
     /// Matches of a search, in the order of the text.
     Hits(Vec<HitLine>),
+    /// Whether a model is asked for a suggestion.
+    Question {
+        /// The line that sends it.
+        line: String,
+        /// What would be asked.
+        request: Box<SuggestRequest>,
+    },
+    /// Suggested changes of the draft, each with its lines.
+    Suggestion {
+        /// The changes that are left.
+        edits: Vec<SuggestedEdit>,
+        /// All of it.
+        suggested: Box<SuggestedTexts>,
+    },
 }
 
 impl Picks {
@@ -183,7 +198,25 @@ impl Picks {
             Self::Fixes(fixes) => fixes.iter().map(|fix| fix.title.clone()).collect(),
             Self::Failures(lines) => lines.iter().map(|line| line.title.clone()).collect(),
             Self::Hits(lines) => lines.iter().map(|line| line.title.clone()).collect(),
+            Self::Question { line, .. } => vec![line.clone()],
+            Self::Suggestion { edits, .. } => {
+                let lines = |edit: &SuggestedEdit| {
+                    let changed = edit.lines.iter().map(|line| format!("  {line}"));
+                    std::iter::once(edit.fix.title.clone()).chain(changed).collect::<Vec<_>>()
+                };
+                edits.iter().flat_map(lines).collect()
+            }
         }
+    }
+
+    /// The suggested change to which a line belongs.
+    pub fn edit_at(&self, line: usize) -> Option<&SuggestedEdit> {
+        let Self::Suggestion { edits, .. } = self else { return None };
+        let mut end = 0;
+        edits.iter().find(|edit| {
+            end += 1 + edit.lines.len();
+            line < end
+        })
     }
 
     /// How many there are.
@@ -192,6 +225,8 @@ impl Picks {
             Self::Fixes(fixes) => fixes.len(),
             Self::Failures(lines) => lines.len(),
             Self::Hits(lines) => lines.len(),
+            Self::Question { .. } => 1,
+            Self::Suggestion { edits, .. } => edits.iter().map(|edit| 1 + edit.lines.len()).sum(),
         }
     }
 }

@@ -161,9 +161,11 @@ impl Model {
             // The run on the screen gives way to the one that begins at one of its turns.
             _ if starts && self.workbench.running() && !own => Err("a run is going on in the workbench: stop it first"),
             _ if starts && session.damage.is_some() => Err("the session is damaged"),
-            _ if (starts || matches!(action, S::MakeCase | S::AddExample)) && self.is_foreign() => Err(FOREIGN),
-            S::AddExample if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
-            S::AddExample if self.active_transcript().and_then(Transcript::turn_in_hand).is_none() => {
+            _ if (starts || matches!(action, S::MakeCase | S::AddExample | S::Suggest)) && self.is_foreign() => {
+                Err(FOREIGN)
+            }
+            S::AddExample | S::Suggest if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
+            S::AddExample | S::Suggest if self.active_transcript().and_then(Transcript::turn_in_hand).is_none() => {
                 Err("no turn has begun here")
             }
             S::Play if viewer.is_some_and(|viewer| viewer.phase != Phase::Done) => Err("the replay is still going on"),

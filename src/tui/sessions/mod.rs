@@ -32,6 +32,7 @@ pub enum SessionAction {
     Mark,
     Label,
     AddExample,
+    Suggest,
     AcceptReplay,
     Play,
 }
@@ -62,7 +63,7 @@ impl SessionAction {
 
     /// Does it wait for a session that the list does not know yet?
     pub fn awaits_listing(self) -> bool {
-        matches!(self, Self::Fork | Self::EditHere | Self::AddExample)
+        matches!(self, Self::Fork | Self::EditHere | Self::AddExample | Self::Suggest)
     }
 
     /// Is it about the session as a whole, so that it means something wherever one is in hand?

@@ -20,6 +20,7 @@ mod run;
 mod runs;
 mod save;
 mod sessions;
+mod suggest;
 mod take;
 mod tour;
 mod traffic;
@@ -144,6 +145,8 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::Failures(result) => sessions::show_failures(model, result),
         Response::Found(query, result) => sessions::found(model, &query, result),
         Response::Example(result) => take::example(model, result),
+        Response::SuggestionPrepared(result) => suggest::prepared(model, result),
+        Response::Suggested(result) => suggest::suggested(model, result),
         Response::Marked(result) => dialog::marked(model, result),
         Response::ForkPoints(key, result) => dialog::points(model, &key, result),
         Response::CurrentText(target, result) => dialog::text(model, &target, result),

@@ -135,6 +135,8 @@ pub(super) fn choose_model(model: &mut Model) -> Vec<Effect> {
 pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.pop() else { return Vec::new() };
     match fixes {
+        Picks::Question { request, .. } => super::suggest::send(model, request),
+        Picks::Suggestion { .. } => super::suggest::accept(model, fixes, selected),
         Picks::Fixes(fixes) => fixes.get(selected).map_or_else(Vec::new, |fix| apply(model, fix)),
         Picks::Failures(failures) => {
             let Some(failing) = failures.into_iter().nth(selected) else { return Vec::new() };

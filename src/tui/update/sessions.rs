@@ -374,6 +374,17 @@ pub(super) fn begin(action: SessionAction, model: &Model) -> Option<Beginning> {
             let prompt = model.workbench.editor(Place::Prompt).draft.text().to_owned();
             return Some(Beginning::Request(ArchiveRequest::Example(key, turn, prompt)));
         }
+        SessionAction::Suggest => {
+            let turn = model.active_transcript().and_then(Transcript::turn_in_hand)?;
+            let workbench = &model.workbench;
+            let file = workbench.file.as_ref().map(|file| file.path.clone());
+            return Some(Beginning::Request(ArchiveRequest::PrepareSuggestion(
+                key,
+                turn,
+                file,
+                Box::new(workbench.texts()),
+            )));
+        }
         SessionAction::AcceptReplay => return Some(Beginning::Request(ArchiveRequest::Accept(key))),
         SessionAction::Play => return Some(Beginning::Request(ArchiveRequest::Events(key))),
     };

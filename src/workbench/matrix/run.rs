@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use ptc_core::reasons::Reason;
@@ -56,11 +57,13 @@ pub struct Pace {
     pub jobs: usize,
     /// The cost at which no further trial begins, in the price table's unit.
     pub max_cost: Option<f64>,
+    /// The time at which no further trial begins.
+    pub until: Option<Instant>,
 }
 
 impl From<usize> for Pace {
     fn from(jobs: usize) -> Self {
-        Self { jobs, max_cost: None }
+        Self { jobs, ..Self::default() }
     }
 }
 
@@ -68,6 +71,11 @@ impl Pace {
     /// Does this cost end it?
     pub fn is_spent(&self, cost: f64) -> bool {
         self.max_cost.is_some_and(|most| cost >= most)
+    }
+
+    /// Has its time passed?
+    pub fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 }
 
@@ -129,7 +137,11 @@ impl Workbench {
         let mut open = FuturesUnordered::new();
         let mut failed = None;
         loop {
-            while open.len() < pace.jobs.max(1) && halt.reason().is_none() && !pace.is_spent(state.spent()) {
+            while open.len() < pace.jobs.max(1)
+                && halt.reason().is_none()
+                && !pace.is_spent(state.spent())
+                && !pace.is_late()
+            {
                 let Some(key) = missing.next() else { break };
                 open.push(together.matrix_trial(
                     &id,

@@ -10,6 +10,7 @@ use ptc_core::template;
 use ptc_core::value::Json;
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
+use super::examples;
 use super::search::Texts;
 use crate::agent::{Agent, Plan};
 
@@ -19,8 +20,10 @@ const MOST_BYTES: usize = 32 * 1024;
 /// A text of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr)]
 pub enum Component {
-    /// `prompt`
+    /// `prompt`, without its block of examples.
     Prompt,
+    /// The block of examples at the end of `prompt`.
+    Examples,
     /// The parts of `[system_prompt]` that the file has.
     System(SystemPart),
     /// `[field_descriptions]`
@@ -58,6 +61,7 @@ impl fmt::Display for Component {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Prompt => f.write_str("prompt"),
+            Self::Examples => f.write_str("examples"),
             Self::System(part) => write!(f, "system_prompt.{}", part.name()),
             Self::Field(name) => write!(f, "field_descriptions.{name}"),
             Self::Input(name) => write!(f, "context_descriptions.{name}"),
@@ -75,6 +79,7 @@ impl FromStr for Component {
         let tool = || rest.strip_suffix(".description").map(|name| Self::Tool(name.to_owned()));
         let found = match table {
             "prompt" if rest.is_empty() => Some(Self::Prompt),
+            "examples" if rest.is_empty() => Some(Self::Examples),
             "system_prompt" => part(),
             "field_descriptions" => Some(Self::Field(rest.to_owned())),
             "context_descriptions" => Some(Self::Input(rest.to_owned())),
@@ -101,19 +106,24 @@ pub(super) fn texts_of(agent: &Agent) -> Texts {
         .tools
         .iter()
         .map(|tool| (Component::Tool(tool.name.clone()), described(&tool.definition).unwrap_or_default()));
-    let prompt = std::iter::once((Component::Prompt, agent.prompt.clone()));
-    prompt.chain(system).chain(fields).chain(inputs).chain(tools).collect()
+    let (body, block) = examples::split(&agent.prompt);
+    let prompt = std::iter::once((Component::Prompt, body.to_owned()));
+    let block = Some((Component::Examples, block.to_owned())).filter(|(_, block)| !block.is_empty());
+    prompt.chain(block).chain(system).chain(fields).chain(inputs).chain(tools).collect()
 }
 
 /// The agent with these texts in the place of its own. A text that it does not have is left out.
 pub(super) fn with_texts(agent: &Agent, texts: &Texts) -> Agent {
-    let mut agent = agent.clone();
+    let (body, block) = examples::split(&agent.prompt);
+    let text = |component: &Component, own: &str| texts.get(component).map_or_else(|| own.to_owned(), String::clone);
+    let prompt = examples::joined(&text(&Component::Prompt, body), &text(&Component::Examples, block));
+    let mut agent = Agent { prompt, ..agent.clone() };
     for (component, text) in texts {
         let named = |pairs: &mut Vec<(String, String)>, name: &str| {
             pairs.iter_mut().filter(|(key, _)| key == name).for_each(|(_, old)| old.clone_from(text));
         };
         match component {
-            Component::Prompt => agent.prompt.clone_from(text),
+            Component::Prompt | Component::Examples => {}
             Component::System(SystemPart::Replace) => agent.system_prompt.replace = Some(text.clone()),
             Component::System(SystemPart::Prefix) => agent.system_prompt.prefix = Some(text.clone()),
             Component::System(SystemPart::Suffix) => agent.system_prompt.suffix = Some(text.clone()),
@@ -137,7 +147,7 @@ pub(super) fn check(agent: &Agent, component: &Component, old: &str, text: &str)
     if text.len() > MOST_BYTES {
         return Err(format!("the text has more than {MOST_BYTES} bytes"));
     }
-    if *component == Component::Prompt {
+    if matches!(component, Component::Prompt | Component::Examples) {
         let (before, after) = (names(old)?, names(text)?);
         if let Some(lost) = before.symmetric_difference(&after).next() {
             let what = if before.contains(lost) { "lacks" } else { "adds" };

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::OptimizeError;
 use super::components::Component;
+use super::examples::Example;
 use super::search::{Action, CaseScore, Ending, Outcome, Search, Settings, Texts};
 use crate::config::private_options;
 
@@ -75,6 +76,9 @@ pub struct Try {
     /// Of a training case: what the proposer reads about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<serde_json::Value>,
+    /// Of a training case that passes: its run as an example.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<Example>,
 }
 
 /// An answer of the proposer.
@@ -108,6 +112,15 @@ pub(super) enum Entry {
     Try(Try),
     /// A proposal.
     Proposal(Proposal),
+    /// Requests that were paid and gave no outcome: of a run that could not be judged, or of a proposer that failed.
+    Failed {
+        /// Outcomes before it.
+        outcomes: usize,
+        /// Requests to models.
+        calls: u64,
+        /// The cost that was paid.
+        cost: f64,
+    },
     /// A budget ended the search; what follows are tries of held-out cases. A search that is continued ignores it.
     Ended {
         /// Why.
@@ -234,6 +247,8 @@ pub struct Progress {
     pub ending: Option<Ending>,
     /// The last end that the journal has, with the outcomes before it.
     pub(super) ended: Option<(Ending, usize)>,
+    /// Requests and cost without an outcome, by the number of outcomes before them.
+    failed: BTreeMap<usize, (u64, f64)>,
 }
 
 impl Progress {
@@ -256,6 +271,7 @@ impl Progress {
             due: VecDeque::new(),
             ending: None,
             ended: None,
+            failed: BTreeMap::new(),
         }
     }
 
@@ -294,6 +310,10 @@ impl Progress {
                 Entry::Start(_) => return Err(OptimizeError("the journal has its settings twice".to_owned())),
                 Entry::Try(one) => drop(self.tries.insert((one.candidate, one.case.clone()), one)),
                 Entry::Proposal(one) => self.due.push_back(one),
+                Entry::Failed { outcomes, calls, cost } => {
+                    let sum = self.failed.entry(outcomes).or_default();
+                    *sum = (sum.0 + calls, sum.1 + cost);
+                }
                 Entry::Ended { ending, outcomes } => self.ended = Some((ending, outcomes)),
             }
         }
@@ -303,6 +323,9 @@ impl Progress {
     /// Records what is known; stops at the first action whose outcome is not.
     fn catch_up(&mut self) -> Result<(), OptimizeError> {
         loop {
+            if let Some((calls, cost)) = self.failed.remove(&self.search.outcomes()) {
+                self.search.charge(calls, cost);
+            }
             let action = self.search.next_action();
             let outcome = match &action {
                 Action::Try { candidate, cases } => self.known(*candidate, cases).map(Outcome::Tried),

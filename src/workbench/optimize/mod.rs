@@ -6,11 +6,16 @@
 
 mod apply;
 mod components;
+mod edits;
+mod examples;
 mod follow;
 mod journal;
 mod outline;
+#[cfg(test)]
+mod property;
 mod propose;
 mod search;
+mod suggest;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +27,10 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use components::{texts_of, with_texts};
+use components::{check, texts_of, with_texts};
+use examples::{MOST_EXAMPLES, block};
 use journal::{End, Entry, Journal, VERSION};
-use propose::{Request, report};
+use propose::{Request, Unasked, example, report, step_of};
 
 use crate::agent::{Agent, Case, Verdict};
 use crate::config::create_private_dir;
@@ -37,10 +43,13 @@ use crate::workbench::suite::{CaseFilter, EndedTrial, Suite, SuiteAgent, TrialRe
 
 pub use apply::{AgentChanges, Hunk};
 pub use components::Component;
+pub use edits::{SuggestedEdit, edits};
+pub use examples::Example;
 pub use follow::SearchReader;
 pub use journal::{Progress, Proposal, Start, Try, candidate_file};
 pub use outline::{CandidateCase, CandidateDetail, CandidateLine, CasePart, SearchOutline};
 pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing, Texts};
+pub use suggest::{SuggestRequest, SuggestSpec, Suggestion};
 
 /// Fewest cases of a search.
 const FEWEST_CASES: usize = 4;
@@ -102,7 +111,9 @@ impl Workbench {
         let start = self.start_of(job, &cases);
         create_private_dir(&job.dir.join("candidates")).map_err(|error| of_folder(&job.dir, &error))?;
         let (journal, entries) = Journal::open(&job.dir)?;
-        let mut run = OptimizeRun { workbench: self.sharing_adapters(), job, cases, journal };
+        let until = job.most_time.and_then(|most| Instant::now().checked_add(most));
+        let pace = Pace { jobs: job.jobs, until, ..Pace::default() };
+        let mut run = OptimizeRun { workbench: self.sharing_adapters(), job, cases, journal, pace };
         let mut progress = if entries.is_empty() {
             run.add(&Entry::Start(Box::new(start.clone())))?;
             Progress::begin(start, &job.settings)
@@ -111,9 +122,7 @@ impl Workbench {
             refuse_other(&progress.start, &start, &job.dir)?;
             progress
         };
-        let began = Instant::now();
         loop {
-            let is_late = job.most_time.is_some_and(|most| began.elapsed() >= most);
             let action = progress.search.next_action();
             let outcome = match &action {
                 Action::Finish(ending) => {
@@ -124,7 +133,7 @@ impl Workbench {
                     progress.ending = Some(*ending);
                     return Ok(progress);
                 }
-                _ if is_late || stop.reason().is_some() => return Ok(progress),
+                _ if pace.is_late() || stop.reason().is_some() => return Ok(progress),
                 Action::Try { candidate, cases } => run.tries(&mut progress, *candidate, cases, stop).await?,
                 Action::Propose { .. } => run.proposal(&mut progress, &action, stop).await?,
             };
@@ -242,6 +251,7 @@ struct OptimizeRun<'j> {
     job: &'j OptimizeJob,
     cases: BTreeMap<String, Case>,
     journal: Journal,
+    pace: Pace,
 }
 
 impl OptimizeRun<'_> {
@@ -273,28 +283,35 @@ impl OptimizeRun<'_> {
         let with_cases = SuiteAgent::new(&self.job.file.0, &agent, None, place, &filter).map_err(|found| {
             OptimizeError(found.iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; "))
         })?;
-        let pace = Pace { jobs: self.job.jobs, max_cost: None };
-        let suite = Suite { agents: vec![with_cases], model: self.job.model.clone(), trials: 1, pace };
+        let suite = Suite { agents: vec![with_cases], model: self.job.model.clone(), trials: 1, pace: self.pace };
         if progress.tries.is_empty() {
             self.workbench.check_suite(&suite).map_err(|error| OptimizeError(error.to_string()))?;
         }
         let (workbench, training, known) = (self.workbench.clone(), &progress.start.training, &self.cases);
         let (mut failed, mut unjudged, mut ended) = (None, None, Vec::new());
-        let journal = &mut self.journal;
+        let (journal, outcomes) = (&mut self.journal, progress.search.outcomes());
         let mut keep = |EndedTrial { case, trial, .. }: EndedTrial<'_>| {
-            let report = known.get(&case.name).filter(|case| training.contains(&case.name)).map(|case| {
+            let of_training = known.get(&case.name).filter(|case| training.contains(&case.name));
+            let read = of_training.map(|case| {
                 let session = trial.session.as_deref().and_then(|id| workbench.open_session(id).ok());
-                report(&agent, case, &trial.verdict, session.as_ref())
+                let step = session.as_ref().map(step_of);
+                let example = step.as_ref().and_then(|step| example(&agent, case, &trial.verdict, step));
+                (report(&agent, case, &trial.verdict, step.as_ref()), example)
             });
-            let one = tried(candidate, &case.name, trial, report);
-            match error_of(&trial.verdict) {
+            let one = tried(candidate, &case.name, trial, read);
+            let problem = error_of(&trial.verdict);
+            let entry = match &problem {
+                Some(_) => Entry::Failed { outcomes, calls: one.calls, cost: one.cost },
+                None => Entry::Try(one.clone()),
+            };
+            if let Err(error) = journal.add(&entry) {
+                failed.get_or_insert(error);
+            }
+            match problem {
                 Some(why) => {
                     unjudged.get_or_insert_with(|| format!("the case `{}` could not be judged: {why}", case.name));
                 }
-                None => match journal.add(&Entry::Try(one.clone())) {
-                    Ok(()) => ended.push(one),
-                    Err(error) => drop(failed.get_or_insert(error)),
-                },
+                None => ended.push(one),
             }
         };
         self.workbench.run_suite(&suite, stop, &mut keep).await;
@@ -314,6 +331,10 @@ impl OptimizeRun<'_> {
         stop: &Stop,
     ) -> Result<Option<Outcome>, OptimizeError> {
         let Action::Propose { parent, component, failures, passes } = action else { return Ok(None) };
+        if *component == Component::Examples {
+            let proposal = self.with_examples(progress, *parent, passes);
+            return self.proposed(progress, proposal).map(Some);
+        }
         let texts = &progress.search.candidates()[*parent].texts;
         let agent = with_texts(&self.job.agent, texts);
         let reports = |cases: &[String]| -> Vec<Value> {
@@ -324,16 +345,50 @@ impl OptimizeRun<'_> {
         let (failures, passes) = (reports(failures), reports(passes));
         let request = Request { parent: *parent, component: component.clone(), text, failures, passes };
         let model = self.job.reflect_model.as_deref().or(self.job.model.as_deref()).or(self.job.agent.model.as_deref());
-        let Some(proposal) = self.workbench.propose(&agent, model, request, stop).await? else { return Ok(None) };
+        let trial = format!("proposal {}", progress.proposals.len() + 1);
+        let asked = self.workbench.propose(&agent, model, (request, trial), stop).await;
+        let Unasked { why, calls, cost } = match asked {
+            Ok(None) => return Ok(None),
+            Ok(Some(proposal)) => return self.proposed(progress, proposal).map(Some),
+            Err(unasked) => unasked,
+        };
+        self.add(&Entry::Failed { outcomes: progress.search.outcomes(), calls, cost })?;
+        Err(OptimizeError(format!("the proposer could not be asked: {why}; the same command continues the search")))
+    }
+
+    /// Shows the runs of these cases in the prompt, as the candidate or its nearest ancestor solved them. No model is asked.
+    fn with_examples(&self, progress: &Progress, parent: usize, cases: &[String]) -> Proposal {
+        let lineage: Vec<usize> = progress.search.ancestors(parent).into_iter().rev().collect();
+        let solved = |case: &String| {
+            let tries = lineage.iter().filter_map(|one| progress.tries.get(&(*one, case.clone())));
+            tries.filter(|one| one.passed).find_map(|one| one.example.clone())
+        };
+        let (names, examples): (Vec<&String>, Vec<Example>) =
+            cases.iter().filter_map(|case| Some((case, solved(case)?))).take(MOST_EXAMPLES).unzip();
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        let agent = with_texts(&self.job.agent, &progress.search.candidates()[parent].texts);
+        let made = match block(&examples) {
+            Some(text) => check(&agent, &Component::Examples, "", &text).map(|()| text),
+            None => Err("no solved training case is short enough for an example".to_owned()),
+        };
+        let (text, reason) = match made {
+            Ok(text) => (Some(text), format!("shows the solved training cases {}", names.join(", "))),
+            Err(why) => (None, why),
+        };
+        Proposal { parent, component: Component::Examples, text, reason, session: None, calls: 0, cost: 0.0 }
+    }
+
+    fn proposed(&mut self, progress: &mut Progress, proposal: Proposal) -> Result<Outcome, OptimizeError> {
         self.add(&Entry::Proposal(proposal.clone()))?;
         let outcome = proposal.outcome();
         progress.proposals.push(proposal);
-        Ok(Some(outcome))
+        Ok(outcome)
     }
 }
 
 /// What the journal has of a trial.
-fn tried(candidate: usize, case: &str, trial: &TrialReport, report: Option<Value>) -> Try {
+fn tried(candidate: usize, case: &str, trial: &TrialReport, read: Option<(Value, Option<Example>)>) -> Try {
+    let (report, example) = read.map_or((None, None), |(report, example)| (Some(report), example));
     Try {
         candidate,
         case: case.to_owned(),
@@ -343,6 +398,7 @@ fn tried(candidate: usize, case: &str, trial: &TrialReport, report: Option<Value
         calls: u64::from(trial.turns),
         cost: trial.spent(),
         report,
+        example,
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use ptc_core::value::Json;
 use serde_json::{Value, json};
 
-use super::OptimizeError;
 use super::components::{Component, check};
+use super::examples::Example;
 use super::journal::Proposal;
-use crate::agent::{Agent, Case, Context, Mode, Step, StepFold, Verdict};
+use crate::agent::{Agent, Case, Context, Mode, Step, StepFold, Turn, Verdict};
 use crate::port::{Nobody, Stop};
 use crate::session::Session;
 use crate::workbench::run::Origin;
@@ -22,6 +22,8 @@ use crate::workbench::{RunSpec, Running, Workbench};
 const PROMPT: &str = include_str!("../../../assets/prompts/optimize.md");
 /// Longest text of a run in a report, in bytes.
 const MOST_TEXT: usize = 4_000;
+/// The rule of a text that is a template.
+pub(super) const KEEP_VARIABLES: &str = "Keep every variable in double braces exactly as it is.";
 /// Most turns of a run in a report: the last ones.
 const MOST_TURNS: usize = 4;
 
@@ -39,32 +41,47 @@ pub(super) struct Request<'r> {
     pub(super) passes: Vec<Value>,
 }
 
+/// An answer of a proposer.
+pub(super) struct Asked {
+    /// The Step of its run.
+    pub(super) step: Step,
+    /// Its session.
+    pub(super) session: Option<String>,
+    /// Requests to models.
+    pub(super) calls: u64,
+    /// The cost that was paid now, as far as it is known.
+    pub(super) cost: f64,
+}
+
+/// Why a proposer could not be asked, and what it used before that.
+pub(super) struct Unasked {
+    /// The reason.
+    pub(super) why: String,
+    /// Requests to models.
+    pub(super) calls: u64,
+    /// The cost that was paid now, as far as it is known.
+    pub(super) cost: f64,
+}
+
+impl Unasked {
+    fn before_any_request(why: impl ToString) -> Self {
+        Self { why: why.to_string(), calls: 0, cost: 0.0 }
+    }
+}
+
 impl Workbench {
-    /// Asks for another text. An answer that cannot be used is a proposal without a text. `None`: it was stopped. Errors: the proposer could not be asked; nothing
-    /// is known then, and the search can be continued.
-    pub(super) async fn propose(
+    /// Runs an agent that proposes, in a session of its own. `trial` names the run for the cache of replies. `None`: it was stopped. Errors: it could not be asked;
+    /// nothing is known then.
+    pub(super) async fn ask_proposer(
         &self,
-        agent: &Agent,
+        agent: Agent,
         model: Option<&str>,
-        request: Request<'_>,
+        (inputs, trial): (&Value, String),
         stop: &Stop,
-    ) -> Result<Option<Proposal>, OptimizeError> {
-        let Request { parent, component, text, failures, passes } = request;
-        let signature = agent.signature.clone().unwrap_or_default();
-        let rules = match component {
-            Component::Prompt => "Keep every variable in double braces exactly as it is.",
-            _ => "",
-        };
-        let inputs = json!({
-            "component": component.to_string(), "rules": rules, "text": text, "signature": signature,
-            "failed_runs": failures, "passed_runs": passes,
-        });
-        let unasked = |why: String| {
-            OptimizeError(format!("the proposer could not be asked: {why}; the same command continues the search"))
-        };
-        let inputs = ptc_core::value::json::parse(&inputs.to_string()).map_err(|error| unasked(error.to_string()))?;
+    ) -> Result<Option<Asked>, Unasked> {
+        let inputs = json_of(inputs).map_err(Unasked::before_any_request)?;
         let spec = RunSpec {
-            agent: proposer(),
+            agent,
             model: model.map(str::to_owned),
             context: Some(Context::from(inputs)),
             person: Arc::new(Nobody),
@@ -72,19 +89,46 @@ impl Workbench {
             seed: 0,
             journal: None,
         };
-        let started = self.unattended().start_in(spec, Origin::default(), stop.child());
-        let Running { session, saving, task, .. } = started.map_err(|error| unasked(error.to_string()))?;
+        let workbench = self.for_trial(trial);
+        let started = workbench.unattended().start_in(spec, Origin::default(), stop.child());
+        let Running { session, saving, task, .. } = started.map_err(Unasked::before_any_request)?;
         let ended = task.await;
         let saved = settled(saving).await;
         if stop.reason().is_some() {
             return Ok(None);
         }
+        let step = ended.map_err(Unasked::before_any_request)?;
+        let calls = u64::from(step.usage.total.turns);
+        let cost = workbench.taken_from_cache().spent(step.usage.total.cost());
+        let unasked = |why: String| Unasked { why, calls, cost };
         saved.map_err(unasked)?;
-        let step = ended.map_err(|error| unasked(error.to_string()))?;
         if let Some(fail) = step.fail.as_ref().filter(|fail| Case::is_untried(fail)) {
             return Err(unasked(format!("{}: {}", fail.reason, fail.message)));
         }
-        let (calls, cost) = (u64::from(step.usage.total.turns), step.usage.total.cost().unwrap_or(0.0));
+        Ok(Some(Asked { step, session, calls, cost }))
+    }
+
+    /// Asks for another text. An answer that cannot be used is a proposal without a text. `None`: it was stopped. Errors: the proposer could not be asked, and the
+    /// search can be continued.
+    pub(super) async fn propose(
+        &self,
+        agent: &Agent,
+        model: Option<&str>,
+        (request, trial): (Request<'_>, String),
+        stop: &Stop,
+    ) -> Result<Option<Proposal>, Unasked> {
+        let Request { parent, component, text, failures, passes } = request;
+        let signature = agent.signature.clone().unwrap_or_default();
+        let rules = match component {
+            Component::Prompt => KEEP_VARIABLES,
+            _ => "",
+        };
+        let inputs = json!({
+            "component": component.to_string(), "rules": rules, "text": text, "signature": signature,
+            "failed_runs": failures, "passed_runs": passes,
+        });
+        let Some(asked) = self.ask_proposer(proposer(), model, (&inputs, trial), stop).await? else { return Ok(None) };
+        let Asked { step, session, calls, cost } = asked;
         let (text, reason) = match answer(&step) {
             Ok((new, reason)) => match check(agent, &component, text, &new) {
                 Ok(()) => (Some(new), reason),
@@ -94,6 +138,11 @@ impl Workbench {
         };
         Ok(Some(Proposal { parent, component, text, reason, session, calls, cost }))
     }
+}
+
+/// A JSON value as the inputs of a run.
+pub(super) fn json_of(value: &Value) -> Result<Json, String> {
+    ptc_core::value::json::parse(&value.to_string()).map_err(|error| error.message)
 }
 
 /// The agent that proposes.
@@ -131,27 +180,51 @@ fn answer(step: &Step) -> Result<(String, String), String> {
 }
 
 /// What the proposer reads about a run of a training case: inputs, last turns, answer, and what is wrong with it.
-pub(super) fn report(agent: &Agent, case: &Case, verdict: &Verdict, session: Option<&Session>) -> Value {
-    let step = session.map(|session| {
-        let mut fold = StepFold::default();
-        session.events().for_each(|envelope| fold.apply(&envelope));
-        fold.step()
-    });
-    let cut = |text: &str| {
-        let end = text.floor_char_boundary(MOST_TEXT);
-        if end < text.len() { format!("{} … ({} bytes)", &text[..end], text.len()) } else { text.to_owned() }
-    };
+pub(super) fn report(agent: &Agent, case: &Case, verdict: &Verdict, step: Option<&Step>) -> Value {
     let mut report = json!({ "inputs": cut(&case.inputs(agent).to_text()) });
-    if let Some(step) = &step {
-        let answer = step.answer.as_ref().map(|answer| cut(&answer.to_text()));
-        let failure = step.fail.as_ref().map(|fail| cut(&fail.message));
-        let turns = step.turns.iter().skip(step.turns.len().saturating_sub(MOST_TURNS)).map(|turn| {
-            let problems: Vec<String> = turn.issues.iter().map(|issue| issue.message.clone()).collect();
-            json!({ "reply": cut(&turn.raw_response), "problems": problems, "error": turn.error.as_ref().map(|error| &error.message) })
-        });
-        report["answer"] = answer.or(failure).into();
-        report["turns"] = turns.collect();
+    if let Some(step) = step {
+        report["answer"] = answered(step).into();
+        report["turns"] = turns(&step.turns);
     }
     report["problems"] = verdict.lines().iter().map(|line| Value::from(cut(line))).collect();
     report
+}
+
+/// The run of a training case as an example: one that passed with its first reply, which needed no repair.
+pub(super) fn example(agent: &Agent, case: &Case, verdict: &Verdict, step: &Step) -> Option<Example> {
+    match step.turns.as_slice() {
+        [only] if verdict.is_pass() && only.success && only.fixes.is_empty() => {
+            Example::new(&case.inputs(agent).to_text(), &only.raw_response)
+        }
+        _ => None,
+    }
+}
+
+/// The Step of the run of a session.
+pub(super) fn step_of(session: &Session) -> Step {
+    let mut fold = StepFold::default();
+    session.events().for_each(|envelope| fold.apply(&envelope));
+    fold.step()
+}
+
+/// The answer of a run, or why there is none.
+pub(super) fn answered(step: &Step) -> Option<String> {
+    let answer = step.answer.as_ref().map(|answer| cut(&answer.to_text()));
+    answer.or_else(|| step.fail.as_ref().map(|fail| cut(&fail.message)))
+}
+
+/// The last of these turns: reply, problems, error.
+pub(super) fn turns(turns: &[Turn]) -> Value {
+    let last = turns.iter().skip(turns.len().saturating_sub(MOST_TURNS));
+    let one = |turn: &Turn| {
+        let problems: Vec<String> = turn.issues.iter().map(|issue| issue.message.clone()).collect();
+        json!({ "reply": cut(&turn.raw_response), "problems": problems, "error": turn.error.as_ref().map(|error| &error.message) })
+    };
+    last.map(one).collect()
+}
+
+/// The beginning of a text of a run.
+pub(super) fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(MOST_TEXT);
+    if end < text.len() { format!("{} … ({} bytes)", &text[..end], text.len()) } else { text.to_owned() }
 }

@@ -4,6 +4,7 @@
 //! actions, so that a search resumes from its journal. It must never read a clock, a file or a case: held-out cases are names here, and their
 //! results are asked for once, at the end.
 
+mod examples;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +84,10 @@ pub struct Candidate {
     pub standing: Standing,
     /// Which component of it is changed next.
     rotation: usize,
+    /// Proposals for it so far.
+    proposals: usize,
+    /// Examples were added to it, or could not be.
+    has_examples_step: bool,
 }
 
 /// What is to be done.
@@ -95,7 +100,7 @@ pub enum Action {
         /// Names of cases.
         cases: Vec<String>,
     },
-    /// Ask for another text of a component.
+    /// Ask for another text of a component; for [`Component::Examples`] show runs of the passed cases.
     Propose {
         /// The candidate that is changed.
         parent: usize,
@@ -202,6 +207,17 @@ impl Search {
         (self.calls, self.cost)
     }
 
+    /// Outcomes so far.
+    pub fn outcomes(&self) -> usize {
+        self.outcomes
+    }
+
+    /// Counts requests and cost that were paid and gave no outcome.
+    pub fn charge(&mut self, calls: u64, cost: f64) {
+        self.calls += calls;
+        self.cost += cost;
+    }
+
     /// Outcomes before the end of the search; what follows are tries on held-out cases.
     pub fn ended_after(&self) -> Option<usize> {
         self.ended_after
@@ -262,7 +278,7 @@ impl Search {
                     if let Some(action) = self.missing(parent, &cases) {
                         break action;
                     }
-                    match self.proposal(parent, &cases) {
+                    match self.examples_step(parent).or_else(|| self.proposal(parent, &cases)) {
                         Some(action) => break action,
                         None => self.fruitless(parent),
                     }
@@ -328,6 +344,11 @@ impl Search {
     /// Adds the candidate of a proposal, or counts that there is none.
     fn take(&mut self, parent: usize, component: Component, proposal: Result<(String, String), String>) {
         let Phase::Batch { cases, .. } = self.phase.clone() else { return };
+        if component == Component::Examples {
+            self.candidates[parent].has_examples_step = true;
+        } else {
+            self.candidates[parent].proposals += 1;
+        }
         let base = &self.candidates[parent];
         let changed = proposal.ok().map(|(text, reason)| {
             let mut texts = base.texts.clone();
@@ -465,7 +486,8 @@ impl Search {
         let candidate = &self.candidates[parent];
         let (passes, failures): (Vec<String>, Vec<String>) =
             cases.iter().cloned().partition(|case| candidate.results.get(case).is_some_and(|one| one.score >= 1.0));
-        let components: Vec<&Component> = candidate.texts.keys().collect();
+        let components: Vec<&Component> =
+            candidate.texts.keys().filter(|component| **component != Component::Examples).collect();
         let component = (*components.get(candidate.rotation % components.len().max(1))?).clone();
         (!failures.is_empty()).then_some(Action::Propose { parent, component, failures, passes })
     }

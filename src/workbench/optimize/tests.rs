@@ -100,6 +100,9 @@ impl World {
                 let texts = &search.candidates()[*candidate].texts;
                 Outcome::Tried(cases.iter().map(|case| (case.clone(), self.result(texts, case))).collect())
             }
+            Action::Propose { component: Component::Examples, passes, .. } => {
+                Outcome::Proposed(Ok((passes.join(" "), String::new())), 0, 0.0)
+            }
             Action::Propose { parent, component, failures, .. } => {
                 let text = &search.candidates()[*parent].texts[component];
                 Outcome::Proposed(Ok((self.propose(text, component, failures, random), String::new())), 1, 0.0)
@@ -123,23 +126,28 @@ impl World {
         }
     }
 
-    /// The best mean score that changes at random reach with as many requests: each is tried on all validation cases and kept when it is better.
+    /// The best mean score that a random search reaches with the same proposer and as many requests: each round changes a random text of a random earlier
+    /// candidate by what the proposer makes of failures on a random minibatch, and tries the result on all validation cases.
     fn random_search(&self, seed: u64, most_calls: u64) -> f64 {
-        let (mut random, cases) = (SplitMix(seed + 1_000), names("validation", 8));
+        let (mut random, validation) = (SplitMix(seed + 1_000), names("validation", 8));
         let components: Vec<&Component> = self.texts.keys().collect();
-        let score = |texts: &Texts| cases.iter().map(|case| self.result(texts, case).score).sum::<f64>() / 8.0;
-        let (mut best, mut calls) = (self.texts.clone(), 8);
-        while calls + 9 <= most_calls {
-            let mut texts = best.clone();
+        let score = |texts: &Texts| validation.iter().map(|case| self.result(texts, case).score).sum::<f64>() / 8.0;
+        let (mut candidates, mut calls) = (vec![self.texts.clone()], 8);
+        while calls + 4 + 1 + 8 <= most_calls {
+            let texts = candidates[random.below(candidates.len())].clone();
             let component = components[random.below(components.len())];
-            let word = &self.vocabulary[random.below(self.vocabulary.len())];
-            texts.insert(component.clone(), format!("{} {word}", texts[component]));
-            calls += 9;
-            if score(&texts) > score(&best) {
-                best = texts;
+            let mut cases = names("training", 8);
+            random.shuffle(&mut cases);
+            let failures: Vec<String> =
+                cases.into_iter().take(4).filter(|case| !self.result(&texts, case).passed).collect();
+            calls += 4;
+            if !failures.is_empty() {
+                let text = self.propose(&texts[component], component, &failures, &mut random);
+                calls += 1 + 8;
+                candidates.push(texts.into_iter().chain([(component.clone(), text)]).collect());
             }
         }
-        score(&best)
+        candidates.iter().map(score).fold(0.0, f64::max)
     }
 }
 
@@ -156,7 +164,7 @@ fn compared(world: &World, most_calls: u64) -> (usize, f64, f64) {
 }
 
 #[test]
-fn planted_improvements_are_found_within_the_budget_where_a_random_search_finds_few() {
+fn planted_improvements_are_found_within_the_budget_where_a_random_search_with_the_same_proposer_finds_fewer() {
     for (name, world) in [("one text", one_text()), ("two texts", two_texts()), ("opposed", opposed())] {
         let (solved, mean, random) = compared(&world, 400);
         eprintln!("{name}: {solved} of 20 solved, mean {mean:.3}, random search {random:.3}");
@@ -261,4 +269,80 @@ fn an_outcome_that_does_not_belong_to_the_action_is_refused() {
     let mut search = Search::new(World::settings(0, 100), one_text().texts);
     assert!(search.record(Outcome::Proposed(Err("no".to_owned()), 1, 0.0)).is_err());
     assert!(search.record(Outcome::Tried(Vec::new())).is_err());
+}
+
+/// A case passes when the texts show examples; the other texts change nothing, and half of the training cases pass without.
+fn shown(texts: &Texts, case: &str) -> CaseScore {
+    let is_easy = ["training0", "training2", "training4", "training6"].contains(&case);
+    let passed = is_easy || texts.contains_key(&Component::Examples);
+    CaseScore { score: f64::from(u8::from(passed)), passed, calls: 1, cost: 0.0 }
+}
+
+#[test]
+fn examples_are_solved_cases_of_training_alone_and_are_shown_once_for_a_candidate() {
+    let texts: Texts = [(Component::Prompt, "start".to_owned())].into();
+    let mut chosen = Vec::new();
+    for _ in 0..2 {
+        let mut search = Search::new(World::settings(5, 400), texts.clone());
+        let mut shown_in = Vec::new();
+        loop {
+            let outcome = match search.next_action() {
+                Action::Finish(_) => break,
+                Action::Try { candidate, cases } => {
+                    let texts = search.candidates()[candidate].texts.clone();
+                    Outcome::Tried(cases.iter().map(|case| (case.clone(), shown(&texts, case))).collect())
+                }
+                Action::Propose { component: Component::Examples, parent, passes, .. } => {
+                    assert!(!shown_in.iter().any(|(known, _)| *known == parent), "twice for c{parent:02}");
+                    assert!(passes.iter().all(|case| case.starts_with("training")), "{passes:?}");
+                    assert!(passes.iter().all(|case| shown(&texts, case).passed), "{passes:?}");
+                    let text = passes.join(" ");
+                    shown_in.push((parent, passes));
+                    Outcome::Proposed(Ok((text, String::new())), 0, 0.0)
+                }
+                Action::Propose { parent, component, .. } => {
+                    let text = format!("{} more", search.candidates()[parent].texts[&component]);
+                    Outcome::Proposed(Ok((text, String::new())), 1, 0.0)
+                }
+            };
+            search.record(outcome).unwrap();
+        }
+        let best = &search.candidates()[search.best()];
+        assert_eq!(best.changed, Some(Component::Examples), "{best:?}");
+        chosen.push(shown_in);
+    }
+    assert!(!chosen[0].is_empty());
+    assert_eq!(chosen[0], chosen[1], "the seed determines the examples");
+}
+
+#[test]
+fn without_training_cases_of_their_own_no_examples_are_shown() {
+    let settings = Settings { validation: names("training", 8), ..World::settings(5, 200) };
+    let mut search = Search::new(settings, [(Component::Prompt, "start".to_owned())].into());
+    loop {
+        let outcome = match search.next_action() {
+            Action::Finish(_) => break,
+            Action::Try { candidate, cases } => {
+                let texts = search.candidates()[candidate].texts.clone();
+                Outcome::Tried(cases.iter().map(|case| (case.clone(), shown(&texts, case))).collect())
+            }
+            Action::Propose { component, .. } => {
+                assert_eq!(component, Component::Prompt, "these cases are those of validation, too");
+                Outcome::Proposed(Err("none".to_owned()), 1, 0.0)
+            }
+        };
+        search.record(outcome).unwrap();
+    }
+}
+
+#[test]
+fn what_was_paid_without_a_result_counts_in_the_budget() {
+    let mut search = Search::new(World::settings(0, 100), one_text().texts);
+    search.charge(100, 2.0);
+    assert_eq!(search.spent(), (100, 2.0));
+    let Action::Try { candidate: 0, cases } = search.next_action() else { panic!("the first tries are begun") };
+    let results = cases.iter().map(|case| (case.clone(), CaseScore::default())).collect();
+    search.record(Outcome::Tried(results)).unwrap();
+    let next = search.next_action();
+    assert!(matches!(&next, Action::Try { cases, .. } if cases[0].starts_with("held")), "{next:?}");
 }

@@ -60,7 +60,7 @@ impl Workbench {
         let affordable = due(suite).take_while(|_| {
             let is_spent = spent.load(Ordering::Relaxed);
             left.fetch_or(is_spent, Ordering::Relaxed);
-            !is_spent
+            !is_spent && !suite.pace.is_late()
         });
         let mut ended = stream::iter(affordable)
             .map(|due| together.try_case(suite, due, stop))

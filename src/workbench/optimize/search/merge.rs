@@ -61,7 +61,8 @@ impl Search {
         None
     }
 
-    fn ancestors(&self, candidate: usize) -> BTreeSet<usize> {
+    /// A candidate and all that it comes from.
+    pub(in crate::workbench::optimize) fn ancestors(&self, candidate: usize) -> BTreeSet<usize> {
         let mut all = BTreeSet::from([candidate]);
         let mut due = vec![candidate];
         while let Some(number) = due.pop() {

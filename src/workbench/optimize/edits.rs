@@ -1,0 +1,74 @@
+//! A suggestion for texts that are being edited: what it changes in each, block by block.
+//!
+//! In: the texts as they are and as they are suggested. Out: [`Fix`]es, each of which can be made alone. Pure.
+
+use ptc_core::text::Span;
+use similar::{ChangeTag, DiffOp, TextDiff};
+
+use crate::agent::{DraftTexts, Fix, Place};
+
+/// A block of changed lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuggestedEdit {
+    /// The change.
+    pub fix: Fix,
+    /// Its lines: `-` or `+`, then the text without its line end.
+    pub lines: Vec<String>,
+}
+
+/// What leads from texts to suggested ones, in the order of the texts. Only the prompt, the tools and the options can differ by a suggestion.
+pub fn edits(now: &DraftTexts, suggested: &DraftTexts) -> Vec<SuggestedEdit> {
+    let places = [
+        (Place::Prompt, "prompt", &now.prompt, &suggested.prompt),
+        (Place::Tools, "tools", &now.tools, &suggested.tools),
+        (Place::Options, "options", &now.options, &suggested.options),
+    ];
+    places.into_iter().flat_map(|(place, name, old, new)| edits_of(place, name, old, new)).collect()
+}
+
+fn edits_of(place: Place, name: &str, old: &str, new: &str) -> Vec<SuggestedEdit> {
+    let diff = TextDiff::from_lines(old, new);
+    let starts: Vec<usize> =
+        old.split_inclusive('\n').scan(0, |at, line| Some(std::mem::replace(at, *at + line.len()))).collect();
+    let byte = |line: usize| starts.get(line).copied().unwrap_or(old.len());
+    let edit = |op: &DiffOp| {
+        let range = op.old_range();
+        let span = Span::new(byte(range.start), byte(range.end));
+        let changes: Vec<_> = diff.iter_changes(op).collect();
+        let text =
+            changes.iter().filter(|change| change.tag() == ChangeTag::Insert).map(|change| change.value()).collect();
+        let lines = changes.iter().map(|change| {
+            let sign = if change.tag() == ChangeTag::Insert { '+' } else { '-' };
+            format!("{sign}{}", change.value().trim_end_matches(['\n', '\r']))
+        });
+        let title = format!("{name}, line {}", range.start + 1);
+        SuggestedEdit { lines: lines.collect(), fix: Fix { title, place, span, text } }
+    };
+    diff.ops().iter().filter(|op| !matches!(op, DiffOp::Equal { .. })).map(edit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(prompt: &str, options: &str) -> DraftTexts {
+        DraftTexts { prompt: prompt.to_owned(), options: options.to_owned(), ..DraftTexts::default() }
+    }
+
+    #[test]
+    fn each_edit_can_be_made_alone_and_all_of_them_lead_to_the_suggestion() {
+        let (mut now, suggested) = (texts("a\nb\nc", "x = 1\n"), texts("new\na\nc\nd", "x = 1\ny = 2\n"));
+        let mut made = 0;
+        while let Some(SuggestedEdit { fix, .. }) = edits(&now, &suggested).pop() {
+            let text = if fix.place == Place::Prompt { &mut now.prompt } else { &mut now.options };
+            text.replace_range(fix.span.start..fix.span.end, &fix.text);
+            made += 1;
+        }
+        assert_eq!((&now, made), (&suggested, 3));
+    }
+
+    #[test]
+    fn equal_texts_need_no_edit() {
+        assert_eq!(edits(&texts("a", ""), &texts("a", "")), []);
+    }
+}
