@@ -20,6 +20,7 @@ use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 mod draft_runs;
 mod editors;
 mod find;
+mod footer;
 mod inputs;
 mod now;
 mod pointer;

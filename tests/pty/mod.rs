@@ -5,6 +5,7 @@
 mod compare;
 mod panics;
 mod paths;
+mod presses;
 mod prompts;
 mod questions;
 mod repl;

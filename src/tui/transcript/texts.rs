@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::card::{Card, MessageStore, Messages, RequestCard, TurnCard};
 use crate::event::{Address, ErrorRecord, JsonText, SentMessage, Source};
 use crate::record::{Attempt, QuestionRecord};
+use crate::workbench::wording::describe_issue;
 
 /// The messages that requests contained so far, by run: later requests repeat them.
 #[derive(Debug, Default)]
@@ -104,6 +105,7 @@ fn turn(card: &TurnCard, add: &mut dyn FnMut(&'static str, &str)) {
     }
     for issue in record.checks.iter().flat_map(|check| &check.issues) {
         add("check", &issue.path);
+        add("check", &describe_issue(issue));
         add("check", &issue.message);
     }
     record.notices.iter().for_each(|notice| add("notice", &notice.text));

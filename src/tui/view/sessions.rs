@@ -344,7 +344,11 @@ impl Columns {
             RunState::Failed => (Role::Bad, Role::Text),
         };
         let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.state) };
-        let example = if session.example { "example  " } else { "" };
+        let origin = match (session.example, session.is_trial) {
+            (true, _) => "example  ",
+            (false, true) => "trial  ",
+            (false, false) => "",
+        };
         let written = model.sessions.marks.get(&session.id, None);
         let tags: String =
             written.into_iter().flat_map(|mark| &mark.tags).flat_map(|tag| ["#", tag.as_str(), " "]).collect();
@@ -352,7 +356,7 @@ impl Columns {
         let mut result = vec![
             Piece::new(mark_role, &format!("{mark} ")),
             Piece::new(Role::Accent, &label.unwrap_or_default()),
-            Piece::literal(Role::Dim, example),
+            Piece::literal(Role::Dim, origin),
             Piece::new(Role::Accent, &tags),
         ];
         match model.sessions.hit(&session.key()).and_then(|hit| Some((hit, hit.matches.first()?))) {
