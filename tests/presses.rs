@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use ptc_workbench::tui::keys::Keymap;
 
-pub(crate) use tasks::{AGENT, TASKS};
+pub(crate) use tasks::{AGENT, LONG_RUN, TASKS};
 
 use crate::tour::{Do, action};
 
@@ -57,7 +57,11 @@ impl Task {
             Do::Type(text) if text.starts_with("\x1b[200~") => "paste".to_owned(),
             Do::Type(text) => format!("type `{text}`"),
         };
-        if self.does.is_empty() { "none".to_owned() } else { self.does.iter().map(words).collect::<Vec<_>>().join(", ") }
+        if self.does.is_empty() {
+            "none".to_owned()
+        } else {
+            self.does.iter().map(words).collect::<Vec<_>>().join(", ")
+        }
     }
 }
 

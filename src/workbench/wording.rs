@@ -112,6 +112,11 @@ pub fn describe_issue(issue: &IssueRecord) -> String {
     }
 }
 
+/// A message of an error as screens show it: missing fields are called missing.
+pub fn in_plain_words(message: &str) -> String {
+    message.replace("expected field, got nil", "missing field")
+}
+
 #[cfg(test)]
 mod tests {
     use ptc_core::value::json;

@@ -26,11 +26,14 @@ context = { text = "It broke" }
 expect = '(= (:mood result) "bad")'
 "#;
 
+/// A saved run of 33 turns, five of which failed, and the name of its file.
+pub(crate) const LONG_RUN: (&str, &str) =
+    ("2026-11-20T09-00-00Z-7b5f546d.jsonl", include_str!("../../assets/scenes/audit.jsonl"));
+
 /// A pasted text, as terminals mark it.
 const PASTED: &str = "\x1b[200~Invoice \"7\"\n\ttotal: 5 EUR\x1b[201~";
 
-const TASK: Task =
-    Task { name: "", from: "", model: "sample", before: &[], does: &[], sees: &[], goal: 0, was: "" };
+const TASK: Task = Task { name: "", from: "", model: "sample", before: &[], does: &[], sees: &[], goal: 0, was: "" };
 
 /// Every task.
 pub(crate) const TASKS: &[Task] = &[
@@ -90,7 +93,7 @@ pub(crate) const TASKS: &[Task] = &[
         model: "sample:missing_field,every",
         before: &[(Press("run.start"), "✗ ")],
         does: &[],
-        sees: &["max_turns_exceeded", "missing field"],
+        sees: &["✗ Failed", "mood: missing field"],
         goal: 0,
         was: "0 (`expected field, got nil`)",
         ..TASK
@@ -105,8 +108,8 @@ pub(crate) const TASKS: &[Task] = &[
             (Press("run.start"), "[2 ✓ json]"),
             (Press("focus.prompt"), "Mood of"),
         ],
-        does: &[(Press("screen.compare"), "✓ 1 turn")],
-        sees: &["Be brief"],
+        does: &[(Press("screen.compare"), "2 runs")],
+        sees: &["2 against 1: first difference at r0/t1: request"],
         goal: 1,
         was: "5 (mark both in the sessions)",
         ..TASK
@@ -132,7 +135,7 @@ pub(crate) const TASKS: &[Task] = &[
         before: &[],
         does: &[
             (Press("screen.sessions"), "Sessions"),
-            (Press("sessions.failures"), "time"),
+            (Press("sessions.failures"), "What failed"),
             (Press("fixes.apply"), "read-only"),
         ],
         sees: &["✗"],
@@ -144,8 +147,8 @@ pub(crate) const TASKS: &[Task] = &[
         name: "Two prompts on the cases (A/B)",
         from: "an editor, the prompt changed",
         before: &[(Type("Be brief. "), "● unsaved")],
-        does: &[(Press("run.against_saved"), "pass")],
-        sees: &["draft", "saved"],
+        does: &[(Press("run.against_saved"), "agent")],
+        sees: &["saved  json", "draft  json", "20 of 20 trials"],
         goal: 2,
         was: "no way",
         ..TASK

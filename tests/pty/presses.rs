@@ -2,7 +2,7 @@
 
 use super::terminal::{Start, Terminal};
 use super::typing::bytes;
-use crate::presses::{AGENT, Stroke, TASKS, Task};
+use crate::presses::{AGENT, LONG_RUN, Stroke, TASKS, Task};
 use crate::tour::{Do, action};
 
 fn send(terminal: &mut Terminal, strokes: &[Stroke]) {
@@ -21,6 +21,9 @@ fn done(task: &Task, columns: u16, rows: u16) {
     let home = tempfile::tempdir().unwrap();
     let agent = AGENT.replace("MODEL", task.model);
     std::fs::write(home.path().join("mood.toml"), agent).unwrap();
+    let sessions = home.path().join(".local/share/ptc-workbench/sessions");
+    std::fs::create_dir_all(&sessions).unwrap();
+    std::fs::write(sessions.join(LONG_RUN.0), LONG_RUN.1).unwrap();
     let start = Start::workbench(home.path()).args(&["mood.toml"]).size(columns, rows);
     let is_first = task.before.is_empty() && task.does.len() == 1;
     let mut terminal = if is_first { start.first_time(home.path()) } else { start }.spawn();

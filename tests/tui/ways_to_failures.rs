@@ -13,7 +13,7 @@ use super::pictures::text;
 use super::press;
 use super::runs::two_runs;
 use super::services::saved;
-use super::story::{apply_message, asked, fresh, missed, ran, two_turns};
+use super::story::{apply_message, asked, fresh, missed, ran};
 
 /// A run that used up its turns, with the focus on it.
 fn failed(size: (u16, u16)) -> Model {
@@ -59,7 +59,7 @@ fn an_opened_session_that_failed_has_the_same_footer_before_it_was_read_whole() 
 fn the_footer_of_an_editor_names_the_way_to_a_run_that_has_turns() {
     let mut model = fresh((120, 40));
     assert!(!footer(&mut model).contains("run pane"), "{}", footer(&mut model));
-    ran(&mut model, two_turns(), Some(RunEnding::Run));
+    ran(&mut model, super::services::many_turns(3), Some(RunEnding::Run));
     assert!(footer(&mut model).contains("F2 run pane"), "{}", footer(&mut model));
     press(&mut model, "f2");
     assert!(footer(&mut model).contains("Tab editors") && !footer(&mut model).contains("run pane"));
@@ -124,4 +124,21 @@ fn trials_are_marked_in_the_list_of_sessions() {
     press(&mut model, "f3");
     apply_message(&mut model, Msg::Listed(vec![trial], Marks::default()));
     assert!(text(&mut model).contains("trial"), "{}", text(&mut model));
+}
+
+#[test]
+fn page_keys_turn_the_pages_of_a_question_while_the_reply_has_one_line() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    let lines: Vec<String> = (0..60).map(|line| format!("card line {line} ")).collect();
+    let request = format!("[system]\n{}\n\n[user]\nThe task is here", lines.join("\n"));
+    let question = Question { address: "r0/t1".into(), text: request, options: Vec::new(), gate: None };
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
+    super::write(&mut model, "{}");
+    assert!(text(&mut model).contains("The task is here"));
+    press(&mut model, "pageup");
+    let shown = text(&mut model);
+    assert!(!shown.contains("The task is here") && shown.contains("card line 5"), "{shown}");
+    press(&mut model, "pagedown");
+    assert!(text(&mut model).contains("The task is here"));
 }

@@ -26,6 +26,8 @@ impl Model {
             Action::Close if self.screen == Screen::Compare && is_bare => 12,
             Action::Failing(Direction::Forward) if row.context == Context::Transcript && self.shows_failures() => 2,
             Action::Overview if row.context == Context::Transcript && self.shows_failures() => 4,
+            // The overview's own keys come before those of the session.
+            _ if row.context == Context::Viewer && self.shows_viewer_overview() => row.footer.saturating_add(20),
             _ => row.footer,
         }
     }
@@ -35,8 +37,9 @@ impl Model {
         let has = |context: Context| contexts.contains(&context);
         match row.action {
             Action::Workbench => self.switches_panes(),
-            // On every screen, and where a text is written at length.
-            Action::Help => matches!(self.popups.last(), None | Some(Popup::Answer { .. })),
+            // On every screen, in questions and in dialogs.
+            Action::Help => matches!(self.popups.last(), None | Some(Popup::Answer { .. } | Popup::Form(..))),
+            Action::Quit => !matches!(self.popups.last(), Some(Popup::Answer { .. } | Popup::Form(..))),
             Action::Undo => has(Context::Lines),
             // Enter does the same in a field of one line.
             Action::SubmitDialog if row.context == Context::Dialog => !has(Context::Choice) && !has(Context::OneLine),
@@ -49,6 +52,12 @@ impl Model {
         let run = self.workbench.run.as_ref().filter(|run| !run.is_example);
         let has_turns = run.is_some_and(|run| run.transcript.last_turn().is_some());
         self.screen != Screen::Workbench || !self.wide() || has_turns && self.workbench.focus != Pane::Run
+    }
+
+    /// Is the overview of an opened session shown?
+    fn shows_viewer_overview(&self) -> bool {
+        let viewer = self.sessions.viewer.as_ref().filter(|_| self.screen == Screen::Sessions);
+        viewer.is_some_and(|viewer| viewer.overview.is_open)
     }
 
     /// Does the transcript that is shown contain a failure?

@@ -2,8 +2,8 @@
 
 use super::saved::FOREIGN;
 use super::{
-    Asker, CHORD_MS, Model, Pane, Phase, Picks, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast,
-    Tone,
+    Asker, CHORD_MS, Model, Pane, Phase, Picks, Popup, RunView, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS,
+    Toast, Tone,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -387,7 +387,11 @@ impl Model {
                     && self.screen == Screen::Workbench
                     && self.workbench.focus == Pane::Run =>
             {
-                if self.workbench.pipeline.is_some() { "steps" } else { "editors" }
+                if self.workbench.pipeline.is_some() {
+                    "steps"
+                } else {
+                    "editors"
+                }
             }
             Action::FocusPrevious if self.inspector.is_some() => "previous tab",
             Action::Inside(Step::Enter) => {

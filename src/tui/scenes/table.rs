@@ -1,7 +1,8 @@
 //! The table of scenes.
 
 use super::Step::{
-    Asked, Choose, ChooseBy, ExampleRun, FileRun, Held, Keys, Ran, Replayed, Rest, Streams, Tested, Traffic, Type, Until,
+    Asked, Choose, ChooseBy, ExampleRun, FileRun, Held, Keys, Ran, Replayed, Rest, Streams, Tested, Traffic, Type,
+    Until,
 };
 use super::{Opens, Scene, Step};
 use crate::agent::Mode;
@@ -92,8 +93,8 @@ pub const SCENES: &[Scene] = &[
     scene("sessions-search", "sessions found while typing", SENTIMENT, &[Keys(&["f3", "/"]), Type("region mode:json")]),
     scene("sessions-none", "a search that finds nothing", SENTIMENT, &[Keys(&["f3", "/"]), Type("zebra")]),
     scene("session", "an opened session", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"])]),
-    scene("file-input", "a run on a picture: name, type and size of the file", SENTIMENT, &[FileRun, Keys(&["f3"]), Choose("photo", "json"), Keys(&["enter", "home"])]),
-    scene("inspect-file", "a file among the parts of a request", SENTIMENT, &[FileRun, Keys(&["f3"]), Choose("photo", "json"), Keys(&["enter", "enter", "end"])]),
+    scene("file-input", "a run on a picture: name, type and size of the file", SENTIMENT, &[FileRun, Keys(&["f3"]), Choose("photo", "json"), Keys(&["enter", "home", "right"])]),
+    scene("inspect-file", "a file among the parts of a request", SENTIMENT, &[FileRun, Keys(&["f3"]), Choose("photo", "json"), Keys(&["enter", "enter", "down", "down", "down", "down", "down", "down", "down"])]),
     scene("transcript-search", "what was found in a transcript", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region")]),
     scene("matches", "what was found in a run, by turn and kind", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region"), Keys(&["alt-l", "down", "down"])]),
     scene("overview", "one line for each turn of a long run, at a turn in which a tool failed", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "u", "}"])]),

@@ -14,6 +14,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{cached, cost, count, plural};
 use crate::workbench::SearchError;
+use crate::workbench::wording::in_plain_words;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
@@ -361,6 +362,9 @@ impl Columns {
         ];
         match model.sessions.hit(&session.key()).and_then(|hit| Some((hit, hit.matches.first()?))) {
             Some((hit, first)) => result.extend(preview::excerpt(first, hit.count)),
+            None if session.state == RunState::Failed => {
+                result.push(Piece::new(role, &in_plain_words(&session.result)));
+            }
             None => result.push(Piece::new(role, &session.result)),
         }
         let cost = cost(session.usage.cost());
