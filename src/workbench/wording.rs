@@ -107,7 +107,7 @@ impl Excerpt {
 pub fn describe_issue(issue: &IssueRecord) -> String {
     match (issue.expected.as_str(), issue.got.as_str()) {
         ("field", "nil") => "missing field".to_owned(),
-        ("no such field", _) | ("", _) | (_, "") => issue.message.clone(),
+        ("no such field" | "", _) | (_, "") => issue.message.clone(),
         (expected, got) => format!("expected {expected}, got {got}"),
     }
 }
