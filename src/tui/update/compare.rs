@@ -34,7 +34,7 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
     }
     let is_outdated = || runs::pair(model).is_some_and(|pair| model.compare.names() != pair);
     if model.screen == Screen::Workbench
-        && (empty || model.compare.is_of_draft)
+        && (empty || !model.compare.draft_runs.is_empty())
         && !model.workbench.running()
         && !model.compare.runs()
         && is_outdated()

@@ -26,8 +26,8 @@ pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
         model.show_toast(Tone::Info, "there is no saved run before this one");
         return Vec::new();
     };
-    let effects = sessions(model, names);
-    model.compare.is_of_draft = true;
+    let effects = sessions(model, names.clone());
+    model.compare.draft_runs = names;
     effects
 }
 
