@@ -17,6 +17,7 @@ mod matrix;
 mod model;
 mod openai;
 mod pages;
+mod presses;
 mod proxy;
 mod pty;
 mod replay;

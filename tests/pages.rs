@@ -151,6 +151,11 @@ fn the_guided_tour_is_current() {
 }
 
 #[test]
+fn the_page_of_key_presses_is_current() {
+    current("docs/presses.md", &crate::presses::page());
+}
+
+#[test]
 fn the_page_of_keys_is_current() {
     current("docs/keys.md", &keys());
 }

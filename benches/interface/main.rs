@@ -8,6 +8,7 @@
 
 mod screen;
 mod told;
+mod views;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,6 +80,19 @@ fn main() -> Result<(), Failure> {
         println!("{:<52} {:>9.1} MB", "memory at the end", played.memory_mb);
     }
 
+    println!("\nwhole runs at once, {} lines each", u64::try_from(LINES)? * TURNS);
+    let services = Scene::new(folder.path())?.services;
+    for (what, size) in [("120×40", SIZE), ("200×60", (200, 60))] {
+        let frames = views::overview(&services, size);
+        figures.apply_message(&format!("overview, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
+        let frames = views::side_by_side(&services, size);
+        figures.apply_message(
+            &format!("four runs side by side, {what}: frame p99"),
+            percentile(&frames, 0.99),
+            8.0,
+            "ms",
+        );
+    }
     for (what, piece) in LARGE {
         println!("\npasting {PROMPT} bytes, {what}, then typing");
         let played = runtime.block_on(type_much(Scene::new(folder.path())?, piece, seconds))?;

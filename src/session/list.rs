@@ -53,6 +53,9 @@ pub struct Summary {
     /// Another program ran it: it can be read, but not replayed, forked or resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_foreign: bool,
+    /// It is a trial of a matrix, of a comparison or of a suite.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_trial: bool,
 }
 
 impl Summary {
@@ -193,6 +196,7 @@ pub fn summarize(session: &Session) -> Summary {
         damage: session.damage_summary().filter(|_| !session.is_empty() || session.damage.iter().any(|d| !d.torn)),
         parent: session.header.parent.clone(),
         is_foreign: session.header.foreign_origin().is_some(),
+        is_trial: session.header.group.is_some(),
     }
 }
 

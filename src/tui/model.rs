@@ -22,6 +22,7 @@ mod deadline;
 mod draft_runs;
 mod editors;
 mod find;
+mod footer;
 mod inputs;
 mod now;
 mod pointer;

@@ -47,7 +47,7 @@ pub struct FailurePlace {
 /// What fails in the sessions of a query.
 #[derive(Debug, Clone, Default)]
 pub struct FailureReport {
-    /// The groups, the most frequent first.
+    /// The groups: the user's own sessions before those of the examples, the most frequent first.
     pub groups: Vec<FailureGroup>,
     /// Sessions that were looked at.
     pub sessions: usize,
@@ -90,6 +90,6 @@ fn grouped(found: Vec<FoundSession>, counts: impl Fn(&Failure) -> bool) -> Vec<F
             groups[place].sessions += usize::from(here.insert(place));
         }
     }
-    groups.sort_by_key(|group| std::cmp::Reverse((group.count, group.sessions)));
+    groups.sort_by_key(|group| std::cmp::Reverse((!group.newest.example, group.count, group.sessions)));
     groups
 }

@@ -7,7 +7,7 @@ use ptc_core::text::LineCol;
 use ptc_core::value::json::Node;
 
 use super::format::{plural, size};
-use crate::event::{ErrorRecord, JsonText, ToolEnd};
+use crate::event::{ErrorRecord, IssueRecord, JsonText, ToolEnd};
 
 /// Members and items that are named before the rest is counted.
 const NAMED: usize = 3;
@@ -102,6 +102,21 @@ impl Excerpt {
     }
 }
 
+/// One line about an issue, without its path: `missing field`, `expected int, got string`. The recorded message stays as it is: it is what
+/// the model got.
+pub fn describe_issue(issue: &IssueRecord) -> String {
+    match (issue.expected.as_str(), issue.got.as_str()) {
+        ("field", "nil") => "missing field".to_owned(),
+        ("no such field" | "", _) | (_, "") => issue.message.clone(),
+        (expected, got) => format!("expected {expected}, got {got}"),
+    }
+}
+
+/// A message of an error as screens show it: missing fields are called missing.
+pub fn in_plain_words(message: &str) -> String {
+    message.replace("expected field, got nil", "missing field")
+}
+
 #[cfg(test)]
 mod tests {
     use ptc_core::value::json;
@@ -136,5 +151,23 @@ mod tests {
         assert_eq!(Excerpt::of("é", (1, 2)), None);
         assert_eq!(Excerpt::of("a\nb", (0, 3)).unwrap().marked, "a");
         assert_eq!(Excerpt::of("a", (1, 1)).unwrap().marked, "");
+    }
+
+    fn described(expected: &str, got: &str, message: &str) -> String {
+        describe_issue(&IssueRecord {
+            path: "score".to_owned(),
+            severity: crate::event::IssueSeverity::Error,
+            expected: expected.to_owned(),
+            got: got.to_owned(),
+            message: message.to_owned(),
+        })
+    }
+
+    #[test]
+    fn a_missing_field_is_called_missing_and_other_issues_keep_their_words() {
+        assert_eq!(described("field", "nil", "expected field, got nil"), "missing field");
+        assert_eq!(described("no such field", "string", "unexpected field"), "unexpected field");
+        assert_eq!(described("int", "string", "expected int, got string"), "expected int, got string");
+        assert_eq!(described("", "", "no answer"), "no answer");
     }
 }

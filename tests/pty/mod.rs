@@ -6,6 +6,7 @@ mod candidates;
 mod compare;
 mod panics;
 mod paths;
+mod presses;
 mod prompts;
 mod questions;
 mod repl;

@@ -246,7 +246,7 @@ fn a_reply_is_found_changed_in_the_transcript_and_the_run_continues_from_it() {
     terminal.send("score");
     terminal.wait_for("1 of ");
     press(&mut terminal, &["esc"]);
-    terminal.wait_for("E edit and continue");
+    terminal.wait_for("Enter open turn");
     press(&mut terminal, &["end", "shift-e"]);
     terminal.wait_for("Edit and continue: a new session");
     terminal.wait_for("the earlier text:");

@@ -28,6 +28,8 @@ const NUMBERS: &[(&str, u8)] = &[
     ("f8", 19),
     ("f9", 20),
     ("f10", 21),
+    ("f11", 23),
+    ("f12", 24),
 ];
 const PLAIN: &[(&str, &str)] =
     &[("enter", "\r"), ("tab", "\t"), ("backtab", "\x1b[Z"), ("esc", "\x1b"), ("space", " "), ("backspace", "\x7f")];

@@ -60,7 +60,7 @@ pub(crate) const STEPS: &[Step] = &[
                 does: &[Press("run.start")],
                 says: "the first answer lacks a field and has one that was not asked for. What is wrong goes back to the model, and the \
                    second turn fits.",
-                sees: &["✗ sentiment  expected field, got nil", "Feedback sent to the model", "Turn 2", "✓ returned"],
+                sees: &["✗ sentiment  missing field", "Feedback sent to the model", "Turn 2", "✓ returned"],
                 picture: Some((
                     "workbench",
                     "Editors on the left; on the right two turns, the first with its errors, the second valid",

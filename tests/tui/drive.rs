@@ -207,7 +207,7 @@ async fn a_run_is_forked_as_soon_as_the_list_knows_its_session() {
         shows("✓ returned").await;
         inputs.send(key(KeyCode::F(2), KeyModifiers::NONE)).unwrap();
         inputs.send(key(KeyCode::Char('f'), KeyModifiers::NONE)).unwrap();
-        shows("F5 fork").await;
+        shows("Enter fork").await;
         inputs.send(Input::Terminate(15)).unwrap();
     });
     let services = Arc::new(services_of_story(dir.path()));

@@ -47,6 +47,7 @@ mod transcript;
 mod updates;
 mod waiting;
 mod ways;
+mod ways_to_failures;
 mod whole;
 mod without;
 mod work;

@@ -118,8 +118,10 @@ pub(in crate::engine) fn program_judged(program: &str, whole: &str, at: usize, g
     Judged::of(Standing::Reads, lint(program, given).iter().map(remark).collect())
 }
 
-/// The remark about an issue.
+/// The remark about an issue. Its words are for a user; the feedback to the model has those of the issue.
 pub(in crate::engine) fn remark(issue: &Issue) -> Remark {
     let place = if issue.path == Path::default() { String::new() } else { issue.path.to_string() };
-    Remark { place, message: issue.message.clone(), is_error: issue.is_error() }
+    let is_missing = issue.expected == "field" && issue.got == "nil";
+    let message = if is_missing { "missing field".to_owned() } else { issue.message.clone() };
+    Remark { place, message, is_error: issue.is_error() }
 }

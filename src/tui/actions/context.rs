@@ -132,7 +132,7 @@ impl Context {
         (Self::Recovery, "Kept drafts"),
         (Self::SavePath, "Saving under a path"),
         (Self::Overwrite, "Overwriting a file"),
-        (Self::Answer, "Being the model"),
+        (Self::Answer, "Questions and gates"),
         (Self::Playing, "Playing a session"),
         (Self::Dialog, "Dialogs"),
         (Self::Choice, "Choices in dialogs"),

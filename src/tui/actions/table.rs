@@ -28,7 +28,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Menu, "menu", "menu", "Shows every action that means something here; a click on the first line does too.", &["f10"], C::Global, 0),
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),
-    row(A::Compare, "screen.compare", "compare", "Goes to the runs side by side; there, to the matrix and back.", &["f4"], C::Global, 42),
+    row(A::Compare, "screen.compare", "compare", "Goes to runs side by side, at first the draft's last two; there, to the matrix and back.", &["f4"], C::Global, 42),
     row(A::BothModes, "run.both_modes", "both modes", "Runs the draft in ptc_lisp and json side by side.", &["f9"], C::Global, 44),
     row(A::AgainstSaved, "run.against_saved", "draft against saved", "Tries the draft and its last saved version on the cases.", &["shift-f9"], C::Global, 0),
     row(A::Run, "run.start", "run", "Runs the draft; while it runs, stops it.", &["f5"], C::Global, 1),
@@ -129,7 +129,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::SeekList, "transcript.seek_list", "all matches", "Lists what was found by turn and kind; Enter goes there.", &["shift-l"], C::Transcript, 0),
     row(A::CopyPart, "transcript.copy", "copy", "Copies the text selected by dragging, else the whole selected card.", &["y", "ctrl-c"], C::Transcript, 16),
     row(A::SeekNext, "seek.next", "next match", "To the next place with the text.", &["enter", "down"], C::Seek, 1),
-    row(A::SeekRepeats, "seek.repeats", "repeats", "Searches requests whole, with what earlier requests contained, or only for what is new.", &["tab"], C::Seek, 86),
+    row(A::SeekRepeats, "seek.repeats", "repeats", "Searches requests whole, with what earlier requests contained, or only for what is new.", &["tab"], C::Seek, 4),
     row(A::SeekList, "seek.list", "all matches", "Lists what was found by turn and kind; Enter goes there.", &["alt-l"], C::Seek, 3),
     row(A::SeekPrevious, "seek.previous", "previous match", "To the place before with the text.", &["up"], C::Seek, 2),
 
@@ -184,8 +184,6 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::InTraffic(W::OtherModels), "traffic.models", "other models", "Asks up to three other models what the request asked, next to it.", &["shift-m"], C::Traffic, 7),
     row(A::InTraffic(W::EditAsAgent), "viewer.request_agent", "edit request as agent", "Makes a draft of the turn's captured request, with its tools, schema and model.", &["shift-d"], C::Viewer, 0),
     row(A::InTraffic(W::OtherModels), "viewer.models", "other models", "Asks up to three other models what the turn's captured request asked, next to it.", &["shift-m"], C::Viewer, 0),
-    row(A::InTraffic(W::Answer), "answer.held_answer", "answer for the model", "Answers in the model's place: the program gets your text as its reply.", &["alt-a"], C::Answer, 2),
-    row(A::InTraffic(W::Drop), "answer.held_drop", "drop", "Closes the connection of the request or reply that waits.", &["alt-x"], C::Answer, 2),
 
     row(A::InCandidates(K::Go(L::Up)), "candidates.up", "up", "To the line above.", &["up", "k"], C::Candidates, 0),
     row(A::InCandidates(K::Go(L::Down)), "candidates.down", "down", "To the line below.", &["down", "j"], C::Candidates, 0),
@@ -279,10 +277,10 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ChoicePrevious, "choice.previous", "value before", "Takes the value before.", &["left", "h"], C::Choice, 0),
     row(A::FieldNext, "choice.down", "next field", "Moves to the next field.", &["down", "j"], C::Choice, 0),
     row(A::FieldPrevious, "choice.up", "previous field", "Moves to the field before.", &["up", "k"], C::Choice, 0),
-    row(A::SubmitDialog, "choice.submit", "do it", "Does what the dialog is for.", &["enter"], C::Choice, 0),
+    row(A::SubmitDialog, "choice.submit", "do it", "Does what the dialog is for.", &["enter"], C::Choice, 1),
     row(A::FieldNext, "line.down", "next field", "Moves to the next field.", &["down"], C::OneLine, 0),
     row(A::FieldPrevious, "line.up", "previous field", "Moves to the field before.", &["up"], C::OneLine, 0),
-    row(A::SubmitDialog, "line.submit", "do it", "Does what the dialog is for.", &["enter"], C::OneLine, 0),
+    row(A::SubmitDialog, "line.submit", "do it", "Does what the dialog is for.", &["enter"], C::OneLine, 1),
 
     row(A::Comparing(Step::Up), "turns.up", "up", "To the line above.", &["up", "k"], C::Turns, 0),
     row(A::Comparing(Step::Down), "turns.down", "down", "To the line below.", &["down", "j"], C::Turns, 0),
@@ -422,6 +420,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Intercept(Gate::Apply), "answer.intercept_apply", "intercept replies", "Runs stop before each reply is applied; again lets them pass.", &["shift-f7"], C::Answer, 0),
     row(A::Intercept(Gate::Result), "answer.intercept_result", "intercept results", "Runs stop when a tool has answered; again lets them pass.", &["alt-f7"], C::Answer, 0),
     row(A::SendAnswer, "answer.send", "send reply", "Sends the text as the model's reply.", &["f5", "ctrl-enter", "alt-enter"], C::Answer, 1),
+    row(A::InTraffic(W::Answer), "answer.held_answer", "answer for the model", "Answers in the model's place: the program gets your text as its reply.", &["alt-a"], C::Answer, 2),
+    row(A::InTraffic(W::Drop), "answer.held_drop", "drop", "Closes the connection of the request or reply that waits.", &["alt-x"], C::Answer, 2),
 
     row(A::Help, "transcript.help", "help", "Shows every key that means something here.", &["?"], C::Transcript, 0),
     row(A::Help, "overview.help", "help", "Shows every key that means something here.", &["?"], C::Overview, 0),

@@ -150,6 +150,8 @@ pub struct Compare {
     pub error: Option<String>,
     /// They are being read.
     pub reading: bool,
+    /// The sessions of two runs of the draft, where those are compared; newer ones take their place.
+    pub draft_runs: Vec<String>,
     /// The columns and widths that transcripts were aligned for.
     pub aligned: Vec<(usize, usize)>,
     /// Words that differ in the visible turns.

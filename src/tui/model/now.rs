@@ -1,7 +1,7 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys.
 
 use super::saved::FOREIGN;
-use super::{Asker, Model, Pane, Phase, Popup, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
+use super::{Asker, Model, Pane, Phase, Picks, Popup, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
 use crate::agent::Place;
 use crate::replay::Policy;
 use crate::session::RunState;
@@ -253,7 +253,7 @@ impl Model {
     }
 
     /// Does a transcript that has the focus show what was looked for?
-    fn searched(&self) -> bool {
+    pub(super) fn searched(&self) -> bool {
         let here = self.screen_contexts().contains(&Context::Transcript);
         here && self.active_transcript().is_some_and(|transcript| !transcript.needle().is_empty())
     }
@@ -354,6 +354,10 @@ impl Model {
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.inspector.is_some() => "back",
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
+            Action::FixApply => match popup {
+                Some(Popup::Fixes { fixes: Picks::Failures(_) | Picks::Hits(_), .. }) => "go there",
+                _ => row.title,
+            },
             Action::SubmitDialog => match popup {
                 Some(Popup::Form(form, _)) => form.verb,
                 _ => row.title,
@@ -374,6 +378,18 @@ impl Model {
             Action::FocusNext if self.screen == Screen::Candidates && self.inspector.is_none() => "next part",
             Action::Close if popup.is_none() => "stop",
             Action::FocusNext if self.inspector.is_some() => "next tab",
+            Action::FocusNext
+                if popup.is_none()
+                    && self.inspector.is_none()
+                    && self.screen == Screen::Workbench
+                    && self.workbench.focus == Pane::Run =>
+            {
+                if self.workbench.pipeline.is_some() {
+                    "steps"
+                } else {
+                    "editors"
+                }
+            }
             Action::FocusPrevious if self.inspector.is_some() => "previous tab",
             Action::Inside(Step::Enter) => {
                 self.inspector.as_ref().map_or(row.title, |inspector| inspector.entering().unwrap_or(row.title))
@@ -390,26 +406,8 @@ impl Model {
     }
 
     /// Is the page of runs side by side shown?
-    fn compares(&self) -> bool {
+    pub(super) fn compares(&self) -> bool {
         self.screen == Screen::Compare && self.compare.page == Page::Sides
-    }
-
-    /// Place of an action in the footer from the left: what belongs to the list comes before what runs the draft.
-    pub fn footer_place(&self, row: &ActionRow) -> u8 {
-        match row.action {
-            Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
-            Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
-            Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
-            Action::Close if !self.popups.is_empty() => 3,
-            Action::Close if self.popups.is_empty() && self.searched() => 4,
-            Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() && self.sessions.filters() => 2,
-            Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
-            Action::FocusNext if matches!(self.screen, Screen::Compare | Screen::Candidates) => 3,
-            Action::BothModes if self.compares() && self.compare.sides.is_empty() => 1,
-            Action::BothModes if self.screen == Screen::Compare => 11,
-            Action::Close if self.screen == Screen::Compare && self.popups.is_empty() => 12,
-            _ => row.footer,
-        }
     }
 
     /// The text that keys are typed into.

@@ -39,10 +39,7 @@ impl Folder {
         let folder = Self(std::env::temp_dir().join(format!("ptc-workbench-scene-{}-{number}", std::process::id())));
         let sessions = folder.folders().sessions_dir;
         for (below, text) in FILES {
-            let head: Head = serde_json::from_str(text.lines().next().unwrap_or_default())?;
-            let dir = sessions.join(below);
-            std::fs::create_dir_all(&dir)?;
-            std::fs::write(dir.join(format!("{}.jsonl", head.id)), text)?;
+            save(&sessions.join(below), text)?;
         }
         std::fs::write(sessions.join("marks.jsonl"), MARKS)?;
         Ok(folder)
@@ -52,6 +49,13 @@ impl Folder {
     pub(super) fn folders(&self) -> Folders {
         Folders::at(self.0.join("config"), Path::new(&self.0), None)
     }
+}
+
+/// Writes a file under the id in its first line.
+pub(super) fn save(dir: &Path, text: &str) -> std::io::Result<()> {
+    let head: Head = serde_json::from_str(text.lines().next().unwrap_or_default())?;
+    std::fs::create_dir_all(dir)?;
+    std::fs::write(dir.join(format!("{}.jsonl", head.id)), text)
 }
 
 impl Drop for Folder {

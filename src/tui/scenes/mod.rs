@@ -55,6 +55,8 @@ enum Step {
     Ran,
     /// A recorded run is shown before the first run.
     ExampleRun,
+    /// A run on a picture was saved before.
+    FileRun,
     /// It is running: the recording up to its first reply, of which so many parts have come.
     Streams(usize),
     /// It is running: the recording up to the first event of this kind, included.

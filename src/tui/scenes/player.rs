@@ -29,6 +29,8 @@ use crate::workbench::{Intercept, Pipeline, QuestionQueue, RunEnding, RunSpec, R
 
 /// Agents that only scenes need: name and file.
 const AGENTS: &[(&str, &str)] = &[("words", include_str!("../../../assets/scenes/words.toml"))];
+/// The session of a run on a picture.
+const FILE_RUN: &str = include_str!("../../../assets/scenes/photo.jsonl");
 /// Between two events of a run that was started in a scene, in ms.
 const BEAT_MS: i64 = 40;
 
@@ -159,6 +161,10 @@ impl Player {
                 let found = Some((session, Arc::from(events)));
                 let response = Msg::Archive(ArchiveResponse::ExampleRun(found));
                 self.apply_message(response).await?;
+            }
+            Step::FileRun => {
+                let sessions = &self.services.workbench.folders.sessions_dir;
+                super::folder::save(sessions, FILE_RUN).map_err(|error| error.to_string())?;
             }
             Step::Streams(parts) => {
                 let (session, events) = self.recording()?;

@@ -1,8 +1,8 @@
 //! The table of scenes.
 
 use super::Step::{
-    Asked, Choose, ChooseBy, Compared, ExampleRun, Held, Keys, Ran, Replayed, Rest, Searched, Streams, Tested, Traffic,
-    Type, Until,
+    Asked, Choose, ChooseBy, Compared, ExampleRun, FileRun, Held, Keys, Ran, Replayed, Rest, Searched, Streams, Tested,
+    Traffic, Type, Until,
 };
 use super::{Opens, Scene, Step};
 use crate::agent::Mode;
@@ -93,6 +93,8 @@ pub const SCENES: &[Scene] = &[
     scene("sessions-search", "sessions found while typing", SENTIMENT, &[Keys(&["f3", "/"]), Type("region mode:json")]),
     scene("sessions-none", "a search that finds nothing", SENTIMENT, &[Keys(&["f3", "/"]), Type("zebra")]),
     scene("session", "an opened session", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"])]),
+    scene("file-input", "a run on a picture: name, type and size of the file", SENTIMENT, &[FileRun, Keys(&["f3"]), Choose("photo", "json"), Keys(&["enter", "home", "right"])]),
+    scene("inspect-file", "a file among the parts of a request", SENTIMENT, &[FileRun, Keys(&["f3"]), Choose("photo", "json"), Keys(&["enter", "enter", "down", "down", "down", "down", "down", "down", "down"])]),
     scene("transcript-search", "what was found in a transcript", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region")]),
     scene("matches", "what was found in a run, by turn and kind", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region"), Keys(&["alt-l", "down", "down"])]),
     scene("overview", "one line for each turn of a long run, at a turn in which a tool failed", SENTIMENT, &[Keys(&["f3"]), OPEN_AUDIT, Keys(&["enter", "u", "}"])]),
@@ -125,7 +127,7 @@ pub const SCENES: &[Scene] = &[
     scene("inspect-value", "the answer as a tree", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["tab", "tab", "down", "down", "enter", "down"])]),
     scene("inspect-program", "a program with the value of each form", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["tab", "tab", "tab", "enter", "right", "right", "right", "right"])]),
     scene("inspect-calls", "tool calls of a turn", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["tab", "tab", "tab", "tab", "down"])]),
-    scene("inspect-memory", "memory and the bench on it", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["backtab", "backtab", "down", "enter"]), Type("(count data/rows)"), Keys(&["enter"])]),
+    scene("inspect-memory", "memory and the bench on it", SENTIMENT, &[INSPECT, OPEN_SALES, Keys(&["enter", "home", "down", "i"]), Type("(count data/rows)"), Keys(&["enter"])]),
     scene("inspect-wire", "what went over the wire", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["backtab", "down"])]),
     scene("inspect-frames", "one frame after the other, with their times", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["backtab", "down", "enter", "right", "right", "right", "right", "right"])]),
 

@@ -10,6 +10,7 @@ use super::wrapped::Wrapped;
 use crate::event::{Check, IssueRecord, IssueSeverity};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
+use crate::workbench::wording::describe_issue;
 
 /// The rows of a body.
 #[derive(Debug, Clone, Default)]
@@ -113,11 +114,7 @@ fn placed<'a>(value: &'a Json, checks: &'a [Check]) -> Vec<(&'a Json, &'a IssueR
 
 fn issue_text(issue: &IssueRecord) -> Piece {
     let (role, mark) = if issue.severity == IssueSeverity::Warning { (Role::Warn, "!") } else { (Role::Bad, "✗") };
-    let text = match (issue.expected.as_str(), issue.got.as_str()) {
-        ("", _) | (_, "") => issue.message.clone(),
-        (expected, got) => format!("expected {expected}, got {got}"),
-    };
-    Piece::new(role, &format!("  {mark} {text}"))
+    Piece::new(role, &format!("  {mark} {}", describe_issue(issue)))
 }
 
 #[cfg(test)]

@@ -92,7 +92,11 @@ impl Transcript {
                     .for_each(|card| card.record.started_ms = card.record.started_ms.saturating_add(gap_ms));
             }
         }
-        self.overview.get_or_insert_default().apply(envelope);
+        let overview = self.overview.get_or_insert_default();
+        overview.apply(envelope);
+        if matches!(envelope.event, Event::TurnEnd(_)) {
+            overview.refresh();
+        }
         self.charge(envelope);
         self.take(envelope);
         self.facts.waits = self.gaps.is_open();

@@ -32,7 +32,7 @@ use viewport::Viewport;
 
 use crate::event::{Address, ErrorRecord, Gaps, Notice, NoticeLevel, RunLedger, RunStart, Tokens};
 use crate::session::TurnEntry;
-use crate::workbench::overview::Overview;
+use crate::workbench::overview::{Overview, TurnLine};
 use crate::workbench::{Budget, Definitions};
 
 pub use branches::Fold;
@@ -115,6 +115,8 @@ pub struct Facts {
     pub started_ms: i64,
     /// Unix time in ms of the last event.
     pub last_ms: i64,
+    /// A turn of a saved session failed.
+    pub has_failed_turn: bool,
     /// Returned or failed, with the failure.
     pub end: Option<Result<(), ErrorRecord>>,
     /// A user is waited for: no clock runs.
@@ -230,6 +232,12 @@ impl Transcript {
     /// One line for each turn, as of the last refresh; `None` for a saved session that was not read as a whole.
     pub fn overview(&self) -> Option<&Overview> {
         self.overview.as_ref()
+    }
+
+    /// Is a failure known: of the run, or of something in one of its turns?
+    pub fn has_failures(&self) -> bool {
+        let has_failed = matches!(self.facts.end, Some(Err(_))) || self.facts.has_failed_turn;
+        has_failed || self.overview.iter().flat_map(Overview::lines).any(TurnLine::has_failed)
     }
 
     /// Brings the lines of the turns up to date.

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::card::{Card, MessageStore, Messages, RequestCard, TurnCard};
 use crate::event::{Address, ErrorRecord, JsonText, SentMessage, Source};
 use crate::record::{Attempt, QuestionRecord};
+use crate::workbench::wording::{describe_issue, in_plain_words};
 
 /// The messages that requests contained so far, by run: later requests repeat them.
 #[derive(Debug, Default)]
@@ -54,7 +55,7 @@ pub(super) fn visit(
 fn error(error: &ErrorRecord, add: &mut dyn FnMut(&'static str, &str)) {
     add("error", &error.reason);
     error.class.iter().for_each(|class| add("error", class));
-    add("error", &error.message);
+    add("error", &in_plain_words(&error.message));
 }
 
 /// The messages of a request that are known.
@@ -104,7 +105,7 @@ fn turn(card: &TurnCard, add: &mut dyn FnMut(&'static str, &str)) {
     }
     for issue in record.checks.iter().flat_map(|check| &check.issues) {
         add("check", &issue.path);
-        add("check", &issue.message);
+        add("check", &describe_issue(issue));
     }
     record.notices.iter().for_each(|notice| add("notice", &notice.text));
     record.extract.iter().filter_map(|extract| extract.error.as_ref()).for_each(|found| error(found, add));

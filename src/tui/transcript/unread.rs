@@ -8,6 +8,7 @@ use super::Transcript;
 use super::card::{Card, Messages, Part, TurnCard, turn_cards};
 use super::places::TurnCells;
 use crate::event::{Address, Envelope, Event, Gaps, Notice, NoticeLevel, SentMessage};
+use crate::record::TurnState;
 use crate::session::TurnEntry;
 
 /// Turns of a saved session whose bodies are kept next to those that are seen.
@@ -17,6 +18,7 @@ impl Transcript {
     /// A turn in its file: it has one cell until it is read.
     pub(super) fn outline_turn(&mut self, outline: &Arc<TurnEntry>) {
         let at = &outline.address;
+        self.facts.has_failed_turn |= outline.state == TurnState::Failed;
         let place = self.place_of(at);
         self.push(at, Card::Unread(Arc::clone(outline), Part::Whole), true);
         self.turns.insert(at, TurnCells::alone(place));

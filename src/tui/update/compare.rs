@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Position;
 
-use super::{matrix, run};
+use super::{matrix, run, runs};
 use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
@@ -22,7 +22,8 @@ use crate::workbench::{RunEnding, RunUpdate, SessionKey};
 /// The modes that one key runs side by side.
 const BOTH: [Mode; 2] = [Mode::PtcLisp, Mode::Json];
 
-/// Goes to the screen; there, from a matrix to the runs side by side and back.
+/// Goes to the screen, with the last two runs of the draft where nothing else is compared; there, from a matrix to the runs side by side and
+/// back.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
     let empty = model.compare.sides.is_empty() && model.compare.matrix.is_none();
     if model.screen == Screen::Sessions
@@ -30,6 +31,15 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
         && let Ok(marked) = model.sessions.compared()
     {
         return open(model, &marked);
+    }
+    let is_outdated = || runs::pair(model).is_some_and(|pair| model.compare.names() != pair);
+    if model.screen == Screen::Workbench
+        && (empty || !model.compare.draft_runs.is_empty())
+        && !model.workbench.running()
+        && !model.compare.runs()
+        && is_outdated()
+    {
+        return runs::compare(model);
     }
     let compare = &mut model.compare;
     compare.opened = false;

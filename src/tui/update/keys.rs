@@ -10,6 +10,7 @@ use crate::agent::Place;
 use crate::replay::Policy;
 use crate::tui::actions::{Action, Context};
 use crate::tui::direction::Direction;
+use crate::tui::draft::{Motion, Reach};
 use crate::tui::keys::{self, Chord};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, Asker, Model, Pane, Popup, SaveWhat, Screen, Tone};
@@ -197,6 +198,13 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ConfirmOverwrite => save::confirm_overwrite(model),
         Action::TakeFile(taking) => save::take_file(model, taking),
         Action::SendAnswer => run::send_answer(model),
+        // A reply of one line has no pages; what is asked may have.
+        Action::Go(Motion::Up(10), Reach::Move) if has_short_reply(model) => {
+            turn_pages(model, -isize::from(page_rows(model)))
+        }
+        Action::Go(Motion::Down(10), Reach::Move) if has_short_reply(model) => {
+            turn_pages(model, isize::from(page_rows(model)))
+        }
         Action::Go(motion, reach) => edit::go(model, motion, reach),
         Action::Delete(motion) => edit::change(model, |draft, columns| draft.delete(motion, columns)),
         Action::Newline => edit::change(model, |draft, _| draft.insert("\n")),
@@ -465,6 +473,11 @@ fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect>
         go(&mut view.transcript, now_ms);
     }
     Vec::new()
+}
+
+/// Is a reply of one line written to a question?
+fn has_short_reply(model: &Model) -> bool {
+    matches!(model.popups.last(), Some(Popup::Answer { editor, .. }) if !editor.draft.text().contains('\n'))
 }
 
 /// Scrolls the text of a popup, or the steps of a pipeline; the view clamps it.

@@ -293,9 +293,38 @@ fn first_part(text: &str) -> usize {
     text.rfind("\n[user]").map_or(0, |at| at + 1)
 }
 
-/// The byte of a request at a gate at which its last message begins.
-pub(super) fn last_message(text: &str) -> usize {
-    text.rfind("\"role\"").and_then(|at| text.get(..at)?.rfind('{')).unwrap_or(0)
+/// The byte at which what is new in a request at a gate begins.
+fn newest(text: &str) -> usize {
+    match text.split(' ').next().filter(|fence| !fence.is_empty() && fence.bytes().all(|byte| byte == b'-')) {
+        Some(fence) => newest_section(text, fence),
+        None => text.rfind("\"role\"").and_then(|at| text.get(..at)?.rfind('{')).unwrap_or(0),
+    }
+}
+
+/// The same in the sheet of a request, whose headings are `FENCE NUMBER ROLE`: the first message after the last reply, else the last one.
+fn newest_section(sheet: &str, fence: &str) -> usize {
+    let (mut at, mut last, mut after_reply, mut has_reply) = (0, 0, None, false);
+    for line in sheet.split_inclusive('\n') {
+        if let Some(heading) = line.strip_prefix(fence).and_then(|rest| rest.strip_prefix(' ')) {
+            if heading.contains("assistant") {
+                (after_reply, has_reply) = (None, true);
+            } else {
+                after_reply = after_reply.or(Some(at));
+                last = at;
+            }
+        }
+        at += line.len();
+    }
+    after_reply.filter(|_| has_reply).unwrap_or(last)
+}
+
+/// An editor for a request: it opens at what is new in it.
+pub(super) fn editor_at_newest(text: &str) -> Editor {
+    let mut draft = Draft::new(text);
+    let at = newest(text);
+    draft.place(at, Reach::Move);
+    let line = text.get(..at).map_or(0, |before| before.matches('\n').count());
+    Editor { draft, scroll: (line, 0), ..Editor::default() }
 }
 
 /// How a question shows the user's earlier answers.
@@ -305,17 +334,18 @@ const OWN_REPLY: &str = "[assistant]";
 pub(super) fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
-        let mut draft = if question.gate.is_some() { Draft::new(&question.text) } else { Draft::default() };
-        if question.gate == Some(Gate::Send) {
-            draft.place(last_message(&question.text), Reach::Move);
-        }
+        let fresh = || match question.gate {
+            Some(Gate::Send) => editor_at_newest(&question.text),
+            Some(_) => Editor { draft: Draft::new(&question.text), ..Editor::default() },
+            None => Editor::default(),
+        };
         if !model.wide() && !question.options.is_empty() {
             // The run that it is about is above the question.
             model.workbench.focus = Pane::Run;
         }
         let begun =
             model.workbench.run.as_mut().and_then(|run| run.begun_reply.take()).or_else(|| kept(model, &question));
-        let editor = begun.unwrap_or_else(|| Box::new(Editor { draft, ..Editor::default() }));
+        let editor = begun.unwrap_or_else(|| Box::new(fresh()));
         let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
         let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
         model.popups.push(Popup::Answer { question, asker: Asker::Run, top, read: 0, end_seen: false, editor });

@@ -4,7 +4,7 @@ use super::compare::{sessions, show_matrix};
 use crate::agent::Mode;
 use crate::tui::compare::CompareRequest;
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, Tone};
+use crate::tui::model::{DraftRun, Model, Tone};
 use crate::workbench::matrix::MatrixSpec;
 
 /// Trials of each case when the draft is tried against its saved version, and how many run at the same time.
@@ -22,15 +22,21 @@ pub(super) fn show(model: &mut Model, by: isize) -> Vec<Effect> {
 
 /// Shows the run next to the one before it: the older one on the left.
 pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
-    let runs = &model.workbench.runs;
-    let shown = model.workbench.run.as_ref();
-    let name = |run: &crate::tui::model::DraftRun| run.view(shown).and_then(|view| view.session.clone());
-    let names: Vec<String> = runs.before().into_iter().chain(runs.current()).filter_map(name).collect();
-    if names.len() < 2 {
+    let Some(names) = pair(model) else {
         model.show_toast(Tone::Info, "there is no saved run before this one");
         return Vec::new();
-    }
-    sessions(model, names)
+    };
+    let effects = sessions(model, names.clone());
+    model.compare.draft_runs = names;
+    effects
+}
+
+/// The sessions of the run before the one that is shown, and of that one.
+pub(super) fn pair(model: &Model) -> Option<Vec<String>> {
+    let runs = &model.workbench.runs;
+    let shown = model.workbench.run.as_ref();
+    let name = |run: &DraftRun| run.view(shown).and_then(|view| view.session.clone());
+    Some(vec![name(runs.before()?)?, name(runs.current()?)?])
 }
 
 /// Tries the draft and its last saved version on the cases.

@@ -13,7 +13,7 @@ use crate::proxy::{HeldExchange, HeldForm, TrafficUpdate, Verdict};
 use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::direction::Leap;
-use crate::tui::draft::{Draft, Reach};
+use crate::tui::draft::Draft;
 use crate::tui::message::Effect;
 use crate::tui::model::{Asker, Editor, Model, Popup, Screen, Tone};
 use crate::tui::traffic::{HeldQuestion, ProxyPhase, Step, TrafficRequest, TrafficResponse, Writes, show_event};
@@ -238,12 +238,12 @@ fn show_next(model: &mut Model) {
 /// Opens the question about an exchange that waits.
 fn ask(model: &mut Model, held: &HeldExchange) {
     let asks = HeldQuestion::of(held);
-    let mut draft = Draft::new(&held.text);
-    if asks.writes == Writes::Request {
-        draft.place(super::run::last_message(&held.text), Reach::Move);
-    }
+    let fresh = || match asks.writes {
+        Writes::Request => super::run::editor_at_newest(&held.text),
+        _ => Editor { draft: Draft::new(&held.text), ..Editor::default() },
+    };
     let aside = model.traffic.aside.remove(&held.id);
-    let editor = aside.unwrap_or_else(|| Box::new(Editor { draft, ..Editor::default() }));
+    let editor = aside.unwrap_or_else(|| Box::new(fresh()));
     push(model, held, asks, editor);
 }
 

@@ -344,8 +344,7 @@ fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     let mut rows: Vec<&ActionRow> = ACTIONS
         .iter()
         .filter(|row| row.footer > 0 && contexts.contains(&row.context) && model.enabled(row.action).is_ok())
-        .filter(|row| row.action != Action::Workbench || model.screen != Screen::Workbench || !model.wide())
-        .filter(|row| row.action != Action::Help || model.popups.is_empty())
+        .filter(|row| model.belongs_in_footer(row, &contexts))
         .collect();
     rows.sort_by_key(|row| model.footer_place(row));
     let label = |row: &'static ActionRow| (key_of(model, row), model.title(row));

@@ -115,7 +115,9 @@ fn title(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
         if area.width >= TWO_COLUMNS {
             right.push(Piece::new(Role::Dim, &text));
         }
+        let failed = inspector.parts(Tab::Calls).iter().filter(|part| part.mark == Mark::Bad).count();
         right.push(match (facts.success, &facts.reason) {
+            (Some(true), _) if failed > 0 => Piece::new(Role::Warn, &format!("! {failed} failed ")),
             (Some(true), _) => Piece::literal(Role::Good, "✓ "),
             (Some(false), _) if area.width < TWO_COLUMNS => Piece::literal(Role::Bad, "✗ "),
             (Some(false), reason) => Piece::new(Role::Bad, &format!("✗ {} ", reason.as_deref().unwrap_or_default())),

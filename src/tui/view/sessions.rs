@@ -14,6 +14,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{cached, cost, count, plural};
 use crate::workbench::SearchError;
+use crate::workbench::wording::in_plain_words;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
@@ -344,7 +345,11 @@ impl Columns {
             RunState::Failed => (Role::Bad, Role::Text),
         };
         let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.state) };
-        let example = if session.example { "example  " } else { "" };
+        let origin = match (session.example, session.is_trial) {
+            (true, _) => "example  ",
+            (false, true) => "trial  ",
+            (false, false) => "",
+        };
         let written = model.sessions.marks.get(&session.id, None);
         let tags: String =
             written.into_iter().flat_map(|mark| &mark.tags).flat_map(|tag| ["#", tag.as_str(), " "]).collect();
@@ -352,11 +357,14 @@ impl Columns {
         let mut result = vec![
             Piece::new(mark_role, &format!("{mark} ")),
             Piece::new(Role::Accent, &label.unwrap_or_default()),
-            Piece::literal(Role::Dim, example),
+            Piece::literal(Role::Dim, origin),
             Piece::new(Role::Accent, &tags),
         ];
         match model.sessions.hit(&session.key()).and_then(|hit| Some((hit, hit.matches.first()?))) {
             Some((hit, first)) => result.extend(preview::excerpt(first, hit.count)),
+            None if session.state == RunState::Failed => {
+                result.push(Piece::new(role, &in_plain_words(&session.result)));
+            }
             None => result.push(Piece::new(role, &session.result)),
         }
         let cost = cost(session.usage.cost());

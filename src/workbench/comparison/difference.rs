@@ -145,7 +145,7 @@ impl DifferenceText<'_> {
         match (turn.left, turn.right) {
             (Some(left), Some(right)) => {
                 let (one, other) = (self.name(0, left), self.name(self.pair.column, right));
-                let name = if one == other { one } else { format!("{one} beside {other}") };
+                let name = if one == other { one } else { format!("{one} and {other}") };
                 self.title(&format!("  {name}"));
             }
             (Some(only), None) => self.only(0, only),

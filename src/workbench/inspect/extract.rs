@@ -6,7 +6,7 @@ use similar::{ChangeTag, TextDiff};
 use super::{Body, Finding, Line, Mark, Part, Turn};
 use crate::event::{Event, Extract, ExtractKind, IssueSeverity, Kept};
 use crate::workbench::format::{count, plural};
-use crate::workbench::wording::{self, Excerpt};
+use crate::workbench::wording::{self, Excerpt, describe_issue};
 
 pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     let extract = turn.find(|event| match event {
@@ -54,11 +54,7 @@ fn findings(turn: &Turn<'_>) -> Vec<Finding> {
         .flat_map(|check| &check.issues)
         .map(|issue| Finding {
             path: issue.path.clone(),
-            text: if issue.expected.is_empty() {
-                issue.message.clone()
-            } else {
-                format!("expected {}, got {}", issue.expected, issue.got)
-            },
+            text: describe_issue(issue),
             error: issue.severity == IssueSeverity::Error,
         })
         .collect()

@@ -98,7 +98,7 @@ impl AgentChanges {
 }
 
 /// The hunks between two texts, in order.
-pub(super) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
+pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     let diff = TextDiff::from_lines(old, new);
     let hunk = |ops: &Vec<similar::DiffOp>| Hunk {
         line: ops.first().map_or(1, |op| op.old_range().start + 1),
@@ -119,7 +119,7 @@ pub(super) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
 }
 
 /// The old text with the accepted hunks, by their place among [`hunks`].
-fn applied(old: &str, new: &str, accepted: &[bool]) -> String {
+pub fn applied(old: &str, new: &str, accepted: &[bool]) -> String {
     let diff = TextDiff::from_lines(old, new);
     let groups = diff.grouped_ops(CONTEXT);
     let is_refused = |op: &similar::DiffOp| {

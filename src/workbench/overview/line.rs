@@ -4,6 +4,7 @@
 
 use crate::event::{Address, CallStatus, IssueRecord, RunStart, Tokens};
 use crate::record::{TurnRecord, TurnState};
+use crate::workbench::wording::describe_issue;
 
 /// Characters of the action and of the error that are kept.
 const TEXT_CHARS: usize = 160;
@@ -219,11 +220,7 @@ pub fn first_error(record: &TurnRecord) -> Option<String> {
 
 fn issue_text(issue: &IssueRecord) -> String {
     let path = if issue.path.is_empty() { String::new() } else { format!("{}: ", issue.path) };
-    if issue.expected.is_empty() || issue.got.is_empty() {
-        format!("{path}{}", issue.message)
-    } else {
-        format!("{path}expected {}, got {}", issue.expected, issue.got)
-    }
+    format!("{path}{}", describe_issue(issue))
 }
 
 /// The first line of a text, as far as it is kept.

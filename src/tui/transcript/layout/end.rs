@@ -12,6 +12,7 @@ use crate::tui::transcript::card::EndCard;
 use crate::tui::transcript::format::{cached, cost, count, duration, plural};
 use crate::tui::transcript::wrapped::View;
 use crate::tui::transcript::wrapped::Wrapped;
+use crate::workbench::wording::in_plain_words;
 
 pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
     let turns = card.end.usage.totals.turns;
@@ -60,7 +61,7 @@ fn returned(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
 }
 
 fn failed(card: &EndCard, fail: &ErrorRecord, columns: usize) -> Vec<Row> {
-    let mut rows = prose(Vec::new(), &fail.message, Role::Text, columns);
+    let mut rows = prose(Vec::new(), &in_plain_words(&fail.message), Role::Text, columns);
     if let Some(next) = &card.next {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "→ ")], next, Role::Text, columns));
     }

@@ -1,8 +1,10 @@
 //! The input of a run: context, limits, agent.
 
+use ptc_core::value::Json;
+
 use super::Frame;
 use super::block::{indent, json_rows, prose};
-use crate::event::{ModelRecord, RunStart};
+use crate::event::{FileRecord, ModelRecord, RunStart};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, plural, size};
@@ -13,7 +15,12 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     let what = if fields == 0 {
         "no context".to_owned()
     } else {
-        format!("{} · {}", plural(fields, "field"), size(start.context.as_str().len() as u64))
+        let files = match FileRecord::all_in(&context).as_slice() {
+            [] => String::new(),
+            [file] => format!(" · file {}", about_file(file)),
+            files => format!(" · {}", plural(files.len() as u64, "file")),
+        };
+        format!("{} · {}{files}", plural(fields, "field"), size(start.context.as_str().len() as u64))
     };
     if frame.at.is_call() {
         return child_rows(start, frame);
@@ -27,7 +34,7 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
             .ending([Piece::new(Role::Dim, frame.at.as_str())]),
     ];
     if frame.open {
-        rows.extend(indent(json_rows(start.context.as_str(), frame.body()), 3));
+        rows.extend(indent(inputs(start, frame.body()), 3));
         let limits: Vec<String> =
             start.limits.iter().map(|(name, value)| format!("{name} {}", count(*value))).collect();
         let about = [
@@ -40,6 +47,35 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
         rows.extend(indent(prose(Vec::new(), &about, Role::Dim, frame.body()), 3));
     }
     rows
+}
+
+/// The inputs: a line for each file, the others as JSON.
+fn inputs(start: &RunStart, columns: usize) -> Vec<Row> {
+    let context = start.context.json();
+    let mut rows = Vec::new();
+    let mut others = Json::empty();
+    for member in context.members().unwrap_or_default() {
+        match FileRecord::of_json(&member.value) {
+            Some(file) => {
+                let name = Piece::new(Role::JsonKey, &format!("{}  ", member.key));
+                let text = format!("file {} · sha256 {:.12}…", about_file(&file), file.sha256);
+                rows.extend(prose(vec![name], &text, Role::Text, columns));
+            }
+            None => others = others.with(member.key.as_str(), member.value.clone()),
+        }
+    }
+    if rows.is_empty() {
+        return json_rows(start.context.as_str(), columns);
+    }
+    if others.members().is_some_and(|others| !others.is_empty()) {
+        rows.extend(json_rows(&others.to_text(), columns));
+    }
+    rows
+}
+
+/// Name, type and size of a file.
+fn about_file(file: &FileRecord) -> String {
+    format!("{} · {} · {}", file.name, file.media_type, size(file.size))
 }
 
 /// The model by the developer's name, with provider and id where they add information.

@@ -17,7 +17,7 @@ use crate::tui::transcript::outline::Scope;
 use crate::tui::transcript::partial::{self, Reading};
 use crate::tui::transcript::wrapped::View;
 use crate::tui::transcript::wrapped::Wrapped;
-use crate::workbench::wording;
+use crate::workbench::wording::{self, describe_issue};
 use ptc_core::text::width::width;
 
 /// Columns from which on a header has room for what a turn cost.
@@ -452,12 +452,8 @@ fn issues(check: &Check, columns: usize) -> Vec<Row> {
         let warning = issue.severity == IssueSeverity::Warning;
         let mark = if warning { Piece::literal(Role::Warn, "! ") } else { Piece::literal(Role::Bad, "✗ ") };
         let path = Piece::new(Role::JsonKey, &format!("{:<widest$}  ", path(issue)));
-        let text = if issue.expected.is_empty() || issue.got.is_empty() {
-            issue.message.clone()
-        } else {
-            format!("expected {}, got {}", issue.expected, issue.got)
-        };
-        rows.extend(prose(vec![mark, path], &format!("{layer}{text}"), Role::Text, columns));
+        let text = format!("{layer}{}", describe_issue(issue));
+        rows.extend(prose(vec![mark, path], &text, Role::Text, columns));
     }
     rows
 }

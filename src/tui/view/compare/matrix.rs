@@ -48,6 +48,7 @@ pub(super) fn progress_row(matrix: &MatrixView) -> Row {
     let mut parts = vec![format!(" {} of {}", state.done(), plural(state.total() as u64, "trial"))];
     parts.extend((state.failed() > 0).then(|| format!("{} failed", state.failed())));
     parts.extend((!state.untried().is_empty()).then(|| format!("{} could not be tried", state.untried().len())));
+    parts.extend(totals(matrix));
     parts.push(match (matrix.running, matrix.stopping, state.is_complete()) {
         (true, true, _) => "stopping …".to_owned(),
         (true, false, _) => format!("● {} running", state.running().len()),
@@ -55,6 +56,32 @@ pub(super) fn progress_row(matrix: &MatrixView) -> Row {
         (false, _, false) => "! stopped; what is finished is kept".to_owned(),
     });
     Row::new([Piece::new(Role::Dim, &parts.join("   "))])
+}
+
+/// The agents of the cells, each once, in order.
+fn agents(matrix: &MatrixView) -> Vec<&str> {
+    let mut agents: Vec<&str> = Vec::new();
+    for cell in &matrix.state.plan.cells {
+        if !agents.contains(&cell.agent.as_str()) {
+            agents.push(&cell.agent);
+        }
+    }
+    agents
+}
+
+/// How many trials of each agent passed, where there are several: `saved 3/10`.
+fn totals(matrix: &MatrixView) -> Vec<String> {
+    let agents = agents(matrix);
+    if agents.len() < 2 {
+        return Vec::new();
+    }
+    let total = |agent: &&str| {
+        let own = matrix.reports.iter().filter(|report| report.cell.agent == *agent);
+        let (passed, trials) =
+            own.fold((0, 0), |(passed, trials), report| (passed + report.passed, trials + report.trials));
+        format!("{agent} {passed}/{trials}")
+    };
+    agents.iter().map(total).collect()
 }
 
 pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
@@ -84,7 +111,7 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
 
 /// The columns there is room for.
 struct Table {
-    names: [usize; 3],
+    names: [usize; 4],
     bar: usize,
     figures: Vec<Figure>,
 }
@@ -125,7 +152,9 @@ impl Table {
             let widest = (0..cells.len()).map(|place| width(&SafeText::single_line(&read(place)))).max().unwrap_or(0);
             if widest == 0 { 0 } else { widest.min(most) + 2 }
         };
+        let has_several = agents(matrix).len() > 1;
         let names = [
+            if has_several { widest(&|place| cells[place].agent.clone(), 16) } else { 0 },
             widest(&|place| cells[place].mode.clone(), 9),
             widest(&|place| cells[place].model.clone(), 16),
             widest(&|place| cells[place].case.clone().unwrap_or_default(), 20),
@@ -145,7 +174,7 @@ impl Table {
     }
 
     fn head(&self) -> Row {
-        let names = ["mode", "model", "case"].into_iter().zip(self.names);
+        let names = ["agent", "mode", "model", "case"].into_iter().zip(self.names);
         let names: String = names.map(|(name, columns)| pad(&truncate(name, columns), columns)).collect();
         let figures: String = self.figures.iter().map(|(title, columns, _)| pad_left(title, *columns)).collect();
         let text = format!(
@@ -162,9 +191,10 @@ impl Table {
         let selected = matrix.cell == place;
         let role = if selected { Role::Title } else { Role::Text };
         let mut pieces = vec![Piece::literal(Role::Accent, if selected { " ▸ " } else { "   " })];
-        let texts = [&report.cell.mode, &report.cell.model, report.cell.case.as_ref().unwrap_or(&String::new())]
-            .map(String::clone);
-        for (text, columns) in texts.iter().zip(self.names) {
+        let cell = &report.cell;
+        let texts =
+            [&cell.agent, &cell.mode, &cell.model, cell.case.as_ref().unwrap_or(&String::new())].map(String::clone);
+        for (text, columns) in texts.iter().zip(self.names).filter(|(_, columns)| *columns > 0) {
             let text = SafeText::single_line(text);
             pieces.push(Piece::new(role, &pad(&truncate(&text, columns.saturating_sub(2)), columns)));
         }
