@@ -90,7 +90,7 @@ async fn a_suggestion_reads_the_failure_and_is_written_only_when_it_is_accepted(
             written.contains("A parcel is ship.\n{{text}}") && written.contains("ship, bill or access"),
             "{written}"
         );
-        assert!(written.ends_with(&AGENT[AGENT.find("[[cases]]").unwrap()..]), "cases stay: {written}");
+        assert!(written.contains(&AGENT[AGENT.find("[[cases]]").unwrap()..]), "cases stay: {written}");
         assert!(written.contains("signature = \"(text :string) -> {label :string}\"\n"), "{written}");
     });
 }
