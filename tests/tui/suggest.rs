@@ -47,7 +47,7 @@ fn a_suggestion_is_asked_for_at_a_turn_and_made_change_by_change() {
     assert_eq!(model.workbench.texts(), texts);
     assert!(model.popups.is_empty(), "nothing is left of it");
     // Undo takes a change back.
-    press(&mut model, "ctrl-z");
+    press(&mut model, "ctrl-u");
     assert_eq!(model.workbench.texts().options, now.options);
     // The draft has changed since: its changes would be overwritten.
     apply_message(&mut model, suggested(&texts));
