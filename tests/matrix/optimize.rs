@@ -237,7 +237,7 @@ async fn examples_of_solved_training_cases_are_a_candidate_like_others() {
                 &json!({"reason": "shorter", "text": format!("Label it, {}.\n{{{{text}}}}", text.len())}).to_string(),
             );
         }
-        let (_, message) = text.rsplit_once("About my ").unwrap();
+        let (_, message) = text.split_once("About my ").unwrap();
         let rule = RULES
             .iter()
             .find(|(word, ..)| message.starts_with(word))

@@ -21,7 +21,11 @@ fn a_suggestion_is_asked_for_at_a_turn_and_made_change_by_change() {
         "{asked:?}"
     );
     let version = model.workbench.version();
-    let texts = DraftTexts { prompt: format!("A rule.\n{}\nAnother rule.", now.prompt), ..now.clone() };
+    let texts = DraftTexts {
+        prompt: format!("A rule.\n{}", now.prompt),
+        options: format!("{}max_turns = 3\n", now.options),
+        ..now.clone()
+    };
     let suggested = |texts: &DraftTexts| {
         let message = "the text lacks a rule · 718 tokens".to_owned();
         Msg::Archive(ArchiveResponse::Suggested(Ok(Box::new(SuggestedTexts {
@@ -32,19 +36,19 @@ fn a_suggestion_is_asked_for_at_a_turn_and_made_change_by_change() {
     };
     apply_message(&mut model, suggested(&texts));
     let shown = text(&mut model);
-    for part in ["Suggested fix", "the text lacks a rule", "prompt, line 1", "+A rule.", "+Another rule."] {
+    for part in ["Suggested fix", "the text lacks a rule", "prompt, line 1", "+A rule.", "+max_turns = 3"] {
         assert!(shown.contains(part), "{part}:\n{shown}");
     }
     press(&mut model, "enter");
     let first = model.workbench.editor(Place::Prompt).draft.text().to_owned();
-    assert!(first.starts_with("A rule.\n") && !first.contains("Another rule."), "{first}");
-    assert!(text(&mut model).contains("+Another rule."), "the other change is still offered");
+    assert_eq!((&first, &model.workbench.texts().options), (&texts.prompt, &now.options));
+    assert!(text(&mut model).contains("+max_turns = 3"), "the other change is still offered");
     press(&mut model, "enter");
     assert_eq!(model.workbench.texts(), texts);
     assert!(model.popups.is_empty(), "nothing is left of it");
-    // Undo takes each change back.
-    (0..2).for_each(|_| _ = press(&mut model, "ctrl-z"));
-    assert_eq!(model.workbench.texts(), now);
+    // Undo takes a change back.
+    press(&mut model, "ctrl-u");
+    assert_eq!(model.workbench.texts().options, now.options);
     // The draft has changed since: its changes would be overwritten.
     apply_message(&mut model, suggested(&texts));
     assert!(model.popups.is_empty());

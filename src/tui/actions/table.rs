@@ -240,7 +240,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Session(On::Fork), "transcript.fork", "fork", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 5),
     row(A::Session(On::EditHere), "transcript.edit", "edit and continue", "Changes a reply, program, result or definition of the turn, and continues from there.", &["shift-e"], C::Transcript, 6),
     row(A::Session(On::AddExample), "transcript.example", "use as example", "Puts the selected turn at the end of the draft's prompt, as an example for the model.", &["shift-x"], C::Transcript, 0),
-    row(A::Session(On::Suggest), "transcript.suggest", "suggest a fix", "Asks a model for other texts of the agent that fix the failure at the selected turn; shows the cost first, then the changes.", &["alt-f"], C::Transcript, 0),
+    row(A::Session(On::Suggest), "transcript.suggest", "suggest a fix", "Asks a model for a fix of the failing turn; shows the cost first, then the changes.", &["alt-f"], C::Transcript, 0),
     row(A::Session(On::Play), "viewer.play", "play", "Plays the session as it was recorded: by events, by turns, at its speed or faster.", &["p"], C::Viewer, 4),
     row(A::ReplayLenient, "viewer.replay_lenient", "replay leniently", "Replays to the end and lists every difference, not only the first.", &["l"], C::Viewer, 0),
     row(A::Session(On::Rerun), "viewer.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Viewer, 5),
