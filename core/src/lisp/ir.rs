@@ -190,8 +190,24 @@ pub struct Lambda {
     pub slots: u32,
     /// The body. Locals are moved out at their last read.
     pub body: Node,
+    /// The functions that it may call.
+    pub calls: Calls,
     /// The whole form in the text.
     pub span: Span,
+}
+
+/// The functions that a function may call besides builtins that read no cell.
+#[derive(Debug, Clone)]
+pub enum Calls {
+    /// Any.
+    Any,
+    /// Only these, and functions of its own text.
+    Known {
+        /// Values that it captured.
+        captures: bool,
+        /// The values of these names in memory.
+        globals: Vec<Keyword>,
+    },
 }
 
 /// A destructuring pattern.

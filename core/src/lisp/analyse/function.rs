@@ -9,8 +9,8 @@ use super::call::{builtin, count};
 use super::control::defined_name;
 use super::expand::{list, symbol};
 use super::name::{is_placeholder, number, plain};
-use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint, liveness};
-use crate::lisp::ir::{DefCondition, Expr, Lambda, Node, Pattern, Unbound};
+use super::{Analyser, AnalysisResult, Tail, cell, form_error, form_error_with_hint, liveness};
+use crate::lisp::ir::{Calls, DefCondition, Expr, Lambda, Node, Pattern, Unbound};
 use crate::lisp::{Error, Form, Shape, builtins};
 use crate::reasons::Reason;
 use crate::text::Span;
@@ -149,7 +149,11 @@ impl Analyser<'_> {
         let scope = self.leave_function();
         let mut patterns: Vec<&mut Pattern> = params.iter_mut().chain(&mut rest).collect();
         liveness::mark(&mut body, &mut patterns);
-        let lambda = Lambda { name, params, rest, shown, slots: scope.size, body, span };
+        let calls = match self.changes_cells {
+            true => cell::calls(params.iter().chain(&rest), &body, &self.globals),
+            false => Calls::Any,
+        };
+        let lambda = Lambda { name, params, rest, shown, slots: scope.size, body, calls, span };
         Node::new(Expr::Fn { lambda: Arc::new(lambda), captures: scope.captures }, span)
     }
 

@@ -12,6 +12,7 @@ mod assoc;
 mod bits;
 mod build;
 mod calendar;
+mod calls;
 mod cells;
 mod collection;
 mod compare;
@@ -70,7 +71,7 @@ use std::sync::OnceLock;
 use super::machine::Callable;
 use crate::value::Value;
 
-pub(crate) use cells::SWAP_IN_PLACE;
+pub(crate) use calls::{FunctionArgument, MAKERS, function_argument};
 pub(crate) use control::{CAPTURE, CAPTURE_NAME};
 pub(crate) use exceptions::{ASSERTION, ATTEMPT, ATTEMPT_NAME, EXCEPTION, uncaught};
 pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};

@@ -102,6 +102,7 @@ impl Compiler<'_> {
             slots: lambda.slots.max(u32::try_from(arguments).unwrap_or(u32::MAX)),
             projection: projection::projection(lambda),
             body: self.function(prologue, &lambda.body),
+            calls: lambda.calls.clone(),
         }
     }
 
