@@ -73,7 +73,7 @@ use crate::value::Value;
 
 pub(crate) use calls::{FunctionArgument, MAKERS, function_argument};
 pub(crate) use control::{CAPTURE, CAPTURE_NAME};
-pub(crate) use exceptions::{ASSERTION, ATTEMPT, ATTEMPT_NAME, EXCEPTION, uncaught};
+pub(crate) use exceptions::{ASSERTION, EXCEPTION, class_of, exception_of, uncaught};
 pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};
 
 pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation, InReference};

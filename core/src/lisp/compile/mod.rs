@@ -7,6 +7,7 @@
 #![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
 mod access;
+mod attempt;
 mod bind;
 mod body;
 mod builtin;
