@@ -23,7 +23,11 @@ async fn native_calls_go_back_natively_where_the_tools_are_native() {
 async fn a_native_call_next_to_another_action_breaks_the_protocol() {
     let price = |text: String| Reply { text, ..Reply::calling([("price", r#"{"item":"tea"}"#)]) };
     let ask = r#"{"thought":"t","awaiting_user_input":{"kind":"text","prompt":"Which?"}}"#;
-    let others = [(answer(r#""x""#), "final_answer"), (call("look_up", "{}"), "tool_call"), (ask.to_owned(), "awaiting_user_input")];
+    let others = [
+        (answer(r#""x""#), "final_answer"),
+        (call("look_up", "{}"), "tool_call"),
+        (ask.to_owned(), "awaiting_user_input"),
+    ];
     for tools_in in ["native", "prompt"] {
         for (other, key) in &others {
             let replies = [price(other.clone()), answer(r#""y""#).into()];
@@ -37,7 +41,8 @@ async fn a_native_call_next_to_another_action_breaks_the_protocol() {
     }
     let same = [String::new(), "I look it up.".to_owned(), answer(r#""""#), call("price", r#"{"item":"tea"}"#)];
     for text in same {
-        let (ran, _) = ran(&format!("tools_in = \"native\"\n{TOOLS}"), [price(text.clone()), answer(r#""y""#).into()]).await;
+        let (ran, _) =
+            ran(&format!("tools_in = \"native\"\n{TOOLS}"), [price(text.clone()), answer(r#""y""#).into()]).await;
         assert_eq!((ran.turns().len(), ran.step.calls.len()), (2, 1), "one call: {text}");
         assert_eq!(ran.outcome(), r#""y""#);
     }

@@ -439,7 +439,9 @@ fn single_action(read: &ControlReply, calls: Vec<(String, Json)>) -> Result<Vec<
         _ => return Ok(calls),
     };
     let key = match action {
-        Action::Answer(answer) if answer.node == Node::Null || answer.as_str().is_some_and(|text| text.trim().is_empty()) => {
+        Action::Answer(answer)
+            if answer.node == Node::Null || answer.as_str().is_some_and(|text| text.trim().is_empty()) =>
+        {
             return Ok(calls);
         }
         Action::Call { name, args } if matches!(&*calls, [(only, given)] if only == name && given == args) => {

@@ -69,7 +69,6 @@ impl Analyser<'_> {
         let body = self.part_as_function(args, form.span)?;
         Ok(builtin(&builtins::CAPTURE, vec![body], form.span))
     }
-
 }
 
 /// The kind and the parts of a clause.

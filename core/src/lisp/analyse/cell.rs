@@ -9,11 +9,7 @@ use crate::lisp::machine::Callable;
 use crate::value::{Keyword, Value};
 
 /// The functions that a function with these parameters and body may call; `globals` are the names in memory by number.
-pub(super) fn calls<'p>(
-    params: impl IntoIterator<Item = &'p Pattern>,
-    body: &Node,
-    globals: &[Keyword],
-) -> Calls {
+pub(super) fn calls<'p>(params: impl IntoIterator<Item = &'p Pattern>, body: &Node, globals: &[Keyword]) -> Calls {
     let mut walk = Walk { globals, captures: false, called: Vec::new() };
     let is_known = params.into_iter().all(|pattern| walk.pattern(pattern)) && walk.node(body);
     if is_known { Calls::Known { captures: walk.captures, globals: walk.called } } else { Calls::Any }

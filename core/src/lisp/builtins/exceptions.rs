@@ -50,11 +50,12 @@ pub(super) const ROWS: &[Builtin] = &[
     EX_CAUSE.named(".getCause", &["(.getCause e)"]).clojure(Clojure::Named("java.lang.Throwable/getCause")),
 ];
 
-const EX_MESSAGE: Builtin = Builtin::new("ex-message", Arity::exactly(1), |_, args| Ok(part(&keys().message, &args[0])))
-    .doc(&["(ex-message e)"], "The message of an exception.")
-    .examples(&[("(ex-message (ex-info \"no\" {}))", "\"no\"")])
-    .cost(Cost::Constant)
-    .current();
+const EX_MESSAGE: Builtin =
+    Builtin::new("ex-message", Arity::exactly(1), |_, args| Ok(part(&keys().message, &args[0])))
+        .doc(&["(ex-message e)"], "The message of an exception.")
+        .examples(&[("(ex-message (ex-info \"no\" {}))", "\"no\"")])
+        .cost(Cost::Constant)
+        .current();
 
 const EX_CAUSE: Builtin = Builtin::new("ex-cause", Arity::exactly(1), |_, args| Ok(part(&keys().cause, &args[0])))
     .doc(&["(ex-cause e)"], "The exception that caused this one, or nil.")

@@ -47,6 +47,7 @@ mod pipeline;
 mod position;
 mod predicates;
 pub(crate) mod range;
+mod recall;
 mod reduce;
 mod reference;
 pub(crate) mod regex;
@@ -116,6 +117,7 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Choosing", rows: filter::ROWS },
     Section { title: "Reducing and grouping", rows: reduce::ROWS },
     Section { title: "Composing functions", rows: compose::ROWS },
+    Section { title: "Keeping results, characters", rows: recall::ROWS },
     Section { title: "Reading maps", rows: lookup::ROWS },
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },

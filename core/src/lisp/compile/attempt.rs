@@ -27,13 +27,7 @@ struct Handler {
 }
 
 impl Attempt {
-    fn run(
-        &self,
-        machine: &mut Machine<'_>,
-        slots: &mut [Value],
-        closed: CurrentClosure<'_>,
-        out: &mut Value,
-    ) -> Flow {
+    fn run(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: CurrentClosure<'_>, out: &mut Value) -> Flow {
         let recovery = machine.begin_attempt();
         let mut flow = (self.body)(machine, slots, closed, out);
         if let Flow::Halt(halt) = flow {

@@ -1,6 +1,8 @@
 //! An analysed program as text: slots are numbers, with `!` at their last read; captures are `^n`.
 
-use crate::lisp::ir::{Capture, CatchHandler, DefCondition, Expr, IterationResult, Local, Modifier, Node, Pattern, Program, Unbound};
+use crate::lisp::ir::{
+    Capture, CatchHandler, DefCondition, Expr, IterationResult, Local, Modifier, Node, Pattern, Program, Unbound,
+};
 use crate::value::Value;
 
 pub(super) fn program(program: &Program) -> String {
