@@ -123,7 +123,11 @@ fn default(args: &mut [Value]) -> Value {
 fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (of, key) = (&args[0], &args[1]);
     let found = match (of, key) {
-        (Value::Nil | Value::Map(_), Value::List(path)) => along(machine, of, path)?,
+        (Value::Map(map), Value::List(path)) => match map.get(key) {
+            Some(value) => Some(value.clone()),
+            None => along(machine, of, path)?,
+        },
+        (Value::Nil, Value::List(path)) => along(machine, of, path)?,
         (Value::Nil | Value::List(_) | Value::Map(_) | Value::Set(_), _) => under(of, key).cloned(),
         (_, Value::Map(_)) => return Err(swapped(wrong(1, READ, of), "(get m key)")),
         (Value::Str(_) | Value::Int(_) | Value::Big(_) | Value::Float(_), _) => value_under(machine, of, key)?,
