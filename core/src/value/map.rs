@@ -104,7 +104,7 @@ impl Map {
     }
 
     /// The value at the end of a path of keys and indexes. A step that is itself a list is an exact key.
-    fn along(&self, path: &[Value]) -> Option<&Value> {
+    pub(crate) fn along(&self, path: &[Value]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.step(first)?, |at, key| match (at, key) {
             (Value::Map(map), key) => map.step(key),
