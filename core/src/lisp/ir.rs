@@ -222,7 +222,7 @@ pub struct Lambda {
     pub span: Span,
 }
 
-/// The functions that a function may call besides builtins that read no cell.
+/// The functions, other than builtins that read no cell, that a function may call.
 #[derive(Debug, Clone)]
 pub enum Calls {
     /// Any.
