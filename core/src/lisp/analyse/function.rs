@@ -151,10 +151,8 @@ impl Analyser<'_> {
         let scope = self.leave_function();
         let mut patterns: Vec<&mut Pattern> = params.iter_mut().chain(&mut rest).collect();
         liveness::mark(&mut body, &mut patterns);
-        let calls = match self.changes_cells {
-            true => cell::calls(params.iter().chain(&rest), &body, &self.globals),
-            false => Calls::Any,
-        };
+        let calls =
+            if self.changes_cells { cell::calls(params.iter().chain(&rest), &body, &self.globals) } else { Calls::Any };
         let lambda = Lambda { name, params, rest, shown, slots: scope.size, body, calls, span };
         Node::new(Expr::Fn { lambda: Arc::new(lambda), captures: scope.captures }, span)
     }

@@ -52,7 +52,7 @@ const DEREF: Builtin = Builtin::new("deref", Arity::exactly(1), deref)
     .cost(Cost::Constant)
     .current();
 
-const SWAP: Builtin = Builtin::new("swap!", Arity::from(2), |machine, args| swap(machine, args))
+const SWAP: Builtin = Builtin::new("swap!", Arity::from(2), swap)
     .doc(&["(swap! a f)", "(swap! a f arg…)"], "Sets the value to (f value arg…) and returns it.")
     .examples(&[("(let [a (atom {:n 1})] (swap! a update :n + 10))", "{:n 11}")])
     .clojure(Clojure::Differs("inside of pmap and pcalls only atoms of the branch can be changed"))

@@ -31,12 +31,11 @@ impl Attempt {
         let recovery = machine.begin_attempt();
         let mut flow = (self.body)(machine, slots, closed, out);
         if let Flow::Halt(halt) = flow {
-            flow = match self.handlers.is_empty() || !is_catchable(&halt) {
-                true => Flow::Halt(halt),
-                false => {
-                    machine.recover(recovery);
-                    self.handle(*halt, machine, slots, closed, out)
-                }
+            flow = if self.handlers.is_empty() || !is_catchable(&halt) {
+                Flow::Halt(halt)
+            } else {
+                machine.recover(recovery);
+                self.handle(*halt, machine, slots, closed, out)
             };
         }
         machine.end_attempt();

@@ -191,7 +191,7 @@ fn never_fails(function: &Value, old: &Value, args: &[Value]) -> bool {
     let Some(Callable::Builtin(builtin)) = Callable::of_value(function) else { return false };
     match (builtin.name, old) {
         ("conj", Value::List(_) | Value::Set(_)) => true,
-        ("assoc", Value::Map(_)) => !args.is_empty() && args.len() % 2 == 0,
+        ("assoc", Value::Map(_)) => !args.is_empty() && args.len().is_multiple_of(2),
         _ => false,
     }
 }
