@@ -18,6 +18,36 @@ async fn native_calls_go_back_natively_where_the_tools_are_native() {
     assert_eq!(requests[2].messages[5].joined(), call("look_up", "{}"), "an object goes back as an object");
 }
 
+/// A reply has one action: a native call next to an answer goes back, and nothing is called.
+#[tokio::test]
+async fn a_native_call_next_to_another_action_breaks_the_protocol() {
+    let price = |text: String| Reply { text, ..Reply::calling([("price", r#"{"item":"tea"}"#)]) };
+    let ask = r#"{"thought":"t","awaiting_user_input":{"kind":"text","prompt":"Which?"}}"#;
+    let others = [
+        (answer(r#""x""#), "final_answer"),
+        (call("look_up", "{}"), "tool_call"),
+        (ask.to_owned(), "awaiting_user_input"),
+    ];
+    for tools_in in ["native", "prompt"] {
+        for (other, key) in &others {
+            let replies = [price(other.clone()), answer(r#""y""#).into()];
+            let (ran, requests) = ran(&format!("tools_in = \"{tools_in}\"\n{TOOLS}"), replies).await;
+            assert_eq!(ran.turns(), ["protocol_error", "ok"], "{tools_in} {key}");
+            assert!(ran.step.calls.is_empty(), "nothing was called");
+            let feedback = requests[1].messages.last().unwrap().joined();
+            assert!(feedback.contains(&format!("calls a tool natively and sets {key}")), "{feedback}");
+            assert_eq!(requests[1].messages[1].joined(), *other, "the object stays in the history");
+        }
+    }
+    let same = [String::new(), "I look it up.".to_owned(), answer(r#""""#), call("price", r#"{"item":"tea"}"#)];
+    for text in same {
+        let (ran, _) =
+            ran(&format!("tools_in = \"native\"\n{TOOLS}"), [price(text.clone()), answer(r#""y""#).into()]).await;
+        assert_eq!((ran.turns().len(), ran.step.calls.len()), (2, 1), "one call: {text}");
+        assert_eq!(ran.outcome(), r#""y""#);
+    }
+}
+
 #[tokio::test]
 async fn the_last_turn_and_the_end_of_the_tree_announce_no_feedback() {
     let toml = format!("turn_budget = 1\nmax_turns = 4\n{TOOLS}");

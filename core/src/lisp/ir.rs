@@ -96,6 +96,8 @@ pub enum Expr {
     Tool { tool: Arc<str>, args: Box<Node> },
     /// `(tool/try (tool/name args))`: the result or error of the tool, as a map.
     Try { tool: Arc<str>, args: Box<Node> },
+    /// `try` with `catch` or `finally`.
+    Attempt(Box<Attempt>),
     /// `def` and `defonce`; the value is the var.
     Def { global: u32, value: Box<Node>, doc: Option<Arc<str>>, when: DefCondition },
     /// `(return v)`
@@ -110,6 +112,30 @@ pub enum Expr {
     TaskReset(Box<Node>),
     /// Fails with this error, which has a span, when it is evaluated.
     Raise(Box<Error>),
+}
+
+/// `(try body… (catch Class name body…)… (finally body…)?)`
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    /// The part whose errors are caught.
+    pub body: Node,
+    /// The handlers, in order.
+    pub handlers: Vec<CatchHandler>,
+    /// The part that runs in any case.
+    pub finally: Option<Node>,
+}
+
+/// `(catch Class name body…)`
+#[derive(Debug, Clone)]
+pub struct CatchHandler {
+    /// The class of errors, without a package.
+    pub class: &'static str,
+    /// The slot of the exception.
+    pub slot: u32,
+    /// The body reads the exception.
+    pub reads_exception: bool,
+    /// The body.
+    pub body: Node,
 }
 
 /// The value of an unbound name in memory.
@@ -190,8 +216,24 @@ pub struct Lambda {
     pub slots: u32,
     /// The body. Locals are moved out at their last read.
     pub body: Node,
+    /// The functions that it may call.
+    pub calls: Calls,
     /// The whole form in the text.
     pub span: Span,
+}
+
+/// The functions, other than builtins that read no cell, that a function may call.
+#[derive(Debug, Clone)]
+pub enum Calls {
+    /// Any.
+    Any,
+    /// Only these, and functions of its own text.
+    Known {
+        /// Values that it captured.
+        captures: bool,
+        /// The values of these names in memory.
+        globals: Vec<Keyword>,
+    },
 }
 
 /// A destructuring pattern.

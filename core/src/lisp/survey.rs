@@ -169,6 +169,13 @@ impl Walk {
                     ToolUse { tool: tool.clone(), args: arguments(args), span: node.span, certain: self.certain };
                 self.found.calls.push(call);
             }
+            Expr::Attempt(attempt) => {
+                self.maybe(|walk| {
+                    walk.node(&attempt.body);
+                    walk.nodes(attempt.handlers.iter().map(|handler| &handler.body));
+                });
+                self.nodes(&attempt.finally);
+            }
             Expr::If(parts) => self.first(&**parts),
             Expr::Cond(clauses) => self.first(clauses.iter().flat_map(|(test, value)| [test, value])),
             Expr::And(nodes) | Expr::Or(nodes) => self.first(nodes),

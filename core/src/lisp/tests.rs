@@ -175,6 +175,30 @@ fn changing_an_atom_in_place_does_not_copy_its_value() {
     }
 }
 
+/// The same for maps of 2,000 keys, changed by the ways in which programs count, group and log.
+#[test]
+fn maps_in_atoms_are_changed_in_place() {
+    let header = "(defn note [state i] (-> state (assoc i i) (update :n (fnil inc 0))))";
+    let changes = [
+        "assoc i i",
+        "update i (fnil + 0) i",
+        "update-in [:by i] (fnil conj []) i",
+        "assoc-in [:by i] i",
+        "(fn [m] (update m i (fn [n] (inc (or n 0)))))",
+        "(fn [{:keys [n] :as m}] (cond-> (assoc m i i) n (assoc :n 1)))",
+        "note i",
+        "(fn [m] (note m i))",
+    ];
+    for change in changes {
+        let program = format!("{header} (let [a (atom {{}})] (doseq [i (range 2000)] (swap! a {change})) (count @a))");
+        let case = format!("{{\"program\": {}}}", Json::str(program.as_str()).to_text());
+        let case = Case::read(&json::parse(&case).expect("JSON")).expect("a case");
+        let outcome = outcome(&case);
+        assert!(outcome.result.is_ok(), "{change}: {:?}", outcome.result);
+        assert!(outcome.usage.steps < 100_000, "{change}: {} steps", outcome.usage.steps);
+    }
+}
+
 #[test]
 fn a_caught_branch_keeps_its_output_and_tool_calls() {
     let program = r#"(def a 1) (try (println "before") (tool/echo {:x 1}) (def a 2) (tool/bad {}) (catch Exception e (println "caught"))) a"#;

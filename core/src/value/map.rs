@@ -86,11 +86,11 @@ impl Map {
         either(name).or_else(|| name.contains('-').then(|| either(&name.replace('-', "_"))).flatten())
     }
 
-    /// The value under `key`, looked up flexibly on behalf of a program: a list is a path of keys (language contract
-    /// §13); for other keys exactly the key first, then a string or keyword as in [`Map::lookup`].
+    /// The value under `key`, looked up flexibly on behalf of a program: exactly the key first, then a list as a path of
+    /// keys (language contract §13), a string or keyword as in [`Map::lookup`].
     pub fn lookup_key(&self, key: &Value) -> Option<&Value> {
         match key {
-            Value::List(path) => self.along(path),
+            Value::List(path) => self.get(key).or_else(|| self.along(path)),
             Value::Str(name) => self.get(key).or_else(|| self.lookup(name)),
             Value::Keyword(word) => self.get(key).or_else(|| self.lookup(word.name())),
             _ => self.get(key),
@@ -104,7 +104,7 @@ impl Map {
     }
 
     /// The value at the end of a path of keys and indexes. A step that is itself a list is an exact key.
-    fn along(&self, path: &[Value]) -> Option<&Value> {
+    pub(crate) fn along(&self, path: &[Value]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.step(first)?, |at, key| match (at, key) {
             (Value::Map(map), key) => map.step(key),

@@ -10,6 +10,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::reply::control::{self, Action, AnswerType, Control, ControlReply};
 use ptc_core::reply::{self, CHUNK_CHARS, ExtractOutcome, Extracted, Finish as Ending, REPEATS};
 use ptc_core::signature::Issue;
+use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
 
 use super::answer::{self, joined};
@@ -109,7 +110,9 @@ impl JsonLoopMachine {
 
     /// Native calls: made like the call of a control object.
     fn on_native(&mut self, view: &View<'_>, reply: &Reply) -> Decision {
+        let read = read(view.plan, reply);
         let calls: Result<Vec<_>, ErrorRecord> = reply.calls.iter().map(|call| native(view.plan, call)).collect();
+        let calls = calls.and_then(|calls| single_action(&read, calls));
         let mut effects = Effects::default();
         effects.emit(Extract {
             kind: ExtractKind::Control,
@@ -121,7 +124,10 @@ impl JsonLoopMachine {
         });
         let calls = match calls {
             Ok(calls) => calls,
-            Err(record) => return self.on_broken(view, reply, record, effects),
+            Err(record) => {
+                self.kept = kept(view, &read, reply);
+                return self.on_broken(view, reply, record, effects);
+            }
         };
         self.failures = 0;
         if !view.plan.settings.native_tools {
@@ -322,6 +328,13 @@ impl Machine for JsonLoopMachine {
 
     fn judge(&self, plan: &Plan, _: &LintInputs, written: &Written) -> Judged {
         if !written.calls.is_empty() {
+            let calls: Result<Vec<_>, ErrorRecord> = written.calls.iter().map(|call| native(plan, call)).collect();
+            let read = read(plan, &Reply::from(written.text.clone()));
+            if let Err(record) = calls.and_then(|calls| single_action(&read, calls))
+                && read.control.is_ok()
+            {
+                return Judged::wrong("", &record);
+            }
             let args = |call: &NativeCall| native(plan, call).map(|(_, args)| args.to_value());
             return calls_judged(plan, written.calls.iter().map(|call| (call.name.as_str(), args(call))).collect());
         }
@@ -416,6 +429,32 @@ fn native(plan: &Plan, call: &NativeCall) -> Result<(String, Json), ErrorRecord>
         Ok(args) if args.members().is_some() => Ok((tool.name.clone(), args)),
         _ => Err(broken(format!("the arguments of {} must be a JSON object", call.name))),
     }
+}
+
+/// The native calls, unless the text of the reply holds a control object with an action of its own. A `tool_call` that repeats the only
+/// native call, prose and an empty answer are no other action.
+fn single_action(read: &ControlReply, calls: Vec<(String, Json)>) -> Result<Vec<(String, Json)>, ErrorRecord> {
+    let action = match &read.control {
+        Ok(control) if !read.is_prose => &control.action,
+        _ => return Ok(calls),
+    };
+    let key = match action {
+        Action::Answer(answer)
+            if answer.node == Node::Null || answer.as_str().is_some_and(|text| text.trim().is_empty()) =>
+        {
+            return Ok(calls);
+        }
+        Action::Call { name, args } if matches!(&*calls, [(only, given)] if only == name && given == args) => {
+            return Ok(calls);
+        }
+        Action::Call { .. } => "tool_call",
+        Action::Answer(_) => "final_answer",
+        Action::Ask { .. } => "awaiting_user_input",
+    };
+    let problem = format!(
+        "the reply calls a tool natively and sets {key}; use exactly one of a native call, tool_call, final_answer and awaiting_user_input"
+    );
+    Err(ErrorRecord::new(Reason::ProtocolError, problem))
 }
 
 fn no_tool(plan: &Plan, name: &str) -> String {

@@ -93,8 +93,11 @@ const ABSENT: &[Absent] = &[
     ),
     absent(&["pr"], "Use (println (pr-str x))", ("(println (pr-str \"a\"))", "nil")),
     absent(&["time"], "Omit it: the workbench shows the time of each program", ("(+ 1 2)", "3")),
-    absent(&["memoize"], "Keep results in an atom with a map, or in a let", ("(let [x (inc 1)] [x x])", "[2 2]")),
-    absent(&["trampoline"], "Use loop and recur", ("(loop [n 3] (if (pos? n) (recur (dec n)) :done))", ":done")),
+    absent(
+        &["clojure.lang.PersistentQueue/EMPTY", "PersistentQueue/EMPTY"],
+        "Use a vector: (first q) is the oldest item, (rest q) removes it, (conj q x) adds one",
+        ("(let [q (conj [1 2] 3)] [(first q) (rest q)])", "[1 [2 3]]"),
+    ),
     absent(
         &["with-meta", "vary-meta"],
         "There is no metadata: keep the facts in a map",

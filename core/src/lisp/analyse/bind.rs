@@ -144,17 +144,7 @@ impl Analyser<'_> {
                         (Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_))), _) => wanted.clone(),
                         // As in the reference, a symbol here is the keyword of its name.
                         (_, Some(name)) => Value::Keyword(name),
-                        _ => {
-                            let hint = "Write {name :key} or {name \"key\"}";
-                            let problem = "a map pattern needs a keyword or string as key";
-                            return Err(form_error_with_hint(
-                                Reason::InvalidForm,
-                                "destructuring",
-                                problem,
-                                hint,
-                                value.span,
-                            ));
-                        }
+                        _ => self.constant_key(value)?,
                     };
                     let default = self.default(key.name(), &defaults)?;
                     entries.push(Entry { key: wanted, pattern: self.pattern(key)?, default });
@@ -166,6 +156,21 @@ impl Analyser<'_> {
             return Err(unsupported(form, "the pattern binds nothing"));
         }
         Ok(Pattern::Map { entries, whole, span: form.span })
+    }
+
+    /// A number, boolean, nil or vector of constants as key of a map pattern: `{no false}`, `{here [0 1]}`.
+    fn constant_key(&self, form: &Form) -> AnalysisResult<Value> {
+        match &form.shape {
+            Shape::Literal(value) if self.is_current() => Ok(value.clone()),
+            Shape::Vector(items) if self.is_current() => {
+                items.iter().map(|item| self.constant_key(item)).collect::<Result<Vec<_>, _>>().map(Value::from)
+            }
+            _ => {
+                let hint = "Write {name :key} or {name \"key\"}";
+                let problem = "a map pattern needs a keyword or string as key";
+                Err(form_error_with_hint(Reason::InvalidForm, "destructuring", problem, hint, form.span))
+            }
+        }
     }
 
     /// The names after `:keys` and `:strs`.

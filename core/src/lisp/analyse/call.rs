@@ -173,7 +173,7 @@ impl Analyser<'_> {
             }
             return Node::new(Expr::Builtin { builtin: &builtins::range::TAKE_OF_RANGE, args }, span);
         }
-        Node::new(Expr::Builtin { builtin: super::cell::swap_row(row, &args), args }, span)
+        Node::new(Expr::Builtin { builtin: row, args }, span)
     }
 
     /// An argument that is not evaluated if it is a symbol.

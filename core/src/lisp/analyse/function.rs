@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::bind::{is_keyword, unsupported};
 use super::call::{builtin, count};
 use super::control::defined_name;
-use super::expand::{list, symbol};
+use super::expand::{list, symbol, vector};
 use super::name::{is_placeholder, number, plain};
-use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint, liveness};
-use crate::lisp::ir::{DefCondition, Expr, Lambda, Node, Pattern, Unbound};
+use super::{Analyser, AnalysisResult, Tail, cell, form_error, form_error_with_hint, liveness};
+use crate::lisp::ir::{Calls, DefCondition, Expr, Lambda, Node, Pattern, Unbound};
 use crate::lisp::{Error, Form, Shape, builtins};
 use crate::reasons::Reason;
 use crate::text::Span;
@@ -43,8 +43,8 @@ const SHORT: [(&str, &str); 20] = [
     ("%20", "p20"),
 ];
 
-/// The name of the parts of `try` in messages.
-const PART_OF_TRY: &str = "try";
+/// The name of the body of `with-out-str` in messages.
+const PART: &str = "with-out-str";
 
 /// The meaning of a function's own name inside it.
 #[derive(Clone, Copy)]
@@ -75,9 +75,11 @@ impl Analyser<'_> {
         self.lambda("defn", SelfName::Global(name), parts, span)
     }
 
-    /// A part of `try`: a function that `recur` cannot restart.
-    pub(super) fn part_of_try(&mut self, parts: &[Form], span: Span) -> AnalysisResult {
-        self.lambda(PART_OF_TRY, SelfName::None, parts, span)
+    /// A part of a form: a function without parameters that `recur` cannot restart.
+    pub(super) fn part_as_function(&mut self, body: &[Form], span: Span) -> AnalysisResult {
+        let params = vector([], span);
+        let parts: Vec<Form> = [params].into_iter().chain(body.iter().cloned()).collect();
+        self.lambda(PART, SelfName::None, &parts, span)
     }
 
     /// Declares the function's own name inside it; returns the name to display.
@@ -126,7 +128,7 @@ impl Analyser<'_> {
             });
         }
         let rest = rest.and_then(|_| patterns.pop());
-        if op == PART_OF_TRY {
+        if op == PART {
             self.scope().is_part_of_try = true;
         } else {
             self.scope().targets.push(slots.len());
@@ -149,7 +151,9 @@ impl Analyser<'_> {
         let scope = self.leave_function();
         let mut patterns: Vec<&mut Pattern> = params.iter_mut().chain(&mut rest).collect();
         liveness::mark(&mut body, &mut patterns);
-        let lambda = Lambda { name, params, rest, shown, slots: scope.size, body, span };
+        let calls =
+            if self.changes_cells { cell::calls(params.iter().chain(&rest), &body, &self.globals) } else { Calls::Any };
+        let lambda = Lambda { name, params, rest, shown, slots: scope.size, body, calls, span };
         Node::new(Expr::Fn { lambda: Arc::new(lambda), captures: scope.captures }, span)
     }
 

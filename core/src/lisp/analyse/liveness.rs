@@ -4,7 +4,7 @@
 //! outside of the set is a last read. Reads that a loop jumps back to count as later. Inner functions were marked when
 //! they were finished; creating one reads its captures.
 
-use crate::lisp::ir::{Capture, Entry, Expr, Level, Local, Modifier, Node, Pattern};
+use crate::lisp::ir::{Attempt, Capture, Entry, Expr, Level, Local, Modifier, Node, Pattern};
 
 /// A set of slots; copying it does not allocate while slot numbers are small.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +72,7 @@ fn bit_of(slot: u32) -> (Option<usize>, u64) {
 
 /// Marks the last reads in a function: in its body and in the patterns of its arguments, in order.
 pub(super) fn mark(body: &mut Node, patterns: &mut [&mut Pattern]) {
-    let mut walk = Walk { jumps: Vec::new() };
+    let mut walk = Walk { jumps: Vec::new(), caught: Slots::default() };
     let mut live = Slots::default();
     walk.node(body, &mut live);
     for pattern in patterns.iter_mut().rev() {
@@ -84,6 +84,8 @@ struct Walk {
     /// Slots read after a jump to the enclosing loops, innermost last. Without a loop the function restarts with all
     /// its slots bound again.
     jumps: Vec<Slots>,
+    /// Slots that the handlers and final parts around this part read after an error at any place in it.
+    caught: Slots,
 }
 
 impl Walk {
@@ -97,7 +99,7 @@ impl Walk {
             | Expr::Data(_)
             | Expr::Budget
             | Expr::History(_) => {}
-            Expr::Local(local) => read(local, live),
+            Expr::Local(local) => self.read(local, live),
             Expr::Raise(_) => *live = Slots::default(),
             Expr::Vector(nodes) | Expr::Set(nodes) | Expr::Do(nodes) | Expr::Builtin { args: nodes, .. } => {
                 self.nodes(nodes, live);
@@ -159,7 +161,7 @@ impl Walk {
             Expr::Fn { captures, .. } => {
                 for capture in captures.iter_mut().rev() {
                     if let Capture::Local(local) = capture {
-                        read(local, live);
+                        self.read(local, live);
                     }
                 }
             }
@@ -168,6 +170,7 @@ impl Walk {
                 self.node(callee, live);
             }
             Expr::Tool { args, .. } | Expr::Try { args, .. } => self.node(args, live),
+            Expr::Attempt(attempt) => self.attempt(attempt, live),
             Expr::Def { value, .. } => self.maybe(value, live),
             Expr::Return(value) | Expr::Fail(value) => {
                 *live = Slots::default();
@@ -196,6 +199,26 @@ impl Walk {
         let end = live.clone();
         self.node(node, live);
         live.union(&end);
+    }
+
+    fn attempt(&mut self, attempt: &mut Attempt, live: &mut Slots) {
+        let outer = self.caught.clone();
+        if let Some(finally) = &mut attempt.finally {
+            self.node(finally, live);
+            self.caught.union(live);
+        }
+        let mut caught = live.clone();
+        for handler in &mut attempt.handlers {
+            let mut branch = live.clone();
+            self.node(&mut handler.body, &mut branch);
+            handler.reads_exception = branch.contains(handler.slot);
+            branch.remove(handler.slot);
+            caught.union(&branch);
+        }
+        self.caught.union(&caught);
+        self.node(&mut attempt.body, live);
+        live.union(&caught);
+        self.caught = outer;
     }
 
     fn clauses(&mut self, clauses: &mut [(Node, Node)], live: &mut Slots) {
@@ -264,6 +287,11 @@ impl Walk {
         }
     }
 
+    fn read(&self, local: &mut Local, live: &mut Slots) {
+        local.last = !live.contains(local.slot) && !self.caught.contains(local.slot);
+        live.insert(local.slot);
+    }
+
     fn pattern(&mut self, pattern: &mut Pattern, live: &mut Slots) {
         match pattern {
             Pattern::Slot(slot) => live.remove(*slot),
@@ -292,11 +320,6 @@ impl Walk {
             }
         }
     }
-}
-
-fn read(local: &mut Local, live: &mut Slots) {
-    local.last = !live.contains(local.slot);
-    live.insert(local.slot);
 }
 
 /// The slots that a part of a function reads and binds.
@@ -369,6 +392,16 @@ impl SlotUse {
                 self.node(callee);
                 for node in args {
                     self.node(node);
+                }
+            }
+            Expr::Attempt(attempt) => {
+                self.node(&attempt.body);
+                for handler in &attempt.handlers {
+                    self.binds.insert(handler.slot);
+                    self.node(&handler.body);
+                }
+                if let Some(finally) = &attempt.finally {
+                    self.node(finally);
                 }
             }
             Expr::Tool { args: node, .. }

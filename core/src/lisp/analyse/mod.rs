@@ -103,6 +103,8 @@ struct Analyser<'a> {
     aliases: HashMap<&'static str, &'static str>,
     globals: Vec<Keyword>,
     numbers: HashMap<Keyword, u32>,
+    /// The program has a form that changes a cell with a function.
+    changes_cells: bool,
     /// The functions around the current form, innermost last; the first one is the program itself.
     functions: Vec<Scope>,
     locals: Locals,
@@ -126,6 +128,7 @@ impl<'a> Analyser<'a> {
             aliases: HashMap::new(),
             globals: Vec::new(),
             numbers: HashMap::new(),
+            changes_cells: false,
             functions: vec![Scope::default()],
             locals: Locals::default(),
             unknown: Unknown::default(),
@@ -160,6 +163,9 @@ impl<'a> Analyser<'a> {
                     };
                     if defines && let Some(name) = parts.get(1).and_then(Form::name) {
                         self.defined.insert(name);
+                    }
+                    if matches!(head, Some("swap!" | "vswap!" | "swap-vals!")) {
+                        self.changes_cells = true;
                     }
                     if matches!(head, Some("ns" | "require" | "use")) && self.is_current() {
                         self.collect_aliases(parts);

@@ -46,7 +46,7 @@ pub(super) struct Scope {
     places: HashMap<(u8, u32), u32>,
     /// Argument counts of `recur`, innermost loop last.
     pub(super) targets: Vec<usize>,
-    /// It is a part of `try`, which `recur` cannot leave.
+    /// The current part is one of `try`, which `recur` cannot leave.
     pub(super) is_part_of_try: bool,
 }
 

@@ -52,18 +52,7 @@ const DEREF: Builtin = Builtin::new("deref", Arity::exactly(1), deref)
     .cost(Cost::Constant)
     .current();
 
-/// `swap!` with a function that cannot read the cell. The analyser inserts it.
-pub(crate) static SWAP_IN_PLACE: Builtin =
-    Builtin::new("swap!", Arity::from(2), |machine, args| Ok(swap(machine, args, Reader::No)?.1));
-
-/// Whether the function of `swap!` may read the cell while it runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    No,
-    Maybe,
-}
-
-const SWAP: Builtin = Builtin::new("swap!", Arity::from(2), |machine, args| Ok(swap(machine, args, Reader::Maybe)?.1))
+const SWAP: Builtin = Builtin::new("swap!", Arity::from(2), swap)
     .doc(&["(swap! a f)", "(swap! a f arg…)"], "Sets the value to (f value arg…) and returns it.")
     .examples(&[("(let [a (atom {:n 1})] (swap! a update :n + 10))", "{:n 11}")])
     .clojure(Clojure::Differs("inside of pmap and pcalls only atoms of the branch can be changed"))
@@ -89,36 +78,26 @@ fn deref(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     }
 }
 
-/// Changes a cell; returns the old value, or nil if the function may change it in place, and the new one.
-fn swap(machine: &mut Machine<'_>, args: &mut [Value], reader: Reader) -> EvalResult<(Value, Value)> {
-    let (cell, rest) = args.split_at_mut(1);
-    let (function, rest) = rest.split_at_mut(1);
+/// Changes a cell; returns the new value.
+fn swap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let (cell, args) = args.split_at_mut(1);
     let cell = cell_of(1, &cell[0])?;
-    let callee = Callee::of(machine, 2, &function[0])?;
+    let function = std::mem::take(&mut args[0]);
+    let callee = Callee::of(machine, 2, &function)?;
     machine.check_cell(cell)?;
-    // A builtin without function arguments cannot read the cell; the value has one owner and is updated in place.
-    let is_builtin = matches!(Callable::of_value(&function[0]), Some(Callable::Builtin(_)))
-        && !rest.iter().any(|arg| matches!(arg, Value::Function(_) | Value::Var(_)));
-    let moves = !machine.may_catch() && (is_builtin || reader == Reader::No);
-    let (old, current) = if moves {
-        (Value::Nil, machine.take_cell(cell)?)
-    } else {
-        let old = cell.read()?;
-        (old.clone(), old)
-    };
-    let new = if rest.is_empty() {
-        callee.call1(machine, current)?
-    } else {
-        let mut all: Vec<Value> = [current].into_iter().chain(rest.iter_mut().map(std::mem::take)).collect();
-        callee.call(machine, &mut all)?
+    // A value with one owner is changed in place.
+    args[0] = if machine.may_take(cell, &function, &args[1..]) { machine.take_cell(cell) } else { cell.read() }?;
+    let new = match args {
+        [current] => callee.call1(machine, std::mem::take(current))?,
+        args => callee.call(machine, args)?,
     };
     machine.write_cell(cell, new.clone())?;
-    Ok((old, new))
+    Ok(new)
 }
 
 fn swap_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let old = cell_of(1, &args[0])?.read()?;
-    let (_, new) = swap(machine, args, Reader::Maybe)?;
+    let new = swap(machine, args)?;
     Ok(Value::from(vec![old, new]))
 }
 

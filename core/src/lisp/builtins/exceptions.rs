@@ -3,11 +3,13 @@
 //! An exception is a map `{:message text :data map}`, with `:cause` where there is one, so that it can be printed,
 //! returned and stored. Errors of the program and of tools are caught as such maps, with `:reason` in their data.
 
+use std::sync::OnceLock;
+
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::machine::{Machine, is_catchable, runs_finally};
+use crate::lisp::machine::{Machine, is_catchable};
 use crate::lisp::{Error, EvalResult, Halt, Thrown, wrong};
 use crate::reasons::Reason;
-use crate::value::{Map, Value};
+use crate::value::{Field, Keyword, Map, Value};
 
 /// Bytes shown of the data of an exception that is not caught.
 const BRIEF: usize = 1_000;
@@ -39,7 +41,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .current(),
     EX_MESSAGE,
     EX_MESSAGE.named(".getMessage", &["(.getMessage e)"]).clojure(Clojure::Named("java.lang.Throwable/getMessage")),
-    Builtin::new("ex-data", Arity::exactly(1), |_, args| Ok(part(&args[0], "data")))
+    Builtin::new("ex-data", Arity::exactly(1), |_, args| Ok(part(&keys().data, &args[0])))
         .doc(&["(ex-data e)"], "The data of an exception. For an error it has `:reason`, for a tool also `:tool`.")
         .examples(&[("(try (/ 1 0) (catch Exception e (:reason (ex-data e))))", ":arithmetic_error")])
         .cost(Cost::Constant)
@@ -48,13 +50,14 @@ pub(super) const ROWS: &[Builtin] = &[
     EX_CAUSE.named(".getCause", &["(.getCause e)"]).clojure(Clojure::Named("java.lang.Throwable/getCause")),
 ];
 
-const EX_MESSAGE: Builtin = Builtin::new("ex-message", Arity::exactly(1), |_, args| Ok(part(&args[0], "message")))
-    .doc(&["(ex-message e)"], "The message of an exception.")
-    .examples(&[("(ex-message (ex-info \"no\" {}))", "\"no\"")])
-    .cost(Cost::Constant)
-    .current();
+const EX_MESSAGE: Builtin =
+    Builtin::new("ex-message", Arity::exactly(1), |_, args| Ok(part(&keys().message, &args[0])))
+        .doc(&["(ex-message e)"], "The message of an exception.")
+        .examples(&[("(ex-message (ex-info \"no\" {}))", "\"no\"")])
+        .cost(Cost::Constant)
+        .current();
 
-const EX_CAUSE: Builtin = Builtin::new("ex-cause", Arity::exactly(1), |_, args| Ok(part(&args[0], "cause")))
+const EX_CAUSE: Builtin = Builtin::new("ex-cause", Arity::exactly(1), |_, args| Ok(part(&keys().cause, &args[0])))
     .doc(&["(ex-cause e)"], "The exception that caused this one, or nil.")
     .examples(&[
         ("(ex-message (ex-cause (ex-info \"b\" {} (ex-info \"a\" {}))))", "\"a\""),
@@ -62,13 +65,6 @@ const EX_CAUSE: Builtin = Builtin::new("ex-cause", Arity::exactly(1), |_, args| 
     ])
     .cost(Cost::Constant)
     .current();
-
-/// The form `try`, called with the body and `finally` as functions, then a class and a handler for each `catch`. The
-/// analyser inserts it; programs cannot name it.
-pub(crate) static ATTEMPT: Builtin = Builtin::new(ATTEMPT_NAME, Arity::from(2), attempt);
-
-/// The name of [`ATTEMPT`], whose errors keep the reasons that they have inside.
-pub(crate) const ATTEMPT_NAME: &str = "try";
 
 /// A failed `assert`, with its message. The analyser inserts it.
 pub(crate) static ASSERTION: Builtin = Builtin::new("assert", Arity::exactly(1), |_, args| {
@@ -95,19 +91,67 @@ pub(crate) static EXCEPTION: Builtin = Builtin::new("ex-info", Arity::from(1), |
 });
 
 fn reason_data(class: &str) -> Value {
-    Value::map([(Value::keyword("reason"), Value::keyword(class))])
+    Value::map([(keys().reason.key(), Value::keyword(class))])
+}
+
+/// The keys of exceptions and their data.
+struct Keys {
+    message: Key,
+    data: Key,
+    cause: Key,
+    reason: Key,
+    op: Key,
+    tool: Key,
+}
+
+/// A key, and its place in maps.
+struct Key {
+    word: Keyword,
+    field: Field,
+}
+
+impl Key {
+    fn new(name: &str) -> Self {
+        let word = Keyword::intern(name);
+        Self { word, field: Field::new(word) }
+    }
+
+    fn key(&self) -> Value {
+        Value::Keyword(self.word)
+    }
+
+    /// The value under this key; `None` for anything but a map.
+    fn of_value<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        self.field.of(value.as_map()?)
+    }
+}
+
+fn keys() -> &'static Keys {
+    static KEYS: OnceLock<Keys> = OnceLock::new();
+    KEYS.get_or_init(|| Keys {
+        message: Key::new("message"),
+        data: Key::new("data"),
+        cause: Key::new("cause"),
+        reason: Key::new("reason"),
+        op: Key::new("op"),
+        tool: Key::new("tool"),
+    })
 }
 
 /// An exception.
 fn exception(message: Value, data: Value, cause: Value) -> Value {
-    let parts = [("message", message), ("data", data), ("cause", cause)];
-    let present = parts.into_iter().filter(|(key, value)| *key != "cause" || !value.is_nil());
-    present.map(|(key, value)| (Value::keyword(key), value)).collect::<Map>().into()
+    let keys = keys();
+    let mut entries = Vec::with_capacity(3);
+    if !cause.is_nil() {
+        entries.push((keys.cause.key(), cause));
+    }
+    entries.extend([(keys.data.key(), data), (keys.message.key(), message)]);
+    Map::from_sorted(entries).into()
 }
 
-/// A part of an exception; nil for any other value.
-fn part(exception: &Value, name: &str) -> Value {
-    exception.lookup(name).cloned().unwrap_or_default()
+/// The value of a part of an exception; nil for any other value.
+fn part(key: &Key, exception: &Value) -> Value {
+    key.of_value(exception).cloned().unwrap_or_default()
 }
 
 /// Throws an exception of a class of Java.
@@ -130,7 +174,7 @@ fn ex_info(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn throw(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let value = std::mem::take(&mut args[0]);
-    let is_exception = value.lookup("message").is_some();
+    let is_exception = keys().message.of_value(&value).is_some();
     raise(match value {
         value if is_exception => value,
         text @ Value::Str(_) => exception(text, Value::Nil, Value::Nil),
@@ -138,97 +182,67 @@ fn throw(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     })
 }
 
-fn attempt(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let (body, rest) = args.split_at(1);
-    let (finally, handlers) = rest.split_at(1);
-    let recovery = machine.begin_attempt();
-    let mut result = machine.apply(&body[0], &mut []);
-    if !handlers.is_empty() {
-        result = match result {
-            Err(halt) if is_catchable(&halt) => {
-                machine.recover(recovery);
-                let (class, caught) = caught(*halt);
-                machine.apply(handler(handlers, &class), &mut [caught])
-            }
-            other => other,
-        };
-    }
-    machine.end_attempt();
-    let finishes = result.as_ref().map_or_else(|halt| runs_finally(halt), |_| true);
-    if !finally[0].is_nil() && finishes {
-        if result.is_err() {
-            machine.recover(recovery);
-        }
-        machine.apply(&finally[0], &mut [])?;
-    }
-    result
-}
-
-/// The handler of the first class that names the kind of error, otherwise the last one.
-fn handler<'v>(handlers: &'v [Value], class: &str) -> &'v Value {
-    let pairs = || handlers.chunks_exact(2).filter_map(|pair| Some((pair[0].as_str()?, &pair[1])));
-    let fits = |name: &str| {
-        let name = name.rsplit(['.', '/']).next().unwrap_or(name);
-        name == class || GENERAL.contains(&name)
-    };
-    let found = pairs().find(|(name, _)| fits(name)).or_else(|| pairs().next_back());
-    found.map_or(&Value::Nil, |(_, handler)| handler)
-}
-
-/// Classes that catch everything.
-const GENERAL: &[&str] = &["Exception", "Throwable", "Error", "RuntimeException", "default", "Object"];
-
-/// The class of an error as Clojure has it, and the exception.
-fn caught(halt: Halt) -> (String, Value) {
+/// The class of an error as Clojure has it.
+pub(crate) fn class_of(halt: &Halt) -> &'static str {
     match halt {
-        Halt::Throw(Thrown { exception, .. }) => (thrown_class(&exception), exception),
-        Halt::Error(error) => {
-            let class = match error.reason {
-                Reason::ArithmeticError => "ArithmeticException",
-                Reason::TypeError => "ClassCastException",
-                Reason::ArityError | Reason::ArityMismatch => "ArityException",
-                Reason::ToolError => "ExceptionInfo",
-                _ => "Exception",
-            };
-            (class.to_owned(), of_error(&error))
-        }
-        Halt::Return(value) | Halt::Fail(value) => ("Exception".to_owned(), value),
+        Halt::Throw(Thrown { exception, .. }) => thrown_class(exception),
+        Halt::Error(error) => match error.reason {
+            Reason::ArithmeticError => "ArithmeticException",
+            Reason::TypeError => "ClassCastException",
+            Reason::ArityError | Reason::ArityMismatch => "ArityException",
+            Reason::ToolError => "ExceptionInfo",
+            _ => "Exception",
+        },
+        Halt::Return(_) | Halt::Fail(_) => "Exception",
+    }
+}
+
+/// A caught error as an exception.
+pub(crate) fn exception_of(halt: Halt) -> Value {
+    match halt {
+        Halt::Throw(Thrown { exception, .. }) => exception,
+        Halt::Error(error) => of_error(error),
+        Halt::Return(value) | Halt::Fail(value) => value,
     }
 }
 
 /// The class that a thrown exception was made with.
-fn thrown_class(exception: &Value) -> String {
-    match exception.lookup("data").and_then(|data| data.lookup("reason")) {
-        Some(Value::Keyword(class)) if class.name().starts_with(|c: char| c.is_ascii_uppercase()) => {
-            class.name().to_owned()
-        }
-        _ => "ExceptionInfo".to_owned(),
+fn thrown_class(exception: &Value) -> &'static str {
+    let keys = keys();
+    match keys.data.of_value(exception).and_then(|data| keys.reason.of_value(data)) {
+        Some(Value::Keyword(class)) if class.name().starts_with(|c: char| c.is_ascii_uppercase()) => class.name(),
+        _ => "ExceptionInfo",
     }
 }
 
 /// An error as an exception.
-fn of_error(error: &Error) -> Value {
-    let mut data = vec![("reason", Value::keyword(error.reason.name()))];
-    if let Some(tool) = error.op.as_ref().and_then(|op| op.strip_prefix("tool/")) {
-        data.push(("tool", Value::str(tool)));
-    } else if let Some(op) = &error.op {
-        data.push(("op", Value::str(&**op)));
+fn of_error(error: Error) -> Value {
+    let keys = keys();
+    let reason = (keys.reason.key(), Value::keyword(error.reason.name()));
+    let (op, problem) = (error.op.as_deref(), error.problem);
+    let mut data = Vec::with_capacity(2);
+    match op.map(|op| (op, op.strip_prefix("tool/"))) {
+        Some((_, Some(tool))) => data.extend([reason, (keys.tool.key(), Value::str(tool))]),
+        Some((op, None)) => data.extend([(keys.op.key(), Value::str(op)), reason]),
+        None => data.push(reason),
     }
-    let data = Value::map(data.into_iter().map(|(key, value)| (Value::keyword(key), value)));
-    let message = error.op.as_ref().map_or_else(|| error.problem.clone(), |op| format!("{op}: {}", error.problem));
-    exception(Value::from(message), data, Value::Nil)
+    let message = match op {
+        Some(op) => [op, ": ", &problem].concat(),
+        None => problem,
+    };
+    exception(Value::from(message), Map::from_sorted(data).into(), Value::Nil)
 }
 
 /// The error of a program that did not catch an exception. A caught error that is thrown again keeps its reason.
 pub(crate) fn uncaught(thrown: Thrown) -> Error {
     let Thrown { exception, span } = thrown;
-    let message = match part(&exception, "message") {
+    let message = match part(&keys().message, &exception) {
         Value::Nil => "an exception without a message".to_owned(),
         Value::Str(text) => text.to_string(),
         other => other.brief(BRIEF),
     };
-    let data = part(&exception, "data");
-    let reason = match data.lookup("reason") {
+    let data = part(&keys().data, &exception);
+    let reason = match keys().reason.of_value(&data) {
         Some(Value::Keyword(name)) => Reason::from_name(name.name()).filter(|reason| {
             let error = Error::new(*reason, "");
             is_catchable(&Halt::Error(error))

@@ -123,6 +123,12 @@ fn default(args: &mut [Value]) -> Value {
 fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (of, key) = (&args[0], &args[1]);
     let found = match (of, key) {
+        (Value::Map(map), Value::List(_))
+            if !machine.is_reference()
+                && let Some(value) = map.get(key) =>
+        {
+            Some(value.clone())
+        }
         (Value::Nil | Value::Map(_), Value::List(path)) => along(machine, of, path)?,
         (Value::Nil | Value::List(_) | Value::Map(_) | Value::Set(_), _) => under(of, key).cloned(),
         (_, Value::Map(_)) => return Err(swapped(wrong(1, READ, of), "(get m key)")),
@@ -158,7 +164,7 @@ fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let sought = &args[1];
     Ok(Value::Bool(match &args[0] {
         Value::Nil => false,
-        Value::Map(map) => map.lookup_key(sought).is_some(),
+        Value::Map(map) => machine.lookup(map, sought).is_some(),
         Value::Set(set) => set.contains(sought),
         Value::List(list) => {
             machine.ticks(list.len())?;
@@ -168,16 +174,18 @@ fn contains(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     }))
 }
 
-fn find(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    match &args[0] {
-        Value::Nil => Ok(Value::Nil),
-        Value::Map(_) | Value::List(_) => Ok(under(&args[0], &args[1])
-            .cloned()
-            .map(|value| Value::pair(std::mem::take(&mut args[1]), value))
-            .unwrap_or_default()),
-        other if matches!(args[1], Value::Map(_)) => Err(swapped(wrong(1, "a map or list", other), "(find m key)")),
-        other => Err(wrong(1, "a map or list", other)),
-    }
+fn find(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let found = match &args[0] {
+        Value::Nil => return Ok(Value::Nil),
+        Value::Map(map) => machine.lookup(map, &args[1]),
+        list @ Value::List(_) => under(list, &args[1]),
+        other if matches!(args[1], Value::Map(_)) => {
+            return Err(swapped(wrong(1, "a map or list", other), "(find m key)"));
+        }
+        other => return Err(wrong(1, "a map or list", other)),
+    };
+    let value = found.cloned();
+    Ok(value.map(|value| Value::pair(std::mem::take(&mut args[1]), value)).unwrap_or_default())
 }
 
 /// The only argument, a map.
@@ -241,7 +249,7 @@ fn select_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Value::Map(map) => {
             machine.ticks(keys.len())?;
             Ok(Value::map(keys.into_iter().filter_map(|key| {
-                let value = map.lookup_key(&key)?.clone();
+                let value = machine.lookup(map, &key)?.clone();
                 Some((key, value))
             })))
         }

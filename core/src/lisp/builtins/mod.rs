@@ -12,6 +12,7 @@ mod assoc;
 mod bits;
 mod build;
 mod calendar;
+mod calls;
 mod cells;
 mod collection;
 mod compare;
@@ -46,6 +47,7 @@ mod pipeline;
 mod position;
 mod predicates;
 pub(crate) mod range;
+mod recall;
 mod reduce;
 mod reference;
 pub(crate) mod regex;
@@ -70,9 +72,9 @@ use std::sync::OnceLock;
 use super::machine::Callable;
 use crate::value::Value;
 
-pub(crate) use cells::SWAP_IN_PLACE;
+pub(crate) use calls::{FunctionArgument, MAKERS, function_argument};
 pub(crate) use control::{CAPTURE, CAPTURE_NAME};
-pub(crate) use exceptions::{ASSERTION, ATTEMPT, ATTEMPT_NAME, EXCEPTION, uncaught};
+pub(crate) use exceptions::{ASSERTION, EXCEPTION, class_of, exception_of, uncaught};
 pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};
 
 pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation, InReference};
@@ -115,6 +117,7 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Choosing", rows: filter::ROWS },
     Section { title: "Reducing and grouping", rows: reduce::ROWS },
     Section { title: "Composing functions", rows: compose::ROWS },
+    Section { title: "Keeping results, characters", rows: recall::ROWS },
     Section { title: "Reading maps", rows: lookup::ROWS },
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },

@@ -142,12 +142,14 @@ const LIMITS: &[(&str, &str)] = &[
     ("NaN", "NaN"),
 ];
 
+const WALKS: &[&str] = &["walk", "prewalk", "postwalk", "keywordize-keys", "stringify-keys"];
+
 /// All namespaces of builtins.
 pub(crate) const NAMESPACES: &[Namespace] = &[
     Namespace { names: &["clojure.core", "core"], members: Members::Core },
     Namespace { names: &["clojure.set", "set"], members: Members::Same(SETS) },
     Namespace { names: &["clojure.string", "str", "string"], members: Members::Same(STRINGS) },
-    Namespace { names: &["clojure.walk", "walk"], members: Members::Same(&["walk", "prewalk", "postwalk"]) },
+    Namespace { names: &["clojure.walk", "walk"], members: Members::Same(WALKS) },
     Namespace {
         names: &["json"],
         members: Members::Named(&[

@@ -108,7 +108,7 @@ fn namespace(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     }
 }
 
-fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+pub(super) fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if let [namespace, name] = args {
         let whole = match (&*namespace, &*name) {
             (Value::Nil, Value::Str(name)) => name.to_string(),

@@ -7,7 +7,7 @@ use super::build::pair;
 use super::sort::members_of;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::machine::{Callable, Callee, Machine};
 use crate::lisp::{Error, EvalResult, Items, described};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
@@ -46,7 +46,57 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(postwalk #(if (keyword? %) (name %) %) {:a 1})", "{\"a\" 1}"),
         ])
         .clojure(Clojure::Named("clojure.walk/postwalk")),
+    Builtin::new("keywordize-keys", Arity::exactly(1), keywordize_keys)
+        .doc(&["(keywordize-keys form)"], "The value with keywords instead of strings as keys of all maps in it.")
+        .examples(&[("(keywordize-keys {\"a\" [{\"b\" 1}]})", "{:a [{:b 1}]}"), ("(keywordize-keys {1 2})", "{1 2}")])
+        .clojure(Clojure::Named("clojure.walk/keywordize-keys"))
+        .current(),
+    Builtin::new("stringify-keys", Arity::exactly(1), stringify_keys)
+        .doc(&["(stringify-keys form)"], "The value with strings instead of keywords as keys of all maps in it.")
+        .examples(&[("(stringify-keys {:a [{:b 1}]})", "{\"a\" [{\"b\" 1}]}"), ("(stringify-keys {1 2})", "{1 2}")])
+        .clojure(Clojure::Named("clojure.walk/stringify-keys"))
+        .current(),
 ];
+
+/// Replaces string keys of one map.
+static KEYWORD_KEYS: Builtin = Builtin::new("keywordize-keys", Arity::exactly(1), |machine, args| {
+    change_keys(machine, args, |machine, key| match key {
+        Value::Str(_) => super::texts::keyword(machine, &mut [key]),
+        key => Ok(key),
+    })
+});
+
+/// Replaces keyword keys of one map.
+static STRING_KEYS: Builtin = Builtin::new("stringify-keys", Arity::exactly(1), |machine, args| {
+    change_keys(machine, args, |_, key| match key {
+        Value::Keyword(word) => Ok(Value::str(word.name())),
+        key => Ok(key),
+    })
+});
+
+/// The value with the keys of maps changed by a function, at one level; any other value unchanged.
+fn change_keys(
+    machine: &mut Machine<'_>,
+    args: &mut [Value],
+    change: fn(&mut Machine<'_>, Value) -> EvalResult,
+) -> EvalResult {
+    let Value::Map(map) = &args[0] else { return Ok(take(&mut args[0])) };
+    let mut changed = Map::default();
+    for (key, value) in &**map {
+        machine.ticks(2)?;
+        let key = change(machine, key.clone())?;
+        changed.insert(key, value.clone());
+    }
+    Ok(changed.into())
+}
+
+fn keywordize_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    postwalk(machine, &mut [Callable::Builtin(&KEYWORD_KEYS).into_value(), take(&mut args[0])])
+}
+
+fn stringify_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    postwalk(machine, &mut [Callable::Builtin(&STRING_KEYS).into_value(), take(&mut args[0])])
+}
 
 fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut flat = Vec::new();

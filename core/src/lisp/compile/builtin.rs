@@ -4,15 +4,12 @@ use std::sync::OnceLock;
 
 use super::Compiler;
 use super::expression::{Expression, code, copy, flow};
-use crate::lisp::builtins::{Builtin, Implementation, joined};
+use crate::lisp::builtins::{Builtin, Implementation, MAKERS, joined};
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::machine::{Code, CodePosition, CurrentClosure, Flow, Frame, Machine};
 use crate::lisp::{EvalResult, Halt};
 use crate::text::Span;
 use crate::value::Value;
-
-/// Builtins that make functions of their arguments, without side effects.
-const MAKERS: &[&str] = &["fnil", "partial", "comp", "complement", "constantly", "juxt", "every-pred", "some-fn"];
 
 /// A call of a builtin.
 #[derive(Clone, Copy)]
@@ -134,6 +131,10 @@ impl Compiler<'_> {
             Err(args) => args,
         };
         let args = match <[Expression; 4]>::try_from(args) {
+            Ok(args) => return fixed(site, args),
+            Err(args) => args,
+        };
+        let args = match <[Expression; 5]>::try_from(args) {
             Ok(args) => return fixed(site, args),
             Err(args) => args,
         };

@@ -241,6 +241,7 @@ impl Compiler<'_> {
             | Expr::Recur(_) => self.control(node),
             Expr::Loop { binds, body } => self.repeated(binds, body),
             Expr::For { levels, body, gives } => self.iteration(levels, body, *gives),
+            Expr::Attempt(attempt) => self.attempt(attempt),
             Expr::Builtin { builtin, args } => self.builtin(builtin, args, node.span),
             Expr::Call { callee, args } => self.call(callee, args, node.span),
             Expr::Fn { lambda, captures } => self.closure(lambda, captures),

@@ -7,6 +7,7 @@
 #![expect(clippy::unnecessary_box_returns, reason = "boxed errors keep a result as small as a value")]
 
 mod access;
+mod attempt;
 mod bind;
 mod body;
 mod builtin;
@@ -102,6 +103,7 @@ impl Compiler<'_> {
             slots: lambda.slots.max(u32::try_from(arguments).unwrap_or(u32::MAX)),
             projection: projection::projection(lambda),
             body: self.function(prologue, &lambda.body),
+            calls: lambda.calls.clone(),
         }
     }
 

@@ -70,7 +70,7 @@ impl Machine<'_> {
                 None => Err(not_callable(function)),
             },
             Value::Keyword(word) => self.call_keyword(*word, args),
-            Value::Map(map) => call_map(map, args),
+            Value::Map(map) => call_map(self, map, args),
             // `(list index)`; data in parentheses, `([1 2] [3 4])`, stays an error.
             Value::List(list) if matches!(args, [Value::Int(_)]) && !self.is_reference() => Ok(item_at(list, args)),
             Value::Set(set) => match args {
@@ -255,6 +255,14 @@ impl Machine<'_> {
         }
     }
 
+    /// The value under a key, looked up flexibly. In the dialect `reference` a list is always a path, even where it is a key.
+    pub(crate) fn lookup<'m>(&self, map: &'m Map, key: &Value) -> Option<&'m Value> {
+        match key {
+            Value::List(path) if self.is_reference() => map.along(path),
+            key => map.lookup_key(key),
+        }
+    }
+
     /// Calls a keyword.
     pub(crate) fn call_keyword(&mut self, word: Keyword, args: &mut [Value]) -> EvalResult {
         match args {
@@ -310,10 +318,10 @@ fn item_at(list: &[Value], args: &[Value]) -> Value {
     usize::try_from(*index).ok().and_then(|index| list.get(index)).cloned().unwrap_or_default()
 }
 
-fn call_map(map: &Map, args: &mut [Value]) -> EvalResult {
+fn call_map(machine: &Machine<'_>, map: &Map, args: &mut [Value]) -> EvalResult {
     match args {
-        [key] => Ok(map.lookup_key(key).cloned().unwrap_or_default()),
-        [key, default] => Ok(map.lookup_key(key).cloned().unwrap_or_else(|| std::mem::take(default))),
+        [key] => Ok(machine.lookup(map, key).cloned().unwrap_or_default()),
+        [key, default] => Ok(machine.lookup(map, key).cloned().unwrap_or_else(|| std::mem::take(default))),
         _ => {
             let problem = format!("a map is called with 1 or 2 arguments, got {}", args.len());
             Error::new(Reason::InvalidMapCall, problem).hint("Write (map key) or (map key default)").halt()

@@ -9,41 +9,64 @@ use std::cell::Cell as Flag;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use hashbrown::HashMap;
-
 use super::Machine;
 use super::function::Callable;
 use crate::lisp::boundary::without_cells;
-use crate::lisp::{Error, EvalResult, Memory, described};
+use crate::lisp::builtins::{FunctionArgument, MAKERS, function_argument};
+use crate::lisp::ir::Calls;
+use crate::lisp::{Error, EvalResult, Halt, Memory, described};
 use crate::reasons::Reason;
-use crate::value::Value;
+use crate::value::{Keyword, Value};
 
-/// The contents of all cells of a machine.
+/// The contents of all cells of a machine, in the order in which it made them.
 #[derive(Default)]
-pub(crate) struct Cells(Mutex<HashMap<u64, Value>>);
+pub(crate) struct Cells(Mutex<Vec<Content>>);
+
+/// The content of a cell; `None` while a function changes it in place.
+type Content = Option<Value>;
 
 /// A cell as a value.
 pub(crate) struct Cell {
     /// Unique in the program.
     pub(crate) number: u64,
+    /// The index of its content.
+    index: usize,
     cells: Weak<Cells>,
 }
 
+/// Functions examined at most to find out whether a function reads a cell.
+const EXAMINED: u32 = 32;
+
 impl Cells {
-    fn with<T>(&self, work: impl FnOnce(&mut HashMap<u64, Value>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut Vec<Content>) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the content at an index.
+    fn replace(&self, index: usize, content: Content) -> Content {
+        self.with(|contents| contents.get_mut(index).and_then(|place| std::mem::replace(place, content)))
     }
 }
 
 impl Cell {
-    /// The content; `None` after the end of the program or branch that made the cell.
+    /// The content; `None` after the end of the program or branch that made the cell, and while it is changed in place.
     pub(crate) fn content(&self) -> Option<Value> {
-        self.cells.upgrade()?.with(|values| values.get(&self.number).cloned())
+        self.cells.upgrade()?.with(|contents| contents.get(self.index).cloned().flatten())
     }
 
-    /// The content; an error after the end of the program or branch that made the cell.
+    /// The content; an error where there is none.
     pub(crate) fn read(&self) -> EvalResult {
-        self.content().map_or_else(|| Err(ended().into()), Ok)
+        self.content().map_or_else(|| Err(self.without_content()), Ok)
+    }
+
+    #[cold]
+    fn without_content(&self) -> Box<Halt> {
+        if self.cells.strong_count() == 0 {
+            return ended().into();
+        }
+        Error::new(Reason::RuntimeError, "the atom is read by a function that changes it")
+            .hint("Read it before: (let [old @a] (swap! a f old))")
+            .into()
     }
 }
 
@@ -73,22 +96,76 @@ impl Machine<'_> {
     pub(crate) fn new_cell(&mut self, content: Value) -> Value {
         let number = self.next_serial();
         let cells = self.cells.get_or_insert_default();
-        cells.with(|values| values.insert(number, content));
-        Callable::Cell(Cell { number, cells: Arc::downgrade(cells) }).into_value()
+        let index = cells.with(|contents| {
+            contents.push(Some(content));
+            contents.len() - 1
+        });
+        Callable::Cell(Cell { number, index, cells: Arc::downgrade(cells) }).into_value()
     }
 
-    /// Takes the content of a cell, which must be set again before anything else runs.
+    /// True if the function may change the content of a cell in place: it certainly does not read the cell, and the
+    /// program does not need the old content if it fails.
+    pub(crate) fn may_take(&self, cell: &Cell, function: &Value, args: &[Value]) -> bool {
+        let mut left = EXAMINED;
+        let is_function = |value: &Value| matches!(value, Value::Function(_) | Value::Var(_));
+        // A content that is a function may read the cell when it is called.
+        let is_data = |content: &Content| content.as_ref().is_some_and(|content| !is_function(content));
+        let Some(cells) = &self.cells else { return false };
+        if self.may_catch() {
+            return cells.with(|contents| {
+                contents.get(cell.index).and_then(Option::as_ref).is_some_and(|old| never_fails(function, old, args))
+            });
+        }
+        let is_known = match Callable::of_value(function) {
+            Some(Callable::Builtin(builtin)) => function_argument(builtin.name).is_some(),
+            _ => self.reads_no_cell(function, &mut left),
+        };
+        is_known
+            && args.iter().all(|arg| !is_function(arg) || self.reads_no_cell(arg, &mut left))
+            && cells.with(|contents| contents.get(cell.index).is_some_and(is_data))
+    }
+
+    /// True if a call of the value certainly reads no cell, whatever its arguments are.
+    fn reads_no_cell(&self, function: &Value, left: &mut u32) -> bool {
+        if let Value::Var(name) = function {
+            return self.global_reads_no_cell(*name, left);
+        }
+        // Collections and keywords look their argument up.
+        let Value::Function(_) = function else { return true };
+        let Some(rest) = left.checked_sub(1) else { return false };
+        *left = rest;
+        match Callable::of_value(function) {
+            Some(Callable::Builtin(builtin)) => function_argument(builtin.name) == Some(FunctionArgument::None),
+            Some(Callable::Bound(bound)) => {
+                MAKERS.contains(&bound.name) && bound.parts.iter().all(|part| self.reads_no_cell(part, left))
+            }
+            Some(Callable::Closure(closure)) => match &closure.lambda.calls {
+                Calls::Any => false,
+                Calls::Known { globals, .. } => {
+                    closure.captures.iter().all(|value| self.reads_no_cell(value, left))
+                        && globals.iter().all(|name| self.global_reads_no_cell(*name, left))
+                }
+            },
+            _ => false,
+        }
+    }
+
+    fn global_reads_no_cell(&self, name: Keyword, left: &mut u32) -> bool {
+        let Some(rest) = left.checked_sub(1) else { return false };
+        *left = rest;
+        self.globals.named(&self.world, name).is_some_and(|value| self.reads_no_cell(value, left))
+    }
+
+    /// Takes the content of a cell, which must be set again before anything reads it.
     pub(crate) fn take_cell(&self, cell: &Cell) -> EvalResult {
-        self.check_cell(cell)?;
-        let content =
-            self.cells.as_ref().and_then(|cells| cells.with(|values| values.get_mut(&cell.number).map(std::mem::take)));
-        content.map_or_else(|| Err(ended().into()), Ok)
+        let content = self.cells.as_ref().and_then(|cells| cells.replace(cell.index, None));
+        content.map_or_else(|| Err(cell.without_content()), Ok)
     }
 
     /// Sets the content of a cell.
     pub(crate) fn write_cell(&self, cell: &Cell, content: Value) -> EvalResult<()> {
         self.check_cell(cell)?;
-        let old = self.cells.as_ref().and_then(|cells| cells.with(|values| values.insert(cell.number, content)));
+        let old = self.cells.as_ref().and_then(|cells| cells.replace(cell.index, Some(content)));
         drop(old);
         Ok(())
     }
@@ -106,6 +183,16 @@ impl Machine<'_> {
         Error::new(Reason::RuntimeError, problem)
             .hint("Return the value from the branch and combine the results: (reduce f init (pmap g coll))")
             .halt()
+    }
+}
+
+/// True for calls that only a limit can end: adding items to a list or a set, and setting keys of a map.
+fn never_fails(function: &Value, old: &Value, args: &[Value]) -> bool {
+    let Some(Callable::Builtin(builtin)) = Callable::of_value(function) else { return false };
+    match (builtin.name, old) {
+        ("conj", Value::List(_) | Value::Set(_)) => true,
+        ("assoc", Value::Map(_)) => !args.is_empty() && args.len().is_multiple_of(2),
+        _ => false,
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::function::Closure;
 use super::{Machine, Projection};
+use crate::lisp::ir::Calls;
 use crate::lisp::{EvalResult, Halt};
 use crate::value::{Keyword, Value};
 
@@ -142,6 +143,8 @@ pub struct Lambda {
     /// Size of the frame.
     pub(crate) slots: u32,
     pub(crate) body: Code,
+    /// The functions that it may call.
+    pub(crate) calls: Calls,
     /// Its projection, if it only reads its one argument.
     pub(crate) projection: Option<Projection>,
 }

@@ -5,7 +5,7 @@
 //! of the reference (language contract §1, policy 3).
 
 use super::builtin::{Arity, Builtin};
-use crate::lisp::builtins::{ATTEMPT_NAME, CAPTURE_NAME};
+use crate::lisp::builtins::CAPTURE_NAME;
 use crate::lisp::error::{Cause, Stage};
 use crate::lisp::{Error, Halt};
 use crate::reasons::Reason;
@@ -56,8 +56,8 @@ pub(super) fn program_error(mut halt: Box<Halt>, builtin: &Builtin) -> Box<Halt>
     match &mut *halt {
         // A function called with a list of arguments is treated as if the program had called it.
         Halt::Error(_) if builtin.name == "apply" => {}
-        // The parts of `try` and `with-out-str` are a part of the program's text.
-        Halt::Error(_) if matches!(builtin.name, ATTEMPT_NAME | CAPTURE_NAME) => return halt,
+        // The body of `with-out-str` is a part of the program's text.
+        Halt::Error(_) if builtin.name == CAPTURE_NAME => return halt,
         Halt::Error(error) if error.op.is_none() && error.stage == Stage::Raised => {
             if error.reason == Reason::RuntimeError {
                 unclassify(error, builtin.name, builtin.reference_arity());

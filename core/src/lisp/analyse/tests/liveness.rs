@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::{analysed, show};
-use crate::lisp::ir::{Capture, Entry, Expr, Level, Local, Modifier, Node, Pattern};
+use super::{analysed, analysed_in, show};
+use crate::lisp::Dialect;
+use crate::lisp::ir::{Attempt, Capture, Entry, Expr, Level, Local, Modifier, Node, Pattern};
 
 #[test]
 fn values_are_moved_at_their_last_read() {
@@ -35,9 +36,12 @@ fn values_are_moved_at_their_last_read() {
 /// The slots that may have been moved out, followed forward along all paths. Panics if one of them is read.
 type Moved = std::collections::BTreeSet<u32>;
 
+#[derive(Default)]
 struct Check {
     /// Slots that may have been moved out when the enclosing loops restart, innermost last.
     loops: Vec<Moved>,
+    /// Slots that were moved out in the enclosing parts whose errors are caught, innermost last.
+    attempts: Vec<Moved>,
 }
 
 /// The state after a node; `None` if no path continues.
@@ -51,10 +55,13 @@ fn join(one: After, two: After) -> After {
 }
 
 impl Check {
-    fn read(local: Local, moved: &mut Moved) {
+    fn read(&mut self, local: Local, moved: &mut Moved) {
         assert!(!moved.contains(&local.slot), "slot {} is read after its value was moved", local.slot);
         if local.last {
             moved.insert(local.slot);
+            for moved in &mut self.attempts {
+                moved.insert(local.slot);
+            }
         }
     }
 
@@ -65,7 +72,7 @@ impl Check {
     #[expect(clippy::too_many_lines, reason = "an arm for each kind of node")]
     fn node(&mut self, node: &Node, mut moved: Moved) -> After {
         match &node.expr {
-            Expr::Local(local) => Self::read(*local, &mut moved),
+            Expr::Local(local) => self.read(*local, &mut moved),
             Expr::Vector(nodes) | Expr::Set(nodes) | Expr::Do(nodes) | Expr::Builtin { args: nodes, .. } => {
                 return self.all(nodes, moved);
             }
@@ -131,10 +138,10 @@ impl Check {
             Expr::Fn { captures, lambda } => {
                 for capture in captures {
                     if let Capture::Local(local) = capture {
-                        Self::read(*local, &mut moved);
+                        self.read(*local, &mut moved);
                     }
                 }
-                let mut inner = Check { loops: Vec::new() };
+                let mut inner = Check::default();
                 let mut fresh = Moved::new();
                 lambda.params.iter().chain(&lambda.rest).for_each(|pattern| inner.bind(pattern, &mut fresh));
                 inner.node(&lambda.body, fresh);
@@ -146,6 +153,7 @@ impl Check {
             Expr::Tool { args: node, .. } | Expr::Try { args: node, .. } | Expr::TaskReset(node) => {
                 return self.node(node, moved);
             }
+            Expr::Attempt(attempt) => return self.attempt(attempt, moved),
             Expr::Def { value, .. } => return join(Some(moved.clone()), self.node(value, moved)),
             Expr::Return(value) | Expr::Fail(value) => {
                 self.node(value, moved);
@@ -166,6 +174,26 @@ impl Check {
             | Expr::History(_) => {}
         }
         Some(moved)
+    }
+
+    /// An error may occur at any place of the body and of the handlers.
+    fn attempt(&mut self, attempt: &Attempt, moved: Moved) -> After {
+        self.attempts.push(moved.clone());
+        let mut end = self.node(&attempt.body, moved);
+        let caught = self.attempts.last().cloned().unwrap_or_default();
+        for handler in &attempt.handlers {
+            let mut caught = caught.clone();
+            caught.remove(&handler.slot);
+            end = join(end, self.node(&handler.body, caught));
+        }
+        let caught = self.attempts.pop().unwrap_or_default();
+        match &attempt.finally {
+            None => end,
+            Some(finally) => {
+                self.node(finally, caught);
+                self.node(finally, end?)
+            }
+        }
     }
 
     /// One level of an iteration with zero, one or more items, repeated until the set of moved slots is stable.
@@ -274,6 +302,9 @@ fn expression() -> impl Strategy<Value = String> {
             "(def d #)",
             "(defonce e #)",
             "(tool/echo {:k # :l #})",
+            "(try # # (catch Exception @ # @))",
+            "(try # (catch A @ #) (catch B @ #) (finally #))",
+            "(try (let [@ #] #) (finally # @))",
         ]);
         (shape, three, prop::collection::vec(name(), 5)).prop_map(|(shape, (one, two, three), names)| {
             let parts = [one, two, three];
@@ -305,9 +336,9 @@ proptest! {
     #[test]
     fn no_path_reads_a_value_that_was_moved_out(body in expression()) {
         let source = format!("(fn [a b c] {body})");
-        match analysed(&source) {
+        match analysed_in(&source, Dialect::Current) {
             Ok(program) => {
-                Check { loops: Vec::new() }.node(&program.body, Moved::new());
+                Check::default().node(&program.body, Moved::new());
             }
             Err(error) => prop_assert!(["invalid_form", "invalid_arity", "duplicate_key", "parse_error"].contains(&error.reason.name()), "{} {source}", error.message()),
         }

@@ -15,6 +15,11 @@ use crate::value::{Keyword, Value};
 
 /// Analyses a program with `f g h xs total` in memory and the tools `echo` and `get-user`.
 fn analysed(source: &str) -> Result<ir::Program, Error> {
+    analysed_in(source, Dialect::Reference)
+}
+
+/// The same in a dialect.
+fn analysed_in(source: &str, dialect: Dialect) -> Result<ir::Program, Error> {
     let binding = || Binding { value: Value::Nil, doc: None };
     let memory: Memory = ["f", "g", "h", "xs", "total"]
         .into_iter()
@@ -22,7 +27,6 @@ fn analysed(source: &str) -> Result<ir::Program, Error> {
         .collect::<BTreeMap<_, _>>();
     let tool = |name: &str| ToolInfo { name: name.to_owned(), ..ToolInfo::default() };
     let tools = [tool("echo"), tool("get-user")];
-    let dialect = Dialect::Reference;
     let forms = read_watched(source, Budget::default(), dialect, &Watch::none())?;
     analyse(&forms, &Names { memory: &memory, tools: &tools, dialect })
 }

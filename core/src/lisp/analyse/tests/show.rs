@@ -1,6 +1,8 @@
 //! An analysed program as text: slots are numbers, with `!` at their last read; captures are `^n`.
 
-use crate::lisp::ir::{Capture, DefCondition, Expr, IterationResult, Local, Modifier, Node, Pattern, Program, Unbound};
+use crate::lisp::ir::{
+    Capture, CatchHandler, DefCondition, Expr, IterationResult, Local, Modifier, Node, Pattern, Program, Unbound,
+};
 use crate::value::Value;
 
 pub(super) fn program(program: &Program) -> String {
@@ -91,6 +93,15 @@ impl Show<'_> {
             Expr::Call { callee, args } => form("call", &std::iter::once(&**callee).chain(args).collect::<Vec<_>>()),
             Expr::Tool { tool, args } => form(&format!("tool {tool}"), &[args]),
             Expr::Try { tool, args } => form(&format!("try {tool}"), &[args]),
+            Expr::Attempt(attempt) => {
+                let handler = |handler: &CatchHandler| {
+                    format!("(catch {} {} {})", handler.class, handler.slot, self.node(&handler.body))
+                };
+                let parts = std::iter::once(self.node(&attempt.body))
+                    .chain(attempt.handlers.iter().map(handler))
+                    .chain(attempt.finally.iter().map(|finally| format!("(finally {})", self.node(finally))));
+                format!("(attempt {})", parts.collect::<Vec<_>>().join(" "))
+            }
             Expr::Def { global, value, doc, when } => {
                 let head = if *when == DefCondition::Always { "def" } else { "defonce" };
                 let doc = doc.as_ref().map(|doc| format!(" {doc:?}")).unwrap_or_default();
