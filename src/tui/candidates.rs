@@ -281,7 +281,7 @@ impl Candidates {
             Step::Go(_) => Ok(()),
             _ if self.outline.is_none() => Err("no search is open"),
             Step::Open if self.focus != Pane::Cases => {
-                rule(self.current_detail().is_some_and(|detail| !detail.cases.is_empty()), "it was not tried yet")
+                rule(self.current().is_some_and(|line| line.tries > 0), "it was not tried yet")
             }
             Step::Open => {
                 rule(self.current_case().is_some_and(|case| case.session.is_some()), "the run has no session")

@@ -47,8 +47,9 @@ fn a_search_is_followed_a_run_is_opened_and_a_hunk_is_written() {
     terminal.wait_for("✓ every validation case passes");
 
     terminal.send("b");
+    terminal.wait_for("c05 against c03");
     terminal.send(ENTER);
-    terminal.wait_for("won");
+    terminal.wait_for("▸ ✓ won");
     terminal.send(ENTER);
     terminal.wait_for("✓ returned");
     terminal.send(ESC);

@@ -298,8 +298,9 @@ async fn chosen_hunks_are_written_and_a_file_that_has_changed_is_refused() {
                 }
             }
         };
-        until("against c00").await;
+        until("c00, the agent as it is").await;
         key(KeyCode::Char('b'));
+        until("c05 against c03").await;
         key(KeyCode::Char('w'));
         until("0 of 2 hunks chosen").await;
         key(KeyCode::Enter);
