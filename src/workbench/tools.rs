@@ -18,8 +18,8 @@ use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
 use crate::tool::{
-    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Feature, Grants, Kind, Listing, Login, LoginError, Mcp,
-    ServerAccess, ServerState, Tokens, Tool, log_file,
+    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Feature, Grants, Kind, Listing, Login, LoginError,
+    LogoutReport, Mcp, ServerAccess, ServerState, Tokens, Tool, log_file,
 };
 
 /// Lines of a server's log that are shown.
@@ -99,9 +99,9 @@ impl Workbench {
         Login::begin(url, &self.server_access()).await
     }
 
-    /// Removes the stored tokens of a server; `false` if there are none.
-    pub fn log_out(&self, url: &str) -> std::io::Result<bool> {
-        self.tokens().remove(url)
+    /// Revokes the tokens of a server if its authorisation server can, and removes them. Errors: a file that cannot be removed.
+    pub async fn log_out(&self, url: &str) -> std::io::Result<LogoutReport> {
+        self.server_access().log_out(url).await
     }
 
     /// The URL of a server: by its name in the agent or in the configuration, or as it is given. Errors: an unknown server, or one that is a

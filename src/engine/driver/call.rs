@@ -21,7 +21,7 @@ use crate::engine::history::RecordedCall;
 use crate::engine::modes::{ToolResult, unknown_tool};
 use crate::event::{Address, CallStatus, ErrorRecord, JsonText, QuestionKind, ToolCall, ToolEnd};
 use crate::port::SinkError;
-use crate::tool::{Builtin, Failure, Invocation, Kind, Tool, canonical, plain_text};
+use crate::tool::{Builtin, Failure, Invocation, Kind, Tool, ToolRequest, canonical, plain_text};
 
 impl Driver<'_> {
     /// Calls a tool. `Err` ends the run.
@@ -177,7 +177,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Calls a tool through the port, within its time: that in which the user answers its questions is not counted.
+    /// Calls a tool through the port, within its time: that in which the user or the model answers it is not counted.
     async fn invoke(
         &self,
         at: &Address,
@@ -187,9 +187,9 @@ impl Driver<'_> {
     ) -> Result<ToolResult, Halt> {
         let cancel = self.ports.stop.token();
         let (notes, mut notes_taken) = mpsc::unbounded_channel();
-        let (asks, mut asked) = mpsc::unbounded_channel();
-        let call =
-            Invocation { address: at, tool, args, now_ms: self.clock.now_ms, cancel, notes: &notes, questions: &asks };
+        let (requests, mut requested) = mpsc::unbounded_channel();
+        let now_ms = self.clock.now_ms;
+        let call = Invocation { address: at, tool, args, now_ms, cancel, notes: &notes, requests: &requests };
         let limit_ms = tool.call_limit_ms();
         let answer = match self.ports.history.call(at).result() {
             Some(recorded) => Box::pin(std::future::ready(recorded)),
@@ -202,9 +202,12 @@ impl Driver<'_> {
             tokio::select! {
                 biased;
                 Some(note) = notes_taken.recv() => self.inform(at, note).await?,
-                Some(question) = asked.recv() => {
+                Some(request) = requested.recv() => {
                     let begun = Instant::now();
-                    self.ask_for_tool(at, questions, question).await?;
+                    match request {
+                        ToolRequest::Question(question) => self.ask_for_tool(at, questions, question).await?,
+                        ToolRequest::Sample(sample) => self.sample_for_tool(at, questions, sample).await?,
+                    }
                     let later = deadline.deadline() + begun.elapsed();
                     deadline.as_mut().reset(later);
                 }

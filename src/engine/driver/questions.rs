@@ -72,11 +72,15 @@ impl Driver<'_> {
         }
     }
 
-    /// Begins an attempt of a call, with the recorded questions of that attempt and their answers.
-    pub(super) async fn begin_attempt(&self, at: &Address, questions: &mut CallQuestions) -> Result<(), SinkError> {
+    /// Begins an attempt of a call, with the recorded questions of that attempt, their answers, and replies of the model in their order.
+    pub(super) async fn begin_attempt(&self, at: &Address, questions: &mut CallQuestions) -> Result<(), Halt> {
         questions.attempt += 1;
         questions.next = DURING_ATTEMPT * questions.attempt;
         loop {
+            if self.repeat_sample(at, questions.next).await? {
+                questions.next += 1;
+                continue;
+            }
             let address = at.question(questions.next);
             let Some(asked) = self.ports.history.question(&address) else { return Ok(()) };
             self.emit(&address, asked).await?;

@@ -1,11 +1,16 @@
-//! How servers are reached, by the configuration of this machine: certificates, logins, and the log level that they are asked for.
+//! How servers are reached, by the configuration of this machine: certificates, logins, the log level that they are asked for, and whether they
+//! may ask for replies of a model.
 //!
-//! In: the configuration. Out: the certificates and the login for a URL, the level of a server. Certificates and logins are bound to URLs and not to names of servers: an agent file that gives
+//! In: the configuration. Out: the certificates and the login for a URL, the level of a server, the permission of a connection. Certificates and logins are bound to URLs and not to names of servers: an agent file that gives
 //! another URL to a name gets nothing that belongs to the configured one.
 
-use super::oauth::Tokens;
-use crate::config::{Config, OAuthSettings, TlsFiles};
+use ptc_core::value::Json;
+
+use super::oauth::{LogoutReport, Tokens, log_out};
+use super::{Connection, Mcp};
+use crate::config::{Config, OAuthSettings, Sampling, ServerEntry, TlsFiles};
 use crate::model::Url;
+use crate::tool::{Kind, Tool};
 
 /// Certificates, logins and log levels of servers.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +19,8 @@ pub struct ServerAccess {
     general: TlsFiles,
     levels: Vec<(String, &'static str)>,
     logins: Vec<ConfiguredLogin>,
+    /// The servers that may ask for replies of a model.
+    sampling: Vec<Connection>,
     tokens: Option<Tokens>,
 }
 
@@ -39,13 +46,20 @@ impl ServerAccess {
             let url = Url::parse(server.url.as_deref()?).ok()?;
             Some(ConfiguredLogin { url, server: server.name.clone(), settings: server.oauth.clone() })
         });
-        Self { by_url, general, levels, logins: logins.collect(), tokens: None }
+        let servers = config.servers.iter();
+        let sampling = servers.filter(|server| server.sampling == Sampling::Ask).filter_map(connection).collect();
+        Self { by_url, general, levels, logins: logins.collect(), sampling, tokens: None }
     }
 
     /// The same with the tokens of these logins.
     #[must_use]
     pub fn with_tokens(self, tokens: Tokens) -> Self {
         Self { tokens: Some(tokens), ..self }
+    }
+
+    /// Revokes the tokens of the server with this URL if possible, and removes them. Errors: a file that cannot be removed.
+    pub async fn log_out(&self, url: &str) -> std::io::Result<LogoutReport> {
+        log_out(url, self).await
     }
 
     /// The stored tokens, if any are used.
@@ -68,6 +82,11 @@ impl ServerAccess {
         self.login(url).map_or(url, |login| &login.server)
     }
 
+    /// Returns whether the user is asked when the server with this connection wants a reply of a model.
+    pub(super) fn asks_about_sampling(&self, to: &Connection) -> bool {
+        self.sampling.contains(to)
+    }
+
     /// The least severity of log messages that a server is asked for.
     pub(super) fn log_level(&self, server: &str) -> Option<&'static str> {
         self.levels.iter().find(|(name, _)| name == server).map(|(_, level)| *level)
@@ -76,6 +95,16 @@ impl ServerAccess {
     /// The certificates for a URL; those for all where the configuration does not have it.
     pub fn tls(&self, url: &str) -> &TlsFiles {
         self.by_url.iter().find(|(known, _)| known == url).map_or(&self.general, |(_, tls)| tls)
+    }
+}
+
+/// The connection to a configured server.
+fn connection(server: &ServerEntry) -> Option<Connection> {
+    let table = Json::empty().with("kind", Json::str("mcp")).with("server", Json::str(&server.name));
+    let table = server.keys().into_iter().fold(table, |table, (key, value)| table.with(key, value));
+    match Tool::from_table("any", &table).ok()?.kind {
+        Kind::Mcp(Mcp { connection, .. }) => connection,
+        _ => None,
     }
 }
 

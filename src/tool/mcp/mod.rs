@@ -18,6 +18,7 @@ mod notifications;
 mod oauth;
 mod reduce;
 mod result;
+mod sampling;
 mod servers;
 mod session;
 
@@ -27,7 +28,7 @@ pub use access::ServerAccess;
 pub use features::Feature;
 pub use listing::Listing;
 pub use log_file::log_file;
-pub use oauth::{Login, LoginError, LoginReport, Tokens};
+pub use oauth::{Login, LoginError, LoginReport, LogoutReport, Tokens};
 pub use result::{read_listing, read_result};
 pub use servers::{ServerState, Servers};
 

@@ -171,7 +171,7 @@ impl Session {
     /// Calls a tool. Messages of the server during the call go to `notes`.
     pub(super) async fn call(&self, name: &str, call: &Invocation<'_>) -> Result<Value, String> {
         let args = call.args;
-        let listening = self.log.subscribe(call.notes, call.questions);
+        let listening = self.log.subscribe(call.notes, call.requests);
         let tools = self.tools().await?;
         let exact = tools.iter().find(|offer| offer.tool.name == name);
         let near = || tools.iter().find(|offer| is_same_name(&offer.tool.name, name));
