@@ -51,7 +51,7 @@ pub use file_access::{
 pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_file, read_listing, read_result};
-pub use mcp::{Feature, Login, LoginError, LoginReport, LogoutReport, Tokens};
+pub use mcp::{Feature, Login, LoginError, LoginReport, LogoutReport, Tokens, log_out};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use revision::FileRevision;
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};

@@ -14,12 +14,13 @@ use super::files::write_whole_private;
 use super::format::distinct;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, Tool as Declared, diagnose_knowing};
+use crate::config::Sampling;
 use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
 use crate::tool::{
     Connection, ConsentDecision, ConsentPolicy, ExternalTools, Feature, Grants, Kind, Listing, Login, LoginError,
-    LogoutReport, Mcp, ServerAccess, ServerState, Tokens, Tool, log_file,
+    LogoutReport, Mcp, ServerAccess, ServerState, Tokens, Tool, log_file, log_out,
 };
 
 /// Lines of a server's log that are shown.
@@ -86,7 +87,9 @@ impl Workbench {
     fn server_access(&self) -> ServerAccess {
         let tokens = self.tokens();
         tokens.register_secrets();
-        ServerAccess::of(&self.config).with_tokens(tokens)
+        let asking = self.config.servers.iter().filter(|server| server.sampling == Sampling::Ask);
+        let asking = asking.filter_map(|server| self.configured_connection(&server.name).ok());
+        ServerAccess::of(&self.config).with_tokens(tokens).with_sampling(asking.collect())
     }
 
     /// The stored tokens of servers.
@@ -101,7 +104,7 @@ impl Workbench {
 
     /// Revokes the tokens of a server if its authorisation server can, and removes them. Errors: a file that cannot be removed.
     pub async fn log_out(&self, url: &str) -> std::io::Result<LogoutReport> {
-        self.server_access().log_out(url).await
+        log_out(url, &self.server_access()).await
     }
 
     /// The URL of a server: by its name in the agent or in the configuration, or as it is given. Errors: an unknown server, or one that is a

@@ -32,10 +32,13 @@ impl Driver<'_> {
         let place = place(at, questions.next);
         questions.next += 1;
         let reply = match place {
+            Some(_) if self.plan.agent.program().is_some() && self.plan.agent.model.is_none() => {
+                Err(ErrorRecord::new(Reason::ToolError, "the program of this agent is pinned, and it names no model"))
+            }
             Some(place) => self.sample(&place, &prompt.name, &arguments(&prompt)).await?,
             None => Err(ErrorRecord::new(Reason::ToolError, "this turn has too many calls")),
         };
-        let model = self.ports.model.info().id;
+        let model = self.pinned_model().unwrap_or_else(|| self.ports.model.info().id);
         let reply = reply.map(|value| SampleReply { text: plain_text(&value), model }).map_err(|record| record.message);
         // A call that has ended meanwhile needs no reply.
         _ = answer.send(reply);
@@ -81,6 +84,12 @@ impl Driver<'_> {
         Ok(result)
     }
 
+    /// The model that replies where a pinned program answers the run's own requests.
+    fn pinned_model(&self) -> Option<String> {
+        self.plan.agent.program()?;
+        self.plan.agent.model.clone()
+    }
+
     /// The agent of a reply: the system prompt and the text of the request, with the options of the run's agent within those of the request.
     fn sampled_agent(&self, name: &str, args: &Value) -> Agent {
         let json = Json::from(args);
@@ -100,6 +109,7 @@ impl Driver<'_> {
         Agent {
             name: name.to_owned(),
             mode: Mode::Text,
+            model: self.pinned_model(),
             prompt: format!("{{{{{REQUEST}}}}}"),
             signature: Some(format!("({REQUEST} :string) -> :string")),
             max_turns: 1,

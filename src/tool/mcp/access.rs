@@ -4,13 +4,10 @@
 //! In: the configuration. Out: the certificates and the login for a URL, the level of a server, the permission of a connection. Certificates and logins are bound to URLs and not to names of servers: an agent file that gives
 //! another URL to a name gets nothing that belongs to the configured one.
 
-use ptc_core::value::Json;
-
-use super::oauth::{LogoutReport, Tokens, log_out};
-use super::{Connection, Mcp};
-use crate::config::{Config, OAuthSettings, Sampling, ServerEntry, TlsFiles};
+use super::Connection;
+use super::oauth::Tokens;
+use crate::config::{Config, OAuthSettings, TlsFiles};
 use crate::model::Url;
-use crate::tool::{Kind, Tool};
 
 /// Certificates, logins and log levels of servers.
 #[derive(Debug, Clone, Default)]
@@ -46,20 +43,19 @@ impl ServerAccess {
             let url = Url::parse(server.url.as_deref()?).ok()?;
             Some(ConfiguredLogin { url, server: server.name.clone(), settings: server.oauth.clone() })
         });
-        let servers = config.servers.iter();
-        let sampling = servers.filter(|server| server.sampling == Sampling::Ask).filter_map(connection).collect();
-        Self { by_url, general, levels, logins: logins.collect(), sampling, tokens: None }
+        Self { by_url, general, levels, logins: logins.collect(), sampling: Vec::new(), tokens: None }
+    }
+
+    /// The same, where the servers with these connections may ask for replies of a model.
+    #[must_use]
+    pub fn with_sampling(self, sampling: Vec<Connection>) -> Self {
+        Self { sampling, ..self }
     }
 
     /// The same with the tokens of these logins.
     #[must_use]
     pub fn with_tokens(self, tokens: Tokens) -> Self {
         Self { tokens: Some(tokens), ..self }
-    }
-
-    /// Revokes the tokens of the server with this URL if possible, and removes them. Errors: a file that cannot be removed.
-    pub async fn log_out(&self, url: &str) -> std::io::Result<LogoutReport> {
-        log_out(url, self).await
     }
 
     /// The stored tokens, if any are used.
@@ -95,16 +91,6 @@ impl ServerAccess {
     /// The certificates for a URL; those for all where the configuration does not have it.
     pub fn tls(&self, url: &str) -> &TlsFiles {
         self.by_url.iter().find(|(known, _)| known == url).map_or(&self.general, |(_, tls)| tls)
-    }
-}
-
-/// The connection to a configured server.
-fn connection(server: &ServerEntry) -> Option<Connection> {
-    let table = Json::empty().with("kind", Json::str("mcp")).with("server", Json::str(&server.name));
-    let table = server.keys().into_iter().fold(table, |table, (key, value)| table.with(key, value));
-    match Tool::from_table("any", &table).ok()?.kind {
-        Kind::Mcp(Mcp { connection, .. }) => connection,
-        _ => None,
     }
 }
 

@@ -28,7 +28,7 @@ pub use access::ServerAccess;
 pub use features::Feature;
 pub use listing::Listing;
 pub use log_file::log_file;
-pub use oauth::{Login, LoginError, LoginReport, LogoutReport, Tokens};
+pub use oauth::{Login, LoginError, LoginReport, LogoutReport, Tokens, log_out};
 pub use result::{read_listing, read_result};
 pub use servers::{ServerState, Servers};
 

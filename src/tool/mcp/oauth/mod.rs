@@ -13,8 +13,7 @@ use std::sync::Arc;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, OAuthClientConfig};
 
 pub use login::{Login, LoginError, LoginReport};
-pub use revoke::LogoutReport;
-pub(in crate::tool) use revoke::log_out;
+pub use revoke::{LogoutReport, log_out};
 pub use tokens::Tokens;
 
 use super::access::ServerAccess;

@@ -37,7 +37,7 @@ pub enum LogoutReport {
 }
 
 /// Revokes the tokens of a server if possible, and removes them. Errors: the file cannot be removed.
-pub(in crate::tool) async fn log_out(url: &str, access: &ServerAccess) -> io::Result<LogoutReport> {
+pub async fn log_out(url: &str, access: &ServerAccess) -> io::Result<LogoutReport> {
     let file = access.tokens().and_then(|tokens| tokens.of(url)).filter(TokenFile::exists);
     let Some(file) = file else { return Ok(LogoutReport::NoToken) };
     let revoked = match timeout(REVOCATION_TIME, revoke(url, access, &file)).await {
