@@ -38,14 +38,13 @@ pub(super) struct Looks<'a> {
 }
 
 impl Looks<'_> {
-    async fn asked(&self, server: &str, connection: &Connection) -> Decision {
-        let details = connection.consent_text(server);
-        let text = format!("The tools of this server are not known yet. May it be used?\n{details}");
+    /// Asks the user; no answer denies it.
+    pub(super) async fn asked(&self, text: String) -> ConsentDecision {
         let options = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let number = u32::try_from(self.consents.len()).unwrap_or(u32::MAX);
         let question = Question { address: self.run.question(number), text, options, gate: None };
         let answer = self.person.ask(&question, self.cancel).await.unwrap_or_default();
-        Decision::read(&answer).unwrap_or(Decision::Deny)
+        ConsentDecision::new(Answerer::User, Decision::read(&answer).unwrap_or(Decision::Deny))
     }
 }
 
@@ -173,7 +172,10 @@ impl Workbench {
             let grant = connection.grant(definition.clone());
             let decided = match looks.tools.decided(&grant) {
                 Some(decided) => decided,
-                None => ConsentDecision::new(Answerer::User, looks.asked(&server, &connection).await),
+                None => {
+                    let details = connection.consent_text(&server);
+                    looks.asked(format!("The tools of this server are not known yet. May it be used?\n{details}")).await
+                }
             };
             let mut consent =
                 ConsentRecord { what: definition.clone(), decision: decided.decision, by: decided.by, failed: None };
@@ -254,7 +256,7 @@ impl Workbench {
     }
 
     /// The connection to a server: by its name in the agent or in the configuration, or by its URL. Errors: an unknown server.
-    fn connection(&self, server: &str, agent: Option<&Agent>) -> Result<Connection, String> {
+    pub(super) fn connection(&self, server: &str, agent: Option<&Agent>) -> Result<Connection, String> {
         if server.starts_with("https://") || server.starts_with("http://") {
             return Ok(Connection::Http { url: server.to_owned(), headers: Vec::new() });
         }

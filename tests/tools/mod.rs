@@ -10,6 +10,7 @@ mod mcp_features;
 mod mcp_http;
 mod mcp_login;
 mod mcp_questions;
+mod mcp_resources;
 mod mcp_sampling;
 mod others;
 mod secrets;

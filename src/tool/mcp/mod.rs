@@ -74,6 +74,11 @@ impl Connection {
         format!("mcp the server {server}, which is {verb} for its list of tools\n  {}", self.describe())
     }
 
+    /// Describes reading a resource before a run; the user consents to this text.
+    pub fn resource_definition(&self, server: &str, uri: &str) -> String {
+        format!("mcp the resource {uri} of the server {server}, which is read before the run\n  {}", self.describe())
+    }
+
     /// Returns what a stored permission of this definition is bound to.
     pub fn grant(&self, definition: String) -> Grant {
         match self {

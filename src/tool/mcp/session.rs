@@ -18,7 +18,7 @@ use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, Ser
 use super::access::ServerAccess;
 use super::connect::{Open, open};
 use super::elicitation::elicit;
-use super::features::{Feature, FeatureError, Offer, offers};
+use super::features::{Feature, FeatureError, Offer, offers, resource_bytes};
 use super::http_error::{ServerPlace, describe_http_error};
 use super::listing::{self, is_same_name};
 use super::log::{Log, Subscription};
@@ -164,6 +164,18 @@ impl Session {
         match feature.call(self.open.service.peer(), arguments).await {
             Ok(value) => Ok(scrub_value(value, self.log.scrub())),
             Err(FeatureError::Unusable(why)) => Err(format!("the server {} answered {why}", self.server)),
+            Err(FeatureError::Failed(error)) => Err(self.describe_error(&error).await),
+        }
+    }
+
+    /// Reads a resource; known secrets are removed from texts.
+    pub(super) async fn resource(&self, uri: &str) -> Result<Vec<u8>, String> {
+        if !Feature::ReadResource.is_in(&self.capabilities()) {
+            return Err(format!("the server {} has no resources", self.server));
+        }
+        match resource_bytes(self.open.service.peer(), uri, self.log.scrub()).await {
+            Ok(bytes) => Ok(bytes),
+            Err(FeatureError::Unusable(why)) => Err(format!("the server {} gave {why}", self.server)),
             Err(FeatureError::Failed(error)) => Err(self.describe_error(&error).await),
         }
     }
