@@ -160,6 +160,17 @@ pub enum ToolRequest {
     Question(ToolQuestion),
     /// A reply of the run's model, which the user has allowed.
     Sample(ToolSample),
+    /// An image of the result, to be stored and given to a model that asked for the call.
+    Image(ToolImage),
+}
+
+/// An image of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolImage {
+    /// Its name, of the tool and a number.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
 }
 
 /// A request of a tool for a reply of the run's model.

@@ -95,10 +95,9 @@ async fn without_consent_or_content_nothing_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_and_a_preview_read_nothing() {
+async fn a_preview_reads_nothing() {
     let (files, models) = (files(picture()).await, Server::play([]).await);
     let program = program(&files, &models);
-    run(&program, &["check", "a.toml"]).exits(0);
     let shown = run(&program, &["preview", "a.toml"]);
     assert!(shown.exits(0).stdout.contains("note://1 (read when the run begins, 0 bytes)"), "{}", shown.stdout);
     assert!(files.received().is_empty() && models.received().is_empty());

@@ -8,6 +8,7 @@ mod http;
 mod mcp;
 mod mcp_features;
 mod mcp_http;
+mod mcp_images;
 mod mcp_login;
 mod mcp_questions;
 mod mcp_resources;

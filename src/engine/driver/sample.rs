@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
-use super::state::{CallQuestions, Driver, Halt};
+use super::state::{CallState, Driver, Halt};
 use crate::agent::{Agent, Mode, Plan, SystemPrompt};
 use crate::engine::modes::ToolResult;
 use crate::event::{Address, CallStatus, ErrorRecord, JsonText, Options, ToolCall, ToolEnd};
@@ -25,12 +25,12 @@ impl Driver<'_> {
     pub(super) async fn sample_for_tool(
         &self,
         at: &Address,
-        questions: &mut CallQuestions,
+        state: &mut CallState,
         asked: ToolSample,
     ) -> Result<(), Halt> {
         let ToolSample { prompt, answer } = asked;
-        let place = place(at, questions.next);
-        questions.next += 1;
+        let place = place(at, state.next);
+        state.next += 1;
         let reply = match place {
             Some(_) if self.plan.agent.program().is_some() && self.plan.agent.model.is_none() => {
                 Err(ErrorRecord::new(Reason::ToolError, "the program of this agent is pinned, and it names no model"))

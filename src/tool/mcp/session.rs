@@ -24,8 +24,8 @@ use super::listing::{self, is_same_name};
 use super::log::{Log, Subscription};
 use super::notifications::request_log_level;
 use super::{Connection, Listing, result};
-use crate::tool::Invocation;
 use crate::tool::text::scrub_value;
+use crate::tool::{Invocation, ToolRequest};
 
 /// Maximum pages of a list.
 pub(super) const MAX_PAGES: usize = 50;
@@ -203,6 +203,9 @@ impl Session {
                     if let Some(problem) = result::schema_problem(&complete, tool) {
                         // The call may have ended meanwhile.
                         _ = call.notes.send(self.log.clean(&problem));
+                    }
+                    for image in result::images(&complete, &call.tool.name) {
+                        _ = call.requests.send(ToolRequest::Image(image));
                     }
                     let value = result::value(&complete, tool.output_schema.is_some());
                     return value.map(|value| scrub_value(value, self.log.scrub()));
