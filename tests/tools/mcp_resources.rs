@@ -102,3 +102,15 @@ async fn a_preview_reads_nothing() {
     assert!(shown.exits(0).stdout.contains("note://1 (read when the run begins, 0 bytes)"), "{}", shown.stdout);
     assert!(files.received().is_empty() && models.received().is_empty());
 }
+
+#[test]
+fn an_inspection_names_the_servers_that_inputs_come_from() {
+    let program = Program::new();
+    program.file("config.toml", "[mcp.files]\ncommand = [\"file-server\", \"--all\"]\n");
+    program.file("a.toml", AGENT);
+    let done = program.run(["--config", "config.toml", "inspect", "a.toml", "--json"]);
+    let report = done.exits(1).json();
+    let starts = report["lines"].as_array().unwrap().iter().find(|line| line["effect"] == "starts").unwrap();
+    assert_eq!((&starts["key"], &starts["what"]), (&json!("context.photo"), &json!("file-server")), "{report}");
+    assert_eq!((&starts["consent"], &report["needs_consent"]), (&json!("needed"), &json!(true)));
+}
