@@ -98,7 +98,7 @@ async fn without_consent_or_content_nothing_is_sent() {
 async fn a_preview_reads_nothing() {
     let (files, models) = (files(picture()).await, Server::play([]).await);
     let program = program(&files, &models);
-    let shown = run(&program, &["preview", "a.toml"]);
+    let shown = run(&program, &["prompt", "a.toml"]);
     assert!(shown.exits(0).stdout.contains("note://1 (read when the run begins, 0 bytes)"), "{}", shown.stdout);
     assert!(files.received().is_empty() && models.received().is_empty());
 }
