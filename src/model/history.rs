@@ -148,7 +148,7 @@ pub(crate) fn request_lines<'a>(messages: &'a [Arc<Message>], provider: &str) ->
                 for part in &message.parts {
                     match (part, out.last_mut().filter(|line| line.place == place)) {
                         (Content::File(file), Some(RequestLine { answers: Some(answer), .. })) => {
-                            answer.files.push(file)
+                            answer.files.push(file);
                         }
                         (Content::File(file), Some(line)) => line.files.push(file),
                         _ => {
