@@ -57,6 +57,7 @@ const ENGINE: &[&[&str]] = &[
         "driver/program",
         "driver/questions",
         "driver/request",
+        "driver/sample",
         "driver/turn",
     ],
     &["driver/state"],

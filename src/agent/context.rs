@@ -174,7 +174,7 @@ pub(super) fn check(
     if context.members().is_none() {
         return (Value::map([]), vec![not_an_object(context)]);
     }
-    let context = &agent.with_file_records(context);
+    let context = &agent.with_unread_records(context);
     let params: &[Field] = signature.params.as_deref().unwrap_or_default();
     let (value, issues) = signature::check_inputs(params, &context.to_value(), input_mode(&agent.signature_validation));
     let value = with_absent(params, value);
@@ -294,7 +294,7 @@ fn from_issue(issue: &Issue, context: &Json) -> Diagnostic {
     let message = match issue.expected.as_str() {
         "field" => format!("`{path}` is missing; add it to the context"),
         "file" => format!(
-            "`{path}` is not a file that was read; write `{path} = {{ file = \"NAME\" }}` in the agent file, or --set {path}=@FILE"
+            "`{path}` is not a file that was read; write `{path} = {{ file = \"NAME\" }}` or `{{ resource = \"SERVER:URI\" }}` in the agent file, or --set {path}=@FILE"
         ),
         _ => format!("`{path}`: {}", issue.message),
     };

@@ -1,7 +1,8 @@
-//! Files as inputs: `{ file = "invoice.png" }` as the value of a parameter of type `:file`.
+//! Files as inputs: `{ file = "invoice.png" }` or `{ resource = "server:uri" }` as the value of a parameter of type `:file`.
 //!
 //! In: a context as it is written, and the bytes of the files that it names. Out: the same context with the record of each file. Files are
-//! read where an agent file is read, and where the user names them; a context that comes from elsewhere names none.
+//! read where an agent file is read, and where the user names them; resources of servers are read when a run begins. A context that comes from
+//! elsewhere names none.
 
 use std::fmt;
 use std::io;
@@ -21,6 +22,46 @@ use crate::model::{media_type, supported_types};
 const CASES: &str = "cases";
 /// The key of a value that names a file.
 const FILE: &str = "file";
+
+/// The key of a value that names a resource of a server.
+const RESOURCE: &str = "resource";
+
+/// A resource that a context names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedResource {
+    /// The server's name in the agent or in the configuration.
+    pub server: String,
+    /// The URI of the resource.
+    pub uri: String,
+}
+
+impl NamedResource {
+    /// Reads `server:uri`.
+    fn of_text(text: &str) -> Option<Self> {
+        let (server, uri) = text.split_once(':').filter(|(server, uri)| !server.is_empty() && !uri.is_empty())?;
+        Some(Self { server: server.to_owned(), uri: uri.to_owned() })
+    }
+
+    /// The resource that a value names.
+    fn of_value(value: &Json) -> Option<Self> {
+        Self::of_text(only_member(value, RESOURCE)?)
+    }
+
+    /// The path under which its content is known.
+    fn path(&self) -> String {
+        format!("{RESOURCE}:{}:{}", self.server, self.uri)
+    }
+
+    /// What is shown of it before it is read.
+    fn unread_record(&self) -> FileRecord {
+        FileRecord {
+            name: self.uri.clone(),
+            media_type: "read when the run begins".to_owned(),
+            size: 0,
+            sha256: hex_sha(self.path().as_bytes()),
+        }
+    }
+}
 
 /// A file that a context names.
 #[derive(Clone, PartialEq)]
@@ -55,16 +96,39 @@ impl InputFile {
         Ok(Self { path: path.to_owned(), record, bytes: bytes.into() })
     }
 
+    /// The content of a resource. Errors: its type is unknown, or it is too large.
+    pub fn of_resource(resource: &NamedResource, bytes: Vec<u8>) -> io::Result<Self> {
+        let file = Self::new(&resource.path(), bytes)?;
+        Ok(Self { record: FileRecord { name: resource.uri.clone(), ..file.record }, ..file })
+    }
+
     /// The value that names the file.
     pub fn value(path: &str) -> Json {
         Json::empty().with(FILE, Json::str(path))
     }
+
+    /// The value that names a resource of a server; `None` if the text is not `server:uri`.
+    pub fn resource_value(text: &str) -> Option<Json> {
+        NamedResource::of_text(text)?;
+        Some(Json::empty().with(RESOURCE, Json::str(text)))
+    }
+}
+
+/// The text of the only member of an object, if it has this name.
+fn only_member<'j>(value: &'j Json, name: &str) -> Option<&'j str> {
+    let members = value.members()?;
+    if members.len() == 1 { value.get(name)?.as_str() } else { None }
 }
 
 /// The path that a value names, if it names a file.
 fn named(value: &Json) -> Option<&str> {
-    let members = value.members()?;
-    if members.len() == 1 { value.get(FILE)?.as_str() } else { None }
+    only_member(value, FILE)
+}
+
+/// The path of the file or the resource that a value names.
+fn known_path(value: &Json) -> Option<String> {
+    let resource = || NamedResource::of_value(value).map(|resource| resource.path());
+    named(value).map(ToOwned::to_owned).or_else(resource)
 }
 
 /// The parameters of type `:file`.
@@ -88,7 +152,7 @@ impl Agent {
             return context.clone();
         }
         members.iter().fold(context.clone(), |all, member| {
-            let path = named(&member.value).filter(|_| is_of(&params, &member.key));
+            let path = known_path(&member.value).filter(|_| is_of(&params, &member.key));
             let file = path.and_then(|path| self.files.iter().find(|file| file.path == path));
             match file {
                 Some(file) => {
@@ -97,6 +161,23 @@ impl Agent {
                 }
                 None => all,
             }
+        })
+    }
+
+    /// The inputs that are resources of servers in this context and have not been read, by their names.
+    pub fn unread_resources(&self, context: &Json) -> Vec<(String, NamedResource)> {
+        let params = file_params(self.signature.as_deref());
+        let context = self.with_file_records(context);
+        let members = context.members().unwrap_or_default().iter().filter(|member| is_of(&params, &member.key));
+        members.filter_map(|member| Some((member.key.clone(), NamedResource::of_value(&member.value)?))).collect()
+    }
+
+    /// The context with a record in place of each resource that has not been read, for checks and previews.
+    pub(super) fn with_unread_records(&self, context: &Json) -> Json {
+        let unread = self.unread_resources(context);
+        unread.into_iter().fold(self.with_file_records(context), |all, (name, resource)| {
+            let span = all.get(&name).map(|value| value.span).unwrap_or_default();
+            all.with(name.as_str(), Json { span, ..resource.unread_record().json() })
         })
     }
 
@@ -164,6 +245,24 @@ mod tests {
     fn a_file_that_was_not_read_stays_a_name() {
         let agent = agent(r#"{"photo": {"file": "/etc/passwd"}}"#);
         assert_eq!(agent.with_file_records(&agent.context), agent.context);
+    }
+
+    #[test]
+    fn a_resource_is_a_name_until_it_was_read() {
+        let mut agent = agent(r#"{"photo": {"resource": "files:note://1"}}"#);
+        let [(input, resource)] = agent.unread_resources(&agent.context).try_into().unwrap();
+        assert_eq!((input.as_str(), resource.server.as_str(), resource.uri.as_str()), ("photo", "files", "note://1"));
+        let shown = agent.with_unread_records(&agent.context);
+        let shown = FileRecord::of_json(shown.get("photo").unwrap()).unwrap().to_string();
+        assert_eq!(shown, "note://1 (read when the run begins, 0 bytes)");
+        agent.files.push(InputFile::of_resource(&resource, PNG.to_vec()).unwrap());
+        let record = agent.with_file_records(&agent.context);
+        let record = FileRecord::of_json(record.get("photo").unwrap()).unwrap();
+        assert_eq!((record.name.as_str(), record.media_type.as_str()), ("note://1", "image/png"));
+        assert!(agent.unread_resources(&agent.context).is_empty());
+        for text in ["files", ":x", "files:"] {
+            assert_eq!(InputFile::resource_value(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use draft::{DraftTexts, diagnose, diagnose_knowing};
 pub use edited::{Inputs, edited_start, error_messages};
 pub use fixes::set_option;
 pub use fold::StepFold;
-pub use input_file::InputFile;
+pub use input_file::{InputFile, NamedResource};
 pub use keys::reference;
 pub use lint::{LintInputs, lint};
 pub use mode::{Mode, Variant};

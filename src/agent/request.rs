@@ -62,8 +62,8 @@ impl SentRequest {
             m: numbers.get(line.place).copied().unwrap_or_default(),
             role: line.role,
             tool_calls: line.calls.iter().map(|call| SentCall::of(call)).collect(),
+            tool_call_id: line.answers.as_ref().map(|answer| answer.id.to_owned()),
             content: line.answers.map_or(line.text, |answer| answer.result.to_owned()),
-            tool_call_id: line.answers.map(|answer| answer.id.to_owned()),
         });
         let texts: Vec<String> = system.into_iter().map(SentMessage::text).collect();
         Self { system: (!texts.is_empty()).then(|| texts.concat()), messages: lines.collect() }

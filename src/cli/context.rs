@@ -22,6 +22,10 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
         None => agent.context.clone().into(),
     };
     for pair in &flags.set {
+        if let Some((name, value)) = resource_of(pair, agent)? {
+            context.json = context.json.without(&name).with(&name, value);
+            continue;
+        }
         if let Some((name, file)) = file_of(pair, agent)? {
             context.json = context.json.without(&name).with(&name, file.record.json());
             context.files.push(file);
@@ -97,15 +101,28 @@ pub(super) fn read(file: &str) -> Result<String, UsageError> {
     read_named_file(Path::new(file)).map_err(|error| UsageError(format!("{file}: cannot be read: {error}")))
 }
 
+/// The parameter of type `:file` with this name.
+fn file_param(name: &str, agent: &Agent) -> Option<String> {
+    let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok())?;
+    signature.param(name).filter(|field| *field.ty.base() == Type::File).map(|field| field.name.clone())
+}
+
+/// `--set K=@resource:SERVER:URI` for a parameter of type `:file`: the name and the value that names the resource.
+fn resource_of(pair: &str, agent: &Agent) -> Result<Option<(String, Json)>, UsageError> {
+    let Some((name, text)) = pair.split_once("=@resource:") else { return Ok(None) };
+    let Some(field) = file_param(name, agent) else { return Ok(None) };
+    let value = InputFile::resource_value(text);
+    let value = value.ok_or_else(|| UsageError(format!("--set {pair}: write it as {name}=@resource:SERVER:URI")))?;
+    Ok(Some((field, value)))
+}
+
 /// `--set K=@FILE` for a parameter of type `:file`: the name and the file.
 fn file_of(pair: &str, agent: &Agent) -> Result<Option<(String, InputFile)>, UsageError> {
     let Some((name, path)) = pair.split_once("=@") else { return Ok(None) };
-    let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
-    let field = signature.as_ref().and_then(|signature| signature.param(name));
-    let Some(field) = field.filter(|field| *field.ty.base() == Type::File) else { return Ok(None) };
+    let Some(field) = file_param(name, agent) else { return Ok(None) };
     let read = read_named_bytes(Path::new(path)).and_then(|bytes| InputFile::new(path, bytes));
     let file = read.map_err(|error| UsageError(format!("--set {name}: {path}: {error}")))?;
-    Ok(Some((field.name.clone(), file)))
+    Ok(Some((field, file)))
 }
 
 /// `--set K=V`: the name and the value in the type of its parameter.

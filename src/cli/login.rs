@@ -13,7 +13,7 @@ use super::arguments::{LoginFlags, ServerFlags};
 use super::output::{UsageError, exit, print_error, print_line, print_note, safe_line};
 use super::run::ended_by_signal;
 use super::source::agent_source;
-use crate::tool::{LoginError, LoginReport, open_browser};
+use crate::tool::{LoginError, LoginReport, LogoutReport, open_browser};
 use crate::workbench::Workbench;
 
 /// The URL of the server that the flags name.
@@ -100,13 +100,16 @@ fn read_lines(lines: mpsc::UnboundedSender<String>) {
     });
 }
 
-pub(super) fn logout(flags: &ServerFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) async fn logout(flags: &ServerFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let url = url_of(flags, workbench)?;
-    let was_there = workbench.log_out(&url).map_err(|error| format!("could not remove the token of {url}: {error}"))?;
-    if was_there {
-        print_line(&safe_line(&format!("logged out of {url}")));
-    } else {
-        print_note(&safe_line(&format!("there is no token for {url}")));
+    let report = workbench.log_out(&url).await;
+    match report.map_err(|error| format!("could not remove the token of {url}: {error}"))? {
+        LogoutReport::Revoked => print_line(&safe_line(&format!("logged out of {url}; the token is revoked"))),
+        LogoutReport::RemovedOnly(why) => {
+            print_line(&safe_line(&format!("logged out of {url}; the token is removed from this machine")));
+            print_note(&safe_line(&format!("the token was not revoked and may still be valid: {why}")));
+        }
+        LogoutReport::NoToken => print_note(&safe_line(&format!("there is no token for {url}"))),
     }
     Ok(exit::OK)
 }

@@ -71,7 +71,7 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
         Some(ToolsAction::Resources(flags)) => return resources(flags, workbench).await,
         Some(ToolsAction::Prompts(flags)) => return prompts(flags, workbench).await,
         Some(ToolsAction::Login(flags)) => return login(flags, workbench).await,
-        Some(ToolsAction::Logout(flags)) => return logout(flags, workbench),
+        Some(ToolsAction::Logout(flags)) => return logout(flags, workbench).await,
         None => {}
     }
     if let Some(name) = &flags.server {

@@ -39,7 +39,7 @@ pub use provider::{Api, KeyCommand, KeySource, Protocol, Provider, Timeouts, is_
 pub use read::{
     open_resolved_file, read_named_bytes, read_named_file, read_regular_file, read_resolved_bytes, read_resolved_file,
 };
-pub use server::{OAuthSettings, ServerEntry};
+pub use server::{OAuthSettings, Sampling, ServerEntry};
 pub use telemetry::TelemetryConfig;
 pub use tls::TlsFiles;
 

@@ -25,11 +25,26 @@ pub struct ServerEntry {
     pub headers: Vec<(String, String)>,
     /// Least severity of the log messages that it sends, if it is asked for one.
     pub log_level: Option<&'static str>,
+    /// What becomes of its requests for replies of a model.
+    pub sampling: Sampling,
     /// Certificates in addition to those of the system, for a server with a URL.
     pub tls: TlsFiles,
     /// How this program logs in, for a server with a URL.
     pub oauth: OAuthSettings,
 }
+
+/// What becomes of a server's requests for replies of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sampling {
+    /// They are refused.
+    #[default]
+    Refuse,
+    /// The user decides about each.
+    Ask,
+}
+
+/// The values of `sampling`.
+const SAMPLING: [(&str, Sampling); 2] = [("refuse", Sampling::Refuse), ("ask", Sampling::Ask)];
 
 /// How this program logs in at the authorisation server of an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -101,6 +116,18 @@ const KEYS: &[Key<Target>] = &[
             let rows = LEVELS.map(|level| (level, Some(level)));
             let level = entry.named(&Names { what: "log level", rows: &rows });
             set(&mut target.server.log_level, level, problems);
+        },
+    },
+    Key {
+        name: "sampling",
+        about: KeyDoc::Text(
+            "refuse, ask",
+            "refuse",
+            "What becomes of its requests for replies of a model: they are refused, or you are asked about each, and the run's model replies.",
+        ),
+        read: |entry, target, problems| {
+            let sampling = entry.named(&Names { what: "way of sampling", rows: &SAMPLING });
+            set(&mut target.server.sampling, sampling, problems);
         },
     },
     Key {

@@ -9,7 +9,7 @@ use ptc_core::value::{Json, Value};
 use super::input::Edited;
 use crate::event::{
     Address, AnswerGiven, CallStatus, Edit, Envelope, Event, Interrupt, ProgramEnd, QuestionAsked, QuestionKind,
-    ToolEnd,
+    ToolCall, ToolEnd,
 };
 use crate::port::SinkError;
 use crate::program::Job;
@@ -55,6 +55,11 @@ pub trait History: Send + Sync {
     /// Returns what is recorded of a tool call.
     fn call(&self, _at: &Address) -> RecordedCall {
         RecordedCall::default()
+    }
+
+    /// Returns the recorded beginning of a tool call.
+    fn begun_call(&self, _at: &Address) -> Option<ToolCall> {
+        None
     }
 
     /// Was a question of this kind asked at this address? `None` where the recording does not reach that far.

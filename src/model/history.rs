@@ -42,7 +42,7 @@ pub(super) enum Spoken<'a> {
 }
 
 /// A call with its result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answered<'a> {
     /// The call's id.
     pub(crate) id: &'a str,
@@ -50,6 +50,25 @@ pub(crate) struct Answered<'a> {
     pub(crate) name: &'a str,
     /// The result as JSON text.
     pub(crate) result: &'a str,
+    /// The images of the result.
+    pub(crate) files: Vec<&'a FileRecord>,
+}
+
+impl Answered<'_> {
+    /// The result for a service that takes no images in results, with a note where it has some.
+    pub(super) fn text_without_images(&self) -> Cow<'_, str> {
+        match self.files.as_slice() {
+            [] => Cow::Borrowed(self.result),
+            files => {
+                let names: Vec<String> = files.iter().map(ToString::to_string).collect();
+                Cow::Owned(format!(
+                    "{}\n(not sent: this service takes no images in results: {})",
+                    self.result,
+                    names.join(", ")
+                ))
+            }
+        }
+    }
 }
 
 /// A message of a request as every provider gets it: the parts that belong together are together, and only those.
@@ -81,7 +100,7 @@ impl<'a> RequestLine<'a> {
     }
 
     fn answer(place: usize, call: &'a NativeCall, result: &'a str) -> Self {
-        let answered = Answered { id: &call.id, name: &call.name, result };
+        let answered = Answered { id: &call.id, name: &call.name, result, files: Vec::new() };
         Self { answers: Some(answered), ..Self::text(place, Role::Tool, String::new()) }
     }
 }
@@ -126,8 +145,18 @@ pub(crate) fn request_lines<'a>(messages: &'a [Arc<Message>], provider: &str) ->
                 out.push(line);
             }
             Role::Tool => {
-                for line in message.parts.iter().filter_map(|part| result(place, part, &mut open)) {
-                    push_line(line, &mut out);
+                for part in &message.parts {
+                    match (part, out.last_mut().filter(|line| line.place == place)) {
+                        (Content::File(file), Some(RequestLine { answers: Some(answer), .. })) => {
+                            answer.files.push(file);
+                        }
+                        (Content::File(file), Some(line)) => line.files.push(file),
+                        _ => {
+                            if let Some(line) = result(place, part, &mut open) {
+                                push_line(line, &mut out);
+                            }
+                        }
+                    }
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::engine::{
 };
 use crate::event::{
     Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, NoticeLevel, QuestionAsked, QuestionKind, ReplyEnd,
-    ReplyPart, ReplyStatus,
+    ReplyPart, ReplyStatus, ToolCall,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, NoAttachments, Nobody, Sink, SinkError, Stop};
@@ -104,6 +104,10 @@ impl History for RecordedPorts<'_> {
 
     fn call(&self, at: &Address) -> RecordedCall {
         RecordedCall { begun: false, end: self.recording.tool_end(at).cloned() }
+    }
+
+    fn begun_call(&self, at: &Address) -> Option<ToolCall> {
+        self.recording.tool_call(at).cloned()
     }
 
     fn asked(&self, question: &Address, kind: &QuestionKind) -> Option<bool> {

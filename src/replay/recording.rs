@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::engine::{InterruptedProgram, RecordedTurn};
 use crate::event::{
     Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, NoticeLevel, ProgramEnd, QuestionAsked,
-    QuestionKind, RepeatedReply, ReplyStatus, RunStart, SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    QuestionKind, RepeatedReply, ReplyStatus, RunStart, SentMessage, ToolCall, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::record::{Attempts, MessageLog};
 use crate::session::{Header, Session};
@@ -364,7 +364,15 @@ impl Recording {
         u32::try_from(all.filter(begun).count()).unwrap_or(u32::MAX)
     }
 
-    /// Returns whether a call is recorded at this address.
+    /// Returns the beginning of the tool call at this address.
+    pub(super) fn tool_call(&self, at: &Address) -> Option<&ToolCall> {
+        self.at(at).iter().find_map(|envelope| match &envelope.event {
+            Event::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// Returns whether a tool call is recorded at this address.
     pub(super) fn has_call(&self, at: &Address) -> bool {
         self.at(at).iter().any(|envelope| matches!(envelope.event, Event::ToolCall(_)))
     }

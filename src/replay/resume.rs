@@ -18,7 +18,7 @@ use crate::engine::{
 };
 use crate::event::{
     Address, AnswerGiven, Class, Edit, Envelope, Event, Interrupt, ModelRecord, QuestionAsked, QuestionKind, ReplyEnd,
-    ReplyStatus,
+    ReplyStatus, ToolCall,
 };
 use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Checkpoint, Human, Question, Sink, SinkError, Stop};
@@ -155,6 +155,10 @@ impl History for ResumePorts<'_> {
 
     fn call(&self, at: &Address) -> RecordedCall {
         RecordedCall { begun: self.recording.has_call(at), end: self.recording.tool_end(at).cloned() }
+    }
+
+    fn begun_call(&self, at: &Address) -> Option<ToolCall> {
+        self.recording.tool_call(at).cloned()
     }
 
     fn asked(&self, question: &Address, kind: &QuestionKind) -> Option<bool> {

@@ -51,7 +51,7 @@ pub use file_access::{
 pub use grant::{Grant, Grants};
 pub use http::Http;
 pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_file, read_listing, read_result};
-pub use mcp::{Feature, Login, LoginError, LoginReport, Tokens};
+pub use mcp::{Feature, Login, LoginError, LoginReport, LogoutReport, Tokens, log_out};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use revision::FileRevision;
 pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
@@ -149,8 +149,63 @@ pub struct Invocation<'a> {
     pub cancel: &'a CancellationToken,
     /// Receives progress notes during the call.
     pub notes: &'a mpsc::UnboundedSender<String>,
-    /// Receives questions to the user during the call.
-    pub questions: &'a mpsc::UnboundedSender<ToolQuestion>,
+    /// Receives what the tool needs of the run during the call.
+    pub requests: &'a mpsc::UnboundedSender<ToolRequest>,
+}
+
+/// What a tool needs of the run during its call.
+#[derive(Debug)]
+pub enum ToolRequest {
+    /// An answer of the user.
+    Question(ToolQuestion),
+    /// A reply of the run's model, which the user has allowed.
+    Sample(ToolSample),
+    /// An image of the result, to be stored and given to a model that asked for the call.
+    Image(ToolImage),
+}
+
+/// An image of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolImage {
+    /// Its name, of the tool and a number.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+}
+
+/// A request of a tool for a reply of the run's model.
+#[derive(Debug)]
+pub struct ToolSample {
+    /// What the model gets.
+    pub prompt: SamplePrompt,
+    /// Receives the reply, or the reason why there is none.
+    pub answer: oneshot::Sender<Result<SampleReply, String>>,
+}
+
+/// What the model gets, without known secrets. It comes from outside.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SamplePrompt {
+    /// The tool and server that ask, for the record.
+    pub name: String,
+    /// The system prompt, if there is one.
+    pub system: Option<String>,
+    /// The messages as one text.
+    pub text: String,
+    /// The most tokens of the reply.
+    pub max_tokens: u64,
+    /// The temperature, if one is asked for.
+    pub temperature: Option<f64>,
+    /// The texts that end the reply.
+    pub stop: Vec<String>,
+}
+
+/// A reply of the run's model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleReply {
+    /// The text.
+    pub text: String,
+    /// The model.
+    pub model: String,
 }
 
 /// A question of a tool to the user during its call.

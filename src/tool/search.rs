@@ -119,7 +119,7 @@ mod tests {
         let tool = Tool::from_table(name, &Json::empty().with("kind", Json::str("builtin"))).unwrap();
         let (address, cancel) = (Address::run(0).turn(1).call(0), CancellationToken::new());
         let (notes, _told) = tokio::sync::mpsc::unbounded_channel();
-        let (questions, _asked) = tokio::sync::mpsc::unbounded_channel();
+        let (requests, _requested) = tokio::sync::mpsc::unbounded_channel();
         let args = json::parse(args).unwrap().to_value();
         let call = crate::tool::Invocation {
             address: &address,
@@ -128,7 +128,7 @@ mod tests {
             now_ms: 0,
             cancel: &cancel,
             notes: &notes,
-            questions: &questions,
+            requests: &requests,
         };
         crate::tool::LiveTools.call(&call).await.map(|value| Json::from(&value).to_text())
     }

@@ -49,6 +49,7 @@ mod random;
 mod replies;
 mod reply_cache;
 mod rerun;
+mod resources;
 mod resume;
 mod run;
 mod saving;

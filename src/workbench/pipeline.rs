@@ -260,6 +260,8 @@ impl Workbench {
             for stage in [&mut first].into_iter().chain(&mut later) {
                 stage.look(&workbench, &mut looks).await;
             }
+            let agent = workbench.with_resources(first.plan.agent.clone(), &context.json, &mut looks).await;
+            first.plan.agent = agent;
             let consents = looks.consents;
             let record = PipelineRecord { name, then: later.iter().map(Stage::record).collect() };
             let live = Ports::new(&*first.model, &*clock, &tee, task_stop.clone());

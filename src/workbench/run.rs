@@ -142,6 +142,7 @@ impl Workbench {
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
         self.refuse_file_keys(&agent, &context)?;
+        self.refuse_unknown_servers(&agent, &context.json)?;
         refuse_journal(&plan, spec.journal.as_ref())?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
@@ -166,9 +167,12 @@ impl Workbench {
             let (run, cancel) = (input.address.clone(), task_stop.token());
             let mut looks = Looks { run, tools: &tools, person: &*person, cancel, consents: Vec::new() };
             let agent = workbench.listed(agent, &mut looks).await;
+            let agent = workbench.with_resources(agent, &input.context, &mut looks).await;
             let input = Input { consents: looks.consents, ..input };
             // The tool list of a server changes descriptions only; if it broke the agent, the run would use the agent without it.
-            let plan = Plan::new(&agent).unwrap_or(plan);
+            let files_read = agent.files.clone();
+            let mut plan = Plan::new(&agent).unwrap_or(plan);
+            plan.agent.files = files_read;
             let live = Ports::new(&*model, &*clock, &events, task_stop.clone());
             let ports = Ports { models: &models, person: &*person, tools: &tools, files: &files, ..live };
             let step = engine::run(&plan, input, &ports).await;

@@ -31,6 +31,8 @@ impl Stage {
     /// Reads the tool lists of its servers, where they are not known yet and allowed.
     pub(super) async fn look(&mut self, workbench: &Workbench, looks: &mut Looks<'_>) {
         let agent = workbench.listed(self.plan.agent.clone(), looks).await;
+        let own = agent.context.clone();
+        let agent = workbench.with_resources(agent, &own, looks).await;
         // As for a single run: what would break the agent does not count.
         if let Ok(plan) = Plan::new(&agent) {
             self.plan = Plan { warnings: std::mem::take(&mut self.plan.warnings), ..plan };

@@ -14,12 +14,13 @@ use super::files::write_whole_private;
 use super::format::distinct;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, Tool as Declared, diagnose_knowing};
+use crate::config::Sampling;
 use crate::event::{Address, Answerer, ConsentRecord, Decision, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
 use crate::tool::{
-    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Feature, Grants, Kind, Listing, Login, LoginError, Mcp,
-    ServerAccess, ServerState, Tokens, Tool, log_file,
+    Connection, ConsentDecision, ConsentPolicy, ExternalTools, Feature, Grants, Kind, Listing, Login, LoginError,
+    LogoutReport, Mcp, ServerAccess, ServerState, Tokens, Tool, log_file, log_out,
 };
 
 /// Lines of a server's log that are shown.
@@ -37,14 +38,13 @@ pub(super) struct Looks<'a> {
 }
 
 impl Looks<'_> {
-    async fn asked(&self, server: &str, connection: &Connection) -> Decision {
-        let details = connection.consent_text(server);
-        let text = format!("The tools of this server are not known yet. May it be used?\n{details}");
+    /// Asks the user; no answer denies it.
+    pub(super) async fn asked(&self, text: String) -> ConsentDecision {
         let options = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let number = u32::try_from(self.consents.len()).unwrap_or(u32::MAX);
         let question = Question { address: self.run.question(number), text, options, gate: None };
         let answer = self.person.ask(&question, self.cancel).await.unwrap_or_default();
-        Decision::read(&answer).unwrap_or(Decision::Deny)
+        ConsentDecision::new(Answerer::User, Decision::read(&answer).unwrap_or(Decision::Deny))
     }
 }
 
@@ -86,7 +86,9 @@ impl Workbench {
     fn server_access(&self) -> ServerAccess {
         let tokens = self.tokens();
         tokens.register_secrets();
-        ServerAccess::of(&self.config).with_tokens(tokens)
+        let asking = self.config.servers.iter().filter(|server| server.sampling == Sampling::Ask);
+        let asking = asking.filter_map(|server| self.configured_connection(&server.name).ok());
+        ServerAccess::of(&self.config).with_tokens(tokens).with_sampling(asking.collect())
     }
 
     /// The stored tokens of servers.
@@ -99,9 +101,9 @@ impl Workbench {
         Login::begin(url, &self.server_access()).await
     }
 
-    /// Removes the stored tokens of a server; `false` if there are none.
-    pub fn log_out(&self, url: &str) -> std::io::Result<bool> {
-        self.tokens().remove(url)
+    /// Revokes the tokens of a server if its authorisation server can, and removes them. Errors: a file that cannot be removed.
+    pub async fn log_out(&self, url: &str) -> std::io::Result<LogoutReport> {
+        log_out(url, &self.server_access()).await
     }
 
     /// The URL of a server: by its name in the agent or in the configuration, or as it is given. Errors: an unknown server, or one that is a
@@ -170,7 +172,10 @@ impl Workbench {
             let grant = connection.grant(definition.clone());
             let decided = match looks.tools.decided(&grant) {
                 Some(decided) => decided,
-                None => ConsentDecision::new(Answerer::User, looks.asked(&server, &connection).await),
+                None => {
+                    let details = connection.consent_text(&server);
+                    looks.asked(format!("The tools of this server are not known yet. May it be used?\n{details}")).await
+                }
             };
             let mut consent =
                 ConsentRecord { what: definition.clone(), decision: decided.decision, by: decided.by, failed: None };
@@ -251,7 +256,7 @@ impl Workbench {
     }
 
     /// The connection to a server: by its name in the agent or in the configuration, or by its URL. Errors: an unknown server.
-    fn connection(&self, server: &str, agent: Option<&Agent>) -> Result<Connection, String> {
+    pub(super) fn connection(&self, server: &str, agent: Option<&Agent>) -> Result<Connection, String> {
         if server.starts_with("https://") || server.starts_with("http://") {
             return Ok(Connection::Http { url: server.to_owned(), headers: Vec::new() });
         }

@@ -91,6 +91,31 @@ async fn a_turn_is_held_against_what_was_asked() {
     assert!(line("attempts").starts_with("! ") && line("attempts").contains("3: server_error"), "{text}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn strict_tools_are_held_against_what_was_sent() {
+    let words = r#"{"error":{"message":"tools.0.function.strict: strict tools are not supported","param":"tools"}}"#;
+    let refused = || Play::json("400 Bad Request", words);
+    for (plays, mark, got) in
+        [(vec![answer("ok")], "  ", "1 of 1 tool"), (vec![refused(), answer("ok")], "! ", "0 of 1 tool")]
+    {
+        let server = Server::play(plays).await;
+        let program = Program::new();
+        let config = format!("[providers.local]\nkind = \"openai\"\nbase_url = \"{}\"\n", server.base_url);
+        program.file("config.toml", config);
+        program.file(
+            "a.toml",
+            "mode = \"text\"\nmodel = \"local:m\"\nprompt = \"go\"\n[model_options]\nstrict_tools = true\n[tools.find]\n\
+             kind = \"snippet\"\ncode = \"1\"\nsignature = \"(city :string) -> :int\"\n",
+        );
+        let run = || program.run(["--config", "config.toml", "run", "a.toml"]);
+        tokio::task::block_in_place(run).exits(0);
+        let found = Inspection::of(&program.session(), &Address::run(0).turn(1)).unwrap();
+        let text = found.reply.iter().find(|part| part.title == "asked / got").unwrap().text();
+        let line = text.lines().find(|line| line.contains("strict_tools")).unwrap();
+        assert!(line.starts_with(mark) && line.contains("true") && line.ends_with(got), "{text}");
+    }
+}
+
 #[test]
 fn what_a_protocol_cannot_carry_is_reported_before_the_run() {
     let program = Program::new().with_env("ANTHROPIC_API_KEY", "sk-test-0123456789");

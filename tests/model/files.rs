@@ -1,8 +1,7 @@
 //! Files in requests: the part that each protocol wants, and what is refused before anything is sent.
 
 use ptc_workbench::config::Protocol;
-use ptc_workbench::event::Role;
-use ptc_workbench::event::{FileRecord, hex_sha};
+use ptc_workbench::event::{FileRecord, NativeCall, Role, hex_sha};
 use ptc_workbench::model::{Content, ErrorClass, FileBytes, Message, Request, media_type};
 use serde_json::{Value, json};
 
@@ -114,5 +113,56 @@ async fn a_file_whose_bytes_are_missing_is_refused_before_the_request() {
         let asked = ask(kit, &server, &kit.model(&server), &asked).await;
         assert!(asked.error().message.contains("the bytes of the file a.png are missing"), "{kit:?}");
         assert!(server.received().is_empty(), "{kit:?}");
+    }
+}
+
+/// A call of the model whose result has an image.
+fn asking_about_a_result() -> Request {
+    let mut asked = asking("shot-1", PNG);
+    let [Content::Text(_), Content::File(record)] = asked.messages[0].parts.as_slice() else { panic!() };
+    let call = NativeCall { id: "a1".into(), name: "shot".into(), args: "{}".into() };
+    let result = Content::Result { call: "a1".into(), name: "shot".into(), result: "\"a shot\"".into() };
+    let message = |role, parts| Message { role, parts }.into();
+    asked.messages = vec![
+        message(Role::User, vec![Content::Text("Look".into())]),
+        message(Role::Assistant, vec![Content::Call(call)]),
+        message(Role::Tool, vec![result, Content::File(record.clone())]),
+    ];
+    asked
+}
+
+#[tokio::test]
+async fn the_image_of_a_result_is_sent_with_it_or_named_where_the_protocol_has_no_place_for_it() {
+    let base64 = "iVBORw0KGgppbWFnZQ==";
+    for kit in ALL {
+        let server = Server::play([kit.answer("a lamp")]).await;
+        let asked = ask(kit, &server, &kit.model(&server), &asking_about_a_result()).await;
+        assert_eq!(asked.reply().text, "a lamp", "{kit:?}");
+        let body = server.received()[0].json();
+        let last = |name: &str| body[name].as_array().unwrap().last().unwrap().clone();
+        let text = "\"a shot\"";
+        let note = format!("{text}\n(not sent: this service takes no images in results: shot-1 (image/png, 13 bytes))");
+        match kit.0 {
+            Protocol::Anthropic => {
+                let source = json!({"type": "base64", "media_type": "image/png", "data": base64});
+                let content = json!([{"type": "text", "text": text}, {"type": "image", "source": source}]);
+                assert_eq!(last("messages")["content"][0]["content"], content);
+            }
+            Protocol::Responses => {
+                let url = format!("data:image/png;base64,{base64}");
+                let output = json!([{"type": "input_text", "text": text}, {"type": "input_image", "image_url": url, "detail": "auto"}]);
+                assert_eq!(last("input")["output"], output);
+            }
+            Protocol::Gemini => {
+                let parts = last("contents")["parts"].clone();
+                assert_eq!(parts[0]["functionResponse"]["response"], json!({"result": "a shot"}));
+                assert_eq!(parts[1], json!({"inlineData": {"mimeType": "image/png", "data": base64}}));
+            }
+            Protocol::Bedrock => {
+                let image = json!({"image": {"format": "png", "source": {"bytes": base64}}});
+                assert_eq!(last("messages")["content"][0]["toolResult"]["content"], json!([{"text": text}, image]));
+            }
+            Protocol::OpenAi | Protocol::Ollama => assert_eq!(last("messages")["content"], note, "{kit:?}"),
+        }
     }
 }

@@ -112,7 +112,8 @@ def responses():
     kinds = ["ResponseInputTextParam", "ResponseInputImageParam", "ResponseInputFileParam"]
     parts = {"type": "array", "items": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds]}}
     defs["EasyInputMessageParam"]["properties"]["content"] = {"anyOf": [{"type": "string"}, parts]}
-    defs["FunctionCallOutput"]["properties"]["output"] = {"type": "string"}
+    # The parts of an output have types of their own with the same fields.
+    defs["FunctionCallOutput"]["properties"]["output"] = {"anyOf": [{"type": "string"}, parts]}
     # JSON Schemas, of any content.
     for name, key in [("FunctionToolParam", "parameters"), ("ResponseFormatTextJSONSchemaConfigParam", "schema")]:
         defs[name]["properties"][key] = {"type": "object"}

@@ -11,7 +11,7 @@ const TOOLS: &str = "[tools.list_resources]\nkind = \"mcp\"\nserver = \"files\"\
                      server = \"files\"\n";
 
 /// A server with these capabilities that answers these methods and refuses all others.
-async fn server(capabilities: Value, answers: Vec<(&'static str, Value)>) -> Server {
+pub(super) async fn server(capabilities: Value, answers: Vec<(&'static str, Value)>) -> Server {
     Server::script(move |_, received| {
         let Ok(message) = serde_json::from_str::<Value>(&received.body) else {
             return Play::page("405 Method Not Allowed", "", "");
@@ -53,7 +53,7 @@ fn answers() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn sent(server: &Server, method: &str) -> Option<Value> {
+pub(super) fn sent(server: &Server, method: &str) -> Option<Value> {
     let bodies =
         server.received().into_iter().filter_map(|received| serde_json::from_str::<Value>(&received.body).ok());
     bodies.filter(|body| body["method"] == method).map(|body| body["params"].clone()).next()

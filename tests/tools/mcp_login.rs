@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::model::Url;
-use ptc_workbench::tool::{Login, LoginError, LoginReport};
+use ptc_workbench::tool::{Login, LoginError, LoginReport, LogoutReport};
 use ptc_workbench::workbench::Workbench;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -35,10 +35,13 @@ struct Behaviour {
     renews: bool,
     /// It registers clients.
     registers: bool,
+    /// Its answer to a revocation; `None`: it has no endpoint for it.
+    revokes: Option<&'static str>,
 }
 
 impl Behaviour {
-    const USUAL: Self = Self { expires_in: 3_600, accepted: TOKENS[0], renews: true, registers: true };
+    const USUAL: Self =
+        Self { expires_in: 3_600, accepted: TOKENS[0], renews: true, registers: true, revokes: Some("200 OK") };
 }
 
 /// A text of a form.
@@ -67,12 +70,16 @@ fn reply(behaviour: Behaviour, received: &Received) -> Play {
             if behaviour.registers {
                 metadata["registration_endpoint"] = json!(format!("{origin}/register"));
             }
+            if behaviour.revokes.is_some() {
+                metadata["revocation_endpoint"] = json!(format!("{origin}/revoke"));
+            }
             Play::json("200 OK", metadata.to_string())
         }
         "/register" => {
             let asked = received.json();
             Play::json("201 Created", json!({"client_id": "client-1", "redirect_uris": asked["redirect_uris"]}).to_string())
         }
+        "/revoke" => Play::page(behaviour.revokes.unwrap_or("404 Not Found"), "", ""),
         "/token" => token(behaviour, &received.body),
         _ => Play::json("404 Not Found", "{}"),
     }
@@ -218,7 +225,10 @@ async fn a_login_gives_runs_a_token_that_no_session_shows_and_a_logout_takes_it(
         assert_no_token(&program, &[&done, &ran]);
         let out =
             |arguments: &[&str]| program.run(["--config", "config.toml", "tools", "logout"].iter().chain(arguments));
-        assert_eq!(out(&["files"]).exits(0).stdout, format!("logged out of {}\n", server.base_url));
+        assert_eq!(
+            out(&["files"]).exits(0).stdout,
+            format!("logged out of {}; the token is revoked\n", server.base_url)
+        );
         out(&[&server.base_url]).exits(0).reports("there is no token for");
         call(&program).exits(1).reports("answered 401 Unauthorized");
     });
@@ -227,6 +237,34 @@ async fn a_login_gives_runs_a_token_that_no_session_shows_and_a_logout_takes_it(
     assert_eq!((&registered["client_name"], &registered["scope"]), (&json!("ptc-workbench"), &json!("files")));
     let exchanged = server.received().into_iter().find(|received| received.head.starts_with("POST /token")).unwrap();
     assert_eq!(field(&exchanged.body, "resource"), server.base_url, "the token is for this server");
+    let revoked = server.received().into_iter().filter(|received| received.head.starts_with("POST /revoke"));
+    let revoked: Vec<_> = revoked
+        .map(|received| ["token_type_hint", "token", "client_id"].map(|name| field(&received.body, name)))
+        .collect();
+    let expected = [["refresh_token", TOKENS[1], "client-1"], ["access_token", TOKENS[0], "client-1"]];
+    assert_eq!(revoked, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_cannot_be_revoked_is_removed_and_the_reason_is_reported() {
+    let answers = [
+        (None, "the authorisation server has no endpoint that revokes tokens"),
+        (Some("503 Service Unavailable"), "the authorisation server answered 503 to the revocation"),
+    ];
+    for (revokes, reason) in answers {
+        let server = servers(Behaviour { revokes, ..Behaviour::USUAL }).await;
+        let program = program(&server, "");
+        let run = |verb: &str| program.run(["--config", "config.toml", "tools", verb, "files"]);
+        tokio::task::block_in_place(|| {
+            log_in(&program, agreed).exits(0);
+            let out = run("logout");
+            let line = format!("logged out of {}; the token is removed from this machine\n", server.base_url);
+            assert_eq!(out.exits(0).stdout, line);
+            out.reports("the token was not revoked and may still be valid").reports(reason);
+            assert_no_token(&program, &[&out]);
+            run("logout").exits(0).reports("there is no token for");
+        });
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -252,7 +290,7 @@ async fn an_expired_or_refused_token_is_renewed_once_and_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_cannot_be_renewed_asks_for_a_login() {
     for expires_in in [1, 3_600] {
-        let server = servers(Behaviour { expires_in, accepted: "none", renews: false, registers: true }).await;
+        let server = servers(Behaviour { expires_in, accepted: "none", renews: false, ..Behaviour::USUAL }).await;
         let program = program(&server, "");
         let ran = tokio::task::block_in_place(|| {
             log_in(&program, agreed).exits(0);
@@ -333,7 +371,7 @@ impl Attempt {
         let cancel = CancellationToken::new();
         let acts = user(self.login.address().to_owned(), sender, cancel.clone());
         let (done, ()) = tokio::join!(self.login.finish(receiver, Duration::from_mins(1), &cancel), acts);
-        let is_stored = self.workbench.log_out(&self.server.base_url).unwrap();
+        let is_stored = self.workbench.log_out(&self.server.base_url).await.unwrap() != LogoutReport::NoToken;
         (done, is_stored)
     }
 }

@@ -151,7 +151,7 @@ fn a_request_for_a_models_reply_is_refused_with_its_reason() {
     ran(&program, "").exits(0).reports("asked for a reply of a model (sampling), which was refused");
     let refused = reply(&program)["error"].clone();
     assert_eq!(refused["code"], -32601);
-    assert!(refused["message"].as_str().unwrap().contains("gives servers no replies of its models"), "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("gives this server no replies of its models"), "{refused}");
 }
 
 #[test]

@@ -25,10 +25,7 @@ fn call(story: Story, turn: &str, name: &str, error: Option<&str>) -> Story {
         ..ErrorRecord::default()
     });
     let status = if error.is_some() { CallStatus::Error } else { CallStatus::Ok };
-    story
-        .apply_message(&at, call)
-        .wait(50)
-        .apply_message(&at, ToolEnd { status, result: None, error, cached: false, ms: 50 })
+    story.apply_message(&at, call).wait(50).apply_message(&at, ToolEnd { status, error, ms: 50, ..ToolEnd::default() })
 }
 
 /// A run of many turns; in some of them a tool fails and the run continues.

@@ -228,8 +228,7 @@ fn errors_attempts_and_whole_results_are_found() {
     let long = format!("{:?}", format!("{}needle", "hay ".repeat(1_000)));
     let call =
         ToolCall { name: "fetch".to_owned(), kind: String::new(), args: super::story::text("{}"), effectful: false };
-    let end =
-        ToolEnd { status: CallStatus::Ok, result: Some(super::story::text(&long)), error: None, cached: false, ms: 1 };
+    let end = ToolEnd { status: CallStatus::Ok, result: Some(super::story::text(&long)), ms: 1, ..ToolEnd::default() };
     let events = super::story::asked().apply_message("r0/t1/c1", call).apply_message("r0/t1/c1", end).events();
     let mut model = fresh((120, 40));
     ran(&mut model, events, None);

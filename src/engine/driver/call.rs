@@ -3,6 +3,7 @@
 //! In: a name and arguments from a program or a model. Out: a value, or the record of a failure that goes back to who called.
 //! Calls of parallel branches run at the same time: the state of the run that they change is locked.
 
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -16,12 +17,13 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::child::shaped;
-use super::state::{CallQuestions, Driver, Halt};
+use super::state::{CallState, Driver, Halt};
 use crate::engine::history::RecordedCall;
 use crate::engine::modes::{ToolResult, unknown_tool};
-use crate::event::{Address, CallStatus, ErrorRecord, JsonText, QuestionKind, ToolCall, ToolEnd};
+use crate::event::{Address, CallStatus, ErrorRecord, FileRecord, JsonText, QuestionKind, ToolCall, ToolEnd, hex_sha};
+use crate::model::media_type;
 use crate::port::SinkError;
-use crate::tool::{Builtin, Failure, Invocation, Kind, Tool, canonical, plain_text};
+use crate::tool::{Builtin, Failure, Invocation, Kind, Tool, ToolImage, ToolRequest, canonical, plain_text};
 
 impl Driver<'_> {
     /// Calls a tool. `Err` ends the run.
@@ -64,8 +66,8 @@ impl Driver<'_> {
             return self.refuse(at, target, json_text(&args), record).await;
         }
         self.emit(at, call).await?;
-        let mut questions = CallQuestions::default();
-        self.begin_attempt(at, &mut questions).await?;
+        let mut state = CallState::default();
+        self.begin_attempt(at, &mut state).await?;
         for warning in warnings {
             self.inform(at, format!("argument of {}: {warning}", tool.name)).await?;
         }
@@ -73,13 +75,10 @@ impl Driver<'_> {
         let is_unknown = unknown.is_some();
         let is_repeated = !cached && !edited && !is_unknown && self.is_outcome_asked(at, tool);
         if is_repeated {
-            self.begin_attempt(at, &mut questions).await?;
+            self.begin_attempt(at, &mut state).await?;
         }
-        let denied = if cached || edited || is_unknown {
-            None
-        } else {
-            self.denied_again(at, tool, &args, &mut questions).await?
-        };
+        let denied =
+            if cached || edited || is_unknown { None } else { self.denied_again(at, tool, &args, &mut state).await? };
         let is_denied = denied.is_some();
         // The time in which the user decides is not the tool's.
         let started = Instant::now();
@@ -88,10 +87,13 @@ impl Driver<'_> {
             Some(value) => Ok(value),
             None => match self.edited_result(at).await? {
                 Some(edited) => Ok(edited.value()),
-                None => self.answered(at, tool, &args, &mut questions).await?,
+                None => self.answered(at, tool, &args, &mut state).await?,
             },
         };
         let result = result.and_then(|value| through_json(tool, &value));
+        let files = recorded.end.as_ref().map_or(state.files, |end| end.files.clone());
+        let shown = files.iter().filter(|_| result.is_ok()).map(|file| (at.clone(), file.clone()));
+        self.result_files.lock().unwrap_or_else(PoisonError::into_inner).extend(shown);
         let end = ToolEnd {
             status: match &result {
                 Ok(_) => CallStatus::Ok,
@@ -101,6 +103,7 @@ impl Driver<'_> {
             },
             result: result.as_ref().ok().map(json_text),
             error: result.as_ref().err().cloned(),
+            files,
             cached,
             ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
@@ -152,7 +155,7 @@ impl Driver<'_> {
         at: &Address,
         tool: &Tool,
         args: &Value,
-        questions: &mut CallQuestions,
+        state: &mut CallState,
     ) -> Result<ToolResult, Halt> {
         match &tool.kind {
             Kind::Agent(_) | Kind::Llm(_) => match self.plan.child(&tool.name) {
@@ -173,23 +176,17 @@ impl Driver<'_> {
                 let options = options.map(plain_text).collect();
                 self.ask_user(at, text, options).await.map(|answer| Ok(Value::str(answer)))
             }
-            _ => self.invoke(at, tool, args, questions).await,
+            _ => self.invoke(at, tool, args, state).await,
         }
     }
 
-    /// Calls a tool through the port, within its time: that in which the user answers its questions is not counted.
-    async fn invoke(
-        &self,
-        at: &Address,
-        tool: &Tool,
-        args: &Value,
-        questions: &mut CallQuestions,
-    ) -> Result<ToolResult, Halt> {
+    /// Calls a tool through the port, within its time: that in which the user or the model answers it is not counted.
+    async fn invoke(&self, at: &Address, tool: &Tool, args: &Value, state: &mut CallState) -> Result<ToolResult, Halt> {
         let cancel = self.ports.stop.token();
         let (notes, mut notes_taken) = mpsc::unbounded_channel();
-        let (asks, mut asked) = mpsc::unbounded_channel();
-        let call =
-            Invocation { address: at, tool, args, now_ms: self.clock.now_ms, cancel, notes: &notes, questions: &asks };
+        let (requests, mut requested) = mpsc::unbounded_channel();
+        let now_ms = self.clock.now_ms;
+        let call = Invocation { address: at, tool, args, now_ms, cancel, notes: &notes, requests: &requests };
         let limit_ms = tool.call_limit_ms();
         let answer = match self.ports.history.call(at).result() {
             Some(recorded) => Box::pin(std::future::ready(recorded)),
@@ -202,9 +199,13 @@ impl Driver<'_> {
             tokio::select! {
                 biased;
                 Some(note) = notes_taken.recv() => self.inform(at, note).await?,
-                Some(question) = asked.recv() => {
+                Some(request) = requested.recv() => {
                     let begun = Instant::now();
-                    self.ask_for_tool(at, questions, question).await?;
+                    match request {
+                        ToolRequest::Question(question) => self.ask_for_tool(at, state, question).await?,
+                        ToolRequest::Sample(sample) => self.sample_for_tool(at, state, sample).await?,
+                        ToolRequest::Image(image) => self.store_image(state, image)?,
+                    }
                     let later = deadline.deadline() + begun.elapsed();
                     deadline.as_mut().reset(later);
                 }
@@ -214,6 +215,12 @@ impl Driver<'_> {
         };
         while let Ok(note) = notes_taken.try_recv() {
             self.inform(at, note).await?;
+        }
+        while let Ok(request) = requested.try_recv() {
+            // No other request of a call that has ended waits for an answer.
+            if let ToolRequest::Image(image) = request {
+                self.store_image(state, image)?;
+            }
         }
         match answer {
             Some(Ok(value)) => Ok(Ok(value)),
@@ -227,6 +234,16 @@ impl Driver<'_> {
                 Ok(Err(ErrorRecord::new(Reason::ToolError, message)))
             }
         }
+    }
+
+    /// Stores an image of a result.
+    fn store_image(&self, state: &mut CallState, image: ToolImage) -> Result<(), SinkError> {
+        let Some(media_type) = media_type(&image.bytes) else { return Ok(()) };
+        let sha256 = hex_sha(&image.bytes);
+        self.ports.files.store(&sha256, &image.bytes).map_err(SinkError::Storage)?;
+        let (size, media_type) = (image.bytes.len() as u64, media_type.to_owned());
+        state.files.push(FileRecord { name: image.name, media_type, size, sha256 });
+        Ok(())
     }
 
     /// Waits for a tool, and stops the run when its mission time is over meanwhile.

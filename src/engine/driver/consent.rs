@@ -6,7 +6,7 @@
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 
-use super::state::{CallQuestions, Driver, Halt};
+use super::state::{CallState, Driver, Halt};
 use crate::engine::history::{answer_text, is_unknown, was_asked};
 use crate::event::{Address, AnswerGiven, Answerer, Decision, ErrorRecord, JsonText, QuestionAsked, QuestionKind};
 use crate::port::{Question, named_option};
@@ -49,7 +49,7 @@ impl Driver<'_> {
         at: &Address,
         tool: &Tool,
         args: &Value,
-        questions: &mut CallQuestions,
+        state: &mut CallState,
     ) -> Result<Option<ErrorRecord>, Halt> {
         let Some(definition) = tool.definition() else { return Ok(None) };
         let history = self.ports.history;
@@ -62,7 +62,7 @@ impl Driver<'_> {
             let is_recorded = history.answer(&asked).is_some();
             let decision;
             (decision, refusal) = self.decide(at, asked, tool, text()).await?;
-            self.begin_attempt(at, questions).await?;
+            self.begin_attempt(at, state).await?;
             if !is_recorded {
                 if matches!(decision, Decision::Run | Decision::Always) {
                     self.input.tree.allow(definition);
@@ -79,7 +79,7 @@ impl Driver<'_> {
             return Ok(refusal);
         }
         let (decision, refusal) = self.decide(at, at.question(number), tool, text()).await?;
-        self.begin_attempt(at, questions).await?;
+        self.begin_attempt(at, state).await?;
         if matches!(decision, Decision::Run | Decision::Always) {
             self.input.tree.allow(definition);
         }

@@ -16,6 +16,7 @@ mod program;
 mod questions;
 mod request;
 mod run;
+mod sample;
 mod state;
 mod turn;
 mod usage;

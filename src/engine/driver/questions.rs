@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::state::{CallQuestions, Driver, Halt};
+use super::state::{CallState, Driver, Halt};
 use crate::engine::history::{answer_text, was_asked};
 use crate::event::{Address, AnswerGiven, Answerer, JsonText, QuestionAsked, QuestionKind};
 use crate::model::{Request, everything};
@@ -72,12 +72,16 @@ impl Driver<'_> {
         }
     }
 
-    /// Begins an attempt of a call, with the recorded questions of that attempt and their answers.
-    pub(super) async fn begin_attempt(&self, at: &Address, questions: &mut CallQuestions) -> Result<(), SinkError> {
-        questions.attempt += 1;
-        questions.next = DURING_ATTEMPT * questions.attempt;
+    /// Begins an attempt of a call, with the recorded questions of that attempt, their answers, and replies of the model in their order.
+    pub(super) async fn begin_attempt(&self, at: &Address, state: &mut CallState) -> Result<(), Halt> {
+        state.attempt += 1;
+        state.next = DURING_ATTEMPT * state.attempt;
         loop {
-            let address = at.question(questions.next);
+            if self.repeat_sample(at, state.next).await? {
+                state.next += 1;
+                continue;
+            }
+            let address = at.question(state.next);
             let Some(asked) = self.ports.history.question(&address) else { return Ok(()) };
             self.emit(&address, asked).await?;
             match self.ports.history.answer(&address) {
@@ -86,7 +90,7 @@ impl Driver<'_> {
                 None if !self.ports.history.is_replay() => self.emit(&address, unanswered()).await?,
                 None => {}
             }
-            questions.next += 1;
+            state.next += 1;
         }
     }
 
@@ -94,13 +98,13 @@ impl Driver<'_> {
     pub(super) async fn ask_for_tool(
         &self,
         at: &Address,
-        questions: &mut CallQuestions,
+        state: &mut CallState,
         asked: ToolQuestion,
     ) -> Result<(), SinkError> {
         let _asking = self.input.tree.asking().await;
         let ToolQuestion { text, options, answer } = asked;
-        let address = at.question(questions.next);
-        questions.next += 1;
+        let address = at.question(state.next);
+        state.next += 1;
         let (kind, shown, offered) = (QuestionKind::Elicit, text.clone(), options.clone());
         self.emit(&address, QuestionAsked { kind, text, options }).await?;
         let question = Question { address, text: shown, options: offered, gate: None };

@@ -20,8 +20,8 @@ use crate::engine::input::Input;
 use crate::engine::modes::View;
 use crate::engine::ports::Ports;
 use crate::event::{
-    Address, ChildUsage, Envelope, ErrorRecord, Event, InputDigest, Message, MessagePart, Notice, NoticeLevel, Role,
-    Source,
+    Address, ChildUsage, Envelope, ErrorRecord, Event, FileRecord, InputDigest, Message, MessagePart, Notice,
+    NoticeLevel, Role, Source,
 };
 use crate::port::SinkError;
 use crate::prompt::Trusted;
@@ -63,6 +63,8 @@ pub(in crate::engine) struct Driver<'a> {
     pub(super) hidden: HiddenValues,
     /// Questions of the run.
     pub(super) questions: AtomicU32,
+    /// The images of the results of calls.
+    pub(super) result_files: Mutex<Vec<(Address, FileRecord)>>,
     /// The stop was recorded.
     pub(super) is_stop_recorded: AtomicBool,
     fold: Mutex<StepFold>,
@@ -100,6 +102,7 @@ impl<'a> Driver<'a> {
             calls: Calls { count: AtomicU64::new(done.calls), ..Calls::default() },
             hidden: HiddenValues::new(input.hidden.clone()),
             questions: AtomicU32::new(0),
+            result_files: Mutex::default(),
             is_stop_recorded: AtomicBool::new(false),
             fold: Mutex::default(),
             inputs: Mutex::default(),
@@ -126,6 +129,7 @@ impl<'a> Driver<'a> {
             tokens: self.usage.spent_tokens(),
             requests: self.usage.requests(),
             now_ms: self.clock.now_ms,
+            result_files: self.result_files.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
@@ -239,12 +243,14 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// The questions of a tool during its call. A call that is repeated in a resumed session asks in a range of its own: between two ranges are
+/// The questions of a tool during its call, and the images of its result. A call that is repeated in a resumed session asks in a range of its own: between two ranges are
 /// the questions whether it is repeated.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct CallQuestions {
+#[derive(Debug, Default)]
+pub(super) struct CallState {
     /// The number of the attempt, from 1.
     pub(super) attempt: u32,
     /// The number of the next question.
     pub(super) next: u32,
+    /// The images, which are stored.
+    pub(super) files: Vec<FileRecord>,
 }

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::clock::whole_ms;
 use super::state::{Driver, Halt};
-use crate::agent::Diagnostic;
+use crate::agent::{Diagnostic, NamedResource};
 use crate::engine::modes::RunInputs;
 use crate::event::{
     Address, Check, CheckLayer, ErrorRecord, Interrupt, InterruptReason, InterruptSource, IssueRecord, IssueSeverity,
@@ -72,6 +72,16 @@ impl Driver<'_> {
 
     /// Checks a context against the parameters.
     pub(super) async fn checked_context(&self, at: &Address, context: &Json) -> Result<Value, Halt> {
+        if let Some((input, NamedResource { server, uri })) = self.plan.agent.unread_resources(context).first() {
+            let consents = self.input.consents.iter();
+            let failed = consents
+                .filter(|consent| consent.what.contains(uri.as_str()))
+                .find_map(|consent| consent.failed.as_ref());
+            let why = failed
+                .map_or_else(|| "was not read; it needs your consent".to_owned(), |why| format!("was not read: {why}"));
+            let message = format!("`{input}`: the resource {uri} of the server {server} {why}");
+            return Err(Halt::fail(Reason::InvalidContext, message));
+        }
         let (context, findings) = self.plan.check_context(context);
         let ok = !findings.iter().any(Diagnostic::is_error);
         if !findings.is_empty() {

@@ -7,7 +7,7 @@ use ptc_core::template::TemplateError;
 use ptc_core::value::{Json, Value};
 
 use crate::agent::Plan;
-use crate::event::{Address, ErrorRecord, Event, MessagePart, Notice, NoticeLevel, Role, Source, Tokens};
+use crate::event::{Address, ErrorRecord, Event, FileRecord, MessagePart, Notice, NoticeLevel, Role, Source, Tokens};
 use crate::program::Job;
 use crate::prompt::Asked;
 use crate::prompt::json::Opening;
@@ -37,6 +37,8 @@ pub struct View<'a> {
     pub requests: u32,
     /// The time of the turn, Unix ms.
     pub now_ms: i64,
+    /// The images of the results of calls, by the addresses of the calls.
+    pub result_files: Vec<(Address, FileRecord)>,
 }
 
 impl<'a> View<'a> {
@@ -55,7 +57,16 @@ impl<'a> View<'a> {
             tokens: Tokens::default(),
             requests: 0,
             now_ms: 0,
+            result_files: Vec::new(),
         }
+    }
+
+    /// The parts of a message that answers the call of this number with a result: its images follow it.
+    pub(super) fn result_parts(&self, number: u32, result: MessagePart) -> Vec<MessagePart> {
+        let call = self.turn.call(number);
+        let files = self.result_files.iter().filter(|(at, _)| *at == call);
+        let files = files.map(|(_, file)| MessagePart::File { file: file.clone() });
+        [result].into_iter().chain(files).collect()
     }
 
     /// Turns that may follow this one.

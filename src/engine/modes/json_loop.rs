@@ -161,9 +161,9 @@ impl JsonLoopMachine {
         match std::mem::take(&mut self.kept) {
             PendingReply::Native(message, calls) => {
                 effects.add_message(Role::Assistant, Source::Reply, message);
-                for (call, (_, result)) in calls.into_iter().zip(results) {
+                for (number, (call, (_, result))) in (0..).zip(calls.into_iter().zip(results)) {
                     let part = MessagePart::Result { call: call.id, name: call.name, result };
-                    effects.add_message(Role::Tool, Source::Tool, vec![part]);
+                    effects.add_message(Role::Tool, Source::Tool, view.result_parts(number, part));
                 }
                 match texts::next(left) {
                     Some(next) => self.proceed(view, Source::Tool, vec![next], effects),

@@ -116,7 +116,7 @@ impl TextMachine {
                 effects.emit(call_extract(reply, Err(&record)));
                 let result = call_result(view.plan, work, Some(&record), &record.message);
                 for number in 0..self.calls.len() {
-                    self.add_result(number, result.clone(), &mut effects);
+                    self.add_result(view, number, result.clone(), &mut effects);
                 }
                 end(view, effects)
             }
@@ -134,10 +134,11 @@ impl TextMachine {
         }
     }
 
-    fn add_result(&self, number: usize, result: String, effects: &mut Effects) {
+    fn add_result(&self, view: &View<'_>, number: usize, result: String, effects: &mut Effects) {
         if let Some(call) = self.calls.get(number) {
             let part = MessagePart::Result { call: call.id.clone(), name: call.name.clone(), result };
-            effects.add_message(Role::Tool, Source::Tool, vec![part]);
+            let parts = view.result_parts(u32::try_from(number).unwrap_or(u32::MAX), part);
+            effects.add_message(Role::Tool, Source::Tool, parts);
         }
     }
 }
@@ -175,7 +176,7 @@ impl Machine for TextMachine {
     fn on_result(&mut self, view: &View<'_>, call: &ToolUse, result: ToolResult) -> Decision {
         let mut effects = Effects::default();
         let number = call.number as usize;
-        self.add_result(number, result_text(view.plan, call, result), &mut effects);
+        self.add_result(view, number, result_text(view.plan, call, result), &mut effects);
         self.call(view, number + 1, effects)
     }
 
@@ -202,7 +203,7 @@ impl Machine for TextMachine {
             }
         };
         let result = call_result(view.plan, work, failure.as_ref(), &text_of(&parts));
-        self.add_result(0, result, &mut effects);
+        self.add_result(view, 0, result, &mut effects);
         end(view, effects)
     }
 

@@ -5,7 +5,7 @@ use ptc_core::value::{Json, json};
 use serde::{Deserialize, Serialize};
 
 use crate::event::raw::present;
-use crate::event::{ErrorRecord, JsonText, Kept, Tokens, Totals, words};
+use crate::event::{ErrorRecord, FileRecord, JsonText, Kept, Tokens, Totals, words};
 
 words! {
     /// How a program ended.
@@ -178,6 +178,9 @@ pub struct ToolEnd {
     /// Why it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
+    /// The images of the result; their bytes are stored next to the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileRecord>,
     /// The answer was known from an equal call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,

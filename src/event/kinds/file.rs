@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileRecord {
-    /// Its name, without folders.
+    /// Its name, without folders; of a resource its URI.
     pub name: String,
     /// Its media type, found by its content.
     #[serde(rename = "type")]

@@ -69,7 +69,7 @@ pub struct RunStart {
     /// The pipeline whose first step this run is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<PipelineRecord>,
-    /// What was decided before the run about servers whose tools were not known.
+    /// What was decided before the run about servers whose tools were not known, and about resources that are inputs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consents: Vec<ConsentRecord>,
 }

@@ -210,6 +210,7 @@ impl Fields {
             Event::ToolCall(_) => Self::Of(const { &[id(&["name"]), shape(&["kind"]), field(&["args"], Group::Arguments)] }),
             Event::ToolEnd(_) => Self::Of(const { &[
                 shape(&["status"]), field(&["result"], Group::Results),
+                field(&["files", "*", "name"], Group::Results), field(&["files", "*", "sha256"], Group::Results), shape(&["files", "*", "type"]),
                 shape(&["error", "reason"]), shape(&["error", "class"]),
                 field(&["error", "message"], Group::Errors), field(&["error", "hint"], Group::Errors), field(&["error", "details"], Group::Errors),
             ] }),

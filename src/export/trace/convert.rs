@@ -275,8 +275,8 @@ impl<'a> Converter<'a> {
             status: if failed { CallStatus::Error } else { CallStatus::Ok },
             result: record.data("result").map(JsonText::of),
             error,
-            cached: false,
             ms,
+            ..ToolEnd::default()
         };
         self.push_event(record.at_ms, &address, end);
     }
@@ -306,7 +306,11 @@ impl<'a> Converter<'a> {
         if self.runs[run].call {
             let status = if failed { CallStatus::Error } else { CallStatus::Ok };
             let ms = record.count("duration_ms").unwrap_or_default();
-            self.push_event(record.at_ms, &address, ToolEnd { status, result: value, error: fail, cached: false, ms });
+            self.push_event(
+                record.at_ms,
+                &address,
+                ToolEnd { status, result: value, error: fail, ms, ..ToolEnd::default() },
+            );
         }
         self.runs[run].ended = true;
     }

@@ -13,7 +13,7 @@ use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
 use crate::model::attached::{Attached, FileKind};
 use crate::model::dialect::SchemaForm;
-use crate::model::history::{Spoken, accepted, arguments, spoken};
+use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{closed, written};
 
@@ -119,9 +119,26 @@ enum Block<'a> {
     Image { source: Bytes<'a> },
     Document { source: Bytes<'a>, title: Option<&'a str> },
     ToolUse { id: String, name: String, input: Json },
-    ToolResult { tool_use_id: String, content: &'a str },
+    ToolResult { tool_use_id: String, content: ResultContent<'a> },
     Thinking { thinking: Option<String>, signature: Option<String> },
     RedactedThinking { data: Option<String> },
+}
+
+/// The content of a result: a text, or blocks where images come with it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResultContent<'a> {
+    Text(&'a str),
+    Blocks(Vec<Block<'a>>),
+}
+
+/// A result with its images after the text.
+fn result_content<'a>(draft: &Draft<'a>, answer: &Answered<'a>) -> ResultContent<'a> {
+    let files = Attached::all(draft.request, &answer.files);
+    if files.is_empty() {
+        return ResultContent::Text(answer.result);
+    }
+    ResultContent::Blocks([text_block(answer.result)].into_iter().chain(files.iter().map(file_block)).collect())
 }
 
 /// The bytes of a file.
@@ -272,10 +289,11 @@ fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
             }
             Spoken::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
             Spoken::Results(results) => {
-                let results = results.iter();
-                let block =
-                    results.map(|answer| Block::ToolResult { tool_use_id: id(answer.id), content: answer.result });
-                ("user", block.collect())
+                let block = |answer: &Answered<'a>| Block::ToolResult {
+                    tool_use_id: id(answer.id),
+                    content: result_content(draft, answer),
+                };
+                ("user", results.iter().map(block).collect())
             }
         };
         match turns.last_mut() {

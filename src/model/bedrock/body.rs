@@ -11,7 +11,7 @@ use serde_with::skip_serializing_none;
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
 use crate::model::attached::{Attached, FileKind};
-use crate::model::history::{Spoken, accepted, arguments, spoken};
+use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::written;
 
@@ -111,18 +111,13 @@ enum Block<'a> {
     #[serde(rename_all = "camelCase")]
     ToolResult {
         tool_use_id: String,
-        content: [ResultText<'a>; 1],
+        content: Vec<Block<'a>>,
     },
     ReasoningContent(Json),
     CachePoint {
         #[serde(rename = "type")]
         kind: &'static str,
     },
-}
-
-#[derive(Serialize)]
-struct ResultText<'a> {
-    text: &'a str,
 }
 
 /// Everything up to here is cached.
@@ -237,9 +232,11 @@ fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
             }
             Spoken::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
             Spoken::Results(results) => {
-                let block = |answer: &model::history::Answered<'a>| Block::ToolResult {
-                    tool_use_id: id(answer.id),
-                    content: [ResultText { text: if answer.result.is_empty() { NOTHING } else { answer.result } }],
+                let block = |answer: &Answered<'a>| {
+                    let files = Attached::all(draft.request, &answer.files);
+                    let images = files.iter().enumerate().map(|(place, file)| file_block(place, file));
+                    let content = [text_block(answer.result)].into_iter().chain(images).collect();
+                    Block::ToolResult { tool_use_id: id(answer.id), content }
                 };
                 ("user", results.iter().map(block).collect())
             }

@@ -241,7 +241,11 @@ fn contents<'a>(draft: &Draft<'a>) -> Vec<Content<'a>> {
             Content { role: "user", parts: files.iter().map(file_part).chain([text_part(&text)]).collect() }
         }
         Spoken::Assistant { text, calls, opaque } => Content { role: "model", parts: model(text, &calls, opaque) },
-        Spoken::Results(results) => Content { role: "user", parts: results.iter().map(result).collect() },
+        Spoken::Results(results) => {
+            let images = results.iter().flat_map(|answer| Attached::all(draft.request, &answer.files));
+            let images: Vec<Part<'_>> = images.map(|file| file_part(&file)).collect();
+            Content { role: "user", parts: results.iter().map(result).chain(images).collect() }
+        }
     });
     turns.filter(|turn| !turn.parts.is_empty()).collect()
 }

@@ -163,6 +163,6 @@ fn result<'a>(answer: &Answered<'a>) -> Message<'a> {
     Message {
         tool_name: Some(accepted(answer.name, "unknown")),
         tool_call_id: Some(answer.id),
-        ..message("tool", answer.result)
+        ..message("tool", answer.text_without_images().into_owned())
     }
 }

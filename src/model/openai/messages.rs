@@ -101,11 +101,10 @@ pub(super) fn messages<'a>(request: &'a Request, provider: &str) -> Vec<Message<
             Spoken::User { text, files } => out.push(user(text, &Attached::all(request, &files))),
             Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
             Spoken::Assistant { text, calls, opaque } => out.push(calling(text, &calls, opaque)),
-            Spoken::Results(results) => out.extend(
-                results
-                    .iter()
-                    .map(|answer| Message { tool_call_id: Some(answer.id), ..message("tool", answer.result) }),
-            ),
+            Spoken::Results(results) => out.extend(results.iter().map(|answer| Message {
+                tool_call_id: Some(answer.id),
+                ..message("tool", answer.text_without_images().into_owned())
+            })),
         }
     }
     out

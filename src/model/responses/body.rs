@@ -13,7 +13,7 @@ use serde_with::skip_serializing_none;
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
 use crate::model::attached::{Attached, FileKind};
-use crate::model::history::{Spoken, accepted, arguments_text, spoken};
+use crate::model::history::{Answered, Spoken, accepted, arguments_text, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{is_strict, written};
 
@@ -111,7 +111,7 @@ enum Item<'a> {
     Result {
         r#type: &'static str,
         call_id: &'a str,
-        output: &'a str,
+        output: Content<'a>,
     },
     /// A reasoning item exactly as the service made it.
     Reasoning(Json),
@@ -192,7 +192,7 @@ fn input<'a>(draft: &Draft<'a>) -> Vec<Item<'a>> {
             Spoken::Results(results) => out.extend(results.iter().map(|answer| Item::Result {
                 r#type: "function_call_output",
                 call_id: answer.id,
-                output: answer.result,
+                output: output(draft, answer),
             })),
         }
     }
@@ -203,16 +203,30 @@ fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Item<'a> {
     Item::Message { role, content: Content::Text(text.into()) }
 }
 
+/// A file as a part.
+fn part<'a>(file: &Attached<'a>) -> Part<'a> {
+    match file.kind {
+        FileKind::Image => Part::Image { image_url: file.data_url(), detail: "auto" },
+        FileKind::Text => Part::Text { text: file.tagged_text() },
+        FileKind::Pdf | FileKind::Audio => Part::File { filename: &file.record.name, file_data: file.data_url() },
+    }
+}
+
+/// The output of a call: a text, or parts where images come with it.
+fn output<'a>(draft: &Draft<'a>, answer: &Answered<'a>) -> Content<'a> {
+    let files = Attached::all(draft.request, &answer.files);
+    if files.is_empty() {
+        return Content::Text(answer.result.into());
+    }
+    let text = Part::Text { text: answer.result.to_owned() };
+    Content::Parts([text].into_iter().chain(files.iter().map(part)).collect())
+}
+
 /// A message of the user; its files come before the text.
 fn user<'a>(text: String, files: &[Attached<'a>]) -> Item<'a> {
     if files.is_empty() {
         return message("user", text);
     }
-    let part = |file: &Attached<'a>| match file.kind {
-        FileKind::Image => Part::Image { image_url: file.data_url(), detail: "auto" },
-        FileKind::Text => Part::Text { text: file.tagged_text() },
-        FileKind::Pdf | FileKind::Audio => Part::File { filename: &file.record.name, file_data: file.data_url() },
-    };
     let parts = files.iter().map(part).chain([Part::Text { text }]).collect();
     Item::Message { role: "user", content: Content::Parts(parts) }
 }

@@ -1,8 +1,10 @@
-//! How servers are reached, by the configuration of this machine: certificates, logins, and the log level that they are asked for.
+//! How servers are reached, by the configuration of this machine: certificates, logins, the log level that they are asked for, and whether they
+//! may ask for replies of a model.
 //!
-//! In: the configuration. Out: the certificates and the login for a URL, the level of a server. Certificates and logins are bound to URLs and not to names of servers: an agent file that gives
+//! In: the configuration. Out: the certificates and the login for a URL, the level of a server, the permission of a connection. Certificates and logins are bound to URLs and not to names of servers: an agent file that gives
 //! another URL to a name gets nothing that belongs to the configured one.
 
+use super::Connection;
 use super::oauth::Tokens;
 use crate::config::{Config, OAuthSettings, TlsFiles};
 use crate::model::Url;
@@ -14,6 +16,8 @@ pub struct ServerAccess {
     general: TlsFiles,
     levels: Vec<(String, &'static str)>,
     logins: Vec<ConfiguredLogin>,
+    /// The servers that may ask for replies of a model.
+    sampling: Vec<Connection>,
     tokens: Option<Tokens>,
 }
 
@@ -39,7 +43,13 @@ impl ServerAccess {
             let url = Url::parse(server.url.as_deref()?).ok()?;
             Some(ConfiguredLogin { url, server: server.name.clone(), settings: server.oauth.clone() })
         });
-        Self { by_url, general, levels, logins: logins.collect(), tokens: None }
+        Self { by_url, general, levels, logins: logins.collect(), sampling: Vec::new(), tokens: None }
+    }
+
+    /// The same, where the servers with these connections may ask for replies of a model.
+    #[must_use]
+    pub fn with_sampling(self, sampling: Vec<Connection>) -> Self {
+        Self { sampling, ..self }
     }
 
     /// The same with the tokens of these logins.
@@ -66,6 +76,11 @@ impl ServerAccess {
     /// The argument of `tools login` for this URL: the server's name in the configuration, or the URL.
     pub(super) fn login_name<'a>(&'a self, url: &'a str) -> &'a str {
         self.login(url).map_or(url, |login| &login.server)
+    }
+
+    /// Returns whether the user is asked when the server with this connection wants a reply of a model.
+    pub(super) fn asks_about_sampling(&self, to: &Connection) -> bool {
+        self.sampling.contains(to)
     }
 
     /// The least severity of log messages that a server is asked for.

@@ -1,7 +1,7 @@
 //! The client's side of a session: how this program introduces itself, and its answers to requests of a server.
 //!
-//! In: requests of a server. Out: the answer of the user, or a refusal with its reason. A server must never get a model's reply, and no list of
-//! folders.
+//! In: requests of a server. Out: the answer of the user, or a refusal with its reason. A server must never get a model's reply that the user has
+//! not seen, and no list of folders.
 
 #![expect(deprecated, reason = "the protocol will drop sampling; servers of today still ask for it")]
 
@@ -10,22 +10,25 @@ use std::sync::Arc;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode, FormElicitationCapability, Implementation,
-    UrlElicitationCapability,
+    SamplingCapability, UrlElicitationCapability,
 };
 use rmcp::service::{RequestContext, RoleClient};
 use rmcp::{ClientHandler, ErrorData};
 
 use super::elicitation::elicit;
 use super::log::Log;
+use super::sampling::sample;
+use crate::config::Sampling;
 
 /// Why a request for a model's reply is refused.
-const SAMPLING_REFUSED: &str = "ptc-workbench gives servers no replies of its models (sampling/createMessage); configure a model in the \
-                                server, or use its tools that need none";
+const SAMPLING_REFUSED: &str = "ptc-workbench gives this server no replies of its models (sampling/createMessage); configure a model in the \
+                                server, use its tools that need none, or set sampling = \"ask\" under [mcp.NAME]";
 
 /// Answers the requests of one server.
 pub(super) struct Client {
     pub(super) server: String,
     pub(super) log: Arc<Log>,
+    pub(super) sampling: Sampling,
 }
 
 impl ClientHandler for Client {
@@ -36,15 +39,24 @@ impl ClientHandler for Client {
         elicitation.url = Some(UrlElicitationCapability::default());
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(elicitation);
+        capabilities.sampling = (self.sampling == Sampling::Ask).then(SamplingCapability::default);
         ClientConfig::new(capabilities, own)
     }
 
     async fn create_message(
         &self,
-        _: CreateMessageRequestParams,
-        _: RequestContext<RoleClient>,
+        params: CreateMessageRequestParams,
+        context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
         let server = &self.server;
+        if self.sampling == Sampling::Ask {
+            return tokio::select! {
+                biased;
+                // The server no longer waits.
+                () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
+                result = sample(server, &params, &self.log) => result,
+            };
+        }
         self.log.broadcast(&format!("the server {server} asked for a reply of a model (sampling), which was refused"));
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, SAMPLING_REFUSED, None))
     }

@@ -18,6 +18,7 @@ use super::lines::copy_lines;
 use super::log::Log;
 use super::notifications::RecordedTransport;
 use super::oauth::authorized;
+use crate::config::Sampling;
 use crate::model::{ProcessGroup, speaker, variables};
 
 /// Bytes of the server's output that are waiting to be parsed.
@@ -38,6 +39,8 @@ pub(super) async fn open(
     access: &ServerAccess,
     log: &Arc<Log>,
 ) -> Result<Open, String> {
+    let sampling = if access.asks_about_sampling(connection) { Sampling::Ask } else { Sampling::Refuse };
+    let own = Client { server: server.to_owned(), log: Arc::clone(log), sampling };
     match connection {
         Connection::Process(program) => {
             let (mut child, group) = program.start()?;
@@ -52,7 +55,7 @@ pub(super) async fn open(
             tokio::spawn(async move { copy_lines(output, writer, &lines).await });
             // From here on dropping this call kills the process group.
             let transport = AsyncRwTransport::new_client(reader, input);
-            match serve(transport, server, log).await {
+            match own.serve_over(transport).await {
                 Ok(service) => Ok(Open { service, process: Some((child, group)) }),
                 Err(error) => Err(format!("the server {server} did not start: {error}{}", log.last_of_ended().await)),
             }
@@ -74,9 +77,9 @@ pub(super) async fn open(
             let served = match login {
                 Some(manager) => {
                     let client = AuthClient::new(client, manager);
-                    serve(StreamableHttpClientTransport::with_client(client, config), server, log).await
+                    own.serve_over(StreamableHttpClientTransport::with_client(client, config)).await
                 }
-                None => serve(StreamableHttpClientTransport::with_client(client, config), server, log).await,
+                None => own.serve_over(StreamableHttpClientTransport::with_client(client, config)).await,
             };
             match served {
                 Ok(service) => Ok(Open { service, process: None }),
@@ -94,16 +97,14 @@ pub(super) async fn open(
     }
 }
 
-/// Performs the handshake.
-async fn serve<T>(
-    transport: T,
-    server: &str,
-    log: &Arc<Log>,
-) -> Result<RunningService<RoleClient, Client>, ClientInitializeError>
-where
-    T: Transport<RoleClient> + Send + 'static,
-    T::Error: Error + Send + Sync + 'static,
-{
-    let client = Client { server: server.to_owned(), log: Arc::clone(log) };
-    client.serve(RecordedTransport { transport, server: server.to_owned(), log: Arc::clone(log) }).await
+impl Client {
+    /// Performs the handshake.
+    async fn serve_over<T>(self, transport: T) -> Result<RunningService<RoleClient, Self>, ClientInitializeError>
+    where
+        T: Transport<RoleClient> + Send + 'static,
+        T::Error: Error + Send + Sync + 'static,
+    {
+        let (server, log) = (self.server.clone(), Arc::clone(&self.log));
+        self.serve(RecordedTransport { transport, server, log }).await
+    }
 }

@@ -3,10 +3,12 @@
 //! In: the capabilities of a server; calls. Out: tools in addition to those of the server, and their results. Contents are untrusted data. A tool
 //! of the server hides one of these with its name.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ptc_core::value::{Value, json};
 use rmcp::model::{
-    GetPromptRequestParams, JsonObject, PaginatedRequestParams, Prompt, ReadResourceRequestParams, Resource, Role,
-    ServerCapabilities, Tool,
+    GetPromptRequestParams, JsonObject, PaginatedRequestParams, Prompt, ReadResourceRequestParams, Resource,
+    ResourceContents, Role, ServerCapabilities, Tool,
 };
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::json as data;
@@ -14,6 +16,7 @@ use serde_json::json as data;
 use super::listing::is_same_name;
 use super::result::{block, resource_text};
 use super::session::MAX_PAGES;
+use crate::model::Scrub;
 
 /// A use of a server that is not one of its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +136,24 @@ impl Feature {
         json::parse(&answer.to_string())
             .map(|json| json.to_value())
             .map_err(|error| FeatureError::Unusable(error.message))
+    }
+}
+
+/// Reads a resource whole: its only content, or several texts in their order. Secrets are removed from texts.
+pub(super) async fn resource_bytes(peer: &Peer<RoleClient>, uri: &str, scrub: &Scrub) -> Result<Vec<u8>, FeatureError> {
+    let read = peer.read_resource(ReadResourceRequestParams::new(uri)).await?;
+    if let [ResourceContents::BlobResourceContents { blob, .. }] = read.contents.as_slice() {
+        let unusable = |error| FeatureError::Unusable(format!("bytes that are not base64: {error}"));
+        return STANDARD.decode(blob).map_err(unusable);
+    }
+    let text = |content: &ResourceContents| match content {
+        ResourceContents::TextResourceContents { text, .. } => Some(scrub.text(text)),
+        _ => None,
+    };
+    let texts: Option<Vec<String>> = read.contents.iter().map(text).collect();
+    match texts.filter(|texts| !texts.is_empty()) {
+        Some(texts) => Ok(texts.join("\n").into_bytes()),
+        None => Err(FeatureError::Unusable(format!("{} contents, of which no file can be made", read.contents.len()))),
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::log_file::LogFile;
 use crate::model::Scrub;
-use crate::tool::ToolQuestion;
+use crate::tool::{SamplePrompt, SampleReply, ToolQuestion, ToolRequest, ToolSample};
 
 /// Maximum number of lines.
 const MAX_LINES: usize = 200;
@@ -19,6 +19,8 @@ const MAX_LINES: usize = 200;
 const MAX_LINE_BYTES: usize = 500;
 /// How long the rest of the stderr of a server that has ended is awaited: a process that it started may keep it open.
 const REST_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum replies of the run's model per call.
+const MAX_SAMPLES: usize = 10;
 /// Maximum notes per call.
 const MAX_NOTES: usize = 20;
 
@@ -32,7 +34,9 @@ struct Subscriber {
     /// The token with which the server marks progress of this call.
     token: Option<ProgressToken>,
     notes: mpsc::UnboundedSender<String>,
-    questions: mpsc::UnboundedSender<ToolQuestion>,
+    requests: mpsc::UnboundedSender<ToolRequest>,
+    /// Replies of the run's model that it asked for.
+    samples: usize,
 }
 
 impl Subscriber {
@@ -132,7 +136,7 @@ impl Log {
     pub(super) fn subscribe(
         &self,
         notes: &mpsc::UnboundedSender<String>,
-        questions: &mpsc::UnboundedSender<ToolQuestion>,
+        requests: &mpsc::UnboundedSender<ToolRequest>,
     ) -> Subscription<'_> {
         let mut calls = lock(&self.calls);
         calls.last_id += 1;
@@ -142,7 +146,8 @@ impl Log {
             sent: 0,
             token: None,
             notes: notes.clone(),
-            questions: questions.clone(),
+            requests: requests.clone(),
+            samples: 0,
         });
         Subscription { log: self, id }
     }
@@ -152,8 +157,27 @@ impl Log {
     pub(super) async fn ask(&self, text: &str, options: Vec<String>) -> Option<String> {
         let (answer, given) = oneshot::channel();
         let question = ToolQuestion { text: self.clean(text), options, answer };
-        lock(&self.calls).subscribers.first()?.questions.send(question).ok()?;
+        lock(&self.calls).subscribers.first()?.requests.send(ToolRequest::Question(question)).ok()?;
         given.await.ok().flatten()
+    }
+
+    /// Asks the run's model, in the name of the oldest active call, which limits the number of replies. Errors: why there is no reply.
+    pub(super) async fn sample(&self, prompt: SamplePrompt) -> Result<SampleReply, String> {
+        const ENDED: &str = "the call has ended";
+        let system = prompt.system.map(|text| self.clean(&text));
+        let stop = prompt.stop.iter().map(|text| self.clean(text)).collect();
+        let prompt = SamplePrompt { system, text: self.clean(&prompt.text), stop, ..prompt };
+        let (answer, given) = oneshot::channel();
+        {
+            let mut calls = lock(&self.calls);
+            let call = calls.subscribers.first_mut().ok_or(ENDED)?;
+            if call.samples == MAX_SAMPLES {
+                return Err(format!("a call gets {MAX_SAMPLES} replies of the model at most"));
+            }
+            call.samples += 1;
+            call.requests.send(ToolRequest::Sample(ToolSample { prompt, answer })).map_err(|_| ENDED)?;
+        }
+        given.await.unwrap_or_else(|_| Err(ENDED.to_owned()))
     }
 
     /// Returns the stored lines.
@@ -290,8 +314,8 @@ mod tests {
         let log = Log::default();
         let (one, mut told_one) = mpsc::unbounded_channel();
         let (two, mut told_two) = mpsc::unbounded_channel();
-        let questions = mpsc::unbounded_channel().0;
-        let (first, second) = (log.subscribe(&one, &questions), log.subscribe(&two, &questions));
+        let requests = mpsc::unbounded_channel().0;
+        let (first, second) = (log.subscribe(&one, &requests), log.subscribe(&two, &requests));
         first.expects(&token(1));
         log.progress(&token(2), "2 early");
         log.progress(&token(1), "1");

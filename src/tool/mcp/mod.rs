@@ -18,6 +18,7 @@ mod notifications;
 mod oauth;
 mod reduce;
 mod result;
+mod sampling;
 mod servers;
 mod session;
 
@@ -27,7 +28,7 @@ pub use access::ServerAccess;
 pub use features::Feature;
 pub use listing::Listing;
 pub use log_file::log_file;
-pub use oauth::{Login, LoginError, LoginReport, Tokens};
+pub use oauth::{Login, LoginError, LoginReport, LogoutReport, Tokens, log_out};
 pub use result::{read_listing, read_result};
 pub use servers::{ServerState, Servers};
 
@@ -71,6 +72,11 @@ impl Connection {
     pub fn definition(&self, server: &str) -> String {
         let verb = if matches!(self, Self::Process(_)) { "started" } else { "asked" };
         format!("mcp the server {server}, which is {verb} for its list of tools\n  {}", self.describe())
+    }
+
+    /// Describes reading a resource before a run; the user consents to this text.
+    pub fn resource_definition(&self, server: &str, uri: &str) -> String {
+        format!("mcp the resource {uri} of the server {server}, which is read before the run\n  {}", self.describe())
     }
 
     /// Returns what a stored permission of this definition is bound to.

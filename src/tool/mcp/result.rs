@@ -1,19 +1,49 @@
 //! Converts the result of a server's tool to a value: structured content if its schema promised it, else the texts, with
 //! structured content that differs from them.
 //!
-//! In: the result of a call. Out: a value, or the tool's error text. Images, audio and links are named, not
-//! transferred.
+//! In: the result of a call. Out: a value, or the tool's error text, and the images that a model can see. Other binary data and links are named.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ptc_core::value::{Value, json};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Tool};
 
 use super::Listing;
+use crate::model::media_type;
+use crate::tool::ToolImage;
 
 /// Placeholder for content of an unknown kind.
 const UNKNOWN: &str = "[content of an unknown kind]";
 
+/// Maximum images of a result that are given to a model.
+const MAX_IMAGES: usize = 5;
+/// Maximum bytes of such an image: the least that the services take.
+const MAX_IMAGE_BYTES: usize = 3_750_000;
 /// Maximum bytes of a description of content that does not fit.
 const PROBLEM_BYTES: usize = 300;
+
+/// Returns the images of a result that models can see, at most [`MAX_IMAGES`], named for the tool.
+pub(super) fn images(result: &CallToolResult, tool: &str) -> Vec<ToolImage> {
+    if result.is_error == Some(true) {
+        return Vec::new();
+    }
+    let decoded = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Image(image) => visible(&image.data),
+        _ => None,
+    });
+    let named = (1..).zip(decoded).take(MAX_IMAGES);
+    named.map(|(number, (_, bytes))| ToolImage { name: format!("{tool}-{number}"), bytes: bytes.into() }).collect()
+}
+
+/// The media type and the bytes of an image that models can see: by its content, within the size that services take.
+fn visible(base64: &str) -> Option<(&'static str, Vec<u8>)> {
+    if base64.len() / 4 * 3 > MAX_IMAGE_BYTES + 2 {
+        return None;
+    }
+    let bytes = STANDARD.decode(base64).ok()?;
+    let media_type = media_type(&bytes).filter(|media_type| media_type.starts_with("image/"))?;
+    (bytes.len() <= MAX_IMAGE_BYTES).then_some((media_type, bytes))
+}
 
 /// Returns the value of a result. `structured`: the signature promises structured content.
 pub(super) fn value(result: &CallToolResult, structured: bool) -> Result<Value, String> {
@@ -56,7 +86,10 @@ fn with_structured(text: String, content: &serde_json::Value) -> String {
 pub(super) fn block(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) => named("image", &image.mime_type, &image.data),
+        ContentBlock::Image(image) => match visible(&image.data) {
+            Some((media_type, bytes)) => format!("[image {media_type}, {} bytes]", bytes.len()),
+            None => named("image", &image.mime_type, &image.data),
+        },
         ContentBlock::Audio(audio) => named("audio", &audio.mime_type, &audio.data),
         ContentBlock::ResourceLink(link) => format!("[resource {}]", link.uri),
         ContentBlock::Resource(resource) => resource_text(&resource.resource),

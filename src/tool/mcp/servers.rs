@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use ptc_core::value::Value;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -134,11 +135,14 @@ impl Servers {
         let slot = self.slot(server, connection);
         let work =
             async { slot.session(server, connection, &self.access, |_| {}).await?.feature(feature, &arguments).await };
-        let given = timeout(LIST_TIMEOUT, work).await.unwrap_or_else(|_| {
-            let (time, last) = (LIST_TIMEOUT.as_secs(), slot.log.last());
-            Err(format!("the server {server} did not answer within {time} s{last}"))
-        });
-        given.map_err(|error| slot.log.clean(&error))
+        slot.within_time(server, Box::pin(work)).await
+    }
+
+    /// Reads a resource of a server outside of a call.
+    pub async fn resource(&self, server: &str, connection: &Connection, uri: &str) -> Result<Vec<u8>, String> {
+        let slot = self.slot(server, connection);
+        let work = async { slot.session(server, connection, &self.access, |_| {}).await?.resource(uri).await };
+        slot.within_time(server, Box::pin(work)).await
     }
 
     /// Starts a server and lists its tools. Errors contain its last log lines.
@@ -160,6 +164,15 @@ impl Servers {
 }
 
 impl Slot {
+    /// Waits for an answer of the server for a limited time.
+    async fn within_time<T>(&self, server: &str, work: BoxFuture<'_, Result<T, String>>) -> Result<T, String> {
+        let given = timeout(LIST_TIMEOUT, work).await.unwrap_or_else(|_| {
+            let (time, last) = (LIST_TIMEOUT.as_secs(), self.log.last());
+            Err(format!("the server {server} did not answer within {time} s{last}"))
+        });
+        given.map_err(|error| self.log.clean(&error))
+    }
+
     /// Returns the session with a server, and starts it if necessary.
     async fn session(
         &self,

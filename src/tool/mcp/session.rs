@@ -18,14 +18,14 @@ use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, Ser
 use super::access::ServerAccess;
 use super::connect::{Open, open};
 use super::elicitation::elicit;
-use super::features::{Feature, FeatureError, Offer, offers};
+use super::features::{Feature, FeatureError, Offer, offers, resource_bytes};
 use super::http_error::{ServerPlace, describe_http_error};
 use super::listing::{self, is_same_name};
 use super::log::{Log, Subscription};
 use super::notifications::request_log_level;
 use super::{Connection, Listing, result};
-use crate::tool::Invocation;
 use crate::tool::text::scrub_value;
+use crate::tool::{Invocation, ToolRequest};
 
 /// Maximum pages of a list.
 pub(super) const MAX_PAGES: usize = 50;
@@ -168,10 +168,22 @@ impl Session {
         }
     }
 
+    /// Reads a resource; known secrets are removed from texts.
+    pub(super) async fn resource(&self, uri: &str) -> Result<Vec<u8>, String> {
+        if !Feature::ReadResource.is_in(&self.capabilities()) {
+            return Err(format!("the server {} has no resources", self.server));
+        }
+        match resource_bytes(self.open.service.peer(), uri, self.log.scrub()).await {
+            Ok(bytes) => Ok(bytes),
+            Err(FeatureError::Unusable(why)) => Err(format!("the server {} gave {why}", self.server)),
+            Err(FeatureError::Failed(error)) => Err(self.describe_error(&error).await),
+        }
+    }
+
     /// Calls a tool. Messages of the server during the call go to `notes`.
     pub(super) async fn call(&self, name: &str, call: &Invocation<'_>) -> Result<Value, String> {
         let args = call.args;
-        let listening = self.log.subscribe(call.notes, call.questions);
+        let listening = self.log.subscribe(call.notes, call.requests);
         let tools = self.tools().await?;
         let exact = tools.iter().find(|offer| offer.tool.name == name);
         let near = || tools.iter().find(|offer| is_same_name(&offer.tool.name, name));
@@ -191,6 +203,9 @@ impl Session {
                     if let Some(problem) = result::schema_problem(&complete, tool) {
                         // The call may have ended meanwhile.
                         _ = call.notes.send(self.log.clean(&problem));
+                    }
+                    for image in result::images(&complete, &call.tool.name) {
+                        _ = call.requests.send(ToolRequest::Image(image));
                     }
                     let value = result::value(&complete, tool.output_schema.is_some());
                     return value.map(|value| scrub_value(value, self.log.scrub()));

@@ -9,7 +9,7 @@ use std::path::Path;
 use ptc_core::value::{Json, json};
 
 use super::{AuditConsent, AuditEffect, AuditLine, Auditor, folder_of};
-use crate::agent::Agent;
+use crate::agent::{Agent, NamedResource};
 use crate::config::document;
 use crate::config::{HttpModel, KeySource, ModelChoice, Provider};
 use crate::tool::{Connection, FileAccess, Kind, Mcp, Program, Tool};
@@ -24,6 +24,29 @@ pub(super) fn agent(agent: &Agent, at: &str, auditor: &mut Auditor<'_>) {
     match document::parse(&agent.to_toml()) {
         Ok(table) => of_table(&table, at, Root::Yes, auditor),
         Err(problem) => auditor.odd(at, problem.message),
+    }
+    resources(agent, at, auditor);
+}
+
+/// The servers that a run asks for inputs of the agent: in its own context and in those of its cases.
+fn resources(agent: &Agent, at: &str, auditor: &mut Auditor<'_>) {
+    let cases = agent.option("cases").and_then(Json::items).unwrap_or_default();
+    let of_cases = (0..)
+        .zip(cases)
+        .filter_map(|(number, case): (usize, _)| Some((format!("{at}cases.{number}.context"), case.get("context")?)));
+    for (place, context) in [(format!("{at}context"), &agent.context)].into_iter().chain(of_cases) {
+        for (input, NamedResource { server, uri }) in agent.unread_resources(context) {
+            let key = format!("{place}.{input}");
+            match auditor.workbench.connection(&server, Some(agent)) {
+                Ok(to) => {
+                    let grant = to.grant(to.resource_definition(&server, &uri));
+                    let is_granted = auditor.grants.is_granted(&grant);
+                    let consent = if is_granted { AuditConsent::Given } else { AuditConsent::Needed };
+                    connection(&to, &key, consent, auditor);
+                }
+                Err(why) => auditor.odd(key, format!("the resource {uri} cannot be read: {why}")),
+            }
+        }
     }
 }
 

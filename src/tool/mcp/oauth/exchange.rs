@@ -11,7 +11,7 @@ use crate::model::{Outgoing, exchange};
 use crate::tool::mcp::access::ServerAccess;
 
 /// Most bytes of an answer.
-const ANSWER_MAX_BYTES: u64 = 1 << 20;
+pub(super) const ANSWER_MAX_BYTES: u64 = 1 << 20;
 /// Time for an answer, unless the request has a time of its own.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 

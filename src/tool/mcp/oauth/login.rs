@@ -215,7 +215,7 @@ fn query(url: &Url, name: &str) -> Option<String> {
 }
 
 /// Checks that tokens do not travel in plain text.
-fn check_transport(url: &str) -> Result<(), String> {
+pub(super) fn check_transport(url: &str) -> Result<(), String> {
     match Url::parse(url) {
         Ok(url) if url.scheme() == "https" || is_local(&url) => Ok(()),
         Ok(_) => Err("has an address without TLS, over which no token is sent; use https".to_owned()),

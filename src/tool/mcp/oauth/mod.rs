@@ -5,6 +5,7 @@
 
 mod exchange;
 mod login;
+mod revoke;
 mod tokens;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, OAuthClientConfig};
 
 pub use login::{Login, LoginError, LoginReport};
+pub use revoke::{LogoutReport, log_out};
 pub use tokens::Tokens;
 
 use super::access::ServerAccess;

@@ -56,6 +56,13 @@ impl StoredLogin {
         Some(self.credentials.token_received_at?.saturating_add(lifetime).saturating_sub(now))
     }
 
+    /// The tokens by their kinds, the one that renews the other first.
+    pub(super) fn tokens(&self) -> Vec<(&'static str, String)> {
+        let token = self.credentials.token_response.as_ref().and_then(|token| serde_json::to_value(token).ok());
+        let text = |name: &'static str| Some((name, token.as_ref()?.get(name)?.as_str()?.to_owned()));
+        ["refresh_token", "access_token"].into_iter().filter_map(text).collect()
+    }
+
     /// Adds its tokens to the secrets of this process.
     fn register_secrets(&self) {
         let token = self.credentials.token_response.as_ref().and_then(|token| serde_json::to_value(token).ok());
@@ -78,16 +85,6 @@ impl Tokens {
         let url = Url::parse(url).ok()?.to_string();
         let path = self.0.join(format!("{}.json", hex_sha(url.as_bytes())));
         Some(TokenFile { path, url, client_secret: None })
-    }
-
-    /// Removes the tokens for a URL; `false` if there are none.
-    pub fn remove(&self, url: &str) -> io::Result<bool> {
-        let Some(file) = self.of(url) else { return Ok(false) };
-        match std::fs::remove_file(&file.path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 
     /// Adds all stored tokens to the secrets of this process.
@@ -120,6 +117,14 @@ impl TokenFile {
 
     pub(super) fn exists(&self) -> bool {
         self.path.is_file()
+    }
+
+    /// Removes it; one that is missing is as good as removed.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn read(&self) -> io::Result<StoredLogin> {
@@ -203,12 +208,7 @@ impl CredentialStore for TokenFile {
         's: 'f,
         Self: 'f,
     {
-        Box::pin(async move {
-            match std::fs::remove_file(&self.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&error)),
-                _ => Ok(()),
-            }
-        })
+        Box::pin(async move { self.remove().map_err(|error| failed(&error)) })
     }
 
     fn acquire_refresh_guard<'s, 'f>(&'s self) -> BoxFuture<'f, Result<Option<CredentialRefreshGuard>, AuthError>>
