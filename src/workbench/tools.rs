@@ -170,12 +170,11 @@ impl Workbench {
                 continue;
             }
             let grant = connection.grant(definition.clone());
-            let decided = match looks.tools.decided(&grant) {
-                Some(decided) => decided,
-                None => {
-                    let details = connection.consent_text(&server);
-                    looks.asked(format!("The tools of this server are not known yet. May it be used?\n{details}")).await
-                }
+            let decided = if let Some(decided) = looks.tools.decided(&grant) {
+                decided
+            } else {
+                let details = connection.consent_text(&server);
+                looks.asked(format!("The tools of this server are not known yet. May it be used?\n{details}")).await
             };
             let mut consent =
                 ConsentRecord { what: definition.clone(), decision: decided.decision, by: decided.by, failed: None };

@@ -153,6 +153,7 @@ fn long_journal(candidates: usize) -> String {
                         calls: 1,
                         cost: 0.001,
                         report: None,
+                        example: None,
                     };
                     lines.push(with_kind("try", &one));
                 }

@@ -37,7 +37,7 @@ pub(super) fn execute(request: CandidatesRequest, services: &Services) -> Effect
         }
         Request::Find(id) => {
             let found = services.workbench.find_session(&id);
-            Response::Found(found.map_err(|error| format!("the session of the run cannot be opened: {}", error)))
+            Response::Found(found.map_err(|error| format!("the session of the run cannot be opened: {error}")))
         }
     };
     EffectResult::Msg(Msg::Candidates(response))

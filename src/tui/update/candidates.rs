@@ -117,7 +117,6 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
             model.show_toast(Tone::Info, text);
         }
         Response::Compared(Ok(changes)) => model.candidates.writing = Some(Box::new(Writing::new(changes))),
-        Response::Compared(Err(error)) => model.show_toast(Tone::Bad, error),
         Response::Written(Ok((hunks, candidate, path))) => {
             model.candidates.writing = None;
             let text = format!("wrote {} of c{candidate:02} into {}", plural(hunks, "hunk"), path.display());
@@ -132,7 +131,7 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
             model.candidates.opened = true;
             return vec![Effect::Open(key)];
         }
-        Response::Found(Err(error)) => model.show_toast(Tone::Bad, error),
+        Response::Compared(Err(error)) | Response::Found(Err(error)) => model.show_toast(Tone::Bad, error),
     }
     Vec::new()
 }

@@ -36,7 +36,7 @@ fn edits_of(place: Place, name: &str, old: &str, new: &str) -> Vec<SuggestedEdit
         let span = Span::new(byte(range.start), byte(range.end));
         let changes: Vec<_> = diff.iter_changes(op).collect();
         let text =
-            changes.iter().filter(|change| change.tag() == ChangeTag::Insert).map(|change| change.value()).collect();
+            changes.iter().filter(|change| change.tag() == ChangeTag::Insert).map(similar::Change::value).collect();
         let lines = changes.iter().map(|change| {
             let sign = if change.tag() == ChangeTag::Insert { '+' } else { '-' };
             format!("{sign}{}", change.value().trim_end_matches(['\n', '\r']))

@@ -187,7 +187,7 @@ fn lines(progress: &Progress) -> Vec<CandidateLine> {
     while let Some((number, depth)) = due.pop() {
         due.extend(below[number].iter().rev().map(|child| (*child, depth + 1)));
         let (tries, cost) = spent[number];
-        lines.push(CandidateLine { depth, tries, cost, ..line(progress, number) });
+        lines.push(CandidateLine { depth, cost, tries, ..line(progress, number) });
     }
     lines
 }

@@ -64,7 +64,7 @@ pub(super) struct Unasked {
 }
 
 impl Unasked {
-    fn before_any_request(why: impl ToString) -> Self {
+    fn before_any_request(why: &impl ToString) -> Self {
         Self { why: why.to_string(), calls: 0, cost: 0.0 }
     }
 }
@@ -79,7 +79,7 @@ impl Workbench {
         (inputs, trial): (&Value, String),
         stop: &Stop,
     ) -> Result<Option<Asked>, Unasked> {
-        let inputs = json_of(inputs).map_err(Unasked::before_any_request)?;
+        let inputs = json_of(inputs).map_err(|why| Unasked::before_any_request(&why))?;
         let spec = RunSpec {
             agent,
             model: model.map(str::to_owned),
@@ -91,13 +91,13 @@ impl Workbench {
         };
         let workbench = self.for_trial(trial);
         let started = workbench.unattended().start_in(spec, Origin::default(), stop.child());
-        let Running { session, saving, task, .. } = started.map_err(Unasked::before_any_request)?;
+        let Running { session, saving, task, .. } = started.map_err(|why| Unasked::before_any_request(&why))?;
         let ended = task.await;
         let saved = settled(saving).await;
         if stop.reason().is_some() {
             return Ok(None);
         }
-        let step = ended.map_err(Unasked::before_any_request)?;
+        let step = ended.map_err(|why| Unasked::before_any_request(&why))?;
         let calls = u64::from(step.usage.total.turns);
         let cost = workbench.taken_from_cache().spent(step.usage.total.cost());
         let unasked = |why: String| Unasked { why, calls, cost };

@@ -130,7 +130,7 @@ impl Workbench {
                  give {name} a case with its inputs"
             )));
         }
-        let inputs = inputs(&agent, &step, turn, &problems)?;
+        let inputs = inputs(&agent, &step, &turn, &problems);
         let model = self.model_name(spec.model.as_deref(), &agent);
         let context = json_of(&inputs).map_err(failed)?;
         let preview = self.preview(&fixer(), Some(&model), Some(Context::from(context)));
@@ -284,10 +284,10 @@ fn with_place(agent: &Agent, component: &Component) -> Agent {
 }
 
 /// What the model reads.
-fn inputs(agent: &Agent, step: &Step, turn: Turn, problems: &[String]) -> Result<Value, OptimizeError> {
+fn inputs(agent: &Agent, step: &Step, turn: &Turn, problems: &[String]) -> Value {
     let texts: serde_json::Map<String, Value> =
         open_texts(agent).into_iter().map(|(component, text)| (component.to_string(), Value::from(text))).collect();
-    let sent: Vec<&SentMessage> = step.sent(&turn).collect();
+    let sent: Vec<&SentMessage> = step.sent(turn).collect();
     let message = |message: &&SentMessage| json!({ "role": message.role.name(), "content": cut(&message.joined()) });
     let request: Vec<Value> = sent.iter().skip(sent.len().saturating_sub(MOST_MESSAGES)).map(message).collect();
     let before: Vec<Turn> = step.turns.iter().filter(|one| one.number <= turn.number).cloned().collect();
@@ -295,7 +295,7 @@ fn inputs(agent: &Agent, step: &Step, turn: Turn, problems: &[String]) -> Result
     let calls = step.calls.iter().filter(|call| call.has_failed() && call.address.as_ref().is_some_and(within));
     let call = |call: &CallEntry| json!({ "tool": call.name, "args": cut(call.args.as_str()), "error": call.error.as_ref().map(|error| cut(&error.message)) });
     let inputs = step.context.as_ref().map(|context| cut(&context.to_text()));
-    Ok(json!({
+    json!({
         "texts": texts,
         "signature": agent.signature.clone().unwrap_or_default(),
         "failed_run": {
@@ -303,7 +303,7 @@ fn inputs(agent: &Agent, step: &Step, turn: Turn, problems: &[String]) -> Result
             "failed_calls": calls.map(call).collect::<Vec<_>>(), "answer": answered(step),
         },
         "problems": problems,
-    }))
+    })
 }
 
 /// The agent that proposes a fix.
