@@ -59,7 +59,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Zoom, "focus.zoom", "zoom", "Gives the focused pane the whole screen; again shows the others.", &["alt-g z"], C::Global, 0),
     row(A::Tests, "screen.tests", "tests", "Goes to the cases of the draft: runs one or all, shows what was expected and what came.", &["f11", "alt-g e"], C::Global, 43),
     row(A::Traffic, "screen.traffic", "traffic", "Goes to the traffic of other programs, live: the proxy and what waits at its gates.", &["f12", "alt-g l"], C::Global, 44),
-    row(A::Candidates, "screen.candidates", "candidates of this agent", "Goes to the candidates of a search for better texts (`optimize`), live: scores, changes, cases.", &["alt-g b"], C::Global, 0),
+    row(A::Candidates, "screen.candidates", "candidates of this agent", "Goes to the candidates of a search for better texts (`optimize`), also while it runs.", &["alt-g b"], C::Global, 0),
     row(A::OpenCandidates, "search.open", "open a search", "Opens the folder of a search for better texts (`optimize`).", &[], C::Global, 0),
     row(A::NextTheme, "theme.next", "next theme", "Takes the next theme; `theme` in config.toml chooses the first one.", &["alt-g k"], C::Global, 0),
     row(A::Tour, "tour", "tour", "Shows the six steps of the tour.", &[], C::Global, 0),
