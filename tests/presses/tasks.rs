@@ -96,7 +96,6 @@ pub(crate) const TASKS: &[Task] = &[
         sees: &["✗ Failed", "mood: missing field"],
         goal: 0,
         was: "0 (`expected field, got nil`)",
-        ..TASK
     },
     Task {
         name: "The last two runs compared",

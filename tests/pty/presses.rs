@@ -42,10 +42,14 @@ fn everyday_tasks_take_no_more_presses_than_they_should() {
 
 #[test]
 fn everyday_tasks_are_done_by_these_presses_on_a_small_terminal() {
-    TASKS.iter().for_each(|task| done(task, 80, 24));
+    for task in TASKS {
+        done(task, 80, 24);
+    }
 }
 
 #[test]
 fn everyday_tasks_are_done_by_these_presses_on_a_wide_terminal() {
-    TASKS.iter().for_each(|task| done(task, 140, 40));
+    for task in TASKS {
+        done(task, 140, 40);
+    }
 }
