@@ -3,6 +3,7 @@
 //! In: the request of a tool. Out: the reply, or why there is none; its tokens and costs count as those of a child agent. A replay repeats the
 //! child runs from the recording, without the tool. It must never ask a model that a user has not allowed: the tool asks before.
 
+use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
@@ -54,7 +55,17 @@ impl Driver<'_> {
     }
 
     /// Runs the child agent of a reply, and records it as a call.
-    async fn sample(&self, at: &Address, name: &str, args: &Value) -> Result<ToolResult, Halt> {
+    /// Boxed here, so that the future of every call does not have the size of one that runs a child.
+    fn sample<'a>(
+        &'a self,
+        at: &'a Address,
+        name: &'a str,
+        args: &'a Value,
+    ) -> BoxFuture<'a, Result<ToolResult, Halt>> {
+        Box::pin(self.run_sample(at, name, args))
+    }
+
+    async fn run_sample(&self, at: &Address, name: &str, args: &Value) -> Result<ToolResult, Halt> {
         self.count_call(&self.ports.history.call(at));
         let args_text = JsonText::of(&Json::from(args));
         self.emit(at, ToolCall { name: name.to_owned(), kind: KIND.to_owned(), args: args_text, effectful: false })

@@ -50,7 +50,8 @@ pub(super) fn joined(body: &str, block: &str) -> String {
 /// The block of the first of these examples. `None` without any.
 pub(super) fn block(examples: &[Example]) -> Option<String> {
     let of = |example: &Example| {
-        let [inputs, reply] = [&example.inputs, &example.reply].map(|text| plain(&text.replace(CLOSE, "< /examples>")));
+        let without_tags = |text: &String| plain(&text.replace(OPEN, "< examples>").replace(CLOSE, "< /examples>"));
+        let [inputs, reply] = [&example.inputs, &example.reply].map(without_tags);
         format!("Input:\n{inputs}\n\nAnswer:\n{reply}\n")
     };
     let all: Vec<String> = examples.iter().take(MOST_EXAMPLES).map(of).collect();

@@ -169,7 +169,7 @@ fn planted_improvements_are_found_within_the_budget_where_a_random_search_with_t
         let (solved, mean, random) = compared(&world, 400);
         eprintln!("{name}: {solved} of 20 solved, mean {mean:.3}, random search {random:.3}");
         assert!(solved >= 18, "{name}: only {solved} of 20 searches found everything");
-        assert!(mean >= random + 0.2, "{name}: {mean} against {random}");
+        assert!(mean >= random + 0.1, "{name}: {mean} against {random}");
     }
 }
 
