@@ -160,9 +160,17 @@ fn unplaced(table: &mut Table) {
     }
 }
 
-/// What an item means, without its layout.
+/// What an item means, without its layout. The text of a table does not contain the tables below it, so that each is written by itself.
 fn means(item: &Item) -> String {
     match item {
+        Item::Table(table) => {
+            let keys = table.iter().map(|(key, item)| format!("{key:?}={{{}}}", means(item)));
+            keys.collect::<Vec<_>>().join(",")
+        }
+        Item::ArrayOfTables(tables) => {
+            let each = tables.iter().map(|table| format!("[{}]", means(&Item::Table(table.clone()))));
+            each.collect()
+        }
         Item::Value(value) => {
             let mut bare = value.clone();
             bare.decor_mut().clear();
@@ -206,6 +214,16 @@ mod tests {
             assert!(text.contains(kept), "{kept} is gone:\n{text}");
         }
         assert!(!text.contains("n = 1"), "{text}");
+    }
+
+    #[test]
+    fn a_change_in_a_table_of_a_table_keeps_comments() {
+        let tools = "\n# what it calls\n[tools.count]   # words\nkind = \"command\"\ncommand = [\"wc\", \"-w\"]\nsignature = \"(text :string) -> :string\"\ndescription = \"old\"\n";
+        let file = format!("{FILE}{tools}");
+        let mut changed = Agent::from_toml(&file, "a.toml").unwrap();
+        changed.tools[0].definition =
+            changed.tools[0].definition.clone().with("description", ptc_core::value::Json::str("new"));
+        assert_eq!(changed.rewrite(&file, "a.toml"), file.replace("old", "new"));
     }
 
     #[test]
