@@ -176,7 +176,7 @@ fn means(item: &Item) -> String {
             bare.decor_mut().clear();
             bare.to_string()
         }
-        other => other.to_string(),
+        Item::None => String::new(),
     }
 }
 

@@ -119,7 +119,7 @@ pub(crate) const TASKS: &[Task] = &[
         before: &[
             (Press("screen.sessions"), "Sessions"),
             (Press("sessions.filter"), "search"),
-            (Type("audit turns>30"), "audit"),
+            (Type("turns>30"), "1 of 29 shown"),
             (Press("filter.down"), "Enter open"),
         ],
         does: &[(Press("sessions.open"), "read-only"), (Press("transcript.next_failure"), "failure 1 of")],

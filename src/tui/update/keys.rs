@@ -487,15 +487,12 @@ fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
     {
         *top = top.saturating_add_signed(by);
     }
-    if let Some(Popup::Form(form, _)) = model.popups.last_mut() {
-        form.top = form.top.saturating_add_signed(by);
-    }
-    if let Some(Popup::Help { top } | Popup::Preview { top, .. } | Popup::Answer { top, .. }) = model.popups.last_mut()
-    {
-        *top = top.saturating_add_signed(by);
-    }
-    if let Some(Popup::Differs(differs)) = model.popups.last_mut() {
-        differs.top = differs.top.saturating_add_signed(by);
-    }
+    let top = match model.popups.last_mut() {
+        Some(Popup::Form(form, _)) => &mut form.top,
+        Some(Popup::Help { top } | Popup::Preview { top, .. } | Popup::Answer { top, .. }) => top,
+        Some(Popup::Differs(differs)) => &mut differs.top,
+        _ => return Vec::new(),
+    };
+    *top = top.saturating_add_signed(by);
     Vec::new()
 }
