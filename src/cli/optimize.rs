@@ -53,7 +53,7 @@ pub fn shown_search(flags: &OptimizeFlags, workbench: &Workbench) -> Result<Opti
     Ok(Some(ShownSearch { dir: dir.clone(), agent }))
 }
 
-fn refused(error: OptimizeError) -> UsageError {
+pub(super) fn refused(error: OptimizeError) -> UsageError {
     UsageError(error.0)
 }
 

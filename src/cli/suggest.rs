@@ -3,28 +3,23 @@
 //! In: a session, a turn, the agent file. Out: the reason, the diff, and the cost before and after. It writes nothing that the user has not accepted.
 
 use std::io::IsTerminal as _;
-use std::path::Path;
 
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::arguments::SuggestFlags;
 use super::keyboard::confirm;
-use super::optimize::print_hunk;
-use super::output::{UsageError, exit, print_json, print_line, print_note, safe_line, unwritable};
+use super::optimize::{print_hunk, refused};
+use super::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
 use super::run::stop_on_signal;
-use crate::agent::Agent;
-use crate::config::read_regular_file;
 use crate::event::{Address, Tokens};
 use crate::port::Stop;
 use crate::workbench::Workbench;
-use crate::workbench::files::write_whole;
 use crate::workbench::format::plural;
-use crate::workbench::optimize::{Hunk, OptimizeError, SuggestRequest, SuggestSpec, Suggestion, applied, hunks};
+use crate::workbench::optimize::{Hunk, SuggestRequest, SuggestSpec, Suggestion};
 
 pub(super) async fn suggest(flags: &SuggestFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let workbench = flags.cache.apply(workbench)?;
-    let refused = |error: OptimizeError| UsageError(error.0);
     let (session, turn) = if flags.session.contains('@') {
         let (session, turn) = workbench.turn_place(&flags.session)?;
         (session, Some(turn))
@@ -44,14 +39,13 @@ pub(super) async fn suggest(flags: &SuggestFlags, workbench: &Workbench) -> Resu
         return Ok(exit::CANCELLED);
     };
     print_note(&safe_line(&after(&suggestion)));
-    let found = hunks(&suggestion.texts.0, &suggestion.texts.1);
     let accepted = if flags.json {
-        print_json(&SuggestionJson::new(request.file_name(), &suggestion, &found));
-        vec![flags.write; found.len()]
+        print_json(&SuggestionJson::new(request.file_name(), &suggestion));
+        vec![flags.write; suggestion.changes.hunks.len()]
     } else {
-        shown(&suggestion, &found, flags.write)
+        shown(&suggestion, flags.write)
     };
-    write(request.file_name(), &suggestion, &accepted, &workbench)
+    write(&suggestion, &accepted, &workbench)
 }
 
 /// A turn by its number in the first run or by its address.
@@ -82,14 +76,14 @@ fn after(suggestion: &Suggestion) -> String {
 }
 
 /// Prints the suggestion; returns which hunks are accepted.
-fn shown(suggestion: &Suggestion, found: &[Hunk], writes: bool) -> Vec<bool> {
+fn shown(suggestion: &Suggestion, writes: bool) -> Vec<bool> {
     print_line(&safe_line(&suggestion.reason));
     for refused in &suggestion.refused {
         print_note(&safe_line(&format!("not used: {refused}")));
     }
     let asks = !writes && std::io::stdin().is_terminal();
-    found
-        .iter()
+    let hunks = suggestion.changes.hunks.iter();
+    hunks
         .map(|hunk| {
             print_hunk(hunk);
             writes || (asks && confirm("Write this hunk?") == Some(true))
@@ -98,22 +92,13 @@ fn shown(suggestion: &Suggestion, found: &[Hunk], writes: bool) -> Vec<bool> {
 }
 
 /// Writes the accepted hunks. Errors: the file has changed meanwhile; it could not be read with them.
-fn write(name: &str, suggestion: &Suggestion, accepted: &[bool], workbench: &Workbench) -> Result<u8, UsageError> {
+fn write(suggestion: &Suggestion, accepted: &[bool], workbench: &Workbench) -> Result<u8, UsageError> {
     if !accepted.contains(&true) {
         print_note("nothing was written; --write writes all hunks");
         return Ok(exit::OK);
     }
-    let (old, new) = &suggestion.texts;
-    if read_regular_file(Path::new(name)).ok().as_ref() != Some(old) {
-        return Err(UsageError(format!("{name} has changed meanwhile and was not written; run the command again")));
-    }
-    let text = applied(old, new, accepted);
-    Agent::from_toml_with(&text, name, workbench.file_access()).map_err(|error| {
-        UsageError(format!("the file with these hunks cannot be read, and was not written: {error}"))
-    })?;
-    write_whole(Path::new(name), text.as_bytes()).map_err(|error| unwritable(Path::new(name), &error))?;
-    let taken = accepted.iter().filter(|one| **one).count() as u64;
-    print_note(&safe_line(&format!("wrote {} into {name}", plural(taken, "hunk"))));
+    let written = suggestion.changes.write(workbench, accepted).map_err(refused)?;
+    print_note(&safe_line(&format!("wrote {} into {}", plural(written, "hunk"), suggestion.changes.path.display())));
     Ok(exit::OK)
 }
 
@@ -139,15 +124,21 @@ struct HunkJson<'s> {
     lines: &'s [String],
 }
 
+impl<'s> HunkJson<'s> {
+    fn of(hunk: &'s Hunk) -> Self {
+        Self { line: hunk.line, lines: &hunk.lines }
+    }
+}
+
 impl<'s> SuggestionJson<'s> {
-    fn new(file: &'s str, suggestion: &'s Suggestion, hunks: &'s [Hunk]) -> Self {
+    fn new(file: &'s str, suggestion: &'s Suggestion) -> Self {
         Self {
             file,
             turn: &suggestion.turn,
             reason: &suggestion.reason,
             changed: suggestion.changed.iter().map(ToString::to_string).collect(),
             refused: &suggestion.refused,
-            hunks: hunks.iter().map(|hunk| HunkJson { line: hunk.line, lines: &hunk.lines }).collect(),
+            hunks: suggestion.changes.hunks.iter().map(HunkJson::of).collect(),
             session: suggestion.session.as_deref(),
             tokens: suggestion.tokens,
             cost: suggestion.cost,

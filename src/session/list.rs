@@ -18,6 +18,17 @@ pub enum SessionKey {
     Example(String),
 }
 
+impl SessionKey {
+    /// The key of a session that was read: its file, else its id among the examples.
+    pub fn of(session: &Session) -> Self {
+        if session.path.is_file() {
+            Self::File(session.path.clone())
+        } else {
+            Self::Example(session.header.id.to_string())
+        }
+    }
+}
+
 /// Summary of a session, as shown in lists.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {

@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use ratatui::layout::Rect;
 
 use super::direction::Leap;
+use super::row::Row;
 use crate::workbench::SessionKey;
 use crate::workbench::optimize::{AgentChanges, CandidateCase, CandidateDetail, CandidateLine, SearchOutline};
 
-pub use rows::{ChangeRow, HunkRow, change_rows, hunk_rows};
+pub use rows::{HunkRow, change_rows, hunk_rows};
 
 /// Between two reads of what was added to the journal, in ms.
 const READ_EVERY_MS: i64 = 1_000;
@@ -43,7 +44,7 @@ pub enum CandidatesRequest {
     /// Compare a candidate with the agent file; answers [`CandidatesResponse::Compared`].
     Compare(usize),
     /// Write the chosen hunks of a candidate into the agent file; answers [`CandidatesResponse::Written`].
-    Write(Box<AgentChanges>, Vec<bool>),
+    Write(usize, Box<AgentChanges>, Vec<bool>),
     /// Find a session by its id; answers [`CandidatesResponse::Found`].
     Find(String),
 }
@@ -58,9 +59,9 @@ pub enum CandidatesResponse {
     /// A candidate against its parent.
     Described(Option<Box<CandidateDetail>>),
     /// A candidate against the agent file, or why it cannot be written there.
-    Compared(Result<Box<AgentChanges>, String>),
+    Compared(usize, Result<Box<AgentChanges>, String>),
     /// So many hunks of a candidate were written into this file, or why not.
-    Written(Result<(u64, usize, PathBuf), String>),
+    Written(usize, Result<(u64, PathBuf), String>),
     /// A session, or why it cannot be opened.
     Found(Result<SessionKey, String>),
 }
@@ -126,7 +127,7 @@ pub struct Candidates {
     /// The selected candidate against its parent.
     pub detail: Option<Box<CandidateDetail>>,
     /// The rows of its changes, for so many columns.
-    pub change: Option<(usize, Vec<ChangeRow>)>,
+    pub change: Option<(usize, Vec<Row>)>,
     /// First visible row of them, and where they were drawn.
     pub change_top: usize,
     /// Where they were drawn.
@@ -148,6 +149,8 @@ pub struct Candidates {
 /// A candidate that is about to be written into the agent file.
 #[derive(Debug, Clone)]
 pub struct Writing {
+    /// The candidate.
+    pub candidate: usize,
     /// What it changes there.
     pub changes: Box<AgentChanges>,
     /// Which hunks are chosen.
@@ -302,9 +305,10 @@ impl Candidates {
 
 impl Writing {
     /// A candidate of which no hunk is chosen yet.
-    pub fn new(changes: Box<AgentChanges>) -> Self {
+    pub fn new(candidate: usize, changes: Box<AgentChanges>) -> Self {
         let chosen = vec![false; changes.hunks.len()];
-        Self { changes, chosen, selected: 0, top: 0, area: Rect::default(), rows: (0, Vec::new()), is_busy: false }
+        let (area, rows) = (Rect::default(), (0, Vec::new()));
+        Self { candidate, changes, chosen, selected: 0, top: 0, area, rows, is_busy: false }
     }
 
     /// How many hunks are chosen.

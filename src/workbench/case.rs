@@ -219,12 +219,7 @@ pub(super) fn agent_in(
 impl Workbench {
     /// The label of a root run: its own, else that of its session.
     pub(super) fn label_of_run(&self, session: &Session, run: &Address) -> Result<Option<Label>, CaseError> {
-        let key = if session.path.is_file() {
-            SessionKey::File(session.path.clone())
-        } else {
-            SessionKey::Example(session.header.id.to_string())
-        };
-        let marks = self.marks_next_to(&key).map_err(|error| CaseError(error.to_string()))?;
+        let marks = self.marks_next_to(&SessionKey::of(session)).map_err(|error| CaseError(error.to_string()))?;
         let id = session.header.id.as_str();
         let own = marks.get(id, Some(run)).and_then(|mark| mark.label.clone());
         Ok(own.or_else(|| marks.get(id, None).and_then(|mark| mark.label.clone())))

@@ -9,9 +9,6 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::workbench::optimize::{AgentChanges, CandidateDetail, Hunk};
 
-/// A row of what a candidate changes.
-pub type ChangeRow = Row;
-
 /// A row of what is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkRow {
@@ -24,7 +21,7 @@ pub struct HunkRow {
 }
 
 /// The reason for a candidate, and its texts against those of its parent.
-pub fn change_rows(detail: &CandidateDetail, columns: usize) -> Vec<ChangeRow> {
+pub fn change_rows(detail: &CandidateDetail, columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     if !detail.reason.is_empty() {
         rows.extend(wrapped(Role::Text, "", &detail.reason, columns));

@@ -29,11 +29,11 @@ pub(super) fn execute(request: CandidatesRequest, services: &Services) -> Effect
         Request::Compare(number) => {
             let changes = with(services, |progress| progress.changes(&services.workbench, number));
             let changes = changes.unwrap_or_else(|| Err(OptimizeError("no search is open".to_owned())));
-            Response::Compared(changes.map(Box::new).map_err(text))
+            Response::Compared(number, changes.map(Box::new).map_err(text))
         }
-        Request::Write(changes, chosen) => {
+        Request::Write(number, changes, chosen) => {
             let written = changes.write(&services.workbench, &chosen);
-            Response::Written(written.map(|hunks| (hunks, changes.candidate, changes.path.clone())).map_err(text))
+            Response::Written(number, written.map(|hunks| (hunks, changes.path)).map_err(text))
         }
         Request::Find(id) => {
             let found = services.workbench.find_session(&id);

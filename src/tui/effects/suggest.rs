@@ -41,8 +41,7 @@ pub(super) fn ask(
 ) -> Result<SuggestedTexts, ErrorRecord> {
     let suggestion = wait(workbench.suggest(request, &Stop::default())).map_err(refused)?;
     let suggestion = suggestion.ok_or_else(|| in_words("it was stopped".to_owned()))?;
-    let (_, text) = &suggestion.texts;
-    let agent = Agent::from_toml_with(text, request.file_name(), workbench.file_access());
+    let agent = Agent::from_toml_with(suggestion.changes.new_text(), request.file_name(), workbench.file_access());
     let agent = agent.map_err(|error| in_words(error.to_string()))?;
     Ok(SuggestedTexts { texts: DraftTexts::of(&agent), message: message(&suggestion), version })
 }

@@ -84,7 +84,11 @@ fn write(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     writing.is_busy = true;
-    vec![Effect::Candidates(CandidatesRequest::Write(writing.changes.clone(), writing.chosen.clone()))]
+    vec![Effect::Candidates(CandidatesRequest::Write(
+        writing.candidate,
+        writing.changes.clone(),
+        writing.chosen.clone(),
+    ))]
 }
 
 /// Takes the response to a request.
@@ -112,17 +116,19 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
             model.candidates.problem = problem;
         }
         Response::Described(detail) => detail.into_iter().for_each(|detail| model.candidates.describe(detail)),
-        Response::Compared(Ok(changes)) if changes.hunks.is_empty() => {
-            let text = format!("c{:02} changes nothing in {}", changes.candidate, changes.path.display());
+        Response::Compared(number, Ok(changes)) if changes.hunks.is_empty() => {
+            let text = format!("c{number:02} changes nothing in {}", changes.path.display());
             model.show_toast(Tone::Info, text);
         }
-        Response::Compared(Ok(changes)) => model.candidates.writing = Some(Box::new(Writing::new(changes))),
-        Response::Written(Ok((hunks, candidate, path))) => {
+        Response::Compared(number, Ok(changes)) => {
+            model.candidates.writing = Some(Box::new(Writing::new(number, changes)));
+        }
+        Response::Written(candidate, Ok((hunks, path))) => {
             model.candidates.writing = None;
             let text = format!("wrote {} of c{candidate:02} into {}", plural(hunks, "hunk"), path.display());
             model.show_toast(Tone::Good, text);
         }
-        Response::Written(Err(error)) => {
+        Response::Written(_, Err(error)) => {
             model.candidates.writing.iter_mut().for_each(|writing| writing.is_busy = false);
             model.show_toast(Tone::Bad, error);
         }
@@ -131,7 +137,7 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
             model.candidates.opened = true;
             return vec![Effect::Open(key)];
         }
-        Response::Compared(Err(error)) | Response::Found(Err(error)) => model.show_toast(Tone::Bad, error),
+        Response::Compared(_, Err(error)) | Response::Found(Err(error)) => model.show_toast(Tone::Bad, error),
     }
     Vec::new()
 }

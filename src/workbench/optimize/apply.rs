@@ -1,6 +1,6 @@
-//! A candidate written into the agent file: their difference as hunks, of which some are accepted.
+//! A changed agent file: its difference to the file as hunks, of which some are accepted and written.
 //!
-//! In: the agent file as it was when the search began, a candidate, the accepted hunks. Out: the file with these. It must never write a file that has
+//! In: the text of the file, another text such as that with a candidate's texts, the accepted hunks. Out: the file with these. It must never write a file that has
 //! changed since, or one that is no agent afterwards.
 
 use std::path::{Path, PathBuf};
@@ -27,11 +27,9 @@ pub struct Hunk {
     pub lines: Vec<String>,
 }
 
-/// What a candidate changes in the agent file.
+/// What other texts change in an agent file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentChanges {
-    /// The candidate.
-    pub candidate: usize,
     /// The agent file.
     pub path: PathBuf,
     /// The differences; empty where there are none.
@@ -72,11 +70,21 @@ impl Progress {
         let agent = Agent::from_toml_with(&old, &name, access).map_err(|error| unreadable(error.to_string()))?;
         let new = with_texts(&agent, &self.search.candidates()[candidate].texts).rewrite_with(&old, &name, access);
         Agent::from_toml_with(&new, &name, access).map_err(|error| unreadable(error.to_string()))?;
-        Ok(AgentChanges { candidate, path, hunks: hunks(&old, &new), old, new })
+        Ok(AgentChanges::between(path, old, new))
     }
 }
 
 impl AgentChanges {
+    /// The difference between the text of a file and another one.
+    pub(super) fn between(path: PathBuf, old: String, new: String) -> Self {
+        Self { path, hunks: hunks(&old, &new), old, new }
+    }
+
+    /// The text of the file with all hunks.
+    pub fn new_text(&self) -> &str {
+        &self.new
+    }
+
     /// Writes the accepted hunks, by their place; returns how many they are. Errors: none is accepted, the file has changed meanwhile, would be no agent with
     /// these hunks, or cannot be written.
     pub fn write(&self, workbench: &Workbench, accepted: &[bool]) -> Result<u64, OptimizeError> {
@@ -84,7 +92,7 @@ impl AgentChanges {
         if accepted.len() != self.hunks.len() || !accepted.contains(&true) {
             return Err(OptimizeError(format!("{name} was not written: choose one of its hunks or more")));
         }
-        if read_regular_file(&self.path).is_ok_and(|now| now != self.old) {
+        if read_regular_file(&self.path).ok().as_ref() != Some(&self.old) {
             return Err(OptimizeError(format!("{name} was not written: it has changed meanwhile")));
         }
         let text = applied(&self.old, &self.new, accepted);
@@ -98,7 +106,7 @@ impl AgentChanges {
 }
 
 /// The hunks between two texts, in order.
-pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
+pub(super) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     let diff = TextDiff::from_lines(old, new);
     let hunk = |ops: &Vec<similar::DiffOp>| Hunk {
         line: ops.first().map_or(1, |op| op.old_range().start + 1),
@@ -119,7 +127,7 @@ pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
 }
 
 /// The old text with the accepted hunks, by their place among [`hunks`].
-pub fn applied(old: &str, new: &str, accepted: &[bool]) -> String {
+fn applied(old: &str, new: &str, accepted: &[bool]) -> String {
     let diff = TextDiff::from_lines(old, new);
     let groups = diff.grouped_ops(CONTEXT);
     let is_refused = |op: &similar::DiffOp| {

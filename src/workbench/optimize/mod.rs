@@ -41,7 +41,7 @@ use crate::workbench::files::write_whole_private;
 use crate::workbench::matrix::{Pace, mcnemar_exact};
 use crate::workbench::suite::{CaseFilter, EndedTrial, Suite, SuiteAgent, TrialReport};
 
-pub use apply::{AgentChanges, Hunk, applied, hunks};
+pub use apply::{AgentChanges, Hunk};
 pub use components::Component;
 pub use edits::{SuggestedEdit, edits};
 pub use examples::Example;

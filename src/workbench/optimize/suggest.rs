@@ -3,7 +3,7 @@
 //! In: a turn of a session, the text of the agent file. Out: a [`Suggestion`] with the changed agent file. Only texts of the agent change: its signature, its cases
 //! and what they expect stay. Nothing is written here, and the session is never changed. What the run contains is marked as untrusted for that model.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ptc_core::signature::Type;
 use ptc_core::text::estimate_tokens;
@@ -11,6 +11,7 @@ use ptc_core::value::{Json, json as json_values};
 use serde_json::{Value, json};
 
 use super::OptimizeError;
+use super::apply::AgentChanges;
 use super::components::{Component, SystemPart, check, texts_of, with_texts};
 use super::propose::{Asked, answered, cut, json_of, turns};
 use super::search::Texts;
@@ -76,8 +77,8 @@ pub struct Suggestion {
     pub changed: Vec<Component>,
     /// Proposed changes that cannot be used: which and why.
     pub refused: Vec<String>,
-    /// The text of the agent file before and with the changes.
-    pub texts: (String, String),
+    /// What they change in the agent file.
+    pub changes: AgentChanges,
     /// The session of the model's run.
     pub session: Option<String>,
     /// The tokens of that run, when counted.
@@ -111,7 +112,7 @@ impl Workbench {
         let agent = Agent::from_toml_with(text, name, self.file_access())
             .map_err(|error| OptimizeError(format!("{name}: {error}")))?;
         refuse_unfit(name, &agent, &step)?;
-        let (_, address) = (turn.number, turn.address.clone().unwrap_or_default());
+        let address = turn.address.clone().unwrap_or_default();
         let is_last = step.turns.last().is_some_and(|last| last.number == turn.number);
         let mut problems: Vec<String> = spec.problem.clone().into_iter().collect();
         problems.extend(turn.error.iter().map(|error| format!("{}: {}", error.reason, error.message)));
@@ -170,7 +171,7 @@ impl Workbench {
             reason: proposed.reason,
             changed,
             refused,
-            texts: (old.clone(), new),
+            changes: AgentChanges::between(PathBuf::from(name), old.clone(), new),
             session,
             tokens: step.usage.total.tokens,
             cost,
@@ -197,7 +198,7 @@ impl Workbench {
                 break;
             }
         }
-        let key = key_of(session);
+        let key = SessionKey::of(session);
         let rulings = self.rulings_on(&key).into_iter().map(|ruled| ruled.ruling);
         found.extend(rulings.filter(|ruling| !ruling.passed).map(|ruling| format!("judged: {}", ruling.line())));
         let run = step.address.clone().unwrap_or_default();
@@ -368,13 +369,4 @@ fn changed(agent: &Agent, changes: &[(String, String)]) -> (Agent, Vec<Component
         }
     }
     (agent, changed, refused)
-}
-
-/// The session among those with marks and rulings.
-fn key_of(session: &Session) -> SessionKey {
-    if session.path.is_file() {
-        SessionKey::File(session.path.clone())
-    } else {
-        SessionKey::Example(session.header.id.to_string())
-    }
 }

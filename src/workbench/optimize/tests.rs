@@ -278,6 +278,21 @@ fn shown(texts: &Texts, case: &str) -> CaseScore {
     CaseScore { score: f64::from(u8::from(passed)), passed, calls: 1, cost: 0.0 }
 }
 
+/// Runs a search to its end over cases that [`shown`] grades.
+fn run_shown(search: &mut Search, mut propose: impl FnMut(&Search, Action) -> Outcome) {
+    loop {
+        let outcome = match search.next_action() {
+            Action::Finish(_) => return,
+            Action::Try { candidate, cases } => {
+                let texts = &search.candidates()[candidate].texts;
+                Outcome::Tried(cases.iter().map(|case| (case.clone(), shown(texts, case))).collect())
+            }
+            proposal @ Action::Propose { .. } => propose(search, proposal),
+        };
+        search.record(outcome).unwrap();
+    }
+}
+
 #[test]
 fn examples_are_solved_cases_of_training_alone_and_are_shown_once_for_a_candidate() {
     let texts: Texts = [(Component::Prompt, "start".to_owned())].into();
@@ -285,28 +300,21 @@ fn examples_are_solved_cases_of_training_alone_and_are_shown_once_for_a_candidat
     for _ in 0..2 {
         let mut search = Search::new(World::settings(5, 400), texts.clone());
         let mut shown_in = Vec::new();
-        loop {
-            let outcome = match search.next_action() {
-                Action::Finish(_) => break,
-                Action::Try { candidate, cases } => {
-                    let texts = search.candidates()[candidate].texts.clone();
-                    Outcome::Tried(cases.iter().map(|case| (case.clone(), shown(&texts, case))).collect())
-                }
-                Action::Propose { component: Component::Examples, parent, passes, .. } => {
-                    assert!(!shown_in.iter().any(|(known, _)| *known == parent), "twice for c{parent:02}");
-                    assert!(passes.iter().all(|case| case.starts_with("training")), "{passes:?}");
-                    assert!(passes.iter().all(|case| shown(&texts, case).passed), "{passes:?}");
-                    let text = passes.join(" ");
-                    shown_in.push((parent, passes));
-                    Outcome::Proposed(Ok((text, String::new())), 0, 0.0)
-                }
-                Action::Propose { parent, component, .. } => {
-                    let text = format!("{} more", search.candidates()[parent].texts[&component]);
-                    Outcome::Proposed(Ok((text, String::new())), 1, 0.0)
-                }
-            };
-            search.record(outcome).unwrap();
-        }
+        run_shown(&mut search, |search, proposal| match proposal {
+            Action::Propose { component: Component::Examples, parent, passes, .. } => {
+                assert!(!shown_in.iter().any(|(known, _)| *known == parent), "twice for c{parent:02}");
+                assert!(passes.iter().all(|case| case.starts_with("training")), "{passes:?}");
+                assert!(passes.iter().all(|case| shown(&texts, case).passed), "{passes:?}");
+                let text = passes.join(" ");
+                shown_in.push((parent, passes));
+                Outcome::Proposed(Ok((text, String::new())), 0, 0.0)
+            }
+            Action::Propose { parent, component, .. } => {
+                let text = format!("{} more", search.candidates()[parent].texts[&component]);
+                Outcome::Proposed(Ok((text, String::new())), 1, 0.0)
+            }
+            Action::Try { .. } | Action::Finish(_) => unreachable!("run_shown answers these"),
+        });
         let best = &search.candidates()[search.best()];
         assert_eq!(best.changed, Some(Component::Examples), "{best:?}");
         chosen.push(shown_in);
@@ -319,20 +327,11 @@ fn examples_are_solved_cases_of_training_alone_and_are_shown_once_for_a_candidat
 fn without_training_cases_of_their_own_no_examples_are_shown() {
     let settings = Settings { validation: names("training", 8), ..World::settings(5, 200) };
     let mut search = Search::new(settings, [(Component::Prompt, "start".to_owned())].into());
-    loop {
-        let outcome = match search.next_action() {
-            Action::Finish(_) => break,
-            Action::Try { candidate, cases } => {
-                let texts = search.candidates()[candidate].texts.clone();
-                Outcome::Tried(cases.iter().map(|case| (case.clone(), shown(&texts, case))).collect())
-            }
-            Action::Propose { component, .. } => {
-                assert_eq!(component, Component::Prompt, "these cases are those of validation, too");
-                Outcome::Proposed(Err("none".to_owned()), 1, 0.0)
-            }
-        };
-        search.record(outcome).unwrap();
-    }
+    run_shown(&mut search, |_, proposal| {
+        let is_of_prompt = matches!(proposal, Action::Propose { component: Component::Prompt, .. });
+        assert!(is_of_prompt, "these cases are those of validation, too: {proposal:?}");
+        Outcome::Proposed(Err("none".to_owned()), 1, 0.0)
+    });
 }
 
 #[test]

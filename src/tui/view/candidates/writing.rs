@@ -28,7 +28,7 @@ pub(super) fn layout(writing: &mut Writing, screen: Rect) {
 
 pub(super) fn draw(model: &Model, writing: &Writing, screen: Rect, buffer: &mut Buffer) {
     let (rule, area) = areas(screen);
-    let heading = format!("c{:02} into {}", writing.changes.candidate, writing.changes.path.display());
+    let heading = format!("c{:02} into {}", writing.candidate, writing.changes.path.display());
     let chosen = format!("{} of {} hunks chosen", writing.chosen(), writing.chosen.len());
     let rows = &writing.rows.1;
     let seen = usize::from(area.height);
