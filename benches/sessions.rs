@@ -177,12 +177,12 @@ fn make_many(dir: &Path, count: u32) -> Result<()> {
         writeln!(file, "{}", serde_json::to_string(&header)?)?;
         let example = &examples[number as usize % examples.len()];
         for line in example {
-            let mut said = format!("needle{number}");
+            let mut words = format!("needle{number}");
             for _ in 0..30 {
                 random ^= random << 13;
                 random ^= random >> 7;
                 random ^= random << 17;
-                _ = write!(said, " w{:x}", random % 50_000);
+                _ = write!(words, " w{:x}", random % 50_000);
             }
             let own = [
                 "\"section\":\"task\",\"text\":\"",
@@ -190,7 +190,7 @@ fn make_many(dir: &Path, count: u32) -> Result<()> {
                 "\"kind\":\"text\",\"text\":\"",
             ]
             .iter()
-            .fold(line.clone(), |line, start| line.replace(start, &format!("{start}{said} ")));
+            .fold(line.clone(), |line, start| line.replace(start, &format!("{start}{words} ")));
             writeln!(file, "{own}")?;
         }
     }
@@ -215,12 +215,12 @@ fn make_large(path: &Path, megabytes: u64, turn_bytes: usize) -> Result<()> {
         turn += 1;
         let at = format!("r0/t{turn}");
         out.event(&at, "turn.start", &json!({"now": 0, "remaining": {"turns": 10}}))?;
-        let said = format!("What turn {turn} is about. ");
+        let text = format!("What turn {turn} is about. ");
         out.event(
             &at,
             "message",
             &json!({"m": turn - 1, "role": "user", "source": "prompt",
-            "parts": [{"section": "task", "text": said}]}),
+            "parts": [{"section": "task", "text": text}]}),
         )?;
         out.event(
             &at,

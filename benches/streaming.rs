@@ -125,8 +125,12 @@ fn to_the_journal(protocol: Protocol, deltas: usize) -> Result<Figures, Failure>
 fn to_the_screen(protocol: Protocol, deltas: usize) -> Result<Figures, Failure> {
     let address = serve(reply(protocol, deltas))?;
     let folder = tempfile::tempdir()?;
-    let name = protocol.name();
-    let provider = format!("[providers.here]\nkind = \"{name}\"\nbase_url = \"http://{address}/v1\"\n");
+    // Both protocols of OpenAI are of one kind of provider.
+    let kind = match protocol {
+        Protocol::Responses => "openai\"\napi = \"responses",
+        other => other.name(),
+    };
+    let provider = format!("[providers.here]\nkind = \"{kind}\"\nbase_url = \"http://{address}/v1\"\n");
     let config = Config::from_toml(&format!("default_model = \"here:m\"\n{provider}"), "config.toml", &|_| None)?;
     let folders = Folders::at(folder.path().to_owned(), folder.path(), None);
     let sessions = folders.sessions_dir.clone();
@@ -137,7 +141,7 @@ fn to_the_screen(protocol: Protocol, deltas: usize) -> Result<Figures, Failure> 
     let key = |code, modifiers| Input::Terminal(TerminalEvent::Key(KeyEvent::new(code, modifiers)));
     inputs.send(key(KeyCode::F(5), KeyModifiers::NONE))?;
     let leave = key(KeyCode::Char('q'), KeyModifiers::CONTROL);
-    let mut screen = Screen { queue, inputs, leave: Some(leave), frames: 0, said: 0 };
+    let mut screen = Screen { queue, inputs, leave: Some(leave), frames: 0, reply_bytes: 0 };
     let runtime = tokio::runtime::Runtime::new()?;
     let (started, before) = (Instant::now(), processor_ms());
     runtime.block_on(async {
@@ -145,7 +149,7 @@ fn to_the_screen(protocol: Protocol, deltas: usize) -> Result<Figures, Failure> 
         tokio::time::timeout(Duration::from_mins(1), driver.run(&mut model, &mut screen, None)).await
     })??;
     let (wall_ms, processor_ms) = (started.elapsed().as_millis(), processor_ms() - before);
-    assert_eq!(screen.said, deltas * PIECE.len(), "deltas are lost on the way to the screen");
+    assert_eq!(screen.reply_bytes, deltas * PIECE.len(), "deltas are lost on the way to the screen");
     let file = std::fs::read_dir(&sessions)?.filter_map(Result::ok).map(|entry| entry.path());
     let file = file.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     let (parts, session_kb) = complete(&file.ok_or("no session was written")?, deltas)?;
@@ -159,7 +163,7 @@ struct Screen {
     leave: Option<Input>,
     frames: u64,
     /// Bytes of the reply that the interface holds.
-    said: usize,
+    reply_bytes: usize,
 }
 
 impl Stage for Screen {
@@ -170,7 +174,7 @@ impl Stage for Screen {
         self.frames += 1;
         let Some(run) = model.workbench.run.as_ref().filter(|run| run.ended.is_some()) else { return Ok(()) };
         let turn = run.transcript.turn_card(&"r0/t1".into());
-        self.said = turn.and_then(|card| card.record.attempts.last()).map_or(0, |attempt| attempt.text.len());
+        self.reply_bytes = turn.and_then(|card| card.record.attempts.last()).map_or(0, |attempt| attempt.text.len());
         if let Some(leave) = self.leave.take() {
             self.inputs.send(leave).map_err(io::Error::other)?;
         }

@@ -6,8 +6,9 @@
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
+mod run;
 mod screen;
-mod told;
+
 mod views;
 
 use std::path::Path;
@@ -27,8 +28,8 @@ use ptc_workbench::tui::update;
 use ptc_workbench::workbench::{Workbench, example_sessions};
 use tokio::sync::mpsc::UnboundedSender;
 
+use run::{LINES, Reply, Run, TURNS};
 use screen::{SIZE, Screen, Seen};
-use told::{LINES, Reply, Run, TURNS};
 
 #[global_allocator]
 static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
@@ -73,10 +74,10 @@ fn main() -> Result<(), Failure> {
         let started = Instant::now();
         let stage = Scene::new(folder.path())?;
         let (played, first_ms) = runtime.block_on(stream(stage, reply, started, seconds))?;
-        figures.apply_message("start to first frame, 1,000 saved sessions", first_ms, 50.0, "ms");
+        figures.check("start to first frame, 1,000 saved sessions", first_ms, 50.0, "ms");
         figures.played(&played, seconds)?;
-        figures.apply_message("frames in two idle seconds", played.idle_frames, 0.0, "");
-        figures.apply_message("processor time in two idle seconds", played.idle_ms, 20.0, "ms");
+        figures.check("frames in two idle seconds", played.idle_frames, 0.0, "");
+        figures.check("processor time in two idle seconds", played.idle_ms, 20.0, "ms");
         println!("{:<52} {:>9.1} MB", "memory at the end", played.memory_mb);
     }
 
@@ -84,14 +85,9 @@ fn main() -> Result<(), Failure> {
     let services = Scene::new(folder.path())?.services;
     for (what, size) in [("120×40", SIZE), ("200×60", (200, 60))] {
         let frames = views::overview(&services, size);
-        figures.apply_message(&format!("overview, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
+        figures.check(&format!("overview, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
         let frames = views::side_by_side(&services, size);
-        figures.apply_message(
-            &format!("four runs side by side, {what}: frame p99"),
-            percentile(&frames, 0.99),
-            8.0,
-            "ms",
-        );
+        figures.check(&format!("four runs side by side, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
     }
     for (what, piece) in LARGE {
         println!("\npasting {PROMPT} bytes, {what}, then typing");
@@ -113,7 +109,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn apply_message(&mut self, what: &str, value: f64, most: f64, unit: &str) {
+    fn check(&mut self, what: &str, value: f64, most: f64, unit: &str) {
         let verdict = if value <= most {
             "ok"
         } else if value <= most * CLEARLY {
@@ -134,11 +130,11 @@ impl Figures {
         if played.seen.keys.len() * 2 < played.pressed {
             return Err(format!("{} of {} keys were drawn", played.seen.keys.len(), played.pressed).into());
         }
-        self.apply_message("frame p99", percentile(&played.seen.frames, 0.99), 8.0, "ms");
+        self.check("frame p99", percentile(&played.seen.frames, 0.99), 8.0, "ms");
         println!("{:<52} {:>9.2} ms", "frame p50", percentile(&played.seen.frames, 0.5));
-        self.apply_message("key to frame p99", percentile(&played.seen.keys, 0.99), 16.0, "ms");
+        self.check("key to frame p99", percentile(&played.seen.keys, 0.99), 16.0, "ms");
         println!("{:<52} {:>9.2} ms", "key to frame p50", percentile(&played.seen.keys, 0.5));
-        self.apply_message("frames in the busiest second", number(busiest(&played.seen.at)), 61.0, "");
+        self.check("frames in the busiest second", number(busiest(&played.seen.at)), 61.0, "");
         println!(
             "{:<52} {:>9.1}",
             "processor time, percent of one",
@@ -266,16 +262,16 @@ async fn stream(scene: Scene, reply: Reply, started: Instant, seconds: u64) -> R
         played
     });
     driver.run(&mut model, &mut screen, None).await?;
-    let (played, told) = player.await??;
+    let (played, sent) = player.await??;
     let first = played.seen.first.ok_or("nothing was drawn")?;
     let run = model.workbench.run.as_ref().ok_or("no run was started")?;
     let card =
-        run.transcript.turn_card(&Address::from(told::last_turn().as_str())).ok_or("the last turn is not there")?;
-    if !card.reply().ends_with(&reply.delta(told - 1)) {
+        run.transcript.turn_card(&Address::from(run::last_turn().as_str())).ok_or("the last turn is not there")?;
+    if !card.reply().ends_with(&reply.delta(sent - 1)) {
         return Err("the last piece of the reply did not arrive".into());
     }
-    if !played.seen.text.contains(&reply.last(told)) {
-        return Err(format!("the last frame does not show {}", reply.last(told)).into());
+    if !played.seen.text.contains(&reply.last(sent)) {
+        return Err(format!("the last frame does not show {}", reply.last(sent)).into());
     }
     Ok((played, ms(first.duration_since(started))))
 }
@@ -294,14 +290,14 @@ async fn stream_into(
     tokio::time::sleep(Duration::from_secs(1)).await;
     keys.begin();
     let (begun, processor) = (Instant::now(), processor_ms());
-    let (mut told, mut turn) = (0, 0);
+    let (mut sent, mut turn) = (0, 0);
     while begun.elapsed() < Duration::from_secs(seconds) {
         tokio::time::sleep(Duration::from_millis(1)).await;
         let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let due = elapsed_ms * DELTAS_A_SECOND / 1_000;
-        if due > told {
-            run.push((told..due).map(|number| reply.event(number)));
-            told = due;
+        if due > sent {
+            run.push((sent..due).map(|number| reply.event(number)));
+            sent = due;
         }
         if elapsed_ms / 90 > turn {
             turn = elapsed_ms / 90;
@@ -327,7 +323,7 @@ async fn stream_into(
         seen: busy,
         ..Played::default()
     };
-    Ok((played, told))
+    Ok((played, sent))
 }
 
 /// Keys are typed into a large prompt.

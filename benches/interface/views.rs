@@ -13,7 +13,7 @@ use ptc_workbench::tui::{picture, update};
 use ptc_workbench::workbench::RunUpdate;
 
 use crate::ms;
-use crate::told::Reply;
+use crate::run::Reply;
 
 /// Frames that are drawn of each screen.
 const FRAMES: usize = 400;

@@ -54,12 +54,12 @@ impl Reply {
     }
 
     /// What the last frame shows once this many pieces have come.
-    pub(crate) fn last(self, told: u64) -> String {
+    pub(crate) fn last(self, sent: u64) -> String {
         match self {
-            Self::Text => format!("word{}", told.saturating_sub(1)),
+            Self::Text => format!("word{}", sent.saturating_sub(1)),
             // Ids are in every fourth piece.
-            Self::Json => format!("\"id\": {}", told.saturating_sub(2) / 4 * 4 + 1),
-            Self::Program => format!("{{:id {}}}", told.saturating_sub(1)),
+            Self::Json => format!("\"id\": {}", sent.saturating_sub(2) / 4 * 4 + 1),
+            Self::Program => format!("{{:id {}}}", sent.saturating_sub(1)),
         }
     }
 
