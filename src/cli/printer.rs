@@ -18,6 +18,7 @@ use crate::model::OtherModel;
 use crate::record::{Records, RunRecord, TurnRecord};
 
 use crate::workbench::format::{Marks, cached, cost, plural};
+use crate::workbench::wording::{self, in_plain_words};
 use crate::workbench::{Definitions, next_step};
 use thought::{Rest, Thought};
 
@@ -121,7 +122,7 @@ impl<W: Write> Printer<W> {
         // Prints a notice when a run starts waiting for input.
         let is_reported = self.ended || step.waits_for.is_some();
         if let Some(fail) = step.fail.as_ref().filter(|_| !is_reported) {
-            self.failure(&format!("{}: {}", fail.reason, fail.message), fail.hint.as_deref());
+            self.failure(&format!("{}: {}", fail.reason, in_plain_words(&fail.message)), fail.hint.as_deref());
         }
     }
 
@@ -167,7 +168,7 @@ impl<W: Write> Printer<W> {
                     self.marked(self.marks.warning, &format!("repaired: {}", fixes.join(", ")));
                 }
                 if let Some(error) = &extract.error {
-                    self.marked(self.marks.bad, &format!("{}: {}", error.reason, error.message));
+                    self.marked(self.marks.bad, &format!("{}: {}", error.reason, in_plain_words(&error.message)));
                 }
                 self.program(at);
             }
@@ -300,18 +301,14 @@ impl<W: Write> Printer<W> {
         // Text that was printed as it arrived is not printed again.
         let seen = std::mem::take(&mut self.calling);
         for call in end.calls.iter().filter(|_| !seen) {
-            self.line(&format!(
-                "  asks for {} {}",
-                call.name,
-                crate::workbench::wording::cut(&call.args, work::LONGEST)
-            ));
+            self.line(&format!("  asks for {} {}", call.name, wording::cut(&call.args, work::LONGEST)));
         }
         let Some(error) = &end.error else { return };
         let (mark, text) = match end.status {
             ReplyStatus::Discarded => {
                 (self.marks.warning, format!("attempt {} discarded: {}", end.attempt, error.message))
             }
-            _ => (self.marks.bad, format!("{}: {}", error.reason, error.message)),
+            _ => (self.marks.bad, format!("{}: {}", error.reason, in_plain_words(&error.message))),
         };
         self.marked(mark, &text);
     }
@@ -334,7 +331,7 @@ impl<W: Write> Printer<W> {
     fn issue(&mut self, issue: &IssueRecord) {
         let mark = if issue.severity == IssueSeverity::Error { self.marks.bad } else { self.marks.warning };
         let path = if issue.path.is_empty() { "root" } else { &issue.path };
-        self.marked(mark, &format!("{path}: {}", issue.message));
+        self.marked(mark, &format!("{path}: {}", wording::describe_issue(issue)));
     }
 
     fn turn_end(&mut self, at: &Address, end: &TurnEnd) {
@@ -376,7 +373,8 @@ impl<W: Write> Printer<W> {
                 self.line(&self.marks.line(self.marks.good, &text));
             }
             Some(fail) => {
-                let text = format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, fail.message);
+                let text =
+                    format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, in_plain_words(&fail.message));
                 self.failure(&text, next.as_deref());
             }
         }
