@@ -45,11 +45,13 @@ pub enum Restriction {
     LooseSchema,
     /// Strict tools.
     StrictTools,
+    /// Images in tool results.
+    ResultImages,
 }
 
 impl Restriction {
     /// All of them; a later one applies on top of the earlier ones.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Streaming,
         Self::StreamOptions,
         Self::MaxTokens,
@@ -61,6 +63,7 @@ impl Restriction {
         Self::OpenApiSchema,
         Self::LooseSchema,
         Self::StrictTools,
+        Self::ResultImages,
     ];
 
     /// Returns the name in files.
@@ -77,6 +80,7 @@ impl Restriction {
             Self::OpenApiSchema => "open_api_schema",
             Self::LooseSchema => "loose_schema",
             Self::StrictTools => "strict_tools",
+            Self::ResultImages => "result_images",
         }
     }
 }

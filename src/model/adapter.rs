@@ -276,6 +276,7 @@ impl Answer<'_> {
             reasoning_items: self.model.endpoint.protocol == Protocol::Responses,
             sampling: options.temperature.is_some() || options.top_p.is_some(),
             stream: *stream,
+            result_images: self.request.has_result_images(),
         }
     }
 

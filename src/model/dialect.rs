@@ -50,6 +50,8 @@ pub(super) struct Dialect {
     pub(super) encrypted_reasoning: bool,
     /// Tools are strict, where that is wanted.
     pub(super) strict_tools: bool,
+    /// Images of tool results are sent with them, where the protocol has a place for them.
+    pub(super) result_images: bool,
     /// A tool that must be called is named, where it is the only one; otherwise any call is required, which is the same then.
     pub(super) named: bool,
 }
@@ -78,6 +80,8 @@ pub(super) struct Used {
     pub(super) sampling: bool,
     /// It was streamed.
     pub(super) stream: bool,
+    /// A tool result had an image.
+    pub(super) result_images: bool,
 }
 
 impl Dialect {
@@ -107,6 +111,7 @@ impl Dialect {
             sampling: true,
             encrypted_reasoning: true,
             strict_tools: true,
+            result_images: true,
             named: matches!(
                 endpoint.protocol,
                 Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic | Protocol::Bedrock
@@ -130,6 +135,7 @@ impl Dialect {
             Restriction::OpenApiSchema | Restriction::Streaming => self,
             Restriction::LooseSchema => Self { form: SchemaForm::Strict, ..self },
             Restriction::StrictTools => Self { strict_tools: false, ..self },
+            Restriction::ResultImages => Self { result_images: false, ..self },
         }
     }
 
@@ -149,6 +155,10 @@ impl Dialect {
     ) -> Option<(Self, String)> {
         if !matches!(status, 400 | 404 | 405 | 422 | 501) {
             return None;
+        }
+        if used.result_images && self.result_images && names(refused, &["image"]) {
+            let next = Self { result_images: false, ..self };
+            return Some((next, "takes no images in tool results; naming them instead".to_owned()));
         }
         if used.tokens && self.tokens == TokensKey::MaxTokens && refused.body.contains("max_completion_tokens") {
             let next = Self { tokens: TokensKey::MaxCompletionTokens, ..self };
@@ -339,155 +349,4 @@ fn is_vague(status: u16, refused: &Refused) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const USED: Used = Used {
-        structured: true,
-        control: false,
-        open: true,
-        tools: false,
-        strict_tools: false,
-        tokens: true,
-        effort: true,
-        reasoning_items: false,
-        sampling: false,
-        stream: true,
-    };
-    const WAYS: [StructuredBy; 4] =
-        [StructuredBy::JsonSchema, StructuredBy::Tool, StructuredBy::JsonObject, StructuredBy::Prompt];
-
-    fn start() -> Dialect {
-        Dialect::first(&Endpoint::new("local", "m", "http://127.0.0.1"), &WAYS, Some("127.0.0.1"))
-    }
-
-    fn next(from: Dialect, status: u16, param: Option<&str>, body: &str) -> Option<Dialect> {
-        let refused = Refused { param: param.map(str::to_owned), body: body.to_lowercase() };
-        from.concede(status, &refused, USED, &WAYS).map(|(next, _)| next)
-    }
-
-    #[test]
-    fn a_refused_schema_steps_down_to_the_prompt_and_no_further() {
-        let second = next(start(), 400, None, "response_format: json_schema is not available").unwrap();
-        assert_eq!(second.structured, StructuredBy::Tool);
-        assert_eq!(next(second, 400, Some("response_format"), "Invalid"), None);
-        let unnamed = next(second, 400, Some("tool_choice"), "Invalid").unwrap();
-        assert_eq!((unnamed.structured, unnamed.named), (StructuredBy::Tool, false));
-        let third = next(unnamed, 400, Some("tool_choice"), "Invalid").unwrap();
-        assert_eq!(third.structured, StructuredBy::JsonObject);
-        let fourth = next(third, 400, Some("response_format"), "Invalid").unwrap();
-        assert_eq!(fourth.structured, StructuredBy::Prompt);
-        assert_eq!(next(fourth, 400, Some("response_format"), "Invalid"), None);
-    }
-
-    #[test]
-    fn a_refused_form_is_written_in_another_form_first() {
-        let strict =
-            next(start(), 400, None, "Invalid schema for response_format: 'additionalProperties' is required").unwrap();
-        assert_eq!((strict.form, strict.structured), (SchemaForm::Strict, StructuredBy::JsonSchema));
-        let older = Dialect { form: SchemaForm::OpenApi, ..start() };
-        let plain = next(older, 400, None, "Unknown name \"responseSchema\"").unwrap();
-        assert_eq!((plain.form, plain.structured), (SchemaForm::Plain, StructuredBy::JsonSchema));
-    }
-
-    #[test]
-    fn refusals_are_distinguished() {
-        let structured = |by| Some(Dialect { structured: by, ..start() });
-        let down = structured(StructuredBy::Tool);
-        let cases = [
-            (400, None, "JSON mode is not supported with this model", down),
-            (400, None, "failed to parse grammar", down),
-            (400, None, "this is unsupported", down),
-            (422, None, "Unprocessable Entity", down),
-            (422, Some("response_format.type"), "Input should be 'text'", down),
-            (501, None, "structured output not implemented", down),
-            (404, None, "the model `x` does not exist; it is not supported", None),
-            (400, Some("temperature"), "Unsupported value; response_format is fine", None),
-            (422, Some("stop"), "Input should be a list", None),
-            (400, None, "This model's maximum context length is 8192 tokens", None),
-            (500, None, "response_format crashed", None),
-            (429, None, "unsupported", None),
-            (
-                400,
-                Some("max_tokens"),
-                "'max_tokens' is unsupported, use 'max_completion_tokens' instead",
-                Some(Dialect { tokens: TokensKey::MaxCompletionTokens, ..start() }),
-            ),
-            (
-                400,
-                None,
-                "stream_options: Extra inputs are not permitted",
-                Some(Dialect { stream_usage: false, ..start() }),
-            ),
-        ];
-        for (status, param, body, expected) in cases {
-            assert_eq!(next(start(), status, param, body), expected, "{status} {param:?} {body}");
-        }
-    }
-
-    #[test]
-    fn a_control_object_that_is_refused_is_asked_for_in_words_and_the_schema_keeps_its_way() {
-        let control = Used { structured: false, control: true, ..USED };
-        let refused = Refused { param: None, body: "'response_format.type' must be 'json_schema' or 'text'".into() };
-        let (next, _) = start().concede(400, &refused, control, &WAYS).unwrap();
-        assert_eq!(next, Dialect { object: false, ..start() });
-        assert_eq!(next.concede(400, &refused, control, &WAYS), None);
-        assert_eq!(start().concede(400, &refused, Used { open: false, ..control }, &WAYS), None);
-        let elsewhere = Refused { param: Some("temperature".into()), body: "invalid value".into() };
-        assert_eq!(start().concede(400, &elsewhere, control, &WAYS), None);
-    }
-
-    #[test]
-    fn strict_tools_are_the_first_to_go_where_a_refusal_is_about_them() {
-        let alone = Used { structured: false, tools: true, strict_tools: true, ..USED };
-        let loose = Some(Dialect { strict_tools: false, ..start() });
-        let with_schema = Used { structured: true, ..alone };
-        let cases = [
-            (alone, None, "tools.0.custom.strict: extra inputs are not permitted", loose),
-            (
-                alone,
-                Some("tools[0].function.parameters"),
-                "invalid schema for function 'f': 'additionalproperties'",
-                loose,
-            ),
-            (alone, None, "the compiled grammar is too large; reduce the number of strict tools", loose),
-            (alone, None, "this is unsupported", loose),
-            (with_schema, None, "strict tools are not supported with this model", loose),
-            (
-                with_schema,
-                None,
-                "response_format: json_schema is not available",
-                Some(Dialect { structured: StructuredBy::Tool, ..start() }),
-            ),
-            (alone, Some("temperature"), "strict values only", None),
-            (Used { strict_tools: false, ..alone }, None, "tools.0.custom.strict: no", None),
-        ];
-        for (used, param, body, expected) in cases {
-            let refused = Refused { param: param.map(str::to_owned), body: body.to_owned() };
-            let next = start().concede(400, &refused, used, &WAYS).map(|(next, _)| next);
-            assert_eq!(next, expected, "{param:?} {body}");
-        }
-    }
-
-    #[test]
-    fn what_a_check_learned_makes_the_same_dialect_again() {
-        for restriction in Restriction::ALL.into_iter().filter(|known| *known != Restriction::Streaming) {
-            let older = Endpoint { protocol: Protocol::Gemini, ..Endpoint::new("local", "m", "http://127.0.0.1") };
-            for endpoint in [older, Endpoint::new("local", "m", "http://127.0.0.1")] {
-                let first = Dialect::first(&endpoint, &WAYS, None);
-                let learned = first.without(restriction);
-                let refused = learned.learned_since(first);
-                let again = Dialect::first(&Endpoint { refused, ..endpoint }, &WAYS, None);
-                assert_eq!(again, learned, "{restriction:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_was_not_used_is_not_conceded() {
-        let refused = Refused { param: None, body: "response_format is not supported".into() };
-        let used = Used { structured: false, tokens: false, stream: false, ..USED };
-        assert_eq!(start().concede(400, &refused, used, &WAYS), None);
-        assert_eq!(start().concede(400, &refused, Used { open: false, ..USED }, &WAYS), None);
-    }
-}
+mod tests;

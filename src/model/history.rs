@@ -54,9 +54,9 @@ pub(crate) struct Answered<'a> {
     pub(crate) files: Vec<&'a FileRecord>,
 }
 
-impl Answered<'_> {
+impl<'a> Answered<'a> {
     /// The result for a service that takes no images in results, with a note where it has some.
-    pub(super) fn text_without_images(&self) -> Cow<'_, str> {
+    pub(super) fn text_without_images(&self) -> Cow<'a, str> {
         match self.files.as_slice() {
             [] => Cow::Borrowed(self.result),
             files => {

@@ -1,5 +1,6 @@
 //! What the adapter must know of a wire protocol: addresses, headers, bodies, replies. One implementation per protocol folder.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use ptc_core::value::Json;
@@ -7,8 +8,10 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::assembly::{Assembly, Odd, Pieces};
+use super::attached::Attached;
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
+use super::history::Answered;
 use super::schema::{closed, is_strict, strict};
 use super::{ModelError, Request, ToolChoice, Want};
 use crate::config::Protocol;
@@ -85,6 +88,15 @@ impl<'a> Draft<'a> {
                 let is_strict = self.endpoint.protocol == Protocol::Responses && !is_off && is_strict(&plain);
                 (plain, is_strict)
             }
+        }
+    }
+
+    /// A result of a call: its text, and its images unless the service refuses images there.
+    pub(super) fn result_parts(&self, answer: &Answered<'a>) -> (Cow<'a, str>, Vec<Attached<'a>>) {
+        if self.dialect.result_images {
+            (Cow::Borrowed(answer.result), Attached::all(self.request, &answer.files))
+        } else {
+            (answer.text_without_images(), Vec::new())
         }
     }
 

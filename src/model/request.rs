@@ -56,6 +56,12 @@ impl Request {
     pub fn turn(&self) -> u32 {
         self.address.turn_number().unwrap_or(1)
     }
+
+    /// Does the result of a call have an image?
+    pub(super) fn has_result_images(&self) -> bool {
+        let results = self.messages.iter().filter(|message| message.role == Role::Tool);
+        results.flat_map(|message| &message.parts).any(|part| matches!(part, Content::File(_)))
+    }
 }
 
 /// Bytes of files by their SHA-256. Clones share them.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::ask;
 use super::kit::{ALL, Kit};
 use crate::openai::request;
-use crate::openai::server::Server;
+use crate::openai::server::{Play, Server};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nimage";
 const PDF: &[u8] = b"%PDF-1.7 document";
@@ -129,6 +129,24 @@ fn asking_about_a_result() -> Request {
         message(Role::Tool, vec![result, Content::File(record.clone())]),
     ];
     asked
+}
+
+#[tokio::test]
+async fn a_service_that_refuses_images_in_results_gets_their_names_from_then_on() {
+    for kit in ALL.into_iter().filter(|kit| !matches!(kit.0, Protocol::OpenAi | Protocol::Ollama)) {
+        let error = kit.error("invalid_request_error", "image content is not supported in tool results");
+        let plays = [Play::json("400 Bad Request", error.to_string()), kit.answer("a lamp"), kit.answer("a lamp")];
+        let server = Server::play(plays).await;
+        let model = kit.model(&server);
+        for _ in 0..2 {
+            let asked = ask(kit, &server, &model, &asking_about_a_result()).await;
+            assert_eq!(asked.reply().text, "a lamp", "{kit:?}");
+        }
+        let bodies: Vec<String> = server.received().iter().map(|received| received.json().to_string()).collect();
+        let with_image: Vec<bool> = bodies.iter().map(|body| body.contains("iVBORw0KGgppbWFnZQ==")).collect();
+        assert_eq!(with_image, [true, false, false], "{kit:?}");
+        assert!(bodies[1].contains("this service takes no images in results: shot-1"), "{kit:?}: {}", bodies[1]);
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 //! In: a question and what the server is known to accept. Out: the body.
 //! Text blocks are never empty, results come first in their message, and the roles alternate: the service demands all three.
 
+use std::borrow::Cow;
+
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
 use serde::Serialize;
@@ -128,17 +130,17 @@ enum Block<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ResultContent<'a> {
-    Text(&'a str),
+    Text(Cow<'a, str>),
     Blocks(Vec<Block<'a>>),
 }
 
 /// A result with its images after the text.
 fn result_content<'a>(draft: &Draft<'a>, answer: &Answered<'a>) -> ResultContent<'a> {
-    let files = Attached::all(draft.request, &answer.files);
+    let (text, files) = draft.result_parts(answer);
     if files.is_empty() {
-        return ResultContent::Text(answer.result);
+        return ResultContent::Text(text);
     }
-    ResultContent::Blocks([text_block(answer.result)].into_iter().chain(files.iter().map(file_block)).collect())
+    ResultContent::Blocks([text_block(&text)].into_iter().chain(files.iter().map(file_block)).collect())
 }
 
 /// The bytes of a file.

@@ -233,9 +233,9 @@ fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
             Spoken::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
             Spoken::Results(results) => {
                 let block = |answer: &Answered<'a>| {
-                    let files = Attached::all(draft.request, &answer.files);
+                    let (text, files) = draft.result_parts(answer);
                     let images = files.iter().enumerate().map(|(place, file)| file_block(place, file));
-                    let content = [text_block(answer.result)].into_iter().chain(images).collect();
+                    let content = [text_block(&text)].into_iter().chain(images).collect();
                     Block::ToolResult { tool_use_id: id(answer.id), content }
                 };
                 ("user", results.iter().map(block).collect())

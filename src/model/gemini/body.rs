@@ -242,9 +242,9 @@ fn contents<'a>(draft: &Draft<'a>) -> Vec<Content<'a>> {
         }
         Spoken::Assistant { text, calls, opaque } => Content { role: "model", parts: model(text, &calls, opaque) },
         Spoken::Results(results) => {
-            let images = results.iter().flat_map(|answer| Attached::all(draft.request, &answer.files));
-            let images: Vec<Part<'_>> = images.map(|file| file_part(&file)).collect();
-            Content { role: "user", parts: results.iter().map(result).chain(images).collect() }
+            let (texts, images): (Vec<_>, Vec<_>) = results.iter().map(|answer| draft.result_parts(answer)).unzip();
+            let results = results.iter().zip(&texts).map(|(answer, text)| result(answer, text));
+            Content { role: "user", parts: results.chain(images.iter().flatten().map(file_part)).collect() }
         }
     });
     turns.filter(|turn| !turn.parts.is_empty()).collect()
@@ -271,8 +271,8 @@ fn model<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) 
 }
 
 /// Results are objects there.
-fn result<'a>(answer: &Answered<'a>) -> Part<'a> {
-    let value = json::parse(answer.result).unwrap_or_else(|_| Json::str(answer.result));
+fn result<'a>(answer: &Answered<'a>, text: &str) -> Part<'a> {
+    let value = json::parse(text).unwrap_or_else(|_| Json::str(text));
     let response = if value.members().is_some() { value } else { Json::empty().with("result", value) };
     let name = accepted(answer.name, "unknown");
     Part { function_response: Some(Response { id: own_id(answer.id), name, response }), ..Part::default() }

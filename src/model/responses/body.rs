@@ -214,11 +214,11 @@ fn part<'a>(file: &Attached<'a>) -> Part<'a> {
 
 /// The output of a call: a text, or parts where images come with it.
 fn output<'a>(draft: &Draft<'a>, answer: &Answered<'a>) -> Content<'a> {
-    let files = Attached::all(draft.request, &answer.files);
+    let (text, files) = draft.result_parts(answer);
     if files.is_empty() {
-        return Content::Text(answer.result.into());
+        return Content::Text(text);
     }
-    let text = Part::Text { text: answer.result.to_owned() };
+    let text = Part::Text { text: text.into_owned() };
     Content::Parts([text].into_iter().chain(files.iter().map(part)).collect())
 }
 
