@@ -77,7 +77,7 @@ options! {
     "same_calls" Is::Limit(&limits::SAME_CALLS, |to, most| to.same_calls = small(most)), "";
     "max_depth" Is::Limit(&limits::TREE_DEPTH, |to, most| to.max_depth = small(most)), "";
     "turn_budget" Is::Limit(&limits::TREE_TURNS, |to, most| to.turn_budget = small(most)), "";
-    "cost_limit" Is::Amount(|to, cost| to.cost_limit = Some(cost)), "Cost of a run in the unit of the prices; checked after each reply. Without a known price it limits nothing.";
+    "cost_limit" Is::Amount(|to, cost| to.cost_limit = Some(cost)), "Cost of a run in the unit of the prices; checked after each reply. A child run gets what is left when it starts. Without a known price it limits nothing.";
     "on_budget_exceeded" Is::Word(&[
         ("fail", |to| to.return_partial = false),
         ("return_partial", |to| to.return_partial = true),

@@ -33,6 +33,8 @@ pub struct Input {
     pub tree: Tree,
     /// A parent agent has a limit on tokens or costs: what no provider counts is estimated.
     pub estimates: bool,
+    /// What those limits leave for this run.
+    pub budget: RemainingBudget,
     /// Results of finished tasks to start with.
     pub journal: Option<Map>,
     /// The run that this one continues, and what it left.
@@ -64,6 +66,7 @@ impl Input {
             deadline_ms: None,
             tree: Tree::default(),
             estimates: false,
+            budget: RemainingBudget::default(),
             journal: None,
             hidden: HiddenTexts::default(),
             continues: None,
@@ -72,6 +75,15 @@ impl Input {
             pipeline: None,
         }
     }
+}
+
+/// What the limits of parent agents leave for a run and its child runs; `None` where there is no limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RemainingBudget {
+    /// Input and output tokens.
+    pub tokens: Option<u64>,
+    /// Cost in the unit of the prices.
+    pub cost: Option<f64>,
 }
 
 /// What a run leaves for one that continues it: the conversation, definitions, finished tasks, answers of tools with `cache`.

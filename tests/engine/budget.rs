@@ -308,3 +308,56 @@ async fn programs_read_the_tokens_that_the_budget_counts() {
     assert_eq!((total.tokens.map(|tokens| tokens.total()), total.requests), (Some(21), 3));
     assert_eq!(ran.step.usage.own.tokens.map(|tokens| tokens.total()), Some(14));
 }
+
+/// A parent whose first program calls its child agent; each reply counts 7 tokens.
+async fn run_with_child(limit: &str, child: &str, program: &str) -> super::Ran {
+    let toml = format!("mode = 'ptc_lisp'\nprompt = 'go'\nmax_turns = 4\n{limit}\n{child}");
+    let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+    let used = Tokens { input: 5, output: 2, ..Tokens::default() };
+    let program = ptc::p(program);
+    let model = ClosureModel::new(move |request: &Request| {
+        let is_child = request.address.run_part().is_call();
+        let text = if is_child { "ok" } else { program.as_str() };
+        Reply { usage: Some(used), ..Reply::from(text) }
+    });
+    let ran = run(&agent, "{}", &model).await;
+    replays(&ran.events).await;
+    ran
+}
+
+/// How the run ended, the replies of its child runs, and the first error of a program.
+fn spent(ran: &super::Ran) -> (String, usize, &str) {
+    let is_reply = |envelope: &&Envelope| matches!(envelope.event, Event::ReplyEnd(_));
+    let replies = ran.events.iter().filter(is_reply).filter(|envelope| envelope.address.run_part().is_call()).count();
+    let error = ran.step.turns.iter().find_map(|turn| turn.error.as_ref());
+    (ran.outcome(), replies, error.map_or("", |error| error.message.as_str()))
+}
+
+#[tokio::test]
+async fn child_runs_of_a_program_spend_what_the_parents_limit_leaves() {
+    let below = format!("{BELOW}answer'\n");
+    let one_by_one = "(return (mapv (fn [x] (tool/below {})) (range 5)))";
+    let five = r#"["ok","ok","ok","ok","ok"]"#.to_owned();
+    assert_eq!(spent(&run_with_child("", &below, one_by_one).await), (five.clone(), 5, ""));
+    // The parent's reply and two of child runs exceed the limit: the third child run is not started.
+    let limited = run_with_child("token_limit = 20", &below, one_by_one).await;
+    let error = "tool/below: the tool failed: 21 tokens were used, token_limit is 20";
+    assert_eq!(spent(&limited), ("budget_callback_exceeded".to_owned(), 2, error));
+    // Branches of a parallel form may each spend what was left before it: which of them ends first is chance, and a replay must decide the same.
+    let at_once = "(return (pmap (fn [x] (tool/below {})) (range 5)))";
+    assert_eq!(spent(&run_with_child("token_limit = 20", &below, at_once).await), (five, 5, ""));
+    let one_more = "(do (pmap (fn [x] (tool/below {})) (range 5)) (return (tool/below {})))";
+    let after = run_with_child("token_limit = 20", &below, one_more).await;
+    let error = "tool/below: the tool failed: 42 tokens were used, token_limit is 20";
+    assert_eq!(spent(&after), ("budget_callback_exceeded".to_owned(), 5, error));
+}
+
+#[tokio::test]
+async fn a_child_run_of_several_turns_ends_where_the_parents_limit_does() {
+    let below = "[tools.below]\nkind = 'agent'\ndescription = 'Below'\nsignature = '() -> {a :int}'\n\
+        [tools.below.agent]\nmode = 'json'\nsignature = '{a :int}'\nmax_turns = 3\nprompt = 'answer'\n";
+    let ran = run_with_child("token_limit = 10", below, "(return (tool/below {}))").await;
+    let (outcome, replies, error) = spent(&ran);
+    assert_eq!((outcome.as_str(), replies), ("budget_callback_exceeded", 1));
+    assert!(error.ends_with("7 tokens were used, token_limit of the parent agent leaves 3"), "{error}");
+}

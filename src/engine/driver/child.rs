@@ -51,6 +51,10 @@ impl Driver<'_> {
                 format!("the agent `{}` would be level {} of agents, max_depth is {limit}", tool.name, depth + 1),
             );
         }
+        let budget = match self.budget_for(at) {
+            Ok(budget) => budget,
+            Err(record) => return Ok(Err(record)),
+        };
         let limited = tool.timeout_ms.map(|limit_ms| plan.within(limit_ms));
         let plan = limited.as_ref().unwrap_or(plan);
         let delegated = match tool.returns {
@@ -75,6 +79,7 @@ impl Driver<'_> {
             deadline_ms: self.clock.deadline_ms(self.plan.agent.mission_timeout_ms),
             tree: self.input.tree.clone(),
             estimates: self.estimates(),
+            budget,
             hidden: self.hidden.inherited(at, args),
             ..Input::at(at.clone(), context)
         };

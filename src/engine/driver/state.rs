@@ -224,7 +224,7 @@ impl<'a> Driver<'a> {
 
     /// Takes the Step of a child agent, which was called at this address.
     pub(super) fn adopt(&self, at: &Address, step: &Step, share: &BudgetShare) {
-        self.usage.add_child(&step.usage.total, share);
+        self.usage.add_child(at, &step.usage.total, share);
         self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(at.clone(), step.clone());
     }
 

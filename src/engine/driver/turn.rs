@@ -6,7 +6,9 @@ use tokio::time::Instant;
 
 use super::clock::whole_ms;
 use super::state::{Driver, Halt};
+use super::usage::SpendingLimit;
 use crate::agent::{Diagnostic, NamedResource};
+use crate::engine::input::RemainingBudget;
 use crate::engine::modes::RunInputs;
 use crate::event::{
     Address, Check, CheckLayer, ErrorRecord, Interrupt, InterruptReason, InterruptSource, IssueRecord, IssueSeverity,
@@ -105,7 +107,16 @@ impl Driver<'_> {
 
     /// Fails when tokens or costs exceed the budget.
     pub(super) fn check_budget(&self) -> Result<(), ErrorRecord> {
-        self.usage.check(self.plan, || self.own_cost())
+        self.usage.check(&self.spending_limits(), || self.own_cost())
+    }
+
+    /// What a child run at this address may spend. Errors: the limits leave nothing.
+    pub(super) fn budget_for(&self, at: &Address) -> Result<RemainingBudget, ErrorRecord> {
+        self.usage.budget_for(at, &self.spending_limits(), self.own_cost())
+    }
+
+    fn spending_limits(&self) -> Vec<SpendingLimit> {
+        SpendingLimit::all(self.plan, &self.input.budget)
     }
 
     /// When the mission time is over as things are: waits for the user put it off, so that it must be read again when it is due.

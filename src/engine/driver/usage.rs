@@ -1,10 +1,10 @@
 //! What a run has used and what is left: turns, tokens, costs, those of its child agents included.
 //!
-//! In: ends of attempts, ended turns, usage of child runs. Out: totals, and the failure of a run that spent more than its budget. The budget is
-//! checked when a reply has come, before anything is done with it (agent contract §4.4, §17), and again before the next turn, because
-//! programs may have run agents.
+//! In: ends of attempts, ended turns, usage of child runs. Out: totals, what is left for a child run, and the failure of a run that spent more than its budget.
+//! The budget is checked when a reply has come, before anything is done with it (agent contract §4.4, §17), before a child run, and before the next turn.
 
-use std::sync::{Mutex, PoisonError};
+use std::fmt::Display;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
@@ -12,7 +12,8 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use crate::agent::Plan;
-use crate::event::{ChildUsage, ErrorRecord, JsonText, StructuredBy, Tokens, TotalUsage, Totals};
+use crate::engine::input::RemainingBudget;
+use crate::event::{Address, ChildUsage, ErrorRecord, JsonText, StructuredBy, Tokens, TotalUsage, Totals};
 use crate::model::{Reply, Request};
 
 /// What a run and its child runs count towards the budget of a parent agent, besides the tokens that their providers counted.
@@ -44,7 +45,21 @@ pub(super) struct Usage {
     /// The schema left the machine: in the way last named, or in an earlier turn.
     pub(super) schema_sent: bool,
     /// What child agents used. Calls of parallel branches change it.
-    children: Mutex<Option<ChildUsage>>,
+    children: Mutex<Children>,
+}
+
+/// What child agents used.
+#[derive(Debug, Default)]
+struct Children {
+    /// In all.
+    sum: Option<ChildUsage>,
+    /// The child runs that ended in this turn.
+    of_turn: Vec<(Address, ChildUsage)>,
+}
+
+/// Input and output tokens, estimated ones included.
+fn tokens_of(child: &ChildUsage) -> u64 {
+    child.totals.tokens.unwrap_or_default().plus(&child.estimated).total()
 }
 
 impl Usage {
@@ -53,6 +68,7 @@ impl Usage {
         self.tree = tree;
         self.first_tree.get_or_insert(tree);
         self.children_before = self.children_turns();
+        self.lock_children().of_turn.clear();
     }
 
     /// Counts the tokens of an attempt that ended, whether its reply is used or not.
@@ -88,23 +104,36 @@ impl Usage {
 
     /// What the child agents have used so far.
     pub(super) fn children(&self) -> Option<ChildUsage> {
-        *self.children.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock_children().sum
     }
 
-    /// Adds the usage of a child run.
-    pub(super) fn add_child(&self, used: &TotalUsage, share: &BudgetShare) {
-        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        let sum = children.unwrap_or_default();
-        *children = Some(ChildUsage {
-            totals: sum.totals.plus(&used.totals()),
-            estimated: sum.estimated.plus(&share.estimated),
-            cost: sum.cost + share.cost,
+    fn lock_children(&self) -> MutexGuard<'_, Children> {
+        self.children.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the usage of the child run at this address.
+    pub(super) fn add_child(&self, at: &Address, used: &TotalUsage, share: &BudgetShare) {
+        let child = ChildUsage { totals: used.totals(), estimated: share.estimated, cost: share.cost };
+        let mut children = self.lock_children();
+        let sum = children.sum.unwrap_or_default();
+        children.sum = Some(ChildUsage {
+            totals: sum.totals.plus(&child.totals),
+            estimated: sum.estimated.plus(&child.estimated),
+            cost: sum.cost + child.cost,
         });
+        children.of_turn.push((at.clone(), child));
+    }
+
+    /// Tokens and cost of the child runs that ended in branches parallel to this address.
+    fn parallel_to(&self, at: &Address) -> (u64, f64) {
+        let children = self.lock_children();
+        let parallel = children.of_turn.iter().filter(|(child, _)| child.is_parallel_to(at));
+        parallel.fold((0, 0.0), |(tokens, cost), (_, used)| (tokens + tokens_of(used), cost + used.cost))
     }
 
     /// Takes what child agents used that are not run again.
     pub(super) fn set_children(&self, recorded: Option<ChildUsage>) {
-        *self.children.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
+        self.lock_children().sum = recorded;
     }
 
     /// Tokens spent so far by the run and its child runs, estimated where the provider counts none.
@@ -143,26 +172,97 @@ impl Usage {
         self.estimated = self.estimated.plus(&Tokens { input: system + sent, output, ..Tokens::default() });
     }
 
-    /// Fails when tokens or costs exceed what the run may spend. `own_cost`: that of the run's own replies.
-    pub(super) fn check(&self, plan: &Plan, own_cost: impl FnOnce() -> f64) -> Result<(), ErrorRecord> {
-        let spent = self.spent_tokens().total();
-        if let Some(limit) = plan.agent.token_limit.filter(|limit| spent > *limit) {
-            let by = match (self.estimated.total(), self.estimated_in_all().total()) {
-                (_, 0) => "",
-                (0, _) => " by estimate (the model of a child run reports none)",
-                _ => " by estimate (the model reports none)",
-            };
-            let message = format!("{spent} tokens were used{by}, token_limit is {limit}");
-            let whole = |tokens: u64| Node::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
-            return Err(overspent(Reason::TokenLimitExceeded, message, whole(spent), whole(limit)));
-        }
-        let Some(limit) = plan.settings.cost_limit else { return Ok(()) };
-        let cost = self.cost(own_cost());
-        if cost <= limit {
+    /// What a child run at this address may spend, given the limits of this run and what they leave to it. Child runs of parallel branches do not count
+    /// against each other: which of them has ended is chance, and a replay must decide the same. Errors: nothing is left.
+    pub(super) fn budget_for(
+        &self,
+        at: &Address,
+        limits: &[SpendingLimit],
+        own_cost: f64,
+    ) -> Result<RemainingBudget, ErrorRecord> {
+        let (parallel_tokens, parallel_cost) = self.parallel_to(at);
+        let tokens = self.spent_tokens().total().saturating_sub(parallel_tokens);
+        let cost = self.cost(own_cost) - parallel_cost;
+        limits.iter().try_for_each(|limit| self.check_limit(limit, tokens, cost))?;
+        let left = limits.iter().fold(RemainingBudget::default(), |left, limit| match limit.most {
+            Spending::Tokens(most) => {
+                let rest = most.saturating_sub(tokens);
+                RemainingBudget { tokens: Some(left.tokens.map_or(rest, |other| other.min(rest))), ..left }
+            }
+            Spending::Cost(most) => {
+                let rest = most - cost;
+                RemainingBudget { cost: Some(left.cost.map_or(rest, |other| other.min(rest))), ..left }
+            }
+        });
+        Ok(left)
+    }
+
+    /// Fails when tokens or costs exceed a limit. `own_cost`: that of the run's own replies.
+    pub(super) fn check(&self, limits: &[SpendingLimit], own_cost: impl FnOnce() -> f64) -> Result<(), ErrorRecord> {
+        if limits.is_empty() {
             return Ok(());
         }
-        let message = format!("the run cost {cost:.6}, cost_limit is {limit}");
-        Err(overspent(Reason::CostExceeded, message, Node::Float(cost), Node::Float(limit)))
+        let (tokens, cost) = (self.spent_tokens().total(), self.cost(own_cost()));
+        limits.iter().try_for_each(|limit| self.check_limit(limit, tokens, cost))
+    }
+
+    fn check_limit(&self, limit: &SpendingLimit, tokens: u64, cost: f64) -> Result<(), ErrorRecord> {
+        let allowed = |key: &str, most: &dyn Display| match limit.source {
+            LimitSource::Own => format!("{key} is {most}"),
+            LimitSource::Parent => format!("{key} of the parent agent leaves {most}"),
+        };
+        match limit.most {
+            Spending::Tokens(most) if tokens > most => {
+                let by = match (self.estimated.total(), self.estimated_in_all().total()) {
+                    (_, 0) => "",
+                    (0, _) => " by estimate (the model of a child run reports none)",
+                    _ => " by estimate (the model reports none)",
+                };
+                let message = format!("{tokens} tokens were used{by}, {}", allowed("token_limit", &most));
+                let whole = |tokens: u64| Node::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
+                Err(overspent(Reason::TokenLimitExceeded, message, whole(tokens), whole(most)))
+            }
+            Spending::Cost(most) if cost > most => {
+                let message = format!("the run cost {cost:.6}, {}", allowed("cost_limit", &most));
+                Err(overspent(Reason::CostExceeded, message, Node::Float(cost), Node::Float(most)))
+            }
+            Spending::Tokens(_) | Spending::Cost(_) => Ok(()),
+        }
+    }
+}
+
+/// A limit on what a run and its child runs spend.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpendingLimit {
+    most: Spending,
+    source: LimitSource,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Spending {
+    Tokens(u64),
+    Cost(f64),
+}
+
+/// Whose limit it is.
+#[derive(Debug, Clone, Copy)]
+enum LimitSource {
+    Own,
+    Parent,
+}
+
+impl SpendingLimit {
+    /// The limits of a run: its own, then what its parent agents leave.
+    pub(super) fn all(plan: &Plan, left: &RemainingBudget) -> Vec<Self> {
+        let sources = [
+            (LimitSource::Own, plan.agent.token_limit, plan.settings.cost_limit),
+            (LimitSource::Parent, left.tokens, left.cost),
+        ];
+        let limits = sources.into_iter().flat_map(|(source, tokens, cost)| {
+            let both = [tokens.map(Spending::Tokens), cost.map(Spending::Cost)];
+            both.into_iter().flatten().map(move |most| Self { most, source })
+        });
+        limits.collect()
     }
 }
 
