@@ -43,11 +43,7 @@ impl Iterator for Items {
                 *at += 1;
                 Some(item.clone())
             }
-            Self::Text(text, at) => {
-                let next = text.get(*at..)?.graphemes(true).next()?;
-                *at += next.len();
-                Some(Value::from(next))
-            }
+            Self::Text(text, at) => next_grapheme(text, at),
         }
     }
 
@@ -61,6 +57,14 @@ impl Iterator for Items {
             Self::Text(text, at) => (0, Some(text.len().saturating_sub(*at))),
         }
     }
+}
+
+/// The grapheme at an offset, which is advanced. Separate, so that iteration over lists stays small.
+#[inline(never)]
+fn next_grapheme(text: &str, at: &mut usize) -> Option<Value> {
+    let next = text.get(*at..)?.graphemes(true).next()?;
+    *at += next.len();
+    Some(Value::from(next))
 }
 
 /// The items of a collection as an owned vector; `Err` returns a value that is not a collection.

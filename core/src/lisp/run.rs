@@ -203,6 +203,8 @@ impl Prepared {
         machine.begin(stack, self.seed.wrapping_add(largest_serial(input.memory)), input.journal.cloned());
         machine.warnings.clone_from(&self.warnings);
         let mut frame = vec![Value::Nil; unit.slots as usize];
+        // The parts of the outcome stay apart until its end: tuples of them would be copied in pieces, which stalls the
+        // processor.
         let result = catch_panic(|| {
             let mut value = Value::Nil;
             (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value)?;
@@ -210,26 +212,30 @@ impl Prepared {
         });
         drop(frame);
         let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
-        // Errors stay boxed up to here, so that a result is small to move.
-        let finished = match result {
-            Ok(value) => Ok((Signal::Value, value)),
-            Err(halt) => left_early(&machine, halt),
+        let mut signal = Signal::Value;
+        let result = match result {
+            Ok(value) => Ok(value),
+            Err(halt) => left_early(&machine, halt, &mut signal),
         };
-        let finished = finished.and_then(|(signal, value)| {
+        let result = result.and_then(|value| {
             if Callable::is_endless(&value) {
                 let error = Error::new(Reason::RuntimeError, "the result is an endless sequence");
                 return Err(error.hint(ENDLESS).into());
             }
             machine.check_result_sizes(&value)?;
-            Ok((signal, value, machine.leaving_memory()?))
+            Ok(value)
         });
-        let whole = finished.is_ok();
-        let (result, memory) = match finished {
-            Ok((signal, value, memory)) => (Ok((signal, value)), memory),
-            Err(halt) => (Err(ended(halt)), input.memory.clone()),
+        let memory = if result.is_ok() { machine.leaving_memory() } else { Ok(input.memory.clone()) };
+        let (result, memory) = match memory {
+            Ok(memory) => (result, memory),
+            Err(halt) => (Err(halt), input.memory.clone()),
         };
+        let whole = result.is_ok();
         Outcome {
-            result,
+            result: match result {
+                Ok(value) => Ok((signal, value)),
+                Err(halt) => Err(ended(halt)),
+            },
             memory,
             prints: machine.prints,
             calls: machine.calls,
@@ -257,15 +263,17 @@ impl Outcome {
     }
 }
 
-/// The value of a program that `return` or `fail` ended.
+/// The value of a program that `return` or `fail` ended; sets the signal.
 #[cold]
 #[expect(clippy::boxed_local, reason = "early ends are boxed everywhere")]
-fn left_early(machine: &Machine<'_>, halt: Box<Halt>) -> EvalResult<(Signal, Value)> {
-    match *halt {
-        Halt::Return(value) => Ok((Signal::Return, machine.leaving(value)?)),
-        Halt::Fail(value) => Ok((Signal::Fail, machine.leaving(value)?)),
-        halt @ (Halt::Error(_) | Halt::Throw(_)) => Err(halt.into()),
-    }
+fn left_early(machine: &Machine<'_>, halt: Box<Halt>, signal: &mut Signal) -> EvalResult {
+    let (early, value) = match *halt {
+        Halt::Return(value) => (Signal::Return, value),
+        Halt::Fail(value) => (Signal::Fail, value),
+        halt @ (Halt::Error(_) | Halt::Throw(_)) => return Err(halt.into()),
+    };
+    *signal = early;
+    machine.leaving(value)
 }
 
 /// The error of a program that ended early.

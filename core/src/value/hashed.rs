@@ -44,6 +44,15 @@ enum Order {
     Indexes(Box<[u32]>),
 }
 
+/// Equality of two keys; of integers without a call.
+#[inline]
+fn is_same(have: &Value, key: &Value) -> bool {
+    match (have, key) {
+        (Value::Int(have), Value::Int(key)) => have == key,
+        _ => have == key,
+    }
+}
+
 /// Spreads the hash over all bits, as the index requires.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -69,7 +78,7 @@ impl<V> Hashed<V> {
         hashed.entries.reserve(entries.len());
         for (key, value) in entries {
             let hash = hashed.hash(&key);
-            if hashed.find(hash, |have| have == &key).is_none() {
+            if hashed.find(hash, |have| is_same(have, &key)).is_none() {
                 hashed.push(hash, key, value);
             }
         }
@@ -110,7 +119,7 @@ impl<V> Hashed<V> {
 
     #[inline]
     fn index_of(&self, key: &Value) -> Option<usize> {
-        self.find(self.hash(key), |have| have == key)
+        self.find(self.hash(key), |have| is_same(have, key))
     }
 
     fn push(&mut self, hash: u32, key: Value, value: V) -> usize {
@@ -150,12 +159,14 @@ impl<V> Hashed<V> {
         is_hashable(key) && (self.order.get().is_none() || self.index_of(key).is_some())
     }
 
+    /// The index of exactly this key among the entries.
+    pub(super) fn position(&self, key: &Value) -> Option<usize> {
+        if is_hashable(key) { self.index_of(key) } else { None }
+    }
+
     /// The entry with exactly this key.
     pub(super) fn entry(&self, key: &Value) -> Option<(&Value, &V)> {
-        if !is_hashable(key) {
-            return None;
-        }
-        self.entries.get(self.index_of(key)?).map(|(key, value)| (key, value))
+        self.entries.get(self.position(key)?).map(|(key, value)| (key, value))
     }
 
     /// The value under exactly this string.
@@ -166,17 +177,14 @@ impl<V> Hashed<V> {
 
     /// The value under exactly this key, for writing in place.
     pub(super) fn get_mut(&mut self, key: &Value) -> Option<&mut V> {
-        if !is_hashable(key) {
-            return None;
-        }
-        let at = self.index_of(key)?;
+        let at = self.position(key)?;
         self.entries.get_mut(at).map(|(_, value)| value)
     }
 
     /// Sets a key that it [takes](Self::takes); returns the previous value.
     pub(super) fn insert(&mut self, key: Value, value: V) -> Option<V> {
         let hash = self.hash(&key);
-        if let Some(at) = self.find(hash, |have| have == &key) {
+        if let Some(at) = self.find(hash, |have| is_same(have, &key)) {
             return self.entries.get_mut(at).map(|(_, have)| std::mem::replace(have, value));
         }
         self.push(hash, key, value);
@@ -190,7 +198,7 @@ impl<V> Hashed<V> {
         V: Default,
     {
         let hash = self.hash(&key);
-        let at = self.find(hash, |have| have == &key).unwrap_or_else(|| self.push(hash, key, V::default()));
+        let at = self.find(hash, |have| is_same(have, &key)).unwrap_or_else(|| self.push(hash, key, V::default()));
         &mut self.entries[at].1
     }
 

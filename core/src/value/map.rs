@@ -100,7 +100,7 @@ impl Map {
     /// The key under which a program writes: exactly this key if the map has it, else the key that [`Map::lookup_key`] finds, else the
     /// key itself; a keyword becomes a string where all keys are strings, as in JSON data.
     pub fn written_key(&self, key: Value) -> Value {
-        written_key(&self.0, key)
+        if self.0.entry(&key).is_some() { key } else { other_key(&self.0, key) }
     }
 
     /// The value at the end of a path of keys and indexes. A step that is itself a list is an exact key.
@@ -161,7 +161,7 @@ impl Map {
         if !matches!(key, Value::Str(_) | Value::Keyword(_)) {
             return self.slot(key);
         }
-        self.0.slot_or(key, written_key)
+        self.0.slot_or(key, other_key)
     }
 
     /// The values in the order of their keys, for writing in place.
@@ -190,16 +190,18 @@ impl Map {
     }
 }
 
-/// The key of a table under which a program writes; see [`Map::written_key`].
-fn written_key(table: &Table<Value>, key: Value) -> Value {
+/// The key of a table that lacks this key under which a program writes; see [`Map::written_key`].
+fn other_key(table: &Table<Value>, key: Value) -> Value {
     let name = match &key {
         Value::Str(name) => name.as_ref(),
+        // Only a string of its name, or a name with `_`, could stand for it.
+        Value::Keyword(word) if table.has_no_strings() && !word.name().contains('-') => {
+            charge_hash(word.name().len());
+            return key;
+        }
         Value::Keyword(word) => word.name(),
         _ => return key,
     };
-    if table.entry(&key).is_some() {
-        return key;
-    }
     let strings = table.len() > 0 && table.has_only_strings();
     charge_hash(name.len());
     let found = |name: &str| {

@@ -125,6 +125,15 @@ impl<V> Table<V> {
         }
     }
 
+    /// True if certainly no key is a string; false if it would have to be searched.
+    pub(super) fn has_no_strings(&self) -> bool {
+        match &self.0 {
+            Entries::Small(entries) => !matches!(entries.last(), Some((Value::Str(_), _))),
+            Entries::Hashed(_) => false,
+            Entries::Tree(tree) => !matches!(tree.last_key_value(), Some((Value::Str(_), _))),
+        }
+    }
+
     /// Sets a key and returns the previous value. The key itself remains the one given first.
     pub(crate) fn insert(&mut self, key: Value, value: V) -> Option<V> {
         self.make_room(SMALL, &key);
@@ -150,7 +159,7 @@ impl<V> Table<V> {
         self.slot_among(SMALL, key)
     }
 
-    /// The same; a key that a small table lacks is replaced by another one first.
+    /// The same; a key that the table lacks is replaced by another one first.
     #[inline]
     pub(super) fn slot_or(&mut self, key: Value, other: impl FnOnce(&Self, Value) -> Value) -> &mut V
     where
@@ -158,11 +167,16 @@ impl<V> Table<V> {
     {
         let found = match &self.0 {
             Entries::Small(entries) => seek(entries, &key),
-            Entries::Hashed(_) | Entries::Tree(_) => None,
+            Entries::Hashed(hashed) => hashed.position(&key),
+            Entries::Tree(tree) if tree.contains_key(&key) => return self.slot(key),
+            Entries::Tree(_) => None,
         };
         if let Some(at) = found {
-            let Entries::Small(entries) = &mut self.0 else { unreachable!("only a small table is searched") };
-            return &mut entries[at].1;
+            return match &mut self.0 {
+                Entries::Small(entries) => &mut entries[at].1,
+                Entries::Hashed(hashed) => &mut hashed.entries_mut()[at].1,
+                Entries::Tree(_) => unreachable!("a tree has no positions"),
+            };
         }
         let key = other(self, key);
         self.slot(key)

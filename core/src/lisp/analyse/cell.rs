@@ -3,7 +3,7 @@
 //!
 //! In: the body of a function. Out: its [`Calls`]. Only programs that change cells are examined.
 
-use crate::lisp::builtins::{FunctionArgument, MAKERS, function_argument};
+use crate::lisp::builtins::{Builtin, FunctionUse};
 use crate::lisp::ir::{Calls, Capture, Expr, Lambda, Level, Modifier, Node, Pattern};
 use crate::lisp::machine::Callable;
 use crate::value::{Keyword, Value};
@@ -46,7 +46,7 @@ impl Walk<'_> {
             Expr::For { levels, body, .. } => levels.iter().all(|level| self.level(level)) && self.node(body),
             // Where it is called, it is a function argument.
             Expr::Fn { lambda, captures } => self.lambda(lambda, captures),
-            Expr::Builtin { builtin, args } => self.applied(builtin.name, args),
+            Expr::Builtin { builtin, args } => self.applied(builtin, args),
             Expr::Call { callee, args } => self.function(callee) && self.nodes(args),
             _ => false,
         }
@@ -56,17 +56,15 @@ impl Walk<'_> {
         nodes.iter().all(|node| self.node(node))
     }
 
-    fn applied(&mut self, name: &str, args: &[Node]) -> bool {
-        if MAKERS.contains(&name) {
-            return args.iter().all(|arg| self.function(arg));
-        }
-        match function_argument(name) {
-            None => false,
-            Some(FunctionArgument::None) => self.nodes(args),
-            Some(FunctionArgument::At(at)) => args
+    fn applied(&mut self, builtin: &Builtin, args: &[Node]) -> bool {
+        match builtin.calls {
+            FunctionUse::Any => false,
+            FunctionUse::Nothing => self.nodes(args),
+            FunctionUse::Maker => args.iter().all(|arg| self.function(arg)),
+            FunctionUse::Argument(at) => args
                 .iter()
                 .enumerate()
-                .all(|(position, arg)| if position == at { self.function(arg) } else { self.node(arg) }),
+                .all(|(position, arg)| if position == usize::from(at) { self.function(arg) } else { self.node(arg) }),
         }
     }
 
@@ -74,7 +72,7 @@ impl Walk<'_> {
     fn function(&mut self, node: &Node) -> bool {
         match &node.expr {
             Expr::Const(value) => match Callable::of_value(value) {
-                Some(Callable::Builtin(builtin)) => function_argument(builtin.name) == Some(FunctionArgument::None),
+                Some(Callable::Builtin(builtin)) => builtin.calls == FunctionUse::Nothing,
                 _ => !matches!(value, Value::Function(_) | Value::Var(_)),
             },
             Expr::Capture(_) => {
@@ -90,9 +88,7 @@ impl Walk<'_> {
             },
             Expr::Myself => true,
             Expr::Fn { lambda, captures } => self.lambda(lambda, captures),
-            Expr::Builtin { builtin, args } => {
-                MAKERS.contains(&builtin.name) && args.iter().all(|arg| self.function(arg))
-            }
+            Expr::Builtin { builtin, args } => builtin.is_maker() && args.iter().all(|arg| self.function(arg)),
             _ => false,
         }
     }

@@ -47,10 +47,13 @@ impl Analyser<'_> {
     }
 
     /// The name with its namespace instead of an alias.
+    #[inline]
     pub(super) fn unaliased(&self, name: Keyword) -> Keyword {
-        if self.aliases.is_empty() {
-            return name;
-        }
+        if self.aliases.is_empty() { name } else { self.resolved(name) }
+    }
+
+    #[cold]
+    fn resolved(&self, name: Keyword) -> Keyword {
         match namespaces::split(name.name()) {
             Some((alias, member)) if self.aliases.contains_key(alias) => {
                 Keyword::intern(&format!("{}/{member}", self.aliases[alias]))

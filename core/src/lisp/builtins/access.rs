@@ -13,21 +13,25 @@ use crate::value::{Map, Set, Value};
 /// Access to single items.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("first", Arity::exactly(1), first)
+        .calls_nothing()
         .doc(&["(first coll)"], "The first item of a list or string, nil if it is empty.")
         .examples(&[("(first [1 2])", "1"), ("(first \"ab\")", "\"a\""), ("(first nil)", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("second", Arity::exactly(1), second)
+        .calls_nothing()
         .doc(&["(second coll)"], "The second item of a list or string, nil if there is none.")
         .examples(&[("(second [1 2])", "2"), ("(second [1])", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("last", Arity::exactly(1), last)
+        .calls_nothing()
         .doc(&["(last coll)"], "The last item of a list or string, nil if it is empty.")
         .examples(&[("(last [1 2])", "2"), ("(last \"ab\")", "\"b\""), ("(last [])", "nil")])
         .clojure(ORDERED)
         .cost(Cost::Constant),
     Builtin::new("nth", Arity::between(2, 3), nth)
+        .calls_nothing()
         .doc(
             &["(nth coll index)", "(nth coll index default)"],
             "The item at an index from 0; the default, or nil, if there is none.",
@@ -54,10 +58,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(nnext [1 2 3])", "[3]"), ("(nnext [1 2])", "nil")])
         .clojure(ORDERED),
     Builtin::new("peek", Arity::exactly(1), peek)
+        .calls_nothing()
         .doc(&["(peek list)"], "The last item of a list, nil if it is empty.")
         .examples(&[("(peek [1 2])", "2"), ("(peek [])", "nil")])
         .cost(Cost::Constant),
     Builtin::new("count", Arity::exactly(1), count_of)
+        .calls_nothing()
         .doc(&["(count coll)"], "The number of items; of a string, the number of visible characters (graphemes).")
         .examples(&[("(count [1 2])", "2"), ("(count \"héllo\")", "5"), ("(count nil)", "0")])
         .clojure(Clojure::Differs("strings are counted in graphemes"))
@@ -69,25 +75,30 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Constant)
         .current(),
     Builtin::new("empty?", Arity::exactly(1), is_empty)
+        .calls_nothing()
         .doc(&["(empty? coll)"], "True for an empty collection or string, and for nil.")
         .examples(&[("(empty? [])", "true"), ("(empty? nil)", "true"), ("(empty? \"a\")", "false")])
         .cost(Cost::Constant),
     Builtin::new("not-empty", Arity::exactly(1), not_empty)
+        .calls_nothing()
         .doc(&["(not-empty coll)"], "The collection itself, nil if it is empty.")
         .examples(&[("(not-empty [1])", "[1]"), ("(not-empty \"\")", "nil")])
         .cost(Cost::Constant),
     Builtin::new("empty", Arity::exactly(1), empty)
+        .calls_nothing()
         .doc(&["(empty coll)"], "An empty collection of the same type; nil for nil.")
         .examples(&[("(empty [1 2])", "[]"), ("(empty {:a 1})", "{}"), ("(empty \"ab\")", "\"\"")])
         .clojure(Clojure::Differs("a string gives the empty string, a keyword or a date gives {}"))
         .cost(Cost::Constant),
     Builtin::new("seq", Arity::exactly(1), seq)
+        .calls_nothing()
         .doc(
             &["(seq coll)"],
             "The items as a list, nil if there are none; those of a map as [key value], sorted by key.",
         )
         .examples(&[("(seq {:b 1 :a 2})", "[[:a 2] [:b 1]]"), ("(seq \"ab\")", "[\"a\" \"b\"]"), ("(seq [])", "nil")]),
     Builtin::new("vec", Arity::exactly(1), vec_of)
+        .calls_nothing()
         .doc(&["(vec coll)"], "The items as a list; nil for nil.")
         .examples(&[("(vec #{2 1})", "[1 2]"), ("(vec {:a 1})", "[[:a 1]]"), ("(vec nil)", "nil")])
         .clojure(Clojure::Differs("nil gives nil")),

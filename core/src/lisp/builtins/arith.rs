@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 const fn constant(name: &'static str, arity: Arity, run: fn(&mut Machine<'_>, &mut [Value]) -> EvalResult) -> Builtin {
-    Builtin::new(name, arity, run).cost(Cost::Constant)
+    Builtin::new(name, arity, run).cost(Cost::Constant).calls_nothing()
 }
 
 fn sum(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> EvalResult {

@@ -13,6 +13,7 @@ use crate::value::{List, Map, Value};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("assoc", Arity::from(0), assoc)
+        .calls_nothing()
         .doc(
             &["(assoc m key value …)"],
             "The map with each value under its key, or the vector with each value at its index; the index after the \
@@ -26,10 +27,12 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Logarithmic),
     Builtin::new("assoc-in", Arity::exactly(3), assoc_in)
+        .calls_nothing()
         .doc(&["(assoc-in m path value)"], "The map with the value at the end of a path; missing maps are created.")
         .examples(&[("(assoc-in {} [:x :y] 1)", "{:x {:y 1}}"), ("(assoc-in [[1 2] [3]] [0 1] 9)", "[[1 9] [3]]")])
         .cost(Cost::Logarithmic),
     Builtin::new("update", Arity::from(0), update)
+        .calls_argument(2)
         .doc(
             &["(update m key f)", "(update m key f a …)"],
             "The map with the value under this key replaced by `(f value a …)`; a missing value is nil.",
@@ -42,6 +45,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Logarithmic),
     Builtin::new("update-in", Arity::from(0), update_in)
+        .calls_argument(2)
         .doc(
             &["(update-in m path f)", "(update-in m path f a …)"],
             "The map with the value at the end of a path replaced by `(f value a …)`; missing maps are created.",
@@ -52,10 +56,12 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .cost(Cost::Logarithmic),
     Builtin::new("dissoc", Arity::from(0), dissoc)
+        .calls_nothing()
         .doc(&["(dissoc m key …)"], "The map without these keys.")
         .examples(&[("(dissoc {:a 1 :b 2} :a)", "{:b 2}"), ("(dissoc {\"a\" 1} :a)", "{}"), ("(dissoc nil :a)", "nil")])
         .cost(Cost::Logarithmic),
     Builtin::new("merge", Arity::from(0), merge)
+        .calls_nothing()
         .doc(&["(merge m …)"], "One map of all entries; the last of equal keys wins. nil counts as an empty map.")
         .examples(&[
             ("(merge {:a 1 :b 1} {:a 2} nil)", "{:a 2 :b 1}"),
@@ -64,6 +70,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("All nil gives {}.")),
     Builtin::new("merge-with", Arity::from(1), merge_with)
+        .calls_argument(0)
         .doc(&["(merge-with f m …)"], "One map of all entries; the values of equal keys become `(f old new)`.")
         .examples(&[
             ("(merge-with + {:a 1} {:a 2 :b 3})", "{:a 3 :b 3}"),
@@ -71,10 +78,12 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("All nil gives {}.")),
     Builtin::new("update-vals", Arity::exactly(2), update_vals)
+        .calls_argument(1)
         .doc(&["(update-vals m f)"], "The map with every value replaced by `(f value)`; nil for nil.")
         .examples(&[("(update-vals {:a 1 :b 2} inc)", "{:a 2 :b 3}"), ("(update-vals nil inc)", "nil")])
         .clojure(NIL),
     Builtin::new("update-keys", Arity::exactly(2), update_keys)
+        .calls_argument(1)
         .doc(&["(update-keys m f)"], "The map with every key replaced by `(f key)`; nil for nil.")
         .examples(&[("(update-keys {:a 1} name)", "{\"a\" 1}"), ("(update-keys nil name)", "nil")])
         .clojure(NIL),
@@ -258,6 +267,7 @@ fn change(args: &mut [Value]) -> EvalResult<(Value, &mut Value, &Value, &mut [Va
 }
 
 /// Replaces a value by `(f value a …)`.
+#[inline]
 fn apply(machine: &mut Machine<'_>, slot: &mut Value, callee: Callee<'_>, rest: &mut [Value]) -> EvalResult<()> {
     let old = std::mem::take(slot);
     let new = match rest {
@@ -287,21 +297,21 @@ fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
     }
-    let missing = missing_key(&root, key);
+    // Paths, and all keys in the dialect `reference`, are read in forms in which they are not written.
+    let is_read_apart = (matches!(key, Value::List(_)) || machine.is_reference())
+        && root.as_map().is_some_and(|map| map.lookup_key(key).is_some());
+    let (count, wanted) = (entries(&root), key.clone());
     let value = slot(machine, &mut root, std::mem::take(key), Change::Update)?;
-    match (apply(machine, value, callee, rest), missing) {
-        (Err(halt), Some(missing)) => Err(with_keys_hint(halt, &missing, &root)),
-        (done, _) => done.map(|()| root),
+    match apply(machine, value, callee, rest) {
+        Ok(()) => Ok(root),
+        Err(halt) if !is_read_apart && entries(&root) > count => Err(with_keys_hint(halt, &wanted, &root)),
+        Err(halt) => Err(halt),
     }
 }
 
-/// The key of `update`, if the map does not have it.
-fn missing_key(root: &Value, key: &Value) -> Option<Value> {
-    match root {
-        Value::Map(map) if map.lookup_key(key).is_none() => Some(key.clone()),
-        Value::Nil => Some(key.clone()),
-        _ => None,
-    }
+/// The number of entries of a map; 0 for nil.
+fn entries(root: &Value) -> usize {
+    root.as_map().map_or(0, Map::len)
 }
 
 /// Number of keys that a message lists.

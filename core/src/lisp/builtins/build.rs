@@ -18,30 +18,30 @@ use crate::value::{Map, Set, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    Builtin::new("vector", Arity::from(0), list)
+    Builtin::new("vector", Arity::from(0), list).calls_nothing()
         .doc(&["(vector & items)"], "A list of the arguments.")
         .examples(&[("(vector 1 2)", "[1 2]"), ("(vector)", "[]")]),
-    Builtin::new("list", Arity::from(0), list)
+    Builtin::new("list", Arity::from(0), list).calls_nothing()
         .doc(&["(list & items)"], "A list of the arguments; the same as vector.")
         .examples(&[("(list 1 2)", "[1 2]"), ("(list)", "[]")])
         .clojure(Clojure::Differs("lists and vectors are one type")),
-    Builtin::new("hash-set", Arity::from(0), hash_set)
+    Builtin::new("hash-set", Arity::from(0), hash_set).calls_nothing()
         .doc(&["(hash-set & items)"], "A set of the arguments.")
         .examples(&[("(hash-set 1 2 1)", "#{1 2}"), ("(hash-set)", "#{}")])
         .cost(Cost::Sorting),
-    Builtin::new("hash-map", Arity::from(0), hash_map)
+    Builtin::new("hash-map", Arity::from(0), hash_map).calls_nothing()
         .doc(&["(hash-map & keyvals)"], "A map of the arguments, alternating keys and values; the last of equal keys wins.")
         .examples(&[("(hash-map :a 1 :b 2)", "{:a 1 :b 2}"), ("(hash-map)", "{}")])
         .cost(Cost::Sorting),
-    Builtin::new("array-map", Arity::from(0), hash_map)
+    Builtin::new("array-map", Arity::from(0), hash_map).calls_nothing()
         .doc(&["(array-map & keyvals)"], "The same as hash-map.")
         .examples(&[("(array-map :b 2 :a 1)", "{:a 1 :b 2}"), ("(array-map :a 1 :a 2)", "{:a 2}")])
         .clojure(Clojure::Differs("entries are sorted by key"))
         .cost(Cost::Sorting),
-    Builtin::new("cons", Arity::exactly(2), cons)
+    Builtin::new("cons", Arity::exactly(2), cons).calls_nothing()
         .doc(&["(cons item coll)"], "A list with the item added in front.")
         .examples(&[("(cons 0 [1 2])", "[0 1 2]"), ("(cons 0 nil)", "[0]"), ("(cons 0 \"ab\")", "[0 \"a\" \"b\"]")]),
-    Builtin::new("conj", Arity::from(0), conj)
+    Builtin::new("conj", Arity::from(0), conj).calls_nothing()
         .doc(
             &["(conj coll & items)"],
             "The collection with items added: at the end of a list, as members of a set, as [key value] entries or maps to a map.",
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(conj {:a 1} [:b 2] {:c 3})", "{:a 1 :b 2 :c 3}"),
             ("(conj nil 1)", "[1]"),
         ]),
-    Builtin::new("concat", Arity::from(0), concat)
+    Builtin::new("concat", Arity::from(0), concat).calls_nothing()
         .doc(&["(concat & colls)"], "The items of all collections in one list; nil has none, maps give [key value] entries.")
         .examples(&[("(concat [1 2] nil [3])", "[1 2 3]"), ("(concat {:a 1} [2])", "[[:a 1] 2]"), ("(concat)", "[]")])
         .clojure(Clojure::Differs("strings are rejected")),
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(zip list1 list2)"], "Pairs of the items of two lists, as many as in the shorter one.")
         .examples(&[("(zip [1 2] [:a :b])", "[[1 :a] [2 :b]]"), ("(zip [1 2] [:a])", "[[1 :a]]")])
         .clojure(Clojure::Extension),
-    Builtin::new("zipmap", Arity::exactly(2), zipmap)
+    Builtin::new("zipmap", Arity::exactly(2), zipmap).calls_nothing()
         .doc(&["(zipmap keys vals)"], "A map of keys to values at the same index, as many as in the shorter list.")
         .examples(&[("(zipmap [:a :b] [1 2])", "{:a 1 :b 2}"), ("(zipmap [:a :b] [1])", "{:a 1}"), ("(zipmap nil [1])", "{}")])
         .cost(Cost::Sorting),

@@ -78,15 +78,19 @@ fn deref(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     }
 }
 
-/// Changes a cell; returns the new value.
 fn swap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (cell, args) = args.split_at_mut(1);
-    let cell = cell_of(1, &cell[0])?;
     let function = std::mem::take(&mut args[0]);
-    let callee = Callee::of(machine, 2, &function)?;
+    change_cell(machine, &cell[0], &function, args)
+}
+
+/// Changes a cell by `(f content arg…)`; returns the new content. `args` begin with a place for the content.
+pub(crate) fn change_cell(machine: &mut Machine<'_>, cell: &Value, function: &Value, args: &mut [Value]) -> EvalResult {
+    let cell = cell_of(1, cell)?;
+    let callee = Callee::of(machine, 2, function)?;
     machine.check_cell(cell)?;
     // A value with one owner is changed in place.
-    args[0] = if machine.may_take(cell, &function, &args[1..]) { machine.take_cell(cell) } else { cell.read() }?;
+    args[0] = machine.content_for(cell, function, &args[1..])?;
     let new = match args {
         [current] => callee.call1(machine, std::mem::take(current))?,
         args => callee.call(machine, args)?,

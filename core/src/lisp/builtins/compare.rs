@@ -16,44 +16,54 @@ const ALL_KINDS: Clojure = Clojure::Differs(
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_eq))
+        .calls_nothing()
         .doc(&["(= x & more)"], "True if all values are equal. Numbers are compared by value; NaN equals nothing.")
         .examples(&[("(= 1 1.0)", "true"), ("(= [1 2] [1 2] [1 3])", "false"), ("(= :a \"a\")", "false")])
         .clojure(LOOSE),
     Builtin::new("==", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_eq))
+        .calls_nothing()
         .doc(&["(== x & more)"], "The same as =.")
         .examples(&[("(== 2 2.0)", "true"), ("(== \"a\" 1)", "false")])
         .clojure(Clojure::Differs("takes any values")),
     Builtin::new("not=", Arity::from(1), |machine, args| {
         every_pair(machine, args, Ordering::is_eq).map(|all| Value::Bool(!all.is_truthy()))
     })
+    .calls_nothing()
     .doc(&["(not= x & more)"], "True if not all values are equal.")
     .examples(&[("(not= 1 2)", "true"), ("(not= 1 1.0)", "false"), ("(not= 1)", "false")])
     .clojure(LOOSE),
     Builtin::new("<", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_lt))
+        .calls_nothing()
         .doc(&["(< x & more)"], "True if each value is less than the next one.")
         .examples(&[("(< 1 2 3)", "true"), ("(< 1 1)", "false"), ("(< \"a\" \"b\")", "true")])
         .clojure(ALL_KINDS),
     Builtin::new(">", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_gt))
+        .calls_nothing()
         .doc(&["(> x & more)"], "True if each value is greater than the next one.")
         .examples(&[("(> 3 2 1)", "true"), ("(> 1 1.0)", "false"), ("(> nil 1)", "true")])
         .clojure(ALL_KINDS),
     Builtin::new("<=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_le))
+        .calls_nothing()
         .doc(&["(<= x & more)"], "True if each value is less than or equal to the next one.")
         .examples(&[("(<= 1 1 2)", "true"), ("(<= 2 1)", "false")])
         .clojure(ALL_KINDS),
     Builtin::new(">=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_ge))
+        .calls_nothing()
         .doc(&["(>= x & more)"], "True if each value is greater than or equal to the next one.")
         .examples(&[("(>= 3 2 2)", "true"), ("(>= 1 2)", "false")])
         .clojure(ALL_KINDS),
     Builtin::new("compare", Arity::exactly(2), compare)
+        .calls_nothing()
         .doc(&["(compare x y)"], "-1, 0 or 1 if x sorts before, equal to or after y.")
         .examples(&[("(compare 1 2)", "-1"), ("(compare \"b\" \"a\")", "1"), ("(compare 1 1.0)", "0")])
         .clojure(ALL_KINDS),
     Builtin::new("max", Arity::from(1), |machine, args| extreme(machine, args, Ordering::Greater))
+        .calls_nothing()
         .doc(&["(max x & more)"], "The largest argument, the first of equal ones; NaN if any of them is NaN.")
         .examples(&[("(max 1 3 2)", "3"), ("(max \"a\" \"b\")", "\"b\""), ("(apply max [4 7])", "7")])
         .clojure(ALL_KINDS),
     Builtin::new("min", Arity::from(1), |machine, args| extreme(machine, args, Ordering::Less))
+        .calls_nothing()
         .doc(&["(min x & more)"], "The smallest argument, the first of equal ones; NaN if any of them is NaN.")
         .examples(&[("(min 3 1 2)", "1"), ("(min 1 1.0)", "1"), ("(apply min [4 7])", "4")])
         .clojure(ALL_KINDS),

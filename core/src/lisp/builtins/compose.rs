@@ -11,23 +11,28 @@ use crate::value::Value;
 pub(super) const ROWS: &[Builtin] = &[
     IDENTITY,
     Builtin::new("comp", Arity::from(0), comp)
+        .makes_function()
         .doc(
             &["(comp f g …)"],
             "A function that calls the last function with its arguments, the previous one with the result, and so on.",
         )
         .examples(&[("((comp str inc) 1)", "\"2\""), ("((comp :a :b) {:b {:a 7}})", "7"), ("((comp) 1)", "1")]),
     Builtin::new("partial", Arity::from(0), partial)
+        .makes_function()
         .doc(&["(partial f a …)"], "A function that calls f with these arguments in front of its own.")
         .examples(&[("((partial + 1) 2)", "3"), ("(map (partial str \"no. \") [1 2])", "[\"no. 1\" \"no. 2\"]")]),
     Builtin::new("complement", Arity::exactly(1), complement)
+        .makes_function()
         .doc(&["(complement f)"], "A function that returns true where f returns nil or false, else false.")
         .examples(&[("((complement nil?) 1)", "true"), ("(filter (complement #{2}) [1 2 3])", "[1 3]")])
         .cost(Cost::Constant),
     Builtin::new("constantly", Arity::exactly(1), constantly)
+        .makes_function()
         .doc(&["(constantly x)"], "A function that returns x for any arguments.")
         .examples(&[("((constantly 5) 1 2)", "5"), ("(map (constantly :x) [1 2])", "[:x :x]")])
         .cost(Cost::Constant),
     Builtin::new("juxt", Arity::from(1), juxt)
+        .makes_function()
         .doc(
             &["(juxt f g …)"],
             "A function that returns a vector of the results of each function for its one argument.",
@@ -38,6 +43,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("The resulting function takes one argument.")),
     Builtin::new("every-pred", Arity::from(0), every_pred)
+        .makes_function()
         .doc(&["(every-pred p …)"], "A function that returns true if all predicates are true for all its arguments.")
         .examples(&[
             ("((every-pred odd? pos?) 3)", "true"),
@@ -45,12 +51,14 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(filter (every-pred number? even?) [1 2 \"a\" 4])", "[2 4]"),
         ]),
     Builtin::new("some-fn", Arity::from(0), some_fn)
+        .makes_function()
         .doc(
             &["(some-fn p …)"],
             "A function that returns the first truthy value of a predicate for one of its arguments.",
         )
         .examples(&[("((some-fn :a :b) {:b 2})", "2"), ("((some-fn even?) 1 3 4)", "true")]),
     Builtin::new("fnil", Arity::between(2, 4), fnil)
+        .makes_function()
         .doc(
             &["(fnil f default)", "(fnil f default1 default2)", "(fnil f default1 default2 default3)"],
             "A function that calls f with the defaults instead of nil arguments.",
@@ -64,6 +72,7 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 const IDENTITY: Builtin = Builtin::new("identity", Arity::exactly(1), identity)
+    .calls_nothing()
     .doc(&["(identity x)"], "x itself.")
     .examples(&[("(identity 5)", "5"), ("(filter identity [1 nil false 2])", "[1 2]")])
     .cost(Cost::Constant);
@@ -88,7 +97,7 @@ fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         [] => Callable::Builtin(&IDENTITY_ROW).into_value(),
         // A closure inside is called as by a builtin, so the result is not the closure itself.
         [one] if !is_closure(one) => std::mem::take(one),
-        _ => Callable::bound("comp", parts(args), |machine, parts, args| {
+        _ => Callable::made_of("comp", parts(args), |machine, parts, args| {
             let Some((inner, outer)) = parts.split_last() else { return Ok(Value::Nil) };
             let mut value = Callee::of(machine, parts.len(), inner)?.call(machine, args)?;
             for (at, function) in outer.iter().enumerate().rev() {
@@ -107,7 +116,7 @@ fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
-    Ok(Callable::bound("partial", parts(args), |machine, parts, args| {
+    Ok(Callable::made_of("partial", parts(args), |machine, parts, args| {
         let Some((function, given)) = parts.split_first() else { return Ok(Value::Nil) };
         machine.ticks(given.len())?;
         let mut all: Vec<Value> = given.iter().cloned().chain(args.iter_mut().map(std::mem::take)).collect();
@@ -116,17 +125,17 @@ fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn complement(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    Ok(Callable::bound("complement", parts(args), |machine, parts, args| {
+    Ok(Callable::made_of("complement", parts(args), |machine, parts, args| {
         Ok(Value::Bool(!Callee::of(machine, 1, &parts[0])?.call(machine, args)?.is_truthy()))
     }))
 }
 
 fn constantly(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    Ok(Callable::bound("constantly", parts(args), |_, parts, _| Ok(parts[0].clone())))
+    Ok(Callable::made_of("constantly", parts(args), |_, parts, _| Ok(parts[0].clone())))
 }
 
 fn juxt(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    Ok(Callable::bound("juxt", parts(args), |machine, parts, args| {
+    Ok(Callable::made_of("juxt", parts(args), |machine, parts, args| {
         if args.len() != 1 && !machine.is_reference() {
             return juxt_of_several(machine, parts, args);
         }
@@ -157,7 +166,7 @@ fn every_pred(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
-    Ok(Callable::bound("every-pred", parts(args), |machine, parts, args| {
+    Ok(Callable::made_of("every-pred", parts(args), |machine, parts, args| {
         for (position, pred) in (1..).zip(parts) {
             let pred = Callee::of(machine, position, pred)?;
             for arg in &*args {
@@ -175,7 +184,7 @@ fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if args.is_empty() {
         return none();
     }
-    Ok(Callable::bound("some-fn", parts(args), |machine, parts, args| {
+    Ok(Callable::made_of("some-fn", parts(args), |machine, parts, args| {
         let mut value = Value::Nil;
         for (position, pred) in (1..).zip(parts) {
             let pred = Callee::of(machine, position, pred)?;
@@ -195,7 +204,7 @@ fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if !matches!(args[0], Value::Function(_) | Value::Var(_)) {
         return Err(wrong(1, "a function", &args[0]));
     }
-    Ok(Callable::bound("fnil", parts(args), |machine, parts, args| {
+    Ok(Callable::made_of("fnil", parts(args), |machine, parts, args| {
         let Some((function, defaults)) = parts.split_first() else { return Ok(Value::Nil) };
         for (arg, default) in args.iter_mut().zip(defaults) {
             if arg.is_nil() {

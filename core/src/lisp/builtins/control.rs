@@ -15,6 +15,7 @@ use crate::value::{Bounds, Value};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("apply", Arity::from(2), apply)
+        .calls_argument(0)
         .doc(
             &["(apply f coll)", "(apply f a b … coll)"],
             "Calls f with the given arguments, followed by the items of a list, set or map.",

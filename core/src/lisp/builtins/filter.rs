@@ -15,10 +15,12 @@ use crate::value::Value;
 pub(super) const ROWS: &[Builtin] = &[
     FILTER,
     Builtin::new("filterv", Arity::exactly(2), filter)
+        .calls_argument(0)
         .doc(&["(filterv pred coll)"], FILTER.about)
         .examples(FILTER.examples)
         .clojure(VECTOR),
     Builtin::new("remove", Arity::between(1, 2), remove)
+        .calls_argument(0)
         .doc(&["(remove pred coll)"], "The items for which pred is nil or false, as a vector.")
         .examples(&[
             ("(remove odd? [1 2 3])", "[2]"),
@@ -28,6 +30,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(VECTOR)
         .takes_in_reference(Arity::exactly(2)),
     Builtin::new("keep", Arity::between(1, 2), keep)
+        .calls_argument(0)
         .doc(&["(keep f coll)"], "The results of f for the items, without nil.")
         .examples(&[
             ("(keep :a [{:a 1} {} {:a false}])", "[1 false]"),
@@ -44,6 +47,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(VECTOR)
         .takes_in_reference(Arity::exactly(2)),
     Builtin::new("some", Arity::exactly(2), some)
+        .calls_argument(0)
         .doc(&["(some pred coll)"], "The first truthy result of pred; nil if there is none.")
         .examples(&[
             ("(some odd? [2 3])", "true"),
@@ -52,6 +56,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(some odd? nil)", "nil"),
         ]),
     Builtin::new("every?", Arity::exactly(2), every)
+        .calls_argument(0)
         .doc(&["(every? pred coll)"], "True if pred is truthy for all items, or there are none.")
         .examples(&[("(every? odd? [1 3])", "true"), ("(every? odd? [1 2])", "false"), ("(every? odd? [])", "true")]),
     Builtin::new("not-any?", Arity::exactly(2), not_any)
@@ -65,6 +70,7 @@ pub(super) const ROWS: &[Builtin] = &[
 const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
 
 const FILTER: Builtin = Builtin::new("filter", Arity::between(1, 2), filter)
+    .calls_argument(0)
     .takes_in_reference(Arity::exactly(2))
     .doc(&["(filter pred coll)"], "The items for which pred is truthy, as a vector.")
     .examples(&[

@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .takes_in_reference(Arity::exactly(1))
         .doc(&["(dedupe coll)"], "The items without consecutive duplicates; 1 and 1.0 differ.")
         .examples(&[("(dedupe [1 1 2 1])", "[1 2 1]"), ("(dedupe nil)", "[]")]),
-    Builtin::new("distinct", Arity::between(0, 1), distinct)
+    Builtin::new("distinct", Arity::between(0, 1), distinct).calls_nothing()
         .takes_in_reference(Arity::exactly(1))
         .doc(&["(distinct coll)"], "The distinct items of a list or string, in order of first occurrence; 1 and 1.0 differ.")
         .examples(&[("(distinct [1 2 1 3 2])", "[1 2 3]"), ("(distinct \"aab\")", "[\"a\" \"b\"]")])

@@ -11,7 +11,7 @@ use crate::value::{Map, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    Builtin::new("get", Arity::between(2, 3), get)
+    Builtin::new("get", Arity::between(2, 3), get).calls_nothing()
         .doc(
             &["(get m key)", "(get m key default)"],
             "The value under key in a map (a keyword also finds the string key of its name), the item at an index of a vector, or the value at the end of a key path; the default, or nil, if there is none.",
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("Keys match flexibly, and a vector as key is a path unless the map has that key."))
         .cost(Cost::Logarithmic),
-    Builtin::new("get-in", Arity::between(2, 3), get_in)
+    Builtin::new("get-in", Arity::between(2, 3), get_in).calls_nothing()
         .doc(
             &["(get-in m path)", "(get-in m path default)"],
             "The value at the end of a path of keys and indexes; the default, or nil, if there is none.",
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(get-in nil [:a])", "nil"),
         ])
         .clojure(Clojure::Differs("Keys match flexibly.")),
-    Builtin::new("contains?", Arity::exactly(2), contains)
+    Builtin::new("contains?", Arity::exactly(2), contains).calls_nothing()
         .doc(&["(contains? coll x)"], "True if the map has this key, or the set or vector this member.")
         .examples(&[
             ("(contains? {\"a\" 1} :a)", "true"),
@@ -44,16 +44,16 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(contains? nil :a)", "false"),
         ])
         .clojure(Clojure::Differs("On vectors it tests for a member, not for an index; keys of maps match flexibly.")),
-    Builtin::new("find", Arity::exactly(2), find)
+    Builtin::new("find", Arity::exactly(2), find).calls_nothing()
         .doc(&["(find m key)"], "The entry `[key value]` of a map, or `[index item]` of a vector; nil without one.")
         .examples(&[("(find {\"a\" 1} :a)", "[:a 1]"), ("(find [5 6] 1)", "[1 6]"), ("(find {:a 1} :b)", "nil")])
         .clojure(Clojure::Differs("Keys match flexibly; the entry has the requested key."))
         .cost(Cost::Logarithmic),
-    Builtin::new("keys", Arity::exactly(1), keys)
+    Builtin::new("keys", Arity::exactly(1), keys).calls_nothing()
         .doc(&["(keys m)"], "The keys of a map, sorted; nil for nil.")
         .examples(&[("(keys {:b 1 :a 2})", "[:a :b]"), ("(keys {})", "[]"), ("(keys nil)", "nil")])
         .clojure(SORTED),
-    Builtin::new("vals", Arity::exactly(1), vals)
+    Builtin::new("vals", Arity::exactly(1), vals).calls_nothing()
         .doc(&["(vals m)"], "The values of a map in the order of their keys; nil for nil.")
         .examples(&[("(vals {:b 1 :a 2})", "[2 1]"), ("(vals nil)", "nil")])
         .clojure(SORTED),
@@ -61,17 +61,17 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(entries m)"], "The entries of a map as `[key value]`, sorted by key.")
         .examples(&[("(entries {:b 1 :a 2})", "[[:a 2] [:b 1]]"), ("(entries nil)", "[]")])
         .clojure(Clojure::Extension),
-    Builtin::new("key", Arity::exactly(1), key)
+    Builtin::new("key", Arity::exactly(1), key).calls_nothing()
         .doc(&["(key entry)"], "The key of an entry.")
         .examples(&[("(map key {:a 1 :b 2})", "[:a :b]"), ("(key [:a 1])", ":a")])
         .clojure(PAIR)
         .cost(Cost::Constant),
-    Builtin::new("val", Arity::exactly(1), val)
+    Builtin::new("val", Arity::exactly(1), val).calls_nothing()
         .doc(&["(val entry)"], "The value of an entry.")
         .examples(&[("(map val {:a 1 :b 2})", "[1 2]"), ("(val [:a 1])", "1")])
         .clojure(PAIR)
         .cost(Cost::Constant),
-    Builtin::new("select-keys", Arity::exactly(2), select_keys)
+    Builtin::new("select-keys", Arity::exactly(2), select_keys).calls_nothing()
         .doc(&["(select-keys m keys)"], "A map of the given keys that m has.")
         .examples(&[
             ("(select-keys {:a 1 :b 2} [:a :c])", "{:a 1}"),

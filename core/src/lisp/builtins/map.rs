@@ -16,6 +16,7 @@ pub(super) const ROWS: &[Builtin] = &[
     MAP,
     MAP.named("mapv", &["(mapv f coll)", "(mapv f coll1 coll2 …)"]).takes(Arity::from(2)),
     Builtin::new("map-indexed", Arity::between(1, 2), map_indexed)
+        .calls_argument(0)
         .takes_in_reference(Arity::exactly(2))
         .doc(&["(map-indexed f coll)"], "The results of `(f index item)` for each item, the index from 0.")
         .examples(&[
@@ -25,6 +26,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(VECTOR),
     Builtin::new("mapcat", Arity::from(1), mapcat)
+        .calls_argument(0)
         .takes_in_reference(Arity::exactly(2))
         .doc(
             &["(mapcat f coll)", "(mapcat f coll1 coll2 …)"],
@@ -42,6 +44,7 @@ pub(super) const ROWS: &[Builtin] = &[
 const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
 
 const MAP: Builtin = Builtin::new("map", Arity::from(1), map)
+    .calls_argument(0)
     .takes_in_reference(Arity::from(2))
     .doc(
         &["(map f coll)", "(map f coll1 coll2 …)"],

@@ -12,7 +12,6 @@ mod assoc;
 mod bits;
 mod build;
 mod calendar;
-mod calls;
 mod cells;
 mod collection;
 mod compare;
@@ -72,12 +71,12 @@ use std::sync::OnceLock;
 use super::machine::Callable;
 use crate::value::Value;
 
-pub(crate) use calls::{FunctionArgument, MAKERS, function_argument};
+pub(crate) use cells::change_cell;
 pub(crate) use control::{CAPTURE, CAPTURE_NAME};
 pub(crate) use exceptions::{ASSERTION, EXCEPTION, class_of, exception_of, uncaught};
 pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};
 
-pub use super::machine::{Arity, Builtin, Clojure, Cost, Implementation, InReference};
+pub use super::machine::{Arity, Builtin, Clojure, Cost, FunctionUse, Implementation, InReference};
 pub use reference::{card, card_of_try, reference};
 
 pub(crate) use pipeline::Pipeline;

@@ -15,7 +15,7 @@ use crate::value::{Captures, Regex, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    Builtin::new("split", Arity::between(2, 3), split)
+    Builtin::new("split", Arity::between(2, 3), split).calls_nothing()
         .doc(
             &["(split s separator)", "(split s separator limit)"],
             "The parts of a string between the separators (a regex or a string), at most `limit`; empty parts are kept.",
@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(split \"a,b,c\" \",\" 2)", "[\"a\" \"b,c\"]"),
         ])
         .clojure(Clojure::Differs("Keeps empty strings at the end, and takes strings as separators.")),
-    Builtin::new("join", Arity::between(1, 2), join)
+    Builtin::new("join", Arity::between(1, 2), join).calls_nothing()
         .doc(
             &["(join coll)", "(join separator coll)"],
             "The items as one string, each like `str`, with the separator between them.",

@@ -12,6 +12,7 @@ use crate::value::Value;
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("subs", Arity::between(2, 3), subs)
+        .calls_nothing()
         .doc(
             &["(subs s start)", "(subs s start end)"],
             "The part of a string from an index up to another; out-of-range indexes are clamped.",

@@ -19,6 +19,7 @@ macro_rules! question {
             Ok(Value::Bool(holds(&args[0])))
         })
         .cost(Cost::Constant)
+        .calls_nothing()
     };
 }
 

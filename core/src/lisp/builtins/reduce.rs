@@ -13,6 +13,7 @@ use crate::value::{List, Map, Table, Value};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("reduce", Arity::between(2, 3), reduce)
+        .calls_argument(0)
         .doc(
             &["(reduce f coll)", "(reduce f init coll)"],
             "Reduces the items to one value: `(f result item)` for each, starting with init or the first item.",
@@ -25,6 +26,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("Without init, an empty collection gives nil; f is not called.")),
     Builtin::new("reduce-kv", Arity::exactly(3), reduce_kv)
+        .calls_argument(0)
         .doc(
             &["(reduce-kv f init map)"],
             "Reduces the entries of a map, sorted by key: `(f result key value)` for each.",
@@ -45,6 +47,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(reduce (fn [sum x] (if (> x 2) (reduced sum) (+ sum x))) 0 [1 2 3 4])", "3")])
         .cost(Cost::Constant),
     Builtin::new("group-by", Arity::exactly(2), group_by)
+        .calls_argument(0)
         .doc(
             &["(group-by key coll)"],
             "A map from each value of key to the items that have it, in order; key is a field, key path or function.",
@@ -60,6 +63,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ))
         .cost(Cost::Sorting),
     Builtin::new("frequencies", Arity::exactly(1), frequencies)
+        .calls_nothing()
         .doc(&["(frequencies coll)"], "A map from each distinct item to its number of occurrences.")
         .examples(&[
             ("(frequencies [\"a\" \"b\" \"a\"])", "{\"a\" 2 \"b\" 1}"),

@@ -13,6 +13,7 @@ const MATH: Clojure = Clojure::Differs("also for integers, and returns an intege
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     unary("abs", |machine, args| arithmetic::unary(machine, number::abs, &args[0], Reason::RuntimeError))
+        .calls_nothing()
         .doc(&["(abs x)"], "The absolute value.")
         .examples(&[("(abs -5)", "5"), ("(abs -1.5)", "1.5")]),
     unary("floor", |_, args| rounded(&args[0], Rounding::Floor))

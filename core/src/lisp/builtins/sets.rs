@@ -13,18 +13,22 @@ use crate::value::{Set, Value};
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("set", Arity::exactly(1), set)
+        .calls_nothing()
         .doc(&["(set coll)"], "The set of the items.")
         .examples(&[("(set [1 1 2])", "#{1 2}"), ("(set \"aab\")", "#{\"a\" \"b\"}"), ("(set nil)", "#{}")])
         .cost(Cost::Sorting),
     Builtin::new("union", Arity::from(0), union)
+        .calls_nothing()
         .doc(&["(union s …)"], "The set of the members of any of the sets.")
         .examples(&[("(union #{1} #{2} #{1})", "#{1 2}"), ("(union nil [1])", "#{1}"), ("(union)", "#{}")])
         .clojure(Clojure::Named("clojure.set/union")),
     Builtin::new("intersection", Arity::from(1), intersection)
+        .calls_nothing()
         .doc(&["(intersection s …)"], "The set of the members of all of the sets.")
         .examples(&[("(intersection #{1 2} #{2 3})", "#{2}"), ("(intersection #{1} nil)", "#{}")])
         .clojure(Clojure::Named("clojure.set/intersection")),
     Builtin::new("difference", Arity::from(1), difference)
+        .calls_nothing()
         .doc(&["(difference s …)"], "The set of the members of the first set that are in none of the others.")
         .examples(&[("(difference #{1 2 3} #{1} #{3})", "#{2}"), ("(difference #{1} nil)", "#{1}")])
         .clojure(Clojure::Named("clojure.set/difference")),
@@ -37,6 +41,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(superset? #{1 2} #{1})", "true"), ("(superset? #{1} #{2})", "false")])
         .clojure(Clojure::Named("clojure.set/superset?")),
     Builtin::new("disj", Arity::from(1), disj)
+        .calls_nothing()
         .doc(&["(disj s x …)"], "The set without these members; nil for nil.")
         .examples(&[("(disj #{1 2 3} 1 3)", "#{2}"), ("(disj #{1} 5)", "#{1}"), ("(disj nil 1)", "nil")])
         .cost(Cost::Logarithmic),

@@ -14,18 +14,22 @@ use crate::value::Value;
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("rest", Arity::exactly(1), rest)
+        .calls_nothing()
         .doc(&["(rest coll)"], "All items except the first; [] if there are none.")
         .examples(&[("(rest [1 2 3])", "[2 3]"), ("(rest [])", "[]"), ("(rest \"ab\")", "[\"b\"]")])
         .clojure(ORDERED),
     Builtin::new("next", Arity::exactly(1), next)
+        .calls_nothing()
         .doc(&["(next coll)"], "All items except the first; nil if there are none.")
         .examples(&[("(next [1 2 3])", "[2 3]"), ("(next [1])", "nil")])
         .clojure(ORDERED),
     Builtin::new("butlast", Arity::exactly(1), butlast)
+        .calls_nothing()
         .doc(&["(butlast coll)"], "All items except the last; nil if there are none.")
         .examples(&[("(butlast [1 2 3])", "[1 2]"), ("(butlast [1])", "nil")])
         .clojure(ORDERED),
     Builtin::new("pop", Arity::exactly(1), pop)
+        .calls_nothing()
         .doc(&["(pop list)"], "A list without its last item; nil if it is empty.")
         .examples(&[("(pop [1 2])", "[1]"), ("(pop [])", "nil")])
         .clojure(Clojure::Differs("an empty list gives nil instead of an error")),
@@ -44,12 +48,14 @@ pub(super) const ROWS: &[Builtin] = &[
             "a negative n counts from the end; sets are in key order, the dialect reference rejects them",
         )),
     Builtin::new("take-last", Arity::exactly(2), take_last)
+        .calls_nothing()
         .doc(&["(take-last n coll)"], "The last n items; nil if there are no items, [] if n is 0 or less.")
         .examples(&[("(take-last 2 [1 2 3])", "[2 3]"), ("(take-last 0 [1])", "[]"), ("(take-last 2 [])", "nil")])
         .clojure(Clojure::Differs(
             "a count of 0 gives [] and not nil; sets are in key order, the dialect reference rejects them",
         )),
     Builtin::new("drop-last", Arity::between(1, 2), drop_last)
+        .calls_nothing()
         .doc(&["(drop-last coll)", "(drop-last n coll)"], "All items except the last n (default 1).")
         .examples(&[("(drop-last [1 2 3])", "[1 2]"), ("(drop-last 2 [1 2 3])", "[1]"), ("(drop-last -1 [1])", "[1]")])
         .clojure(Clojure::Differs("sets are in key order, the dialect reference rejects them")),
@@ -60,10 +66,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(nthnext coll n)"], "All items except the first n; nil if nothing remains.")
         .examples(&[("(nthnext [1 2 3] 1)", "[2 3]"), ("(nthnext [1 2 3] 3)", "nil")]),
     Builtin::new("take-while", Arity::between(1, 2), take_while)
+        .calls_argument(0)
         .takes_in_reference(Arity::exactly(2))
         .doc(&["(take-while pred coll)"], "The items before the first one for which pred is false.")
         .examples(&[("(take-while odd? [1 3 4 5])", "[1 3]"), ("(take-while odd? nil)", "[]")]),
     Builtin::new("drop-while", Arity::between(1, 2), drop_while)
+        .calls_argument(0)
         .takes_in_reference(Arity::exactly(2))
         .doc(&["(drop-while pred coll)"], "The items from the first one for which pred is false.")
         .examples(&[("(drop-while odd? [1 3 4 5])", "[4 5]"), ("(drop-while #{1} [1 2])", "[2]")]),
@@ -77,6 +85,7 @@ pub(super) const ROWS: &[Builtin] = &[
         )
         .examples(&[("(split-with odd? [1 3 4 5])", "[[1 3] [4 5]]"), ("(split-with even? [1 2])", "[[] [1 2]]")]),
     Builtin::new("subvec", Arity::between(2, 3), subvec)
+        .calls_nothing()
         .doc(
             &["(subvec list start)", "(subvec list start end)"],
             "The items of a list from an index up to another, exclusive; out-of-range indexes are clamped.",

@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("values of all types have an order; :asc and :desc are accepted; sets are rejected"))
         .cost(Cost::Sorting),
-    Builtin::new("sort-by", Arity::between(2, 3), sort_by)
+    Builtin::new("sort-by", Arity::between(2, 3), sort_by).calls_argument(0)
         .doc(
             &["(sort-by key coll)", "(sort-by key comparator coll)"],
             "The items in the order of their keys; a key is a keyword, string, key path or function.",
@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Builtin] = &[
         ])
         .clojure(Clojure::Differs("the key may be a string or a key path; :asc and :desc are accepted"))
         .cost(Cost::Sorting),
-    Builtin::new("reverse", Arity::exactly(1), reverse)
+    Builtin::new("reverse", Arity::exactly(1), reverse).calls_nothing()
         .doc(&["(reverse coll)"], "The items of a list or string in reverse order.")
         .examples(&[("(reverse [1 2])", "[2 1]"), ("(reverse \"abc\")", "[\"c\" \"b\" \"a\"]"), ("(reverse nil)", "[]")])
         .clojure(super::access::ORDERED),

@@ -9,6 +9,7 @@ use crate::value::Value;
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("upper-case", Arity::exactly(1), upper_case)
+        .calls_nothing()
         .doc(&["(upper-case s)"], "The string in upper case.")
         .examples(&[("(upper-case \"abc\")", "\"ABC\""), ("(upper-case \"straße\")", "\"STRASSE\"")])
         .clojure(Clojure::Named("clojure.string/upper-case")),
@@ -17,6 +18,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(upcase \"abc\")", "\"ABC\""), ("(upcase \"\")", "\"\"")])
         .clojure(Clojure::Extension),
     Builtin::new("lower-case", Arity::exactly(1), lower_case)
+        .calls_nothing()
         .doc(&["(lower-case s)"], "The string in lower case.")
         .examples(&[("(lower-case \"ABC\")", "\"abc\""), ("(lower-case \"ÀB\")", "\"àb\"")])
         .clojure(Clojure::Named("clojure.string/lower-case")),
@@ -29,6 +31,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(capitalize \"hELLO world\")", "\"Hello world\""), ("(capitalize \"\")", "\"\"")])
         .clojure(Clojure::Named("clojure.string/capitalize")),
     Builtin::new("trim", Arity::exactly(1), trim)
+        .calls_nothing()
         .doc(&["(trim s)"], "The string without white space at both ends.")
         .examples(&[("(trim \"  a b \")", "\"a b\""), ("(trim \"a\\n\")", "\"a\"")])
         .clojure(Clojure::Named("clojure.string/trim")),
@@ -53,14 +56,17 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(blank? \" \\n\")", "true"), ("(blank? nil)", "true"), ("(blank? \"a\")", "false")])
         .clojure(Clojure::Named("clojure.string/blank?")),
     Builtin::new("starts-with?", Arity::exactly(2), starts_with)
+        .calls_nothing()
         .doc(&["(starts-with? s start)"], "True if the string begins with another.")
         .examples(&[("(starts-with? \"hello\" \"he\")", "true"), ("(starts-with? \"\" \"a\")", "false")])
         .clojure(Clojure::Named("clojure.string/starts-with?")),
     Builtin::new("ends-with?", Arity::exactly(2), ends_with)
+        .calls_nothing()
         .doc(&["(ends-with? s end)"], "True if the string ends with another.")
         .examples(&[("(ends-with? \"hello\" \"lo\")", "true"), ("(ends-with? \"hello\" \"he\")", "false")])
         .clojure(Clojure::Named("clojure.string/ends-with?")),
     Builtin::new("includes?", Arity::exactly(2), includes)
+        .calls_nothing()
         .doc(&["(includes? s part)"], "True if the string contains another.")
         .examples(&[("(includes? \"hello\" \"ell\")", "true"), ("(includes? \"hello\" \"\")", "true")])
         .clojure(Clojure::Named("clojure.string/includes?")),

@@ -3,7 +3,9 @@
 
 mod sequence;
 
+use super::FunctionUse;
 use crate::lisp::Limits;
+use crate::lisp::machine::{Callable, PartUse};
 use crate::lisp::{CallAddress, Dialect, Error, Failure, Host, Input, run};
 use crate::value::Value;
 
@@ -63,6 +65,28 @@ fn check<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) {
 #[test]
 fn every_example_gives_its_stated_result() {
     check(super::rows().flat_map(|row| row.examples).copied());
+}
+
+#[test]
+fn a_function_of_a_maker_is_marked_as_calling_only_its_parts() {
+    for row in super::rows().filter(|row| row.is_maker()) {
+        let parts = if row.arity.allows(2) { "inc dec" } else { "inc" };
+        let made = value(&format!("({} {parts})", row.name), &Value::Nil);
+        let calls = match made.as_ref().map(Callable::of_value) {
+            Ok(Some(Callable::Bound(bound))) => bound.calls,
+            _ => PartUse::Any,
+        };
+        assert_eq!(calls, PartUse::Builtins, "{}: {made:?}", row.name);
+    }
+}
+
+#[test]
+fn a_function_argument_is_among_the_arguments_of_its_builtin() {
+    for row in super::rows() {
+        if let FunctionUse::Argument(at) = row.calls {
+            assert!(row.arity.max.is_none_or(|max| at < max), "{}", row.name);
+        }
+    }
 }
 
 #[test]

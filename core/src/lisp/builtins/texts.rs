@@ -13,6 +13,7 @@ const NAME_BYTES: usize = 255;
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("str", Arity::from(0), str)
+        .calls_nothing()
         .doc(&["(str & xs)"], "The values as one text: strings without quotes, nothing for nil.")
         .examples(&[
             ("(str \"a\" 1 :k nil)", "\"a1:k\""),
@@ -28,6 +29,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Output)
         .clojure(Clojure::Differs("maps are sorted and have no commas; floats have at most 10 decimals")),
     Builtin::new("name", Arity::exactly(1), name)
+        .calls_nothing()
         .doc(&["(name x)"], "The name of a keyword or symbol without its namespace; a string unchanged.")
         .examples(&[("(name :a)", "\"a\""), ("(name \"s\")", "\"s\"")])
         .cost(Cost::Constant)
@@ -38,6 +40,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Constant)
         .current(),
     Builtin::new("keyword", Arity::between(1, 2), keyword)
+        .calls_nothing()
         .takes_in_reference(Arity::exactly(1))
         .doc(
             &["(keyword name)", "(keyword namespace name)"],

@@ -14,7 +14,7 @@ use crate::value::{Map, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    Builtin::new("flatten", Arity::exactly(1), flatten)
+    Builtin::new("flatten", Arity::exactly(1), flatten).calls_nothing()
         .doc(&["(flatten coll)"], "The items of a list and of all nested lists; [] for anything but a list.")
         .examples(&[("(flatten [1 [2 [3 nil]]])", "[1 2 3 nil]"), ("(flatten [#{4} [{:a [1]}]])", "[#{4} {:a [1]}]"), ("(flatten 5)", "[]")]),
     Builtin::new("tree-seq", Arity::exactly(3), tree_seq)

@@ -1,10 +1,12 @@
 //! Calls of builtins by name: arguments on the native stack, fast paths for small integers inline.
 
+#![expect(clippy::inline_always, reason = "measured: a builtin must not cost two calls")]
+
 use std::sync::OnceLock;
 
 use super::Compiler;
 use super::expression::{Expression, code, copy, flow};
-use crate::lisp::builtins::{Builtin, Implementation, MAKERS, joined};
+use crate::lisp::builtins::{Builtin, Implementation, joined};
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::machine::{Code, CodePosition, CurrentClosure, Flow, Frame, Machine};
 use crate::lisp::{EvalResult, Halt};
@@ -20,7 +22,7 @@ pub(super) struct CallSite {
 
 impl CallSite {
     /// Calls the builtin; its arity has been checked.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         let result = match self.builtin.run {
             Implementation::Function(run) => run(machine, args),
@@ -33,12 +35,12 @@ impl CallSite {
     }
 
     #[cold]
-    fn builtin_error(&self, halt: Box<Halt>, machine: &Machine<'_>) -> Box<Halt> {
+    pub(super) fn builtin_error(&self, halt: Box<Halt>, machine: &Machine<'_>) -> Box<Halt> {
         machine.builtin_error(halt, self.builtin, &self.position)
     }
 
     /// The same, as code.
-    #[inline]
+    #[inline(always)]
     fn give(&self, machine: &mut Machine<'_>, args: &mut [Value], out: &mut Value) -> Flow {
         match self.run(machine, args) {
             Ok(value) => Flow::give(value, out),
@@ -56,8 +58,13 @@ impl Compiler<'_> {
         if let Some(condition) = self.predicate(builtin, args, span) {
             return Self::truth(condition);
         }
-        if MAKERS.contains(&builtin.name) && args.iter().all(|arg| matches!(arg.expr, Expr::Const(_))) {
+        if builtin.is_maker() && args.iter().all(|arg| matches!(arg.expr, Expr::Const(_))) {
             return self.once(builtin, args, span);
+        }
+        if matches!(builtin.name, "swap!" | "vswap!")
+            && let Some(change) = self.change_of_cell(builtin, args, span)
+        {
+            return change;
         }
         if builtin.name == "str" {
             return match args.len() {

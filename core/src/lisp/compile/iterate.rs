@@ -54,13 +54,7 @@ impl Iteration {
                 Ok(())
             }
             Err(endless) if Callable::is_endless(&endless) => {
-                let mut items = Pipeline::of(machine, 1, &endless)?;
-                while let Some(item) = items.next(machine)? {
-                    if !self.step(level, stage, item, machine, slots, closed, made)? {
-                        break;
-                    }
-                }
-                Ok(())
+                self.run_endless(level, stage, &endless, machine, slots, closed, made)
             }
             Err(other) => {
                 let problem = format!("the source must be a collection, got {}", described(&other));
@@ -69,6 +63,28 @@ impl Iteration {
                 Err(machine.with_span(error.into(), &stage.position))
             }
         }
+    }
+
+    /// Runs the stages from `level` on, whose source has no end. Separate, so that the usual loop stays small.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a running iteration")]
+    #[cold]
+    fn run_endless(
+        &self,
+        level: usize,
+        stage: &Stage,
+        endless: &Value,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: CurrentClosure<'_>,
+        made: &mut Vec<Value>,
+    ) -> EvalResult<()> {
+        let mut items = Pipeline::of(machine, 1, endless)?;
+        while let Some(item) = items.next(machine)? {
+            if !self.step(level, stage, item, machine, slots, closed, made)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Runs a stage for one item; false if `:while` ends the stage.

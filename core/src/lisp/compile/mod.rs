@@ -12,6 +12,7 @@ mod bind;
 mod body;
 mod builtin;
 mod call;
+mod cell;
 mod condition;
 mod effect;
 mod expression;

@@ -23,10 +23,26 @@ pub struct Builtin {
     pub clojure: Clojure,
     /// Its time complexity.
     pub cost: Cost,
+    /// The functions that it calls.
+    pub calls: FunctionUse,
     /// Its implementation.
     pub run: Implementation,
     /// Its difference in the dialect `reference`.
     pub reference: InReference,
+}
+
+/// The functions that a builtin calls. `swap!` changes the value of an atom in place only under functions that certainly
+/// do not read the atom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FunctionUse {
+    /// It may call any function, or read an atom.
+    Any,
+    /// None: its result follows from its arguments.
+    Nothing,
+    /// The argument at this position, counted from 0, and no other function.
+    Argument(u8),
+    /// None, but it makes a function that calls the arguments. Making it has no side effects.
+    Maker,
 }
 
 /// The difference of a builtin in the dialect `reference`.
@@ -140,6 +156,7 @@ impl Builtin {
             examples: &[],
             clojure: Clojure::Same,
             cost: Cost::Linear,
+            calls: FunctionUse::Any,
             run: Implementation::Function(run),
             reference: InReference::Same,
         }
@@ -155,6 +172,7 @@ impl Builtin {
             examples: &[],
             clojure: Clojure::Same,
             cost: Cost::Constant,
+            calls: FunctionUse::Any,
             run: Implementation::Form,
             reference: InReference::Same,
         }
@@ -187,6 +205,32 @@ impl Builtin {
     pub const fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
         self
+    }
+
+    /// It calls no function and reads no atom.
+    #[must_use]
+    pub const fn calls_nothing(mut self) -> Self {
+        self.calls = FunctionUse::Nothing;
+        self
+    }
+
+    /// It calls the argument at this position, counted from 0, and reads no atom.
+    #[must_use]
+    pub const fn calls_argument(mut self, position: u8) -> Self {
+        self.calls = FunctionUse::Argument(position);
+        self
+    }
+
+    /// It makes a function that calls the arguments.
+    #[must_use]
+    pub const fn makes_function(mut self) -> Self {
+        self.calls = FunctionUse::Maker;
+        self
+    }
+
+    /// True if it makes a function of its arguments, without side effects.
+    pub(crate) fn is_maker(&self) -> bool {
+        self.calls == FunctionUse::Maker
     }
 
     /// Sets the number of arguments, in all dialects.

@@ -122,6 +122,7 @@ impl<'v> Callee<'v> {
         }
         match self.0 {
             Target::Closure(closure) => machine.call_scoped2(closure, one, two),
+            Target::Bound(bound) => machine.call_bound(bound, &mut [one, two]),
             _ => self.call(machine, &mut [one, two]),
         }
     }

@@ -10,9 +10,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::Machine;
-use super::function::Callable;
+use super::builtin::FunctionUse;
+use super::function::{Callable, PartUse};
 use crate::lisp::boundary::without_cells;
-use crate::lisp::builtins::{FunctionArgument, MAKERS, function_argument};
 use crate::lisp::ir::Calls;
 use crate::lisp::{Error, EvalResult, Halt, Memory, described};
 use crate::reasons::Reason;
@@ -103,26 +103,36 @@ impl Machine<'_> {
         Callable::Cell(Cell { number, index, cells: Arc::downgrade(cells) }).into_value()
     }
 
-    /// True if the function may change the content of a cell in place: it certainly does not read the cell, and the
-    /// program does not need the old content if it fails.
-    pub(crate) fn may_take(&self, cell: &Cell, function: &Value, args: &[Value]) -> bool {
+    /// The content of a cell for a function that computes the next one, which must be set before anything reads the cell.
+    /// The content is moved out if the function certainly does not read the cell and the program does not need the old
+    /// content if the function fails; otherwise it is copied.
+    pub(crate) fn content_for(&self, cell: &Cell, function: &Value, args: &[Value]) -> EvalResult {
+        let Some(cells) = &self.cells else { return cell.read() };
+        let is_safe = self.may_catch() || self.never_reads(function, args);
+        let content = cells.with(|contents| {
+            let place = contents.get_mut(cell.index)?;
+            let may_move = match place {
+                // A content that is a function may read the cell when it is called.
+                Some(content) if is_safe && !is_function(content) => {
+                    !self.may_catch() || never_fails(function, content, args)
+                }
+                _ => false,
+            };
+            if may_move { place.take() } else { place.clone() }
+        });
+        content.map_or_else(|| Err(cell.without_content()), Ok)
+    }
+
+    /// True if a call of the function with data and these arguments certainly reads no cell.
+    fn never_reads(&self, function: &Value, args: &[Value]) -> bool {
         let mut left = EXAMINED;
-        let is_function = |value: &Value| matches!(value, Value::Function(_) | Value::Var(_));
-        // A content that is a function may read the cell when it is called.
-        let is_data = |content: &Content| content.as_ref().is_some_and(|content| !is_function(content));
-        let Some(cells) = &self.cells else { return false };
-        if self.may_catch() {
-            return cells.with(|contents| {
-                contents.get(cell.index).and_then(Option::as_ref).is_some_and(|old| never_fails(function, old, args))
-            });
-        }
         let is_known = match Callable::of_value(function) {
-            Some(Callable::Builtin(builtin)) => function_argument(builtin.name).is_some(),
+            Some(Callable::Builtin(builtin)) => {
+                matches!(builtin.calls, FunctionUse::Nothing | FunctionUse::Argument(_))
+            }
             _ => self.reads_no_cell(function, &mut left),
         };
-        is_known
-            && args.iter().all(|arg| !is_function(arg) || self.reads_no_cell(arg, &mut left))
-            && cells.with(|contents| contents.get(cell.index).is_some_and(is_data))
+        is_known && args.iter().all(|arg| !is_function(arg) || self.reads_no_cell(arg, &mut left))
     }
 
     /// True if a call of the value certainly reads no cell, whatever its arguments are.
@@ -135,10 +145,12 @@ impl Machine<'_> {
         let Some(rest) = left.checked_sub(1) else { return false };
         *left = rest;
         match Callable::of_value(function) {
-            Some(Callable::Builtin(builtin)) => function_argument(builtin.name) == Some(FunctionArgument::None),
-            Some(Callable::Bound(bound)) => {
-                MAKERS.contains(&bound.name) && bound.parts.iter().all(|part| self.reads_no_cell(part, left))
-            }
+            Some(Callable::Builtin(builtin)) => builtin.calls == FunctionUse::Nothing,
+            Some(Callable::Bound(bound)) => match bound.calls {
+                PartUse::Any => false,
+                PartUse::Builtins => true,
+                PartUse::Parts => bound.parts.iter().all(|part| self.reads_no_cell(part, left)),
+            },
             Some(Callable::Closure(closure)) => match &closure.lambda.calls {
                 Calls::Any => false,
                 Calls::Known { globals, .. } => {
@@ -186,6 +198,10 @@ impl Machine<'_> {
     }
 }
 
+fn is_function(value: &Value) -> bool {
+    matches!(value, Value::Function(_) | Value::Var(_))
+}
+
 /// True for calls that only a limit can end: adding items to a list or a set, and setting keys of a map.
 fn never_fails(function: &Value, old: &Value, args: &[Value]) -> bool {
     let Some(Callable::Builtin(builtin)) = Callable::of_value(function) else { return false };
@@ -226,11 +242,14 @@ impl Machine<'_> {
     }
 
     /// The value with the contents of the cells in it, for values that leave the program or the branch.
+    #[inline]
     pub(crate) fn leaving(&self, value: Value) -> EvalResult {
-        if self.cells.is_none() {
-            return Ok(value);
-        }
-        self.check_size(&value)?;
-        without_cells(&value)
+        if self.cells.is_none() { Ok(value) } else { self.with_contents(&value) }
+    }
+
+    #[cold]
+    fn with_contents(&self, value: &Value) -> EvalResult {
+        self.check_size(value)?;
+        without_cells(value)
     }
 }

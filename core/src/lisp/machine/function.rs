@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::builtin::FunctionUse;
 use super::{Builtin, Cell, Lambda, Machine};
 use crate::lisp::EvalResult;
 use crate::lisp::error::ENDLESS;
@@ -56,6 +57,32 @@ pub(crate) struct Bound {
     pub(crate) run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> EvalResult,
     /// The values it was made of.
     pub(crate) parts: Vec<Value>,
+    /// The functions that it calls.
+    pub(crate) calls: PartUse,
+}
+
+/// The functions that a function made of others calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PartUse {
+    /// It may call any function, or read an atom.
+    Any,
+    /// No other functions than its parts.
+    Parts,
+    /// The same, and its parts are data and builtins that read no atom.
+    Builtins,
+}
+
+impl PartUse {
+    fn of(parts: &[Value]) -> Self {
+        let reads_nothing = |part: &Value| match part {
+            Value::Var(_) => false,
+            Value::Function(_) => {
+                matches!(Callable::of_value(part), Some(Callable::Builtin(row)) if row.calls == FunctionUse::Nothing)
+            }
+            _ => true,
+        };
+        if parts.iter().all(reads_nothing) { Self::Builtins } else { Self::Parts }
+    }
 }
 
 impl Closure {
@@ -101,7 +128,17 @@ impl Callable {
         parts: Vec<Value>,
         run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> EvalResult,
     ) -> Value {
-        Self::Bound(Bound { name, run, parts }).into_value()
+        Self::Bound(Bound { name, run, parts, calls: PartUse::Any }).into_value()
+    }
+
+    /// A function that calls no others than its parts and reads no atom, as a value.
+    pub(crate) fn made_of(
+        name: &'static str,
+        parts: Vec<Value>,
+        run: fn(&mut Machine<'_>, &[Value], &mut [Value]) -> EvalResult,
+    ) -> Value {
+        let calls = PartUse::of(&parts);
+        Self::Bound(Bound { name, run, parts, calls }).into_value()
     }
 
     /// A transducer made by a builtin, as a value.

@@ -27,13 +27,15 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 pub(crate) use attempt::{is_catchable, runs_finally};
-pub use builtin::{Arity, Builtin, Clojure, Cost, Implementation, InReference};
+pub use builtin::{Arity, Builtin, Clojure, Cost, FunctionUse, Implementation, InReference};
 pub(crate) use call::{not_callable, unbound};
 pub use callee::Callee;
 pub(crate) use cell::{Cell, Cells, cell_of};
 pub(crate) use code::Frame;
 pub use code::{Code, CurrentClosure, Flow, Lambda};
 pub(crate) use comparison::Comparison;
+#[cfg(test)]
+pub(crate) use function::PartUse;
 pub(crate) use function::{Callable, Closure, REDUCED, Recipe};
 pub(crate) use globals::{Globals, Target};
 pub(crate) use projection::Projection;

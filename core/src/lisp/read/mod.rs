@@ -17,14 +17,22 @@ mod tests;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use super::host::Watch;
 use super::{Dialect, Error, Form, Limits, Shape};
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
 use crate::text::Span;
-use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Lexemes, Opener, Word, Words};
+use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Opener, Word, Words};
 use crate::value::{Keyword, Value};
 use prefix::{Pending, Prefix};
+
+/// Forms of an ordinary small program that are unfinished at the same time.
+const USUAL_FORMS: usize = 16;
+/// Bytes of text per distinct name in an ordinary small program.
+const BYTES_PER_NAME: usize = 6;
+/// Names that are expected at most: larger programs repeat them.
+const MOST_EXPECTED_NAMES: usize = 128;
 
 /// Limits of a program's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,14 +75,8 @@ pub(super) fn read_watched(
         return Err(fault::too_large(source.len(), budget.bytes));
     }
     let mut reader = Reader::new(source, budget, dialect);
-    if dialect == Dialect::Reference {
-        for (span, lexeme) in Lexemes::new(source) {
-            watch.step()?;
-            reader.take(span, lexeme)?;
-        }
-        return reader.finish();
-    }
-    for Word { span, first, is_joined } in Words::new(source) {
+    let words = if dialect == Dialect::Reference { Words::single(source) } else { Words::new(source) };
+    for Word { span, first, is_joined } in words {
         watch.step()?;
         if is_joined { reader.take_joined(span, first)? } else { reader.take(span, first)? }
     }
@@ -103,8 +105,9 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(source: &'a str, budget: Budget, dialect: Dialect) -> Self {
-        let names = Names::new(budget.symbols);
-        Self { source, dialect, levels: Vec::new(), pending: Vec::new(), forms: Vec::new(), names }
+        let names = Names::new(budget.symbols, source.len() / BYTES_PER_NAME);
+        let forms = Vec::with_capacity(USUAL_FORMS.min(source.len()));
+        Self { source, dialect, levels: Vec::new(), pending: Vec::new(), forms, names }
     }
 
     fn take(&mut self, span: Span, lexeme: Lexeme) -> Result<(), Error> {
@@ -167,7 +170,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds a finished form to the innermost open level, after the prefixes that precede it.
+    #[inline]
     fn push(&mut self, form: Form) {
+        if self.pending.is_empty() {
+            self.forms.push(form);
+        } else {
+            self.push_after_prefixes(form);
+        }
+    }
+
+    #[cold]
+    fn push_after_prefixes(&mut self, form: Form) {
         let form = prefix::applied(&mut self.pending, self.levels.len(), form);
         self.forms.extend(form);
     }
@@ -252,8 +265,9 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn new(most: usize) -> Self {
-        Self { most, seen: HashMap::new() }
+    /// No names yet; about `expected` are expected.
+    fn new(most: usize, expected: usize) -> Self {
+        Self { most, seen: HashMap::with_capacity(expected.min(most).min(MOST_EXPECTED_NAMES)) }
     }
 
     fn too_many(&self) -> bool {
@@ -270,11 +284,11 @@ impl<'a> Names<'a> {
 
     /// A program with too many names is rejected at its end, so names beyond the limit do not matter.
     fn name(&mut self, text: &'a str, name: &str) -> Keyword {
-        let room = self.seen.len() < self.most;
-        match self.seen.get(text) {
-            Some(known) => *known,
-            None if self.too_many() => Keyword::intern(""),
-            None => *self.seen.entry(text).or_insert_with(|| Keyword::intern(if room { name } else { "" })),
+        let (seen, most) = (self.seen.len(), self.most);
+        match self.seen.entry(text) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(_) if seen > most => Keyword::intern(""),
+            Entry::Vacant(new) => *new.insert(Keyword::intern(if seen < most { name } else { "" })),
         }
     }
 }

@@ -13,8 +13,9 @@ use crate::value::{BigInt, Value};
 const FLOAT_DIGITS: usize = 15;
 
 /// True for a number with a plus sign.
+#[inline]
 pub(super) fn is_signed(text: &str) -> bool {
-    text.strip_prefix('+').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    matches!(text.as_bytes(), [b'+', digit, ..] if digit.is_ascii_digit())
 }
 
 /// The value of a number token. `parse_error` if it is neither a number nor a name.

@@ -293,6 +293,7 @@ const SPACE: u8 = 1;
 const NAME_START: u8 = 2;
 const NAME: u8 = 4;
 const KEYWORD: u8 = 8;
+const ATOM_START: u8 = 16;
 
 /// The tokens that each byte can be part of; a table lookup is faster than comparisons.
 const PARTS: [u8; 256] = {
@@ -308,6 +309,7 @@ const PARTS: [u8; 256] = {
             (NAME_START, starts_name),
             (NAME, starts_name || is_digit || byte == b'\''),
             (KEYWORD, is_letter || is_digit || is_both),
+            (ATOM_START, starts_name || is_digit || byte == b':'),
         ];
         let mut kind = 0;
         while kind < kinds.len() {
@@ -331,6 +333,11 @@ fn is_space(byte: u8) -> bool {
 
 fn starts_name(byte: u8) -> bool {
     is_part(byte, NAME_START)
+}
+
+/// True for the first byte of a number, a name, a keyword or a placeholder.
+fn starts_atom(byte: u8) -> bool {
+    is_part(byte, ATOM_START)
 }
 
 fn is_in_name(byte: u8) -> bool {

@@ -2,15 +2,15 @@
 //!
 //! In: a text. Out: its lexemes; `1N`, `0x1F`, `:order/id`, `2x` and `\u0041` are one item each.
 
-use std::iter::Peekable;
-
-use super::{Lexeme, Lexemes};
+use super::{Lexeme, Lexemes, starts_atom};
 use crate::text::Span;
 
 /// The words of a text.
 pub struct Words<'a> {
     source: &'a str,
-    lexemes: Peekable<Lexemes<'a>>,
+    lexemes: Lexemes<'a>,
+    /// Each lexeme is a word.
+    are_single: bool,
 }
 
 /// A lexeme, or several that are one word.
@@ -27,7 +27,25 @@ pub struct Word {
 impl<'a> Words<'a> {
     /// The words from the start of a text.
     pub fn new(source: &'a str) -> Self {
-        Self { source, lexemes: Lexemes::new(source).peekable() }
+        Self { source, lexemes: Lexemes::new(source), are_single: false }
+    }
+
+    /// The same where each lexeme is a word, as in the dialect `reference`.
+    pub fn single(source: &'a str) -> Self {
+        Self { are_single: true, ..Self::new(source) }
+    }
+
+    /// Joins the atoms that follow a lexeme; returns the end of the word.
+    #[cold]
+    fn join(&mut self, mut end: usize) -> usize {
+        let mut ahead = self.lexemes.clone();
+        while let Some((span, next)) = ahead.next()
+            && is_atom(next)
+        {
+            end = span.end;
+            self.lexemes = ahead.clone();
+        }
+        end
     }
 }
 
@@ -37,14 +55,15 @@ impl Iterator for Words<'_> {
     #[inline]
     fn next(&mut self) -> Option<Word> {
         let (mut span, first) = self.lexemes.next()?;
-        let mut is_joined = false;
-        if begins_word(first, span.text(self.source)) {
-            while let Some((next, _)) = self.lexemes.next_if(|(_, next)| is_atom(*next)) {
-                span.end = next.end;
-                is_joined = true;
-            }
+        let end = span.end;
+        // Most lexemes end before a space or a bracket.
+        if self.lexemes.rest.bytes().next().is_some_and(starts_atom)
+            && !self.are_single
+            && begins_word(first, span.text(self.source))
+        {
+            span.end = self.join(end);
         }
-        Some(Word { span, first, is_joined })
+        Some(Word { span, first, is_joined: span.end > end })
     }
 }
 
