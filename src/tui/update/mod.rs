@@ -19,6 +19,7 @@ mod reading;
 mod run;
 mod runs;
 mod save;
+mod server_prompts;
 mod sessions;
 mod suggest;
 mod take;
@@ -159,6 +160,8 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::ChangedFile(taking, result) => save::file_taken(model, taking, result),
         Response::ExampleRun(found) => run::show_example(model, found),
         Response::FileRead(result) => edit::file_read(model, result),
+        Response::PromptsListed(result) => server_prompts::listed(model, result),
+        Response::PromptFilled(result) => server_prompts::filled(model, result),
         Response::FileQuestion(source, named) => {
             take::file_question(model, source, *named);
             Vec::new()
@@ -195,9 +198,10 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     let stood = model.is_answerable();
     let before = std::mem::replace(&mut model.now_ms, now_ms);
     model.dirty |= model.is_answerable() != stood;
+    // An announcement holds as long as it is on the screen: a key that comes before the next frame was pressed with it in view.
+    model.workbench.stop_announced &= model.toast.is_some() || model.dirty;
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
-        model.workbench.stop_told = false;
         model.dirty = true;
     }
     reading::autoscroll(model);
