@@ -114,7 +114,7 @@ fn without_json_the_answer_goes_to_stdout_and_the_turns_to_stderr() {
     saved as <id>
     "#);
     let done = program.run(["--plain", "run", "sentiment", "--model", "sample:missing_field"]);
-    assert!(done.exits(0).stderr.contains("error: sentiment: expected field") && done.stderr.contains("ok: returned"));
+    assert!(done.exits(0).stderr.contains("error: sentiment: missing field") && done.stderr.contains("ok: returned"));
 }
 
 #[test]
