@@ -314,7 +314,8 @@ impl Model {
 
     fn own_run_in_progress(&self) -> bool {
         let of_pipeline = self.workbench.pipeline.is_some();
-        let own = self.workbench.run.as_ref().filter(|_| !self.waits_for_user());
+        // The user has already stopped a run that is stopping.
+        let own = self.workbench.run.as_ref().filter(|run| !self.waits_for_user() && run.phase != Phase::Stopping);
         own.is_some_and(|run| if of_pipeline { run.phase != Phase::Done } else { run.is_in_progress() })
     }
 

@@ -66,6 +66,21 @@ fn a_second_press_counts_while_the_announcement_is_on_the_screen() {
 }
 
 #[test]
+fn leaving_asks_about_a_run_that_nobody_stopped_and_only_as_long_as_it_runs() {
+    let mut model = running(WIDE);
+    press(&mut model, "ctrl-q");
+    assert!(text(&mut model).contains("Leaving stops it"));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]));
+    assert!(model.popups.is_empty() && !model.quitting);
+    assert!(toast(&model).contains("Ctrl-Q leaves"), "{}", toast(&model));
+    let mut model = running(WIDE);
+    press(&mut model, "f5");
+    assert_eq!(press(&mut model, "f5"), [Effect::Cancel(Slot::Workbench)]);
+    press(&mut model, "ctrl-q");
+    assert!(model.quitting, "it is being stopped already");
+}
+
+#[test]
 fn escape_in_an_editor_never_stops_a_run() {
     let mut model = running(WIDE);
     assert!(matches!(model.workbench.focus, Pane::Editor(_)));

@@ -51,6 +51,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     );
     model.dirty |= !quiet;
     let by_hand = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
+    let of_runs = matches!(msg, Msg::RunUpdates(..) | Msg::Compare(_) | Msg::Traffic(_));
     let asked = model.popups.last().is_some_and(Popup::opens_unrequested);
     let mut effects = match msg {
         Msg::Clock(now_ms) => clock(model, now_ms),
@@ -121,6 +122,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
     if !by_hand && !asked && model.popups.last().is_some_and(Popup::opens_unrequested) {
         model.asked_ms = model.now_ms;
+    }
+    if of_runs {
+        save::close_settled_question(model);
     }
     effects.extend(traffic::follow_selected(model));
     effects.extend(candidates::follow(model));
