@@ -14,7 +14,7 @@ use crate::tool::NamedFile;
 use crate::workbench::optimize::SuggestRequest;
 use crate::workbench::{
     CaseSpec, CurrentText, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints, ForkSpec,
-    MadeCase, NewAgent, OpenAgent, PromptList, PromptQuery, RerunSpec, SearchError, ServerPrompt, SessionKey,
+    MadeCase, NewAgent, OpenAgent, PromptList, PromptQuery, PromptRequest, RerunSpec, SearchError, SessionKey,
 };
 
 /// Something that the workbench is to do with saved sessions.
@@ -68,9 +68,9 @@ pub enum ArchiveRequest {
     /// Read a file that is inserted; answers [`ArchiveResponse::FileRead`].
     ReadFile(PathBuf),
     /// List the prompts of the servers of a draft; answers [`ArchiveResponse::PromptsListed`].
-    ListPrompts(PromptQuery),
-    /// Fill in a prompt of a server of this draft with these arguments; answers [`ArchiveResponse::PromptFilled`].
-    FillPrompt(DraftTexts, ServerPrompt, Vec<(String, String)>),
+    ListPrompts(Box<PromptQuery>),
+    /// Fill in a prompt of a server; answers [`ArchiveResponse::PromptFilled`].
+    FillPrompt(Box<PromptRequest>),
     /// Apply the decision about a file that this agent names, and read the agent; answers as `OpenAgent`.
     AllowFile(AgentSource, Box<NamedFile>, Decision),
 }

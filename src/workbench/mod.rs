@@ -113,7 +113,7 @@ pub use rerun::{Repeats, RerunSpec};
 pub use run::{RunSpec, Running, StartError};
 pub use saving::{Saving, Settled};
 pub use search::{SearchError, SearchReport};
-pub use server_prompts::{PromptArgument, PromptList, PromptQuery, ServerPrompt};
+pub use server_prompts::{PromptArgument, PromptList, PromptQuery, PromptRequest, ServerPrompt};
 pub use sessions::OpenError;
 pub use source::Source;
 pub use source::example_sessions;

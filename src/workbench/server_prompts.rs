@@ -43,6 +43,17 @@ pub struct PromptArgument {
     pub is_required: bool,
 }
 
+/// A prompt that is filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptRequest {
+    /// The draft whose tools name the server.
+    pub texts: DraftTexts,
+    /// The prompt.
+    pub prompt: ServerPrompt,
+    /// Names and texts of its arguments.
+    pub arguments: Vec<(String, String)>,
+}
+
 /// What came of a [`PromptQuery`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptList {
@@ -101,12 +112,8 @@ impl Workbench {
     }
 
     /// Fills in a prompt of a server that the user allowed; several messages are headed by their roles. Errors: the server's, in words.
-    pub async fn fill_prompt(
-        &self,
-        texts: &DraftTexts,
-        prompt: &ServerPrompt,
-        arguments: &[(String, String)],
-    ) -> Result<String, String> {
+    pub async fn fill_prompt(&self, request: &PromptRequest) -> Result<String, String> {
+        let PromptRequest { texts, prompt, arguments } = request;
         let agent = self.agent_of_draft(texts)?;
         let arguments: Map<_, _> = arguments.iter().map(|(name, text)| (name.clone(), text.as_str().into())).collect();
         let request =

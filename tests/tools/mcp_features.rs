@@ -3,7 +3,7 @@
 use ptc_workbench::agent::DraftTexts;
 use ptc_workbench::event::Decision;
 use ptc_workbench::tool::ConsentPolicy;
-use ptc_workbench::workbench::{PromptArgument, PromptList, PromptQuery};
+use ptc_workbench::workbench::{PromptArgument, PromptList, PromptQuery, PromptRequest};
 use serde_json::{Value, json};
 
 use super::agent;
@@ -196,8 +196,9 @@ async fn prompts_of_the_servers_of_a_draft_are_listed_and_filled_in_after_consen
         (1, "review", "Reviews a file")
     );
     assert_eq!(prompts[0].arguments, [argument("file", true), argument("style", false)]);
-    let arguments = [("file".to_owned(), "main.rs".to_owned())];
-    let filled = workbench.fill_prompt(&query.texts, &prompts[0], &arguments).await;
+    let arguments = vec![("file".to_owned(), "main.rs".to_owned())];
+    let request = PromptRequest { texts: query.texts.clone(), prompt: prompts[0].clone(), arguments };
+    let filled = workbench.fill_prompt(&request).await;
     assert_eq!(filled.as_deref(), Ok("user:\nReview main.rs\n\nassistant:\nGladly."));
     let got = sent(&own, "prompts/get").unwrap();
     assert_eq!((&got["name"], &got["arguments"]), (&json!("review"), &json!({"file": "main.rs"})));

@@ -5,7 +5,7 @@ use ptc_workbench::event::Decision;
 use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Popup};
-use ptc_workbench::workbench::{PromptArgument, PromptList, PromptQuery, ServerPrompt};
+use ptc_workbench::workbench::{PromptArgument, PromptList, PromptQuery, PromptRequest, ServerPrompt};
 
 use super::pictures::text;
 use super::story::{apply_message, fresh};
@@ -37,7 +37,7 @@ fn opened() -> (Model, PromptQuery) {
     let effects = press(&mut model, "enter");
     let [Effect::Archive(ArchiveRequest::ListPrompts(query))] = effects.as_slice() else { panic!("{effects:?}") };
     assert!(text(&mut model).contains("asking the servers"));
-    let query = query.clone();
+    let query = PromptQuery::clone(query);
     (model, query)
 }
 
@@ -72,7 +72,7 @@ fn a_server_is_started_after_consent_only() {
         let shown = text(&mut model);
         assert!(shown.contains("May this server be used?") && shown.contains("once: for this prompt"), "{shown}");
         let query = PromptQuery { decisions: vec![(DEFINITION.to_owned(), decision)], ..query };
-        assert_eq!(press(&mut model, key), [Effect::Archive(ArchiveRequest::ListPrompts(query))]);
+        assert_eq!(press(&mut model, key), [Effect::Archive(ArchiveRequest::ListPrompts(Box::new(query)))]);
     }
     let (mut model, _) = opened();
     respond(&mut model, undecided());
@@ -99,7 +99,8 @@ fn the_text_of_a_prompt_goes_to_the_cursor_of_the_prompt_editor() {
     press(&mut model, "tab");
     write(&mut model, "main.rs");
     let arguments = vec![("file".to_owned(), "main.rs".to_owned())];
-    let fill = ArchiveRequest::FillPrompt(query.texts, all()[1].clone(), arguments);
+    let fill =
+        ArchiveRequest::FillPrompt(Box::new(PromptRequest { texts: query.texts, prompt: all()[1].clone(), arguments }));
     assert_eq!(press(&mut model, "ctrl-enter"), [Effect::Archive(fill)]);
     respond(&mut model, ArchiveResponse::PromptFilled(Ok("Review main.rs ".to_owned())));
     assert!(model.popups.is_empty() && model.workbench.focus == Pane::Editor(Place::Prompt));

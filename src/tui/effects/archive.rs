@@ -111,9 +111,7 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             Response::FileRead(text.map_err(failed))
         }
         Request::ListPrompts(query) => Response::PromptsListed(wait(workbench.list_prompts(&query))),
-        Request::FillPrompt(texts, prompt, arguments) => {
-            Response::PromptFilled(wait(workbench.fill_prompt(&texts, &prompt, &arguments)))
-        }
+        Request::FillPrompt(request) => Response::PromptFilled(wait(workbench.fill_prompt(&request))),
         Request::AllowFile(source, named, decision) => {
             workbench.file_access().decide(&named, decision);
             open_agent(services, source)

@@ -7,7 +7,7 @@ use crate::event::Decision;
 use crate::tui::archive::ArchiveRequest;
 use crate::tui::form::{Choice, Field, Form, Input};
 use crate::tui::theme::Role;
-use crate::workbench::{PromptArgument, PromptQuery, ServerPrompt};
+use crate::workbench::{PromptArgument, PromptQuery, PromptRequest, ServerPrompt};
 
 use super::{Dialog, Purpose};
 
@@ -28,18 +28,18 @@ impl Prompts {
         let query = PromptQuery { texts, decisions: Vec::new() };
         let waiting = Some("asking the servers …");
         let form = Form { title: "Insert an MCP prompt".to_owned(), verb: "insert", waiting, ..Form::default() };
-        let requests = vec![ArchiveRequest::ListPrompts(query.clone())];
+        let requests = vec![ArchiveRequest::ListPrompts(Box::new(query.clone()))];
         Dialog { form, purpose: Purpose::Prompts(Box::new(Self { query, all: Vec::new() })), requests }
     }
 
     /// The user has decided about a server: asks again.
     pub fn decided(&mut self, definition: String, decision: Decision) -> ArchiveRequest {
         self.query.decisions.push((definition, decision));
-        ArchiveRequest::ListPrompts(self.query.clone())
+        ArchiveRequest::ListPrompts(Box::new(self.query.clone()))
     }
 
     /// The servers have answered.
-    pub fn listed(&mut self, form: &mut Form, prompts: Vec<ServerPrompt>, failures: Vec<String>) {
+    pub fn listed(&mut self, form: &mut Form, prompts: Vec<ServerPrompt>, failures: &[String]) {
         form.waiting = None;
         form.notes = failures.iter().map(|failure| (Role::Warn, format!("! {failure}"))).collect();
         if prompts.is_empty() {
@@ -91,6 +91,7 @@ impl Prompts {
         }
         let given = pairs.iter().filter(|(_, text)| !text.is_empty());
         let arguments = given.map(|(argument, text)| (argument.name.clone(), (*text).to_owned())).collect();
-        Ok(ArchiveRequest::FillPrompt(self.query.texts.clone(), prompt.clone(), arguments))
+        let (texts, prompt) = (self.query.texts.clone(), prompt.clone());
+        Ok(ArchiveRequest::FillPrompt(Box::new(PromptRequest { texts, prompt, arguments })))
     }
 }

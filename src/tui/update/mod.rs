@@ -41,15 +41,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let version = model.workbench.version();
     let query = model.sessions.filter.version();
     let reply = model.reply_version();
-    let quiet = matches!(
-        msg,
-        Msg::Clock(_)
-            | Msg::Kept(Ok(()))
-            | Msg::TourNoted(Ok(()))
-            | Msg::Clipped(Ok(()))
-            | Msg::Candidates(CandidatesResponse::Refreshed(Ok(None) | Err(_)))
-    );
-    model.dirty |= !quiet;
+    model.dirty |= !is_quiet(&msg);
     let by_hand = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
     let of_runs = matches!(msg, Msg::RunUpdates(..) | Msg::Compare(_) | Msg::Traffic(_));
     let asked = model.popups.last().is_some_and(Popup::opens_unrequested);
@@ -141,6 +133,18 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
     }
     effects
+}
+
+/// Does a message change nothing that is shown, unless its handler finds something?
+fn is_quiet(msg: &Msg) -> bool {
+    matches!(
+        msg,
+        Msg::Clock(_)
+            | Msg::Kept(Ok(()))
+            | Msg::TourNoted(Ok(()))
+            | Msg::Clipped(Ok(()))
+            | Msg::Candidates(CandidatesResponse::Refreshed(Ok(None) | Err(_)))
+    )
 }
 
 /// Takes the response to a request about saved sessions.

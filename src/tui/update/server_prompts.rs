@@ -35,7 +35,7 @@ pub(super) fn listed(model: &mut Model, result: Result<PromptList, String>) -> V
     let Some((form, prompts)) = dialog(model) else { return Vec::new() };
     match result {
         Err(message) => form.fail(message),
-        Ok(PromptList::Listed(all, failures)) => prompts.listed(form, all, failures),
+        Ok(PromptList::Listed(all, failures)) => prompts.listed(form, all, &failures),
         Ok(PromptList::Undecided(definition, text)) => {
             let options = FILE_DECISIONS.iter().map(|decision| decision.name().to_owned()).collect();
             let question = Question { address: Address::run(0).question(0), text, options, gate: None };
