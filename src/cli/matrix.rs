@@ -178,7 +178,7 @@ async fn finish(
     let ran = workbench.run_matrix(&mut file, &mut state, pace, &stop, watch).await;
     signals.abort();
     progress.close();
-    let go_on = file.to_go_on();
+    let resume = file.resume_command();
     if let Some(text) = file.report_move() {
         print_note(&format!("warning: {}", safe(&text)));
     }
@@ -199,7 +199,7 @@ async fn finish(
     }
     if stopped {
         print_note(&format!(
-            "stopped: {} of {} are kept; continue with: {go_on}",
+            "stopped: {} of {} are kept; resume with: {resume}",
             state.done(),
             plural(state.total() as u64, "trial")
         ));
@@ -211,7 +211,7 @@ async fn finish(
     }
     if let Err(error) = ran {
         print_note(&format!(
-            "{} of {} are kept; when there is room, continue with: {go_on}",
+            "{} of {} are kept; when there is room, resume with: {resume}",
             state.done(),
             plural(state.total() as u64, "trial")
         ));
@@ -219,7 +219,7 @@ async fn finish(
     }
     if spent {
         print_note(&format!(
-            "stopped at --max-cost: {} of {} are kept; continue with: {go_on}",
+            "stopped at --max-cost: {} of {} are kept; resume with: {resume}",
             state.done(),
             plural(state.total() as u64, "trial")
         ));
@@ -235,7 +235,7 @@ async fn finish(
     }
     if !state.untried().is_empty() {
         print_note(&format!(
-            "{} could not be tried; try again with: {go_on}",
+            "{} could not be tried; try again with: {resume}",
             plural(state.untried().len() as u64, "trial")
         ));
     }

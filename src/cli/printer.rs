@@ -6,7 +6,6 @@ mod work;
 use std::collections::HashMap;
 use std::io::Write;
 
-use ptc_core::reasons::Reason;
 use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step, edited_start};
@@ -18,7 +17,7 @@ use crate::model::OtherModel;
 use crate::record::{Records, RunRecord, TurnRecord};
 
 use crate::workbench::format::{Marks, cached, cost, plural};
-use crate::workbench::wording::{self, in_plain_words};
+use crate::workbench::wording::{self, describe_issue, describe_reason, in_plain_words};
 use crate::workbench::{Definitions, next_step};
 use thought::{Rest, Thought};
 
@@ -185,7 +184,7 @@ impl<W: Write> Printer<W> {
             Event::PlanState(plan) => self.plan(plan),
             Event::CompactionDone(done) => self.compaction(done),
             Event::RunWait(wait) => self.line(&format!("waiting for the answer to {}", wait.question)),
-            Event::Resume(resume) => self.line(&format!("going on after event {}", resume.after)),
+            Event::Resume(resume) => self.line(&format!("resuming after event {}", resume.after)),
             Event::Edit(edit) => {
                 let after = SafeText::single_line(&edit.text());
                 let after = width::truncate(after.as_str(), EDIT_COLUMNS);
@@ -331,7 +330,7 @@ impl<W: Write> Printer<W> {
     fn issue(&mut self, issue: &IssueRecord) {
         let mark = if issue.severity == IssueSeverity::Error { self.marks.bad } else { self.marks.warning };
         let path = if issue.path.is_empty() { "root" } else { &issue.path };
-        self.marked(mark, &format!("{path}: {}", wording::describe_issue(issue)));
+        self.marked(mark, &format!("{path}: {}", describe_issue(issue)));
     }
 
     fn turn_end(&mut self, at: &Address, end: &TurnEnd) {
@@ -343,8 +342,7 @@ impl<W: Write> Printer<W> {
         // A turn without feedback ends the run, which has the reason.
         if let Some(source) = answered {
             if let Some(reason) = end.reason.as_deref().filter(|_| !is_reported) {
-                let about = Reason::from_name(reason).map(|reason| format!(": {}", reason.row().meaning));
-                self.marked(self.marks.bad, &format!("{reason}{}", about.unwrap_or_default()));
+                self.marked(self.marks.bad, &describe_reason(reason));
             }
             if source == Source::Feedback {
                 self.line("  feedback sent to the model");

@@ -32,7 +32,7 @@ pub(super) fn check(flags: &ResultFlags) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// The file of rows while a run goes on: each row is in it as soon as its trial has ended, so that a run that is killed leaves them. At
+/// The file of rows during a run: each row is in it as soon as its trial has ended, so that a run that is killed leaves them. At
 /// the end [`write`] replaces it with the rows in the order of the plan.
 pub(super) struct GrowingRows<'f> {
     file: Option<&'f Path>,

@@ -83,7 +83,9 @@ impl Names<'_> {
     fn value(self, expression: &str, outcome: Outcome) -> Result<Value, Error> {
         match outcome.result {
             Ok((Signal::Value | Signal::Return, value)) => Ok(boundary::externalize(&value).0),
-            Ok((Signal::Fail, value)) => Err(Error::new(Reason::Failed, format!("it called fail with {value}"))),
+            Ok((Signal::Fail, value)) => {
+                Err(Error::new(Reason::Failed, format!("it called fail: {}", super::fail_message(&value))))
+            }
             Err(error) => Err(self.inside(error, expression)),
         }
     }

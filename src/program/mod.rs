@@ -38,6 +38,13 @@ impl Tools for NoTools {
     }
 }
 
+/// The message of `(fail value)`: the `message` (or `reason`) of a map, any other value as it is printed.
+pub fn fail_message(value: &Value) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+    let part = |key: &str| value.lookup(key).map(text);
+    part("message").or_else(|| part("reason")).unwrap_or_else(|| text(value))
+}
+
 /// Environment of a program run.
 pub struct Setting<'s> {
     /// The available tools.

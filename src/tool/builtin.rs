@@ -51,9 +51,7 @@ impl Builtin {
                 "(pattern :string, text :string, context :int?) -> [{line :int, text :string, match :bool}]",
                 "Lines of a text that fit a pattern, with their numbers and neighbours",
             ),
-            Self::AskUser => {
-                ("(question :string, options [:string]?) -> :string", "Asks the person who started the run")
-            }
+            Self::AskUser => ("(question :string, options [:string]?) -> :string", "Asks the user"),
             Self::LlmQuery => ("(prompt :string, signature :string?) -> :any", "Asks a model one question"),
         }
     }

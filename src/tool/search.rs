@@ -118,7 +118,7 @@ mod tests {
     async fn answer(name: &str, args: &str) -> Result<String, Failure> {
         let tool = Tool::from_table(name, &Json::empty().with("kind", Json::str("builtin"))).unwrap();
         let (address, cancel) = (Address::run(0).turn(1).call(0), CancellationToken::new());
-        let (notes, _told) = tokio::sync::mpsc::unbounded_channel();
+        let (notes, _notes) = tokio::sync::mpsc::unbounded_channel();
         let (requests, _requested) = tokio::sync::mpsc::unbounded_channel();
         let args = json::parse(args).unwrap().to_value();
         let call = crate::tool::Invocation {

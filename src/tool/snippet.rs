@@ -13,7 +13,7 @@ use ptc_core::value::Value;
 
 use super::{Failure, Invocation};
 use crate::event::ErrorRecord;
-use crate::program::{self, NoTools, Setting};
+use crate::program::{self, NoTools, Setting, fail_message};
 
 /// Runs a program over `data` on a separate thread within the time limit of the call.
 pub(super) async fn run(code: &str, data: Value, call: &Invocation<'_>) -> Result<Value, Failure> {
@@ -38,7 +38,7 @@ pub(super) async fn run(code: &str, data: Value, call: &Invocation<'_>) -> Resul
     };
     match result {
         Ok(Ok((Signal::Value | Signal::Return, value))) => Ok(boundary::externalize(&value).0),
-        Ok(Ok((Signal::Fail, value))) => Err(Failure::from_message(value.to_string())),
+        Ok(Ok((Signal::Fail, value))) => Err(Failure::from_message(fail_message(&value))),
         Ok(Err(error)) => Err(Failure::from_message(format!("{}: {}", error.reason, error.message()))),
         Err(error) => Err(Failure::Error(ErrorRecord::new(Reason::InternalError, error.to_string()))),
     }

@@ -14,7 +14,7 @@ use crate::tool::NamedFile;
 use crate::workbench::optimize::SuggestRequest;
 use crate::workbench::{
     CaseSpec, CurrentText, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints, ForkSpec,
-    MadeCase, NewAgent, OpenAgent, RerunSpec, SearchError, SessionKey,
+    MadeCase, NewAgent, OpenAgent, PromptList, PromptQuery, PromptRequest, RerunSpec, SearchError, SessionKey,
 };
 
 /// Something that the workbench is to do with saved sessions.
@@ -67,6 +67,10 @@ pub enum ArchiveRequest {
     ExampleRun(String, String),
     /// Read a file that is inserted; answers [`ArchiveResponse::FileRead`].
     ReadFile(PathBuf),
+    /// List the prompts of the servers of a draft; answers [`ArchiveResponse::PromptsListed`].
+    ListPrompts(Box<PromptQuery>),
+    /// Fill in a prompt of a server; answers [`ArchiveResponse::PromptFilled`].
+    FillPrompt(Box<PromptRequest>),
     /// Apply the decision about a file that this agent names, and read the agent; answers as `OpenAgent`.
     AllowFile(AgentSource, Box<NamedFile>, Decision),
 }
@@ -128,6 +132,10 @@ pub enum ArchiveResponse {
     ExampleRun(Option<(String, Arc<[Envelope]>)>),
     /// The text of a file that is inserted.
     FileRead(Result<String, ErrorRecord>),
+    /// The prompts of servers.
+    PromptsListed(Result<PromptList, String>),
+    /// The text of a prompt of a server.
+    PromptFilled(Result<String, String>),
     /// The agent names a file that needs consent; nothing of it was read.
     FileQuestion(AgentSource, Box<NamedFile>),
 }

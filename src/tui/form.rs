@@ -3,6 +3,8 @@
 //! In: fields with their first values. Out: the user's choices and texts, by the name of the field. It must never know what a
 //! dialog is for: that is `sessions`.
 
+use std::borrow::Cow;
+
 use crossterm::event::KeyEvent;
 
 use super::actions::Context;
@@ -52,7 +54,7 @@ pub enum TypedInput {
 #[derive(Debug, Clone)]
 pub struct Field {
     /// What it is called.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it is for; shown while it has the focus.
     pub hint: &'static str,
     /// Its content.
@@ -93,21 +95,26 @@ impl Choice {
 
 impl Field {
     /// A choice.
-    pub fn choice(name: &'static str, hint: &'static str, options: Vec<Choice>, chosen: usize) -> Self {
-        Self { name, hint, input: Input::Choice { options, chosen } }
+    pub fn choice(name: impl Into<Cow<'static, str>>, hint: &'static str, options: Vec<Choice>, chosen: usize) -> Self {
+        Self { name: name.into(), hint, input: Input::Choice { options, chosen } }
     }
 
     /// One line of text, selected as a whole, so that typing replaces it.
-    pub fn line(name: &'static str, hint: &'static str, text: impl Into<String>) -> Self {
+    pub fn line(name: impl Into<Cow<'static, str>>, hint: &'static str, text: impl Into<String>) -> Self {
         let mut draft = Draft::new(text);
         draft.select_all();
-        Self { name, hint, input: Input::Line(draft) }
+        Self { name: name.into(), hint, input: Input::Line(draft) }
     }
 
     /// A text.
-    pub fn text(name: &'static str, hint: &'static str, text: impl Into<String>, language: Language) -> Self {
+    pub fn text(
+        name: impl Into<Cow<'static, str>>,
+        hint: &'static str,
+        text: impl Into<String>,
+        language: Language,
+    ) -> Self {
         let editor = Editor { draft: Draft::new(text), ..Editor::default() };
-        Self { name, hint, input: Input::Text(Box::new(editor), language) }
+        Self { name: name.into(), hint, input: Input::Text(Box::new(editor), language) }
     }
 }
 

@@ -15,6 +15,10 @@ pub struct Keymap {
     chords: Vec<Vec<Chord>>,
 }
 
+/// Former names of actions, which configurations may still use, with the present ones.
+const RENAMED: &[(&str, &str)] =
+    &[("sessions.go_on", "sessions.resume"), ("viewer.go_on", "viewer.resume"), ("matrix.go_on", "matrix.resume")];
+
 /// One stroke, or two one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chord {
@@ -122,7 +126,8 @@ impl Keymap {
         let mut map = Self::default();
         let mut errors = Vec::new();
         for (name, chords) in keys {
-            let Some(place) = ACTIONS.iter().position(|row| row.id == name) else {
+            let id = RENAMED.iter().find(|(former, _)| *former == name).map_or(name, |(_, id)| id);
+            let Some(place) = ACTIONS.iter().position(|row| row.id == id) else {
                 let nearest = ptc_core::text::nearest(name, ACTIONS.iter().map(|row| row.id));
                 let nearest = ACTIONS.iter().map(|row| row.id).find(|id| nearest == Some(*id));
                 errors.push(KeyError::UnknownAction(name.to_owned(), nearest));

@@ -199,7 +199,7 @@ pub struct Workbench {
     /// The focused pane takes the place of all others.
     pub zoomed: bool,
     /// It was announced that the run stops when the key is pressed again.
-    pub stop_told: bool,
+    pub stop_announced: bool,
     /// A save is under way, and what follows it.
     pub saving: Option<AfterSave>,
     /// The gates at which runs stop.
@@ -271,7 +271,7 @@ impl Model {
                 run_area: Rect::default(),
                 split: 40,
                 zoomed: false,
-                stop_told: false,
+                stop_announced: false,
                 saving: None,
                 gates: Vec::new(),
                 breakpoints: Vec::new(),
@@ -314,7 +314,8 @@ impl Model {
 
     fn own_run_in_progress(&self) -> bool {
         let of_pipeline = self.workbench.pipeline.is_some();
-        let own = self.workbench.run.as_ref().filter(|_| !self.waits_for_user());
+        // The user has already stopped a run that is stopping.
+        let own = self.workbench.run.as_ref().filter(|run| !self.waits_for_user() && run.phase != Phase::Stopping);
         own.is_some_and(|run| if of_pipeline { run.phase != Phase::Done } else { run.is_in_progress() })
     }
 

@@ -184,11 +184,11 @@ impl Workbench {
         self.check_resumable(&begun, Arc::clone(&person))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
         copy_files(session.events(), &session.path, &file).map_err(unusable)?;
-        let running = self.go_on(&file, onto, person)?;
+        let running = self.resume_fork(&file, onto, person)?;
         Ok(Running { warnings: misfits, ..running })
     }
 
-    fn go_on(&self, file: &Path, onto: Onto, person: Arc<dyn Human>) -> Result<Running, StartError> {
+    fn resume_fork(&self, file: &Path, onto: Onto, person: Arc<dyn Human>) -> Result<Running, StartError> {
         let session = Session::open(file).map_err(|error| unusable(error.to_string()))?;
         let recording = Arc::new(Recording::of(&session).map_err(unusable)?);
         self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, person })

@@ -390,7 +390,7 @@ mod tests {
         let path = dir.path().join("2026-01-01T00-00-00Z-00000001.jsonl");
         std::fs::write(&path, "").unwrap();
         let recorder = Recorder::with_medium(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
-        let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "said".to_owned() });
+        let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "a notice".to_owned() });
         recorder.emit(Address::run(0), notice).await.unwrap();
         let saving = Saving { keeping: recorder.status(), spare_dir: dir.path().join("spare") };
         drop(recorder);
@@ -413,7 +413,7 @@ mod tests {
         let [RunUpdate::Ended(RunEnding::Elsewhere(place))] = ended.as_slice() else { panic!("{ended:?}") };
         assert!(place.contains("mine"), "{place}");
         let moved = dir.path().join("mine").join(path.file_name().unwrap());
-        assert!(std::fs::read_to_string(moved).unwrap().contains("said"));
+        assert!(std::fs::read_to_string(moved).unwrap().contains("a notice"));
     }
 
     #[tokio::test]

@@ -340,7 +340,7 @@ fn reached(name: &str, definition: &Json) -> Option<(Mcp, Connection)> {
 }
 
 /// The servers that an agent's tools need, each once.
-fn servers(agent: &Agent) -> Vec<(String, Connection)> {
+pub(super) fn servers(agent: &Agent) -> Vec<(String, Connection)> {
     found(agent, &|_| true)
 }
 

@@ -112,6 +112,14 @@ pub fn describe_issue(issue: &IssueRecord) -> String {
     }
 }
 
+/// A reason with its meaning: `refused: The model refused to answer.`; a name that is no reason as it is.
+pub fn describe_reason(name: &str) -> String {
+    match Reason::from_name(name) {
+        Some(reason) => format!("{name}: {}", reason.row().meaning),
+        None => name.to_owned(),
+    }
+}
+
 /// A message of an error as screens show it: missing fields are called missing.
 pub fn in_plain_words(message: &str) -> String {
     message.replace("expected field, got nil", "missing field")

@@ -1,7 +1,7 @@
 //! The program in a folder of its own: an empty home, no environment, its own sessions, stdin as given.
 //!
 //! In: arguments, files, stdin. Out: exit code, stdout and stderr as text, the sessions it wrote. Text that changes from run
-//! to run (the folder, ids, durations) is replaced in [`Done::told`].
+//! to run (the folder, ids, durations) is replaced in [`Done::reported`].
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};

@@ -162,7 +162,7 @@ fn a_run_stops_at_its_breakpoints_and_a_replay_knows_them() {
         "name = \"a\"\nmode = \"ptc_lisp\"\nprompt = \"go\"\nmodel = \"human\"\nmax_turns = 1\n\
          [tools.find]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\ndefault = 7\n",
     );
-    let reply = "```clojure\n(def total (tool/find {:id 1})) (return total)\n```\n.\ng\ngo on\n";
+    let reply = "```clojure\n(def total (tool/find {:id 1})) (return total)\n```\n.\nc\ncontinue\n";
     let done = program.fed(["run", "a.toml", "--stop", "tool:find,def:total"], reply);
     assert_eq!(done.exits(0).stdout, "7\n");
     done.reports("The run stopped before calling (tool/find {\"id\" 1})");
@@ -174,7 +174,7 @@ fn a_run_stops_at_its_breakpoints_and_a_replay_knows_them() {
     let tools = "[tools.find]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\ndefault = 7\n";
     program.file("alone.toml", alone + tools);
     program.run(["run", "alone.toml", "--stop", "tool:find"]).exits(4);
-    program.run(["resume", "last", "--answer", "STOP IT"]).exits(2).reports("answer with one of: go on");
-    assert_eq!(program.run(["resume", "last", "--answer", "go on"]).exits(0).stdout, "7\n");
+    program.run(["resume", "last", "--answer", "STOP IT"]).exits(2).reports("answer with one of: continue");
+    assert_eq!(program.run(["resume", "last", "--answer", "continue"]).exits(0).stdout, "7\n");
     program.run(["run", "a.toml", "--stop", "find"]).exits(2).reports("write tool:NAME, def:NAME or error");
 }

@@ -11,7 +11,7 @@ name = "answers"
 mode = "json"
 model = "sample"
 prompt = "Say {{word}}"
-signature = "(word :string) -> {said :bool}"
+signature = "(word :string) -> {known :bool}"
 max_turns = 2
 
 [context]   # what is tried
@@ -19,7 +19,7 @@ word = "yes"
 
 [[cases]]
 name = "any"
-expect = { schema = { required = ["said"] } }
+expect = { schema = { required = ["known"] } }
 "#;
 
 /// An element of a document.
@@ -132,15 +132,15 @@ fn the_examples_pass_offline() {
 #[test]
 fn a_case_that_fails_is_reported_with_its_difference_and_its_session() {
     let program = Program::new();
-    let cases = "[[cases]]\nname = \"a & <b>\"\ncontext = { word = \"]]>\\u0007\" }\nexpect = { said = \"\\u001b[31m<&\" }\n\
-                 [[cases]]\nname = \"breaks\"\nexpect = \"(+ (:said result) 1)\"\n";
+    let cases = "[[cases]]\nname = \"a & <b>\"\ncontext = { word = \"]]>\\u0007\" }\nexpect = { known = \"\\u001b[31m<&\" }\n\
+                 [[cases]]\nname = \"breaks\"\nexpect = \"(+ (:known result) 1)\"\n";
     program.file("a.toml", format!("{AGENT}{cases}"));
     let done = program.run(["test", "a.toml", "--junit", "out.xml", "--json"]).exits(1).json();
     assert_eq!(keys(&done), ["agents", "trials", "passed", "failed", "errors", "duration_ms", "stopped"]);
     assert_eq!([&done["trials"], &done["passed"], &done["failed"], &done["errors"]], [3, 1, 1, 1]);
     let trial = &done["agents"][0]["cases"][1]["trials"][0];
     assert_eq!(trial["verdict"], json!("fail"));
-    assert_eq!(trial["why"][0]["path"], json!("said"));
+    assert_eq!(trial["why"][0]["path"], json!("known"));
     let session = trial["session"].as_str().unwrap();
     program.run(["replay", session, "--check"]).exits(0);
 
@@ -149,13 +149,13 @@ fn a_case_that_fails_is_reported_with_its_difference_and_its_session() {
     let case = &root.children[0].children[2];
     assert_eq!((case.get("name"), case.children[1].text.as_str()), ("a & <b>", format!("session {session}").as_str()));
     let failure = &case.children[0];
-    assert!(failure.get("message").starts_with("said: expected \"\\u001b[31m<&\", got "), "{failure:?}");
+    assert!(failure.get("message").starts_with("known: expected \"\\u001b[31m<&\", got "), "{failure:?}");
     assert_eq!(root.children[0].children[3].children[0].name, "error");
 
     let text = program.run(["test", "a.toml"]).exits(1).stdout.clone();
     let line = |words: &str| assert!(text.lines().any(|line| line.contains(words)), "{words}:\n{text}");
     line("  ✗ a & <b>");
-    line("      said: expected ");
+    line("      known: expected ");
     line("  ! breaks");
     line("3 cases: 1 passed, 1 failed, 1 error");
     let plain = program.run(["--plain", "test", "a.toml"]).exits(1).stdout.clone();
@@ -165,7 +165,7 @@ fn a_case_that_fails_is_reported_with_its_difference_and_its_session() {
 #[test]
 fn each_trial_has_its_own_seed_and_session() {
     let program = Program::new();
-    program.file("a.toml", AGENT.replace("required = [\"said\"]", "properties = { said = { const = true } }"));
+    program.file("a.toml", AGENT.replace("required = [\"known\"]", "properties = { known = { const = true } }"));
     let done = program.run(["test", "a.toml", "--trials", "6", "--jobs", "3", "--json"]).json();
     let trials = done["agents"][0]["cases"][0]["trials"].as_array().unwrap();
     let seeds: Vec<u64> = trials.iter().map(|trial| trial["seed"].as_u64().unwrap()).collect();
@@ -210,7 +210,10 @@ fn what_cannot_be_tested_is_reported() {
         .run(["test", "sentiment", "--junit", "none/out.xml"])
         .exits(2)
         .reports("none/out.xml cannot be written: there is no folder none");
-    assert!(!program.dir().join("none").exists() && program.session_files().is_empty(), "told before anything runs");
+    assert!(
+        !program.dir().join("none").exists() && program.session_files().is_empty(),
+        "reported before anything runs"
+    );
     let own = std::fs::read(program.dir().join("own.toml")).unwrap();
     for command in [
         &["test", "sentiment", "--junit", "own.toml"][..],
@@ -314,7 +317,7 @@ fn a_regression_test_replays_its_cassette_without_a_model() {
 
     // No model is asked: one that cannot be used does not matter.
     let only =
-        text.replace("expect = { schema = { required = [\"said\"] } }", "cassette = \"cassettes/says-yes.jsonl\"");
+        text.replace("expect = { schema = { required = [\"known\"] } }", "cassette = \"cassettes/says-yes.jsonl\"");
     program.file("a.toml", &only);
     let output = program.run(["test", "a.toml", "--model", "openai:m", "--trials", "3"]).exits(0).stdout.clone();
     assert!(output.contains("  ✓ Says yes  replayed\n") && output.contains("2 cases: 2 passed"), "{output}");
@@ -331,9 +334,9 @@ fn a_regression_test_replays_its_cassette_without_a_model() {
     assert!(why.contains("layer prompt"), "{why}");
     let lenient = format!("{only}lenient = true\n");
     assert_eq!(verdict(&lenient.replace("Say {{word}}", "Tell {{word}}")).0, "pass");
-    let (failed, why) = verdict(&lenient.replace("said :bool", "said :int"));
+    let (failed, why) = verdict(&lenient.replace("known :bool", "known :int"));
     assert!(failed == "fail" && why.contains("layer check"), "{why}");
-    let expecting = format!("{only}expect = \"(int? (:said result))\"\n");
+    let expecting = format!("{only}expect = \"(int? (:known result))\"\n");
     assert_eq!(verdict(&expecting).0, "fail", "a cassette may expect something as well");
     let (error, why) = verdict(&only.replace("cassettes/says-yes", "cassettes/gone"));
     assert!(error == "error" && why.contains("cannot be read"), "{why}");

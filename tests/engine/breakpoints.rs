@@ -91,7 +91,7 @@ async fn a_run_that_nobody_watches_waits_at_its_breakpoint() {
     let before = vec![p("(def x 1)").as_str().into()];
     let toml = "mode = 'ptc_lisp'\nprompt = 'go'\nmax_turns = 3\n";
     let after = vec![p("(return (inc x))").as_str().into()];
-    let (events, step) = super::waiting::resumed_with(toml, before, "go on", after, &Away).await;
+    let (events, step) = super::waiting::resumed_with(toml, before, "continue", after, &Away).await;
     assert_eq!(step.answer.as_ref().map(Json::to_text).as_deref(), Some("2"), "{:?}", step.fail);
     replays(&events).await;
 }

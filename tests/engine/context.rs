@@ -77,7 +77,7 @@ async fn a_failed_step_is_no_context() {
     let failed = run(&one, "{}", &recorded_script(&["no"]).0).await;
     let signature = ptc_core::signature::parse("(z :int) -> {b :int}").unwrap();
     let error = ptc_workbench::agent::Context::chained(&failed.step, &signature).unwrap_err();
-    assert_eq!(error.reason, "chained_failure", "the failure is told before the missing keys");
+    assert_eq!(error.reason, "chained_failure", "the failure is reported before the missing keys");
 }
 
 #[tokio::test]

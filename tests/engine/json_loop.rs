@@ -196,7 +196,7 @@ async fn native_calls_are_made_and_noted_as_deviation_in_prompt_mode() {
     let parts = requests[1].messages.iter().flat_map(|message| &message.parts);
     assert!(
         parts.into_iter().all(|part| matches!(part, ptc_workbench::model::Content::Text(_))),
-        "calls are told in words"
+        "calls are sent as text"
     );
     let (quiet, _) = ran(&format!("tools_in = \"native\"\n{TOOLS}"), [native(), answer(r#""x""#).into()]).await;
     assert_eq!(notices(&quiet), [""; 0]);

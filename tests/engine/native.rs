@@ -181,7 +181,7 @@ async fn an_exported_step_names_the_kind_of_its_turns_and_the_ids_of_its_calls()
         ("\"lisp_eval\"".into(), r#"{"program":"1"}"#.into())
     );
     assert!(at(&call[0], "id").len() > 2 && at(&call[0], "id") == at(answered, "tool_call_id"));
-    assert_eq!(names(&sent[0]), ["role", "content"], "where there is no call nothing is said of one");
+    assert_eq!(names(&sent[0]), ["role", "content"], "without a call there is no field for it");
 
     let (ran, _) = results("mode = \"text\"", vec![Reply::calling([("nothing", "[1")]), Reply::from("done")]).await;
     let step = to_json(&ptc_workbench::export::step(&ran.step));

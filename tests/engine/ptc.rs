@@ -486,3 +486,11 @@ async fn a_result_that_is_nested_too_deeply_is_refused_with_the_reason_before_it
     let message = ran.step.fail.expect("the call fails").message;
     assert!(message.len() < 300 && message.contains("cannot be represented as JSON: expected at most"), "{message}");
 }
+
+#[tokio::test]
+async fn a_snippet_fails_with_its_message_and_not_with_the_printed_map() {
+    let toml = "max_turns = 1\n[tools.find]\nkind = \"snippet\"\ncode = \"(fail {:reason :missing :message \\\"no such row\\\"})\"\n";
+    let (ran, _) = ran(toml, "{}", &[&p("(tool/find {})")]).await;
+    let message = ran.step.fail.expect("the call fails").message;
+    assert!(message.contains("no such row") && !message.contains(":message"), "{message}");
+}

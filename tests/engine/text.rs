@@ -297,7 +297,7 @@ async fn calls_of_a_cut_reply_are_not_made() {
     assert_eq!(ran.turns(), ["reply_truncated", "ok"]);
     assert!(ran.step.calls.is_empty());
     let roles: Vec<_> = requests[1].messages.iter().map(|message| message.role.name()).collect();
-    assert_eq!(roles, ["user", "user"], "no call is told without its result");
+    assert_eq!(roles, ["user", "user"], "no call is sent without its result");
 }
 
 #[tokio::test]

@@ -116,7 +116,7 @@ fn a_secret_that_was_found_in_one_place_is_gone_from_all_places() {
         content.events.push(ptc_workbench::event::Envelope { seq, at_ms: 0, address, event });
     };
     put("r0/t1/c1", "tool.call", json!({"name": "login", "args": {"key": secret}}));
-    put("r0/t1/c1", "tool.end", json!({"status": "ok", "result": {"said": format!("welcome {secret}!")}, "ms": 1}));
+    put("r0/t1/c1", "tool.end", json!({"status": "ok", "result": {"greeting": format!("welcome {secret}!")}, "ms": 1}));
     put("r0/t1", "notice", json!({"level": "info", "text": format!("quoted \"{secret}\"")}));
     put("r0/t2", "reply.part", json!({"attempt": 1, "kind": "text", "text": &secret[..9], "lens": [9], "ms": [5]}));
     put("r0/t2", "reply.part", json!({"attempt": 1, "kind": "text", "text": &secret[9..], "lens": [12], "ms": [5]}));
@@ -133,7 +133,7 @@ fn a_secret_that_was_found_in_one_place_is_gone_from_all_places() {
     // What is left by other rules is looked through for what was found before they were applied.
     let (without, _) = redacted(&content, &["arguments"], &[]);
     let found = remaining_secrets(&content.events, &without.events, Scrub::default()).unwrap();
-    assert!(found.iter().any(|found| found.field == "tool.end result.said"), "{found:#?}");
+    assert!(found.iter().any(|found| found.field == "tool.end result.greeting"), "{found:#?}");
 }
 
 #[test]

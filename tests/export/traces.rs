@@ -32,7 +32,7 @@ fn runs_turns_messages_replies_programs_and_calls_are_reported() {
         step.sent(second).map(|message| format!("{} {}", message.role.name(), message.text())).collect();
     assert_eq!(sent.len(), 4, "{sent:?}");
     assert_eq!((sent[0].as_str(), sent[3].as_str()), ("system You write programs.", "user counted"));
-    assert_eq!(step.messages.len(), 4, "a message that was sent twice is told once");
+    assert_eq!(step.messages.len(), 4, "a message that was sent twice is stored once");
     let fail = step.fail.as_ref().unwrap();
     assert_eq!((fail.reason.as_str(), fail.message.as_str()), ("max_turns_exceeded", "no answer in 2 turns"));
     let tokens = step.usage.own.tokens.unwrap();

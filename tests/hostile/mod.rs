@@ -61,9 +61,9 @@ fn surroundings(program: &Program, base_url: &str) -> PathBuf {
         program.file(name, text);
         format!("[\"/bin/sh\", {:?}]", program.dir().join(name).display().to_string())
     };
-    program.file("said.txt", planted("result"));
+    program.file("result.txt", planted("result"));
     program.file("err.txt", planted("stderr"));
-    let command = shell("tool.sh", "cat err.txt >&2\ncat said.txt\n");
+    let command = shell("tool.sh", "cat err.txt >&2\ncat result.txt\n");
     let say = |name: &str, message: &serde_json::Value| _ = program.file(name, format!("{message}\n"));
     say(
         "log.json",
@@ -210,7 +210,7 @@ fn try_all(base_url: &str) {
     let log = std::fs::read_to_string(program.dir().join("log.txt")).unwrap_or_default();
     assert_eq!(acting(&log), Vec::<char>::new(), "the log: {log:?}");
     let missing: Vec<_> = BACKGROUND.iter().filter(|word| !output.contains(**word)).collect();
-    assert!(missing.is_empty(), "nobody told {missing:?}");
+    assert!(missing.is_empty(), "not reported: {missing:?}");
     screen::try_all(&program, &file);
 }
 

@@ -160,7 +160,7 @@ async fn an_agent_file_may_declare_such_a_tool() {
     assert!(last(&requests[1]).contains("Answer in one word.\n\nWhich {{colour}}?"), "a task is no template");
     assert!(
         last(&requests[0]).contains("task") && last(&requests[0]).contains("result"),
-        "the tool is told with its form"
+        "the tool is listed with its signature"
     );
     let wrong = Agent::from_toml(&toml.replace("delegate", "delegat"), "test.toml").unwrap();
     let findings = AgentBuilder::from(wrong).plan().unwrap_err();

@@ -29,7 +29,7 @@ async fn a_call_its_result_and_the_answer() {
     let requests = requests.lock().unwrap();
     assert_eq!((requests[0].want, requests[0].tools.len()), (Want::ControlJson, 0));
     let system = requests[0].system.clone().unwrap();
-    assert!(system.contains("price") || last(&requests[0]).contains("price"), "tools are told in the prompt");
+    assert!(system.contains("price") || last(&requests[0]).contains("price"), "tools are listed in the prompt");
     assert!(last(&requests[1]).contains("3.5"));
     assert_eq!(requests[1].messages[1].joined(), CALL, "the object as it was sent");
 }

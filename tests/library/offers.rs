@@ -197,5 +197,5 @@ async fn an_agent_says_how_often_its_model_is_tried() {
     assert_eq!(*asked.lock().unwrap(), 1);
     let (model, asked) = failing(ErrorClass::Server);
     assert_eq!(outcome(&run("Say").model(model).await), "llm_error");
-    assert_eq!(*asked.lock().unwrap(), 1, "a closure is asked once where nothing is said");
+    assert_eq!(*asked.lock().unwrap(), 1, "a closure is asked once by default");
 }

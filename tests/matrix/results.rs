@@ -148,7 +148,7 @@ fn a_largest_cost_ends_a_matrix_that_can_be_resumed() {
     let stopped = compare(&program, &["--max-cost", "0"]);
     stopped
         .exits(1)
-        .reports("stopped at --max-cost: 0 of 48 trials are kept; continue with: ptc-workbench compare --resume m-");
+        .reports("stopped at --max-cost: 0 of 48 trials are kept; resume with: ptc-workbench compare --resume m-");
     assert_eq!(program.session_files().len(), 0);
     let resumed = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();
     assert_eq!(resumed["complete"], json!(true));

@@ -27,7 +27,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_continue() {
     let done = program.done(child.wait_with_output().unwrap());
     assert_eq!(done.code, Some(130), "{output}");
     assert!(
-        output.contains("stopped: 1 of 4 trials are kept; continue with: ptc-workbench compare --resume"),
+        output.contains("stopped: 1 of 4 trials are kept; resume with: ptc-workbench compare --resume"),
         "{output}"
     );
     assert_eq!(done.stdout, "");

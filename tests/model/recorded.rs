@@ -19,7 +19,6 @@ struct Recorded {
     #[serde(rename = "type")]
     content_type: String,
     body: String,
-    #[serde(rename = "said")]
     expected: ReadMessage,
 }
 

@@ -71,13 +71,13 @@ fn a_saved_run_is_opened_and_replayed() {
 }
 
 #[test]
-fn a_run_that_continues_is_stopped_with_f5() {
+fn a_run_that_asks_is_stopped_with_escape_pressed_twice() {
     let (home, _) = home("human");
     let mut terminal = open(&home);
     terminal.send(F5);
     terminal.wait_for("You are the model");
     terminal.send("\x1b");
-    terminal.wait_until_gone("You are the model");
+    terminal.wait_for("Esc again stops it");
     terminal.send("\x1b");
     terminal.wait_for("✗ cancelled");
     terminal.send(CTRL_Q);

@@ -62,7 +62,7 @@ fn the_result_of_a_tool_is_changed_before_the_program_gets_it() {
     terminal.wait_for("The result of region_name {\"id\":1}");
     terminal.send(CTRL_A);
     terminal.send("\"Nowhere\"");
-    terminal.wait_for("✓ reads");
+    terminal.wait_for("✓ valid");
     for id in 2..5 {
         terminal.send(F5);
         terminal.wait_for(&format!("The result of region_name {{\"id\":{id}}}"));

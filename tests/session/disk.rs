@@ -159,7 +159,7 @@ async fn a_disk_that_has_room_again_gets_what_it_lacked() {
         run_on(&recorder).await;
         let keeping = recorder.status();
         assert!(keeping.take_notice().unwrap().contains("in memory; the run continues"));
-        assert_eq!(keeping.take_notice(), None, "told once");
+        assert_eq!(keeping.take_notice(), None, "reported once");
         left.store(u64::MAX, Ordering::SeqCst);
         assert_eq!(keeping.retry(), None);
         assert_eq!(keeping.take_notice(), Some(format!("writing the session works again: {}", path.display())));

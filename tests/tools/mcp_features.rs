@@ -1,5 +1,9 @@
 //! Resources and prompts of servers, called as tools.
 
+use ptc_workbench::agent::DraftTexts;
+use ptc_workbench::event::Decision;
+use ptc_workbench::tool::ConsentPolicy;
+use ptc_workbench::workbench::{PromptArgument, PromptList, PromptQuery, PromptRequest};
 use serde_json::{Value, json};
 
 use super::agent;
@@ -162,4 +166,48 @@ async fn a_tool_of_the_server_hides_the_feature_of_its_name_and_a_refusal_is_an_
     };
     assert_eq!(run("(return (tool/read {:uri \"a\"}))").exits(0).json()["return"], "by the tool");
     run("(return (tool/list_resources {}))").exits(1).reports("the server files refused: unknown method");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prompts_of_the_servers_of_a_draft_are_listed_and_filled_in_after_consent() {
+    let own = server(json!({"prompts": {}}), answers()).await;
+    let bare = server(json!({"tools": {}}), vec![("tools/list", json!({"tools": []}))]).await;
+    let dir = tempfile::tempdir().unwrap();
+    let workbench = crate::tui::services::workbench(dir.path()).with_policy(ConsentPolicy::Ask);
+    let tool = |name: &str, server: &Server| {
+        format!("[tools.{name}]\nkind = \"mcp\"\nserver = \"{name}\"\nurl = \"{}\"\n", server.base_url)
+    };
+    let texts = |tools: String| DraftTexts { prompt: "go".to_owned(), tools, ..DraftTexts::default() };
+    let mut query = PromptQuery { texts: texts(tool("own", &own) + &tool("bare", &bare)), decisions: Vec::new() };
+    for (decision, name) in [(Decision::Once, "own"), (Decision::Deny, "bare")] {
+        let Ok(PromptList::Undecided(definition, question)) = workbench.list_prompts(&query).await else {
+            panic!("{name} needs consent")
+        };
+        assert!(question.contains(name) && question.contains("May this server be used?"), "{question}");
+        query.decisions.push((definition, decision));
+    }
+    assert!(own.received().is_empty() && bare.received().is_empty(), "nothing is asked before the decisions");
+    let listed = workbench.list_prompts(&query).await.unwrap();
+    let PromptList::Listed(prompts, failures) = listed else { panic!("{listed:?}") };
+    assert_eq!(failures, ["bare: not allowed"]);
+    let argument = |name: &str, is_required| PromptArgument { name: name.to_owned(), is_required };
+    assert_eq!(
+        (prompts.len(), prompts[0].name.as_str(), prompts[0].description.as_str()),
+        (1, "review", "Reviews a file")
+    );
+    assert_eq!(prompts[0].arguments, [argument("file", true), argument("style", false)]);
+    let arguments = vec![("file".to_owned(), "main.rs".to_owned())];
+    let request = PromptRequest { texts: query.texts.clone(), prompt: prompts[0].clone(), arguments };
+    let filled = workbench.fill_prompt(&request).await;
+    assert_eq!(filled.as_deref(), Ok("user:\nReview main.rs\n\nassistant:\nGladly."));
+    let got = sent(&own, "prompts/get").unwrap();
+    assert_eq!((&got["name"], &got["arguments"]), (&json!("review"), &json!({"file": "main.rs"})));
+    let open = crate::tui::services::workbench(dir.path()).with_policy(ConsentPolicy::Allow);
+    let listed = open.list_prompts(&PromptQuery { texts: texts(tool("bare", &bare)), decisions: Vec::new() }).await;
+    assert!(
+        matches!(&listed, Ok(PromptList::Listed(none, why)) if none.is_empty() && why[0].contains("has no prompts")),
+        "{listed:?}"
+    );
+    let none = open.list_prompts(&PromptQuery { texts: texts(String::new()), decisions: Vec::new() }).await;
+    assert!(none.unwrap_err().contains("kind = \"mcp\""));
 }

@@ -30,7 +30,7 @@ fn a_server_that_shows_its_key_everywhere_reveals_it_to_nobody() {
         &program,
         "echo started with $SHOP_KEY >&2",
         listed,
-        &format!("echo said $SHOP_KEY >&2\n{log}\n{progress}\n{result}"),
+        &format!("echo logged $SHOP_KEY >&2\n{log}\n{progress}\n{result}"),
     );
     // The list is a file: the key is put in when it is read.
     let text = std::fs::read_to_string(program.dir().join("server.sh")).unwrap();

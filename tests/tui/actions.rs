@@ -58,6 +58,15 @@ fn keys_are_remapped_by_action() {
 }
 
 #[test]
+fn former_names_of_actions_still_bind_keys() {
+    for (former, present) in [("sessions.go_on", "sessions.resume"), ("matrix.go_on", "matrix.resume")] {
+        let keymap = Keymap::configured([(former, &["alt-q"][..])]).unwrap();
+        let row = ACTIONS.iter().find(|row| row.id == present).unwrap();
+        assert_eq!(keymap.names_of(row), ["Alt-Q"]);
+    }
+}
+
+#[test]
 fn conflicts_name_both_actions() {
     let errors = Keymap::configured([("help", &["f5"][..])]).unwrap_err();
     assert_eq!(errors, [KeyError::Conflict { chord: "F5".to_owned(), first: "help", second: "run.start" }]);

@@ -122,7 +122,7 @@ fn a_run_that_waits_and_gives_way_says_how_it_continues() {
     apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
     press(&mut model, "f5");
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
-    assert!(text(&mut model).contains("waits for its answer in its session: F3, then o continues"));
+    assert!(text(&mut model).contains("waits for its answer in its session: F3, then o resumes it"));
 }
 
 fn written(model: &Model) -> &str {
@@ -141,7 +141,7 @@ fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_continues_as
     assert!(text(&mut model).contains("✗ does not fit"));
     press(&mut model, "backspace");
     write(&mut model, ")");
-    assert!(text(&mut model).contains("✓ reads · 1 form"));
+    assert!(text(&mut model).contains("✓ valid · 1 form"));
     let fork = fork_spec("r0/t2:reply", Changed::parse("program", "(first rows)").ok());
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key(), fork))]);
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
@@ -229,7 +229,7 @@ fn a_run_that_continues_is_forked_too_and_one_elsewhere_is_not_stopped_for_it() 
     press(&mut model, "esc");
     press(&mut model, "f3");
     assert_eq!(press(&mut model, "f"), []);
-    assert!(text(&mut model).contains("a run is going on in the workbench"));
+    assert!(text(&mut model).contains("a run is in progress in the workbench"));
 }
 
 #[test]

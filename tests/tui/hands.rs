@@ -56,6 +56,31 @@ fn no_key_stops_a_run_at_the_first_press() {
 }
 
 #[test]
+fn a_second_press_counts_while_the_announcement_is_on_the_screen() {
+    let mut model = running(WIDE);
+    assert_eq!(press(&mut model, "f5"), []);
+    let over = model.toast.as_ref().unwrap().until_ms;
+    apply_message(&mut model, Msg::Clock(over));
+    assert!(model.toast.is_none());
+    assert_eq!(press(&mut model, "f5"), [Effect::Cancel(Slot::Workbench)], "no frame was drawn without it");
+}
+
+#[test]
+fn leaving_asks_about_a_run_that_nobody_stopped_and_only_as_long_as_it_runs() {
+    let mut model = running(WIDE);
+    press(&mut model, "ctrl-q");
+    assert!(text(&mut model).contains("Leaving stops it"));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]));
+    assert!(model.popups.is_empty() && !model.quitting);
+    assert!(toast(&model).contains("Ctrl-Q leaves"), "{}", toast(&model));
+    let mut model = running(WIDE);
+    press(&mut model, "f5");
+    assert_eq!(press(&mut model, "f5"), [Effect::Cancel(Slot::Workbench)]);
+    press(&mut model, "ctrl-q");
+    assert!(model.quitting, "it is being stopped already");
+}
+
+#[test]
 fn escape_in_an_editor_never_stops_a_run() {
     let mut model = running(WIDE);
     assert!(matches!(model.workbench.focus, Pane::Editor(_)));
@@ -71,6 +96,9 @@ fn an_announced_stop_ends_with_its_message() {
     assert_eq!(press(&mut model, "f5"), []);
     let later = model.toast.as_ref().unwrap().until_ms;
     apply_message(&mut model, Msg::Clock(later));
+    // A frame was drawn.
+    model.dirty = false;
+    apply_message(&mut model, Msg::Clock(later + 1));
     assert_eq!(press(&mut model, "f5"), []);
     assert_eq!(press(&mut model, "f5"), [Effect::Cancel(Slot::Workbench)]);
 }

@@ -235,19 +235,19 @@ fn turns_follow_each_other_and_what_cannot_be_done_says_why() {
     assert!(queue.model.inspector.is_none(), "what leads elsewhere leaves the turn");
 }
 
-/// The lines of the ledger of a turn of an example session.
-fn ledger(session: &str, turn: u32) -> Vec<String> {
+/// The lines of the list of parts of a turn of an example session.
+fn part_lines(session: &str, turn: u32) -> Vec<String> {
     let path = format!("{}/sessions/{session}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let session = Session::open(std::path::Path::new(&path)).unwrap();
     let found = Inspection::of(&session, &Address::run(0).turn(turn)).unwrap();
-    let part = found.request.iter().find(|part| part.title == "ledger in order").unwrap();
+    let part = found.request.iter().find(|part| part.title == "parts as sent").unwrap();
     part.text().lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn sections_that_a_shortened_history_repeats_keep_their_first_origin() {
     for turn in [2, 3] {
-        let lines = ledger("2026-11-22T00-00-38Z-34f89148", turn);
+        let lines = part_lines("2026-11-22T00-00-38Z-34f89148", turn);
         let cut = lines.iter().position(|line| line.contains("in this run and not sent")).unwrap();
         let origin = |name: &str| {
             let line = lines[..cut].iter().find(|line| line.contains(&format!(" {name} · "))).unwrap();
@@ -277,8 +277,8 @@ fn tokens(line: &str) -> i64 {
 }
 
 #[test]
-fn the_sums_of_a_ledger_add_up_to_what_the_provider_counted() {
-    let lines = ledger(EXTRACT, 1);
+fn the_sums_of_the_parts_add_up_to_what_the_provider_counted() {
+    let lines = part_lines(EXTRACT, 1);
     let at =
         |text: &str| lines.iter().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}: {lines:#?}"));
     let (sum, counted, rest) = (at("all parts, estimated"), at("counted by the provider"), at("not attributed"));
@@ -288,7 +288,7 @@ fn the_sums_of_a_ledger_add_up_to_what_the_provider_counted() {
     assert_eq!(tokens(&lines[sum]) + tokens(&lines[rest]), 331, "{lines:#?}");
     let percent = tokens(&lines[rest]).abs() * 100 / 331;
     assert!(lines[rest].ends_with(&format!("{percent} % (! from 25 %)")), "{}", lines[rest]);
-    assert!(!ledger(SALES, 1).iter().any(|line| line.contains("not attributed")), "a user counts no tokens");
+    assert!(!part_lines(SALES, 1).iter().any(|line| line.contains("not attributed")), "a user counts no tokens");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_request_opens_whole_and_its_parts_share_no_line() {
         let Body::Growth(turns, open) = &found.request[GROWTH_PART].body else { panic!("no chart") };
         assert!(turns.iter().any(|known| known.turn == *open));
         let now = turns.iter().find(|known| known.turn == turn).unwrap();
-        assert_eq!(Some(now.sizes.tokens()), found.request[1].tokens, "chart and ledger count alike");
+        assert_eq!(Some(now.sizes.tokens()), found.request[1].tokens, "chart and list count alike");
     }
 }
 

@@ -34,6 +34,7 @@ mod reports;
 mod runs;
 mod saved;
 pub(crate) mod scenes;
+mod server_prompts;
 pub(crate) mod services;
 mod sessions;
 mod sizes;

@@ -144,7 +144,7 @@ fn sessions_that_are_not_finished_are_reported_at_the_start() {
     let mut model = fresh(SMALL);
     let open = Summary { id: "one".to_owned(), path: "one.jsonl".into(), state: RunState::Open, ..Summary::default() };
     apply_message(&mut model, Msg::Listed(vec![open], Marks::default()));
-    assert!(text(&mut model).contains("nothing has run yet; 1 session not finished: F3, then o continues"));
+    assert!(text(&mut model).contains("nothing has run yet; 1 session not finished: F3, then o resumes it"));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use super::work::{beside, rows, transcript_of};
 fn agents_at_work_at_the_same_time_are_in_the_order_of_their_addresses() {
     // Whichever event came first: every part of the story keeps the order.
     let events = beside();
-    for told_so_far in 1..=events.len() {
-        let mut transcript = transcript_of(&events[..told_so_far]);
+    for arrived in 1..=events.len() {
+        let mut transcript = transcript_of(&events[..arrived]);
         let rows = rows(&mut transcript).join("\n");
         if let (Some(first), Some(second)) = (rows.find("r0/t1/p1.0/c0"), rows.find("r0/t1/p1.1/c0")) {
             assert!(first < second, "{rows}");

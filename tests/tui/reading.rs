@@ -163,7 +163,7 @@ fn a_selection_that_leaves_the_pane_moves_the_text() {
         last.unwrap()
     };
     let before = below(&model);
-    assert!(model.deadline_ms().is_some(), "the clock is told while the mouse is held");
+    assert!(model.deadline_ms().is_some(), "the clock runs while the mouse is held");
     for step in 1..5 {
         apply_message(&mut model, Msg::Clock(NOW_MS + 10_000 + step * 100));
     }

@@ -218,7 +218,7 @@ fn an_opened_session_that_waits_for_a_user_says_so_and_how_it_continues() {
     apply_message(&mut model, Msg::Listed(vec![session.summary.clone()], Marks::default()));
     apply_message(&mut model, Msg::Opened(Ok(session)));
     let screen = shown(&mut model);
-    assert!(screen.contains("● waits for an answer") && screen.contains("o go on"), "{screen}");
+    assert!(screen.contains("● waits for an answer") && screen.contains("o resume"), "{screen}");
 }
 
 #[test]

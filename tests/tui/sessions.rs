@@ -472,5 +472,5 @@ fn what_failed_is_listed_and_opened_where_it_failed() {
     assert_eq!(opened, [Effect::Open(key("two"))]);
     assert_eq!(model.compare.wanted, Some(Address::from("r0/t2/c0")));
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(Vec::new()))));
-    assert!(model.popups.is_empty(), "nothing to list is said, not shown");
+    assert!(model.popups.is_empty(), "an empty list is a message, not a popup");
 }

@@ -13,9 +13,10 @@ use ptc_workbench::tui::picture;
 use ptc_workbench::workbench::AgentFile;
 use ptc_workbench::workbench::matrix::{MatrixPlan, MatrixState};
 
-use super::press;
+use super::pictures::text;
 use super::sessions::marks;
 use super::story::{apply_message, fresh};
+use super::{press, write};
 
 const LARGE: (u16, u16) = (120, 40);
 const SMALL: (u16, u16) = (80, 24);
@@ -189,4 +190,17 @@ fn what_is_sought_has_a_longest_length_and_searching_never_blocks() {
     press(&mut model, "ctrl-f");
     apply_message(&mut model, Msg::Paste("word ".repeat(200_000)));
     assert!(shown(&mut model, SMALL).contains("✗ too long"));
+}
+
+#[test]
+fn long_names_of_keys_have_rows_of_their_own_in_the_help() {
+    for size in [(50, 30), (120, 40)] {
+        let mut model = fresh(size);
+        press(&mut model, "f1");
+        press(&mut model, "/");
+        write(&mut model, "Deletes to the start");
+        let shown = text(&mut model);
+        let row = shown.lines().find(|row| row.contains("Ctrl-W")).unwrap_or_else(|| panic!("{shown}"));
+        assert!(row.contains("Deletes") && !row.contains("Ctrl-Backspace"), "{shown}");
+    }
 }

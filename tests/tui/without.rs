@@ -71,7 +71,7 @@ fn the_selected_part_is_chosen_and_the_runs_are_shown_next_to_the_original() {
 }
 
 #[test]
-fn from_the_ledger_and_the_chart_the_largest_part_is_chosen() {
+fn from_the_lists_and_the_chart_the_largest_part_is_chosen() {
     for keys in [&["down"][..], &["b"]] {
         let mut model = opened();
         for key in keys {
@@ -107,7 +107,7 @@ fn a_refusal_leads_back_with_its_reason() {
 fn every_part_that_was_sent_has_a_place_and_says_why_it_cannot_be_dropped() {
     let parts = opened().inspector.unwrap().inspection().unwrap().request.clone();
     let named = |title: &str| parts.iter().find(|part| part.title == title).unwrap();
-    assert!(["whole request", "ledger", "over the turns"].into_iter().all(|title| named(title).place.is_none()));
+    assert!(["whole request", "parts by kind", "over the turns"].into_iter().all(|title| named(title).place.is_none()));
     let sections = parts.iter().filter(|part| matches!(part.place, Some(RequestPlace::Section { .. })));
     assert!(sections.clone().count() > 3 && sections.into_iter().all(|part| part.fixed.is_none()));
     assert_eq!(named("options").fixed.as_deref(), Some("no option is set"));

@@ -122,8 +122,8 @@ mod tests {
         }
         for (name, _) in SCALARS {
             let word = format!(":{name}");
-            let is_told = |(form, meaning): &(&str, &str)| *form == word || meaning.contains(&format!("`{word}`"));
-            assert!(FORMS.iter().any(is_told), "{word}");
+            let is_listed = |(form, meaning): &(&str, &str)| *form == word || meaning.contains(&format!("`{word}`"));
+            assert!(FORMS.iter().any(is_listed), "{word}");
         }
     }
 }

@@ -66,7 +66,7 @@ pub struct ForkFlags {
     /// Result of this call
     #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub result: Option<String>,
-    /// Ask without a part of the request of this turn, by its title in the ledger (`feedback`, `result`); also in the following turns
+    /// Ask without a part of the request of this turn, by its title in the list of its parts (`feedback`, `result`); also in the following turns
     #[arg(long, value_name = "PART", conflicts_with_all = ["reply", "reply_json", "program", "result"])]
     pub drop: Option<String>,
     /// Another model for the following turns

@@ -6,6 +6,7 @@ use super::table::rounded;
 use crate::cli::output::safe_line;
 use crate::workbench::format::{Marks, cost, count, duration};
 use crate::workbench::matrix::{CellReport, Change, ChangeKind, Outcome};
+use crate::workbench::wording::describe_reason;
 
 /// Outcomes and kinds of errors shown of one cell.
 const SHOWN: usize = 5;
@@ -32,7 +33,7 @@ pub(super) fn answers(reports: &[CellReport], columns: usize, marks: &Marks) -> 
             let mark = if group.passed == group.count { marks.good } else { marks.failed };
             let outcome_text = match &group.outcome {
                 Outcome::Answer(text) => safe_line(text.text()),
-                Outcome::Fail(reason) => format!("failed: {}", safe_line(reason)),
+                Outcome::Fail(reason) => format!("failed: {}", safe_line(&describe_reason(reason))),
             };
             let line = format!("    {}× {mark} {outcome_text}", group.count);
             lines.push(width::truncate(&line, columns).into_owned());
@@ -55,7 +56,7 @@ pub(super) fn errors(reports: &[CellReport], columns: usize) -> Vec<String> {
         let mut kinds: Vec<_> = report.errors.iter().collect();
         kinds.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
         let kind = |(kind, times): &(&String, &u32)| {
-            width::truncate(&format!("    {times}× {}", safe_line(kind)), columns).into_owned()
+            width::truncate(&format!("    {times}× {}", safe_line(&describe_reason(kind))), columns).into_owned()
         };
         lines.extend(kinds.iter().take(SHOWN).map(kind));
         lines.extend(more(kinds.len()));

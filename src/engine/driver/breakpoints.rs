@@ -17,8 +17,8 @@ use crate::tool::Tool;
 const AT_CALL: u32 = 3;
 /// Characters of a value that a question shows.
 const SHOWN: usize = 500;
-/// The one answer there is.
-const GO_ON: &str = "go on";
+/// The only answer.
+const CONTINUE: &str = "continue";
 
 impl Driver<'_> {
     /// Before a tool is called with these arguments.
@@ -65,7 +65,9 @@ impl Driver<'_> {
 
     /// Waits until the user lets the run continue.
     async fn wait_at(&self, at: &Address, asked: Address, text: String) -> Result<(), Halt> {
-        let options = vec![GO_ON.to_owned()];
+        // A recorded question keeps its own answer: older sessions have `go on`.
+        let recorded = self.ports.history.question(&asked);
+        let options = recorded.map_or_else(|| vec![CONTINUE.to_owned()], |recorded| recorded.options);
         let kind = QuestionKind::Breakpoint;
         self.emit(&asked, QuestionAsked { kind, text: text.clone(), options: options.clone() }).await?;
         self.answer(at, Question { address: asked, text, options, gate: None }).await.map(drop)

@@ -22,8 +22,8 @@ pub(super) async fn shaped(tool: &Tool, table: &Json, result: ToolResult) -> Too
     let shaping = shaping.map_err(|(key, message)| ErrorRecord::new(Reason::ToolError, format!("{key}: {message}")))?;
     let result = shaping.apply(result?).await?;
     let output = tool.signature.as_ref().and_then(|signature| signature.output.as_ref());
-    let is_told = text("response_template").is_some() && text("signature").is_some();
-    let issues = output.filter(|_| is_told).map(|ty| signature::check(ty, &result));
+    let is_described = text("response_template").is_some() && text("signature").is_some();
+    let issues = output.filter(|_| is_described).map(|ty| signature::check(ty, &result));
     match issues.unwrap_or_default().iter().find(|issue| issue.is_error()) {
         Some(issue) => {
             let message = format!("the result of response_template does not match the signature: {issue}");

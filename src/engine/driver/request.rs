@@ -258,7 +258,7 @@ impl Driver<'_> {
     }
 }
 
-/// The answer of a model. One that panics has failed: the run ends like any other, and its siblings go on.
+/// The answer of a model. One that panics has failed: the run ends like any other, and its siblings continue.
 fn caught<'a>(model: &'a dyn Model, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
     let answer = AssertUnwindSafe(async move { model.answer(request, call).await });
     Box::pin(answer.catch_unwind().map(|answered| {

@@ -17,8 +17,8 @@ use super::workspace::Workspace;
 use crate::agent::{Completion, Plan, Transport};
 use crate::event::{ErrorRecord, Extract, ExtractKind, JsonText, Kept, MessagePart, NativeCall, hex_sha};
 use crate::model::Reply;
+use crate::program::fail_message;
 use crate::prompt::ptc_lisp::LISP_EVAL;
-use crate::tool::plain_text;
 
 /// What a reply holds.
 #[derive(Debug)]
@@ -220,13 +220,11 @@ pub(in crate::engine) fn program_error(error: &Error) -> ErrorRecord {
     }
 }
 
-/// The record of `(fail value)`: the `message` (or `reason`) of a map, any other value as it is printed. Models may read the message: what
+/// The record of `(fail value)`. Models may read the message: what
 /// the firewall hides is only in the details.
 pub(super) fn failed(plan: &Plan, value: &Value) -> ErrorRecord {
     let shown = if plan.hides() { visible(value) } else { value.clone() };
-    let text = |key: &str| shown.lookup(key).map(plain_text);
-    let message = text("message").or_else(|| text("reason")).unwrap_or_else(|| plain_text(&shown));
-    let mut record = ErrorRecord::new(Reason::Failed, message);
+    let mut record = ErrorRecord::new(Reason::Failed, fail_message(&shown));
     if matches!(value, Value::Map(_)) || shown != *value {
         record.details = Some(JsonText::of(&Json::from(&boundary::externalize(value).0)));
     }

@@ -7,7 +7,7 @@ use ptc_core::lisp::{Outcome, Signal, boundary};
 use ptc_core::value::Value;
 
 use crate::agent::Plan;
-use crate::program::Job;
+use crate::program::{Job, fail_message};
 
 /// The account so far.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +75,7 @@ fn input(plan: &Plan, done: &Done<'_>) -> Value {
 fn account(outcome: Outcome) -> Result<(String, Option<Value>), String> {
     let value = match outcome.result {
         Ok((Signal::Value | Signal::Return, value)) => boundary::externalize(&value).0,
-        Ok((Signal::Fail, value)) => return Err(value.to_string()),
+        Ok((Signal::Fail, value)) => return Err(fail_message(&value)),
         Err(error) => return Err(format!("{}: {}", error.reason, error.message())),
     };
     match (&value, value.as_list()) {

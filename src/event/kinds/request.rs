@@ -88,7 +88,7 @@ pub struct Message {
     pub role: Role,
     /// Why it exists.
     pub source: Source,
-    /// Its parts in order; the message's text is their concatenation.
+    /// Its parts as sent; the message's text is their concatenation.
     pub parts: Vec<MessagePart>,
 }
 

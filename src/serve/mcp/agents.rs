@@ -22,7 +22,7 @@ use super::human::ElicitingHuman;
 use super::{Answer, WorkbenchServer};
 use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
 use crate::port::{Human, Stop, SystemClock};
-use crate::program::{self, Setting};
+use crate::program::{self, Setting, fail_message};
 use crate::serve::runs::refuse_files;
 use crate::serve::{ServedAgent, core_json};
 use crate::workbench::{RunSpec, Running, Source};
@@ -194,7 +194,7 @@ pub(super) fn lisp(_: &WorkbenchServer, arguments: &Value) -> Result<String, Str
         _ = writeln!(text, "note: {warning}");
     }
     match &outcome.result {
-        Ok((Signal::Fail, value)) => Err(format!("{text}the program failed: {}", value.print(Bounds::default()).text)),
+        Ok((Signal::Fail, value)) => Err(format!("{text}the program failed: {}", fail_message(value))),
         Ok((_, value)) => Ok(format!("{text}{}", value.print(Bounds::default()).text)),
         Err(error) => {
             let place = error.span.map(|span| format!(" at {}", span.line_col(&case.program))).unwrap_or_default();

@@ -312,8 +312,8 @@ mod tests {
     #[tokio::test]
     async fn progress_reaches_its_own_call_even_before_the_token_is_known() {
         let log = Log::default();
-        let (one, mut told_one) = mpsc::unbounded_channel();
-        let (two, mut told_two) = mpsc::unbounded_channel();
+        let (one, mut first_log) = mpsc::unbounded_channel();
+        let (two, mut second_log) = mpsc::unbounded_channel();
         let requests = mpsc::unbounded_channel().0;
         let (first, second) = (log.subscribe(&one, &requests), log.subscribe(&two, &requests));
         first.expects(&token(1));
@@ -328,7 +328,7 @@ mod tests {
             std::iter::from_fn(|| received.try_recv().ok()).collect::<Vec<_>>()
         };
         assert_eq!(
-            (all(&mut told_one), all(&mut told_two)),
+            (all(&mut first_log), all(&mut second_log)),
             (vec!["1".to_owned()], vec!["2 early".to_owned(), "2".to_owned()])
         );
     }

@@ -52,7 +52,7 @@ pub enum Step {
     NewMatrix,
     Matrices,
     StopMatrix,
-    GoOnMatrix,
+    ResumeMatrix,
     NextField,
     PreviousField,
     Toggle,

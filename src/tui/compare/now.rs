@@ -50,7 +50,7 @@ impl Compare {
                 Some(matrix) if matrix.running => Ok(()),
                 _ => Err("it is not running"),
             },
-            (Page::Matrix, Step::GoOnMatrix) => match matrix {
+            (Page::Matrix, Step::ResumeMatrix) => match matrix {
                 None => Err("there is no matrix"),
                 Some(matrix) if matrix.running => Err("it is running"),
                 Some(matrix) => rule(!matrix.state.is_complete(), "every trial has ended"),

@@ -110,6 +110,8 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
             let failed = |error| ErrorRecord::new(Reason::InvalidContext, format!("{}: {error}", path.display()));
             Response::FileRead(text.map_err(failed))
         }
+        Request::ListPrompts(query) => Response::PromptsListed(wait(workbench.list_prompts(&query))),
+        Request::FillPrompt(request) => Response::PromptFilled(wait(workbench.fill_prompt(&request))),
         Request::AllowFile(source, named, decision) => {
             workbench.file_access().decide(&named, decision);
             open_agent(services, source)

@@ -60,7 +60,7 @@ pub(super) fn rows(turns: &[TurnPrompt], open: &Address, columns: usize) -> Vec<
         }
     }
     rows.push(Row::default());
-    let text = "numbers: what the provider counted, ~ an estimate · letters after the last kind: not attributed (·)";
+    let text = "numbers are tokens: what the provider counted, ~ an estimate · the dots after the last kind are not attributed";
     rows.push(Row::new([Piece::literal(Role::Dim, text)]));
     rows
 }

@@ -110,7 +110,7 @@ impl Workbench {
     /// Shows the run at this place of the list. Errors: why not.
     pub fn show_run(&mut self, place: usize) -> Result<(), &'static str> {
         if self.run.as_ref().is_some_and(|run| run.phase != Phase::Done) {
-            return Err("the run is still going on");
+            return Err("the run has not ended");
         }
         let runs = &mut self.runs;
         if place == runs.shown {
@@ -141,7 +141,7 @@ impl Model {
             return Err("a pipeline runs in the modes of its steps");
         }
         if self.compare.runs() {
-            return Err("two runs are going on side by side");
+            return Err("two runs are in progress side by side");
         }
         if self.workbench.preview.model == "human" { Err("a user answers one run at a time") } else { Ok(()) }
     }
@@ -159,10 +159,10 @@ impl Model {
                 Err("a matrix is running; stop it first")
             }
             Action::AgainstSaved => rule(self.workbench.unsaved(), "the draft is as it was saved"),
-            _ if self.workbench.running() => Err("the run is still going on"),
+            _ if self.workbench.running() => Err("the run has not ended"),
             Action::OlderRun => rule(runs.shown() > 0, "it is the first run"),
             Action::NewerRun => rule(runs.shown() + 1 < runs.all().len(), "it is the last run"),
-            Action::CompareRuns if self.compare.runs() => Err("two runs are going on side by side"),
+            Action::CompareRuns if self.compare.runs() => Err("two runs are in progress side by side"),
             _ => rule(saved(runs.before()) && saved(runs.current()), "there is no saved run before this one"),
         }
     }

@@ -92,7 +92,9 @@ impl Model {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let workbench = &self.workbench;
         match action {
-            Action::OpenAgent | Action::NewAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
+            Action::OpenAgent | Action::NewAgent | Action::TakeAgent if workbench.running() => {
+                Err("a run is in progress")
+            }
             Action::TakeAgent if self.is_foreign() => Err("the session has no agent: another program ran it"),
             Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
             Action::Preview => rule(
@@ -100,11 +102,17 @@ impl Model {
                 "it is about the draft, which is in the workbench",
             ),
             Action::OpenAgent | Action::NewAgent => Ok(()),
+            Action::InsertPrompt if self.screen != Screen::Workbench => {
+                Err("it is for the prompt editor, which is in the workbench")
+            }
             _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
             Action::Save => rule(workbench.unsaved() || workbench.file.is_none(), "everything is saved"),
             Action::Mode(mode) => {
                 let now = workbench.preview.mode.split(' ').next();
                 rule(now != Some(mode.name()), "the draft is in this mode")
+            }
+            Action::InsertPrompt => {
+                rule(workbench.texts().tools.contains("mcp"), "the draft has no tools of an MCP server")
             }
             Action::ChooseModel => rule(!workbench.preview.models.is_empty(), "the options cannot be read yet"),
             _ => Ok(()),

@@ -12,6 +12,7 @@ impl Model {
     /// to it comes first.
     pub fn footer_place(&self, row: &ActionRow) -> u8 {
         let is_bare = self.popups.is_empty();
+        let has_hunks = self.screen == Screen::Candidates && self.candidates.writing.is_some();
         match row.action {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
             Action::FocusNext if self.inspector.is_some() && is_bare => 1,
@@ -24,6 +25,7 @@ impl Model {
             Action::BothModes if self.compares() && self.compare.sides.is_empty() => 1,
             Action::BothModes if self.screen == Screen::Compare => 11,
             Action::Close if self.screen == Screen::Compare && is_bare => 12,
+            Action::Close if has_hunks && is_bare => 3,
             Action::Failing(Direction::Forward) if row.context == Context::Transcript && self.shows_failures() => 2,
             Action::Overview if row.context == Context::Transcript && self.shows_failures() => 4,
             // The overview's own keys come before those of the session.
@@ -37,6 +39,10 @@ impl Model {
         let has = |context: Context| contexts.contains(&context);
         match row.action {
             Action::Workbench => self.switches_panes(),
+            Action::Tests => self.screen != Screen::Tests,
+            Action::Traffic => self.screen != Screen::Traffic,
+            // A correction is made in the editors.
+            Action::Fix => self.screen == Screen::Workbench,
             // On every screen, in questions and in dialogs.
             Action::Help => matches!(self.popups.last(), None | Some(Popup::Answer { .. } | Popup::Form(..))),
             Action::Quit => !matches!(self.popups.last(), Some(Popup::Answer { .. } | Popup::Form(..))),

@@ -10,7 +10,7 @@ use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Step, Tab};
 use crate::tui::sessions::SessionAction;
-use crate::tui::traffic::Writes;
+use crate::tui::traffic::{Step as TrafficStep, Writes};
 use crate::tui::transcript::Transcript;
 
 impl Model {
@@ -99,9 +99,9 @@ impl Model {
         self.enabled_under(action, &self.popups)
     }
 
-    fn enabled_to_go_on(&self) -> Result<(), &'static str> {
+    fn enabled_to_resume(&self) -> Result<(), &'static str> {
         match self.saved_subject() {
-            _ if self.workbench.running() => Err("a run is going on"),
+            _ if self.workbench.running() => Err("a run is in progress"),
             None if self.awaits_listing() => Ok(()),
             None => Err("no saved session is shown"),
             Some(session) if session.damage.is_some() => Err("the session is damaged"),
@@ -149,6 +149,7 @@ impl Model {
             | Action::Preview
             | Action::OpenAgent
             | Action::NewAgent
+            | Action::InsertPrompt
             | Action::TakeAgent => self.enabled_for_draft(action),
             Action::ContextView => rule(
                 self.workbench.focus == Pane::Editor(Place::Context) && self.workbench.pipeline.is_none(),
@@ -189,7 +190,7 @@ impl Model {
             Action::ReadDown | Action::ReadUp if matches!(popups.last(), Some(Popup::Form(form, _)) if form.notes.is_empty()) => {
                 Err("there is nothing below the fields")
             }
-            Action::GoOn => self.enabled_to_go_on(),
+            Action::Resume => self.enabled_to_resume(),
             action if action.is_search() => self.can_seek(action, popups),
             Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
@@ -218,7 +219,7 @@ impl Model {
             }
             Action::Compare => rule(
                 self.screen != Screen::Compare || self.compare.page != Page::Sides || self.compare.matrix.is_some(),
-                "you are there, and no matrix is open to go to",
+                "you are there, and no matrix is open: `matrix` begins one",
             ),
             Action::BothModes => self.enabled_both_modes(),
             Action::FieldNext | Action::FieldPrevious => rule(
@@ -300,7 +301,7 @@ impl Model {
                 _ if viewer.phase != Phase::Done && viewer.replay.is_none() => {
                     Err("the session is still being recorded")
                 }
-                _ if viewer.phase != Phase::Done => Err("the replay is still going on"),
+                _ if viewer.phase != Phase::Done => Err("the replay has not ended"),
                 Action::Replay | Action::ReplayLenient if viewer.key.is_none() => Err("no session is open"),
                 Action::Replay | Action::ReplayLenient if self.is_foreign() => Err(FOREIGN),
                 _ => Ok(()),
@@ -328,7 +329,9 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
-            Action::GoOn if self.has_ended() => "new message",
+            Action::Resume if self.has_ended() => "new message",
+            Action::InTraffic(TrafficStep::Listen) if self.traffic.listens_at().is_some() => "end proxy",
+            Action::InTraffic(TrafficStep::Listen) => "start proxy",
             Action::SendAnswer => match popup {
                 Some(Popup::Answer { asker: Asker::Held(asks), .. }) => match asks.writes {
                     Writes::Request => "send it",
@@ -399,10 +402,10 @@ impl Model {
         }
     }
 
-    /// The keys that continue the session of a waiting run, from any screen.
-    pub fn how_to_go_on(&self) -> String {
-        let (list, on) = (self.keymap.first_name(Action::Sessions), self.keymap.first_name(Action::GoOn));
-        format!("{list}, then {on} continues")
+    /// The keys that resume the session of a waiting run, from any screen.
+    pub fn how_to_resume(&self) -> String {
+        let (list, resume) = (self.keymap.first_name(Action::Sessions), self.keymap.first_name(Action::Resume));
+        format!("{list}, then {resume} resumes it")
     }
 
     /// Is the page of runs side by side shown?

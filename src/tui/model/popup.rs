@@ -125,6 +125,8 @@ pub enum Asker {
     Run,
     /// An agent to open: it names this file outside of its folder.
     Agent(AgentSource, Box<NamedFile>),
+    /// The dialog of prompts: it needs the server of this definition.
+    Prompts(String),
     /// An exchange of another program that waits.
     Held(HeldQuestion),
 }

@@ -125,7 +125,7 @@ impl Model {
             {
                 Err("the session was not captured: it has its agent")
             }
-            TrafficStep::EditAsAgent if self.workbench.running() => Err("a run is going on"),
+            TrafficStep::EditAsAgent if self.workbench.running() => Err("a run is in progress"),
             TrafficStep::OtherModels if self.compare.runs() => {
                 Err("runs are in progress side by side: wait for them, or stop them")
             }
@@ -147,7 +147,7 @@ impl Model {
                 return Ok(());
             }
             return Err(match self.screen {
-                Screen::Workbench | Screen::Tests if self.workbench.running() => "the run is going on",
+                Screen::Workbench | Screen::Tests if self.workbench.running() => "the run has not ended",
                 Screen::Workbench | Screen::Tests => "no run was saved here",
                 Screen::Traffic => "open the conversation first",
                 Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
@@ -159,7 +159,9 @@ impl Model {
         let own = self.screen == Screen::Workbench;
         match action {
             // The run on the screen gives way to the one that begins at one of its turns.
-            _ if starts && self.workbench.running() && !own => Err("a run is going on in the workbench: stop it first"),
+            _ if starts && self.workbench.running() && !own => {
+                Err("a run is in progress in the workbench: stop it first")
+            }
             _ if starts && session.damage.is_some() => Err("the session is damaged"),
             _ if (starts || matches!(action, S::MakeCase | S::AddExample | S::Suggest)) && self.is_foreign() => {
                 Err(FOREIGN)
@@ -168,7 +170,7 @@ impl Model {
             S::AddExample | S::Suggest if self.active_transcript().and_then(Transcript::turn_in_hand).is_none() => {
                 Err("no turn has begun here")
             }
-            S::Play if viewer.is_some_and(|viewer| viewer.phase != Phase::Done) => Err("the replay is still going on"),
+            S::Play if viewer.is_some_and(|viewer| viewer.phase != Phase::Done) => Err("the replay has not ended"),
             S::Tags | S::Note | S::Mark
                 if viewer.is_some() && self.selected_address().is_some_and(|at| at.is_call()) =>
             {

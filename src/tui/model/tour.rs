@@ -36,7 +36,7 @@ pub const TOUR: [TourStep; 6] = [
     },
     TourStep {
         title: "Nothing is lost",
-        text: "Every run is a session: open it, replay it without a model, go on with it, or start again from any of its turns. Marked ones \
+        text: "Every run is a session: open it, replay it without a model, resume it, or start again from any of its turns. Marked ones \
                are shown side by side.",
         actions: &[Action::Sessions, Action::OpenSession, Action::Replay, Action::Session(SessionAction::Mark)],
     },

@@ -115,7 +115,7 @@ pub const SCENES: &[Scene] = &[
     scene("export", "what an export leaves out", SENTIMENT, &[Keys(&["f3"]), Choose("sentiment", "json"), Keys(&["e", "down", "right"])]),
 
     scene("inspect-request", "what was sent, whole", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN]),
-    scene("inspect-ledger", "what fills a request, by kind and part", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["down"])]),
+    scene("inspect-parts", "what fills a request, by kind and part", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["down"])]),
     scene("inspect-part", "one part of a request", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["down", "down", "down", "down", "down"])]),
     scene("drop-part", "a part of a request about to be dropped, and the model asked again", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["n", "down", "down", "down", "down", "x"])]),
     scene("prompt-growth", "what fills the requests of a run, turn by turn", SENTIMENT, &[INSPECT, Choose("yard", "text"), Keys(&["enter", "b"])]),

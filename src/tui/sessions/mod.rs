@@ -8,6 +8,7 @@ pub mod export;
 pub mod fork;
 pub mod marks;
 pub mod models;
+pub mod prompts;
 pub mod rerun;
 pub mod scrub;
 pub mod without;
@@ -104,6 +105,8 @@ pub enum Purpose {
     Breakpoints,
     /// The folder of a search for better texts.
     Candidates,
+    /// A prompt of an MCP server for the prompt editor.
+    Prompts(Box<prompts::Prompts>),
     /// A captured request, and the models that are asked the same.
     OtherModels(models::OtherModelsDialog),
 }
@@ -118,6 +121,10 @@ impl Purpose {
                 Vec::new()
             }
             Self::Export(export) => export.changed(form),
+            Self::Prompts(prompts) => {
+                prompts.changed(form);
+                Vec::new()
+            }
             Self::Without(_)
             | Self::Message(_)
             | Self::Case(_)
@@ -142,6 +149,7 @@ impl Purpose {
             Self::Case(case) => case.submit(form),
             Self::Export(export) => export.submit(form),
             Self::Marks(marks) => marks.submit(form),
+            Self::Prompts(prompts) => prompts.submit(form),
             Self::Agent => workbench::agent_source(form).map(ArchiveRequest::OpenAgent),
             Self::NewAgent => Ok(ArchiveRequest::OpenAgent(AgentSource::New(workbench::written_agent(form)))),
             Self::InsertFile => workbench::written_file(form).map(ArchiveRequest::ReadFile),
@@ -168,6 +176,7 @@ impl Purpose {
             Self::Message(_) => "replaying the recorded part, then asking …",
             Self::Agent | Self::NewAgent | Self::InsertFile | Self::Candidates => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
+            Self::Prompts(_) => "asking the server …",
             Self::Breakpoints => "setting …",
             Self::OtherModels(_) => "asking …",
         }

@@ -28,7 +28,7 @@ use crate::workbench::{
 /// Columns of the sign before a chosen value.
 const SIGN: u16 = 2;
 
-fn open(model: &mut Model, dialog: Dialog) -> Vec<Effect> {
+pub(super) fn open(model: &mut Model, dialog: Dialog) -> Vec<Effect> {
     model.sessions.filtering = false;
     model.popups.push(Popup::Form(Box::new(dialog.form), dialog.purpose));
     effects(dialog.requests)
@@ -82,7 +82,7 @@ pub(super) fn original(model: &mut Model) -> Vec<Effect> {
 
 /// Writes a message to the finished run of the session that is shown.
 pub(super) fn message(model: &mut Model) -> Vec<Effect> {
-    let Some(session) = model.saved_subject() else { return once_listed(model, Action::GoOn) };
+    let Some(session) = model.saved_subject() else { return once_listed(model, Action::Resume) };
     let dialog = Message::open(session);
     open(model, dialog)
 }
@@ -355,7 +355,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
             model.workbench.begin_other();
             model.workbench.run = Some(run);
             if waits {
-                let how = model.how_to_go_on();
+                let how = model.how_to_resume();
                 model.show_toast(Tone::Info, format!("the run before waits for its answer in its session: {how}"));
             }
             let mut effects = super::run::started(model, Ok(session));

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
     candidates, cases, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, reading, run, runs,
-    save, sessions, take, tour, traffic,
+    save, server_prompts, sessions, take, tour, traffic,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -42,7 +42,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         Stroke::Waits => return Vec::new(),
         Stroke::Other => None,
     };
-    model.workbench.stop_told &= matches!(action, Some(Action::Close | Action::Run));
+    model.workbench.stop_announced &= matches!(action, Some(Action::Close | Action::Run));
     if let Some(action) = action {
         return act(model, action);
     }
@@ -186,6 +186,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ExternalEditor => edit::external(model),
         Action::ContextView => edit::switch_context_view(model),
         Action::InsertFile => edit::ask_file(model),
+        Action::InsertPrompt => server_prompts::ask(model),
         Action::Suspend => vec![Effect::Suspend],
         Action::Redraw => vec![Effect::Redraw],
         Action::Close => close(model),
@@ -281,7 +282,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ChoiceNext => dialog::choose(model, 1),
         Action::ChoicePrevious => dialog::choose(model, -1),
         Action::SubmitDialog => dialog::submit(model),
-        Action::GoOn => sessions::go_on(model),
+        Action::Resume => sessions::resume(model),
         Action::Filter => sessions::filter(model),
         Action::Unlabelled => sessions::unlabelled(model),
         Action::Reload => vec![Effect::List],
@@ -403,8 +404,8 @@ fn close(model: &mut Model) -> Vec<Effect> {
     }
     if let Some(popup) = model.popups.pop() {
         return match popup {
-            Popup::Answer { asker: Asker::Agent(..), .. } => {
-                model.show_toast(Tone::Info, "not opened");
+            Popup::Answer { asker: asker @ (Asker::Agent(..) | Asker::Prompts(_)), .. } => {
+                run::put_aside(model, &asker);
                 Vec::new()
             }
             Popup::Answer { asker: Asker::Held(asks), editor, .. } => {

@@ -179,7 +179,7 @@ fn in_matrix(model: &mut Model, step: Step) -> Vec<Effect> {
             matrix.stopping = true;
             return vec![Effect::StopMatrix];
         }
-        Step::GoOnMatrix => return vec![Effect::Compare(CompareRequest::ResumeMatrix(matrix.id.clone(), jobs))],
+        Step::ResumeMatrix => return vec![Effect::Compare(CompareRequest::ResumeMatrix(matrix.id.clone(), jobs))],
         _ => {}
     }
     Vec::new()

@@ -19,6 +19,7 @@ mod reading;
 mod run;
 mod runs;
 mod save;
+mod server_prompts;
 mod sessions;
 mod suggest;
 mod take;
@@ -40,16 +41,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let version = model.workbench.version();
     let query = model.sessions.filter.version();
     let reply = model.reply_version();
-    let quiet = matches!(
-        msg,
-        Msg::Clock(_)
-            | Msg::Kept(Ok(()))
-            | Msg::TourNoted(Ok(()))
-            | Msg::Clipped(Ok(()))
-            | Msg::Candidates(CandidatesResponse::Refreshed(Ok(None) | Err(_)))
-    );
-    model.dirty |= !quiet;
+    model.dirty |= !is_quiet(&msg);
     let by_hand = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
+    let of_runs = matches!(msg, Msg::RunUpdates(..) | Msg::Compare(_) | Msg::Traffic(_));
     let asked = model.popups.last().is_some_and(Popup::opens_unrequested);
     let mut effects = match msg {
         Msg::Clock(now_ms) => clock(model, now_ms),
@@ -121,6 +115,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if !by_hand && !asked && model.popups.last().is_some_and(Popup::opens_unrequested) {
         model.asked_ms = model.now_ms;
     }
+    if of_runs {
+        save::close_settled_question(model);
+    }
     effects.extend(traffic::follow_selected(model));
     effects.extend(candidates::follow(model));
     model.workbench.sync_inputs();
@@ -136,6 +133,18 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
     }
     effects
+}
+
+/// Does a message change nothing that is shown, unless its handler finds something?
+fn is_quiet(msg: &Msg) -> bool {
+    matches!(
+        msg,
+        Msg::Clock(_)
+            | Msg::Kept(Ok(()))
+            | Msg::TourNoted(Ok(()))
+            | Msg::Clipped(Ok(()))
+            | Msg::Candidates(CandidatesResponse::Refreshed(Ok(None) | Err(_)))
+    )
 }
 
 /// Takes the response to a request about saved sessions.
@@ -159,6 +168,8 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::ChangedFile(taking, result) => save::file_taken(model, taking, result),
         Response::ExampleRun(found) => run::show_example(model, found),
         Response::FileRead(result) => edit::file_read(model, result),
+        Response::PromptsListed(result) => server_prompts::listed(model, result),
+        Response::PromptFilled(result) => server_prompts::filled(model, result),
         Response::FileQuestion(source, named) => {
             take::file_question(model, source, *named);
             Vec::new()
@@ -195,9 +206,10 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     let stood = model.is_answerable();
     let before = std::mem::replace(&mut model.now_ms, now_ms);
     model.dirty |= model.is_answerable() != stood;
+    // An announcement holds as long as it is on the screen: a key that comes before the next frame was pressed with it in view.
+    model.workbench.stop_announced &= model.toast.is_some() || model.dirty;
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
-        model.workbench.stop_told = false;
         model.dirty = true;
     }
     reading::autoscroll(model);

@@ -61,7 +61,7 @@ fn on_screen(model: &mut Model, row: &ActionRow, screen: Action) -> Vec<Effect> 
 /// Is it done with the session, or the line, that is selected?
 fn is_about_one(action: Action) -> bool {
     use Action as A;
-    let of_list = matches!(action, A::OpenSession | A::Replay | A::ReplayLenient | A::GoOn | A::TakeAgent);
+    let of_list = matches!(action, A::OpenSession | A::Replay | A::ReplayLenient | A::Resume | A::TakeAgent);
     of_list || matches!(action, A::Session(action) if action.is_about_session() || action.is_mark())
 }
 

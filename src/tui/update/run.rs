@@ -31,7 +31,7 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     if model.workbench.running() {
         return super::run::by_run_key(model);
     }
-    if std::mem::take(&mut model.workbench.stop_told) && model.workbench.run.is_some() {
+    if std::mem::take(&mut model.workbench.stop_announced) && model.workbench.run.is_some() {
         // The run ended between both presses: the second one is not meant to start another.
         let key = model.keymap.first_name(Action::Run);
         model.show_toast(Tone::Info, format!("the run has ended; {key} runs the draft again"));
@@ -370,6 +370,14 @@ pub(in crate::tui) fn ask_about_file(model: &mut Model, source: AgentSource, nam
     model.popups.push(Popup::Answer { question, asker, top: 0, read: 0, end_seen: false, editor: Box::default() });
 }
 
+/// Closes a question that no run waits for without an answer.
+pub(super) fn put_aside(model: &mut Model, asker: &Asker) {
+    match asker {
+        Asker::Prompts(_) => super::server_prompts::put_aside(model),
+        _ => model.show_toast(Tone::Info, "not opened"),
+    }
+}
+
 fn drop_question(model: &mut Model) {
     if let Some(run) = &mut model.workbench.run
         && let Some(question) = run.question.take()
@@ -409,6 +417,10 @@ pub(super) fn answer_with(model: &mut Model, text: &str) -> Vec<Effect> {
         }
         return vec![Effect::Archive(ArchiveRequest::AllowFile(source, named, decision))];
     }
+    if let Asker::Prompts(definition) = asker.clone() {
+        model.popups.pop();
+        return super::server_prompts::decided(model, definition, Decision::read(text).unwrap_or(Decision::Deny));
+    }
     drop_question(model);
     model.popups.retain(|popup| !popup.is_of_run());
     // What was kept of the reply is no longer needed.
@@ -435,7 +447,7 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
     }
     let since = match asker {
         Asker::Run => model.workbench.run.as_ref().map_or(0, |run| run.asked_ms),
-        Asker::Agent(..) | Asker::Held(_) => model.asked_ms,
+        Asker::Agent(..) | Asker::Prompts(_) | Asker::Held(_) => model.asked_ms,
     };
     if model.now_ms.saturating_sub(since) < SETTLE_MS {
         return Some(Vec::new());
@@ -467,7 +479,7 @@ pub(super) fn by_run_key(model: &mut Model) -> Vec<Effect> {
 
 /// Was the stop announced before? If not, it is now.
 pub(super) fn is_announced(model: &mut Model, action: Action) -> bool {
-    if model.workbench.stop_told {
+    if model.workbench.stop_announced {
         return true;
     }
     announce(model, action);
@@ -482,6 +494,6 @@ pub(super) fn announce(model: &mut Model, action: Action) {
     } else {
         format!("the run continues; {} again stops it", key(action))
     };
-    model.workbench.stop_told = true;
+    model.workbench.stop_announced = true;
     model.show_toast(Tone::Info, text);
 }

@@ -178,6 +178,16 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     leave(model)
 }
 
+/// Closes the question before leaving when what it is about has ended by itself.
+pub(super) fn close_settled_question(model: &mut Model) {
+    let asks = matches!(model.popups.last(), Some(Popup::Leaving(Leaving::Program)));
+    if asks && !model.workbench.unsaved() && !model.stops_by_leaving() {
+        model.popups.pop();
+        let key = model.keymap.first_name(Action::Quit);
+        model.show_toast(Tone::Info, format!("nothing is in progress any more; {key} leaves"));
+    }
+}
+
 /// The unsaved edits are saved first; then the waiting action is done.
 pub(super) fn save_first(model: &mut Model) -> Vec<Effect> {
     let after = match model.popups.last() {

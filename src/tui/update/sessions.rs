@@ -255,8 +255,8 @@ pub(super) fn replay(model: &mut Model, policy: Policy) -> Vec<Effect> {
     vec![Effect::Replay(key, policy)]
 }
 
-/// Continues the opened or selected session, in place of the workbench's run; for one that has ended a message is asked for.
-pub(super) fn go_on(model: &mut Model) -> Vec<Effect> {
+/// Resumes the opened or selected session, in place of the workbench's run; for one that has ended a message is asked for.
+pub(super) fn resume(model: &mut Model) -> Vec<Effect> {
     if model.has_ended() {
         return super::dialog::message(model);
     }

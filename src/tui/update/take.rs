@@ -76,7 +76,10 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     }
     let text = match (&pipeline, &file) {
         (Some(pipeline), _) => format!("the pipeline {} is open", pipeline.definition.name),
-        (None, Some(file)) if file.sha.is_empty() => format!("a new agent: saving creates {}", file.path.display()),
+        (None, Some(file)) if file.sha.is_empty() => {
+            let (path, key) = (file.path.display(), model.keymap.first_name(Action::ChooseModel));
+            format!("a new agent: saving creates {path}; {key} chooses the model, sample generates answers")
+        }
         (None, Some(file)) => format!("the agent from {} is in the editors", file.path.display()),
         (None, None) => "the agent is in the editors".to_owned(),
     };

@@ -142,6 +142,8 @@ fn draw_choices(model: &Model, (options, looks): (&[String], AnswerLooks<'_>), a
 pub(super) fn meaning<'o>(option: &'o str, asker: &Asker) -> &'o str {
     match Decision::read(option) {
         Some(decision) if matches!(asker, Asker::Agent(..)) => file_meaning(decision),
+        Some(Decision::Once) if matches!(asker, Asker::Prompts(_)) => "once: for this prompt",
+        Some(Decision::Deny) if matches!(asker, Asker::Prompts(_)) => "deny: the server is not started",
         Some(decision) => decision.meaning(),
         None => option,
     }
@@ -200,7 +202,7 @@ fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
 pub(super) fn state(typed: &Typed) -> Piece {
     match typed.standing {
         Standing::Fits => Piece::new(Role::Good, &format!("✓ fits · {}", typed.state)),
-        Standing::Reads => Piece::new(Role::Good, &format!("✓ reads · {}", typed.state)),
+        Standing::Reads => Piece::new(Role::Good, &format!("✓ valid · {}", typed.state)),
         Standing::Wrong => Piece::new(Role::Bad, &format!("✗ does not fit · {}", typed.state)),
         Standing::Open => Piece::new(Role::Dim, &typed.state),
     }

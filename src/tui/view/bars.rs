@@ -165,7 +165,7 @@ fn nothing_yet(model: &Model) -> String {
     match model.sessions.all.iter().flatten().filter(open).count() as u64 {
         0 => " nothing has run yet".to_owned(),
         number => {
-            let (sessions, how) = (plural(number, "session"), model.how_to_go_on());
+            let (sessions, how) = (plural(number, "session"), model.how_to_resume());
             format!(" nothing has run yet; {sessions} not finished: {how}")
         }
     }

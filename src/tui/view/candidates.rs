@@ -212,7 +212,10 @@ fn draw_cases(model: &Model, areas: &Areas, buffer: &mut Buffer) {
     let (rule, area) = areas.cases;
     let detail = candidates.current_detail();
     let (won, lost) = detail.map_or((0, 0), crate::workbench::optimize::CandidateDetail::won_and_lost);
-    let heading = candidates.current().map_or(String::new(), |line| format!("Cases of c{:02}", line.number));
+    let heading = candidates.current().map_or(String::new(), |line| match line.parents.first() {
+        Some(parent) => format!("Cases against c{parent:02}"),
+        None => format!("Cases of c{:02}", line.number),
+    });
     let mark = vec![
         Piece::new(if won > 0 { Role::Good } else { Role::Dim }, &format!("{won} won  ")),
         Piece::new(if lost > 0 { Role::Bad } else { Role::Dim }, &format!("{lost} lost")),

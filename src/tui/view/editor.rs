@@ -10,14 +10,17 @@ use ratatui::style::Style;
 use ratatui::widgets::Widget as _;
 use tui_textarea::{CursorRenderMode, TextArea};
 
+use super::areas::line_of;
 use crate::agent::{Diagnostic, Severity};
 use crate::tui::colours::{Language, colours};
 use crate::tui::draft::Draft;
 use crate::tui::model::Editor;
+use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::Hidden;
 use crate::tui::wrap::{graphemes, shown};
-use ptc_core::text::width::width;
+use ptc_core::text::SafeText;
+use ptc_core::text::width::{width, wrap};
 
 /// Bytes of a line up to which it is coloured.
 const LONGEST_COLOURED: usize = 64 << 10;
@@ -176,7 +179,10 @@ pub(super) fn draw(editor: &Editor, area: Rect, looks: &Looks<'_>, buffer: &mut 
     let draft = &editor.draft;
     let columns = usize::from(area.width.max(2) - 1);
     if draft.text().is_empty() {
-        buffer.set_stringn(area.x, area.y, looks.placeholder, usize::from(area.width), looks.theme.style(Role::Dim));
+        let text = SafeText::literal(looks.placeholder);
+        for (line, range) in wrap(&text, columns).into_iter().enumerate() {
+            Row::new([Piece::safe(Role::Dim, text.slice(range))]).draw(line_of(area, line), buffer, looks.theme);
+        }
         return looks.focused.then_some(area.as_position());
     }
     let rows = visible(draft, editor.scroll, columns, usize::from(area.height));

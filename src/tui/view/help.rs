@@ -6,7 +6,7 @@ use crate::tui::model::{Model, Popup};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use ptc_core::text::SafeText;
-use ptc_core::text::width::{width, wrap};
+use ptc_core::text::width::{pad, width, wrap};
 
 /// Rows of the help; the contexts of the screen below come first: what is only there, what is everywhere, what every text has.
 pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {
@@ -49,25 +49,28 @@ fn answers(model: &Model) -> Vec<Row> {
 }
 
 fn entry(model: &Model, action: &ActionRow, columns: usize) -> Vec<Row> {
-    let keys = model.keymap.names_of(action).join(" ");
-    let keys = if keys.is_empty() { "(palette)".to_owned() } else { keys };
-    let wide = if columns < 60 { 14 } else { 24 };
-    let gap = wide_gap(wide, width(&keys));
+    let wide = if columns < 60 { 17 } else { 24 };
+    let keys = key_lines(model.keymap.names_of(action), wide - 1);
     let text = SafeText::literal(action.help);
     let room = columns.saturating_sub(wide + 1).max(10);
-    let mut rows = Vec::new();
-    for (line, range) in wrap(&text, room).into_iter().enumerate() {
-        let text = Piece::safe(Role::Text, text.slice(range));
-        let row = if line == 0 {
-            Row::new([Piece::new(Role::Key, &keys), Piece::new(Role::Text, &gap), text])
-        } else {
-            Row::new([text]).indented(wide)
-        };
-        rows.push(row);
-    }
-    rows
+    let ranges = wrap(&text, room);
+    let lines = keys.len().max(ranges.len());
+    let row = |line: usize| {
+        let keys = Piece::new(Role::Key, &pad(keys.get(line).map_or("", String::as_str), wide));
+        let text = ranges.get(line).map(|range| Piece::safe(Role::Text, text.slice(range.clone())));
+        Row::new(std::iter::once(keys).chain(text).collect::<Vec<_>>())
+    };
+    (0..lines).map(row).collect()
 }
 
-fn wide_gap(wide: usize, used: usize) -> String {
-    " ".repeat(wide.saturating_sub(used).max(1))
+/// The names of keys in lines of at most so many columns.
+fn key_lines(names: Vec<String>, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for name in names {
+        match lines.last_mut().filter(|line| width(line) + 1 + width(&name) <= columns) {
+            Some(line) => *line = format!("{line} {name}"),
+            None => lines.push(name),
+        }
+    }
+    if lines.is_empty() { vec!["(palette)".to_owned()] } else { lines }
 }

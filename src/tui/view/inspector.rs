@@ -165,7 +165,7 @@ fn list(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
                 left.extend(change_mark(part).filter(|_| compared));
                 left.extend(trouble(part.mark));
                 left.push(Piece::new(name_role, &part.title));
-                let bytes = if part.bytes > 0 { format!("{} ", count(part.bytes)) } else { String::new() };
+                let bytes = if part.bytes > 0 { format!("{} ", size(part.bytes)) } else { String::new() };
                 Row::new(left).ending([Piece::new(Role::Dim, &bytes)])
             }
             None => {
@@ -245,7 +245,7 @@ fn empty(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
         Taken::Failed(error) => (Role::Bad, format!("✗ {error}")),
         Taken::Done(_) if inspector.at_repl() => {
             let text = "Programs run here on what the turn left, in a copy: definitions, *1 *2 *3, data/… Tools answer from the \
-                        recording. Enter begins, Esc leaves.";
+                        recording.";
             (Role::Dim, text.to_owned())
         }
         Taken::Done(_) => (Role::Dim, inspector.tab.empty().to_owned()),

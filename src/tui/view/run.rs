@@ -98,7 +98,7 @@ fn waiting(model: &Model, columns: u16) -> String {
         // The footer shows the key.
         Screen::Sessions => return "● waits for an answer".to_owned(),
         Screen::Workbench | Screen::Compare | Screen::Tests | Screen::Traffic | Screen::Candidates => {
-            model.how_to_go_on()
+            model.how_to_resume()
         }
     };
     if columns < 48 { "● waits".to_owned() } else { format!("● waits: {how}") }

@@ -189,7 +189,11 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
 
 /// The heading of an editor that is only its title: its name and how its text begins.
 fn folded_heading(workbench: &Workbench, place: Place) -> String {
-    let words: Vec<&str> = workbench.editor(place).draft.text().split_whitespace().take(FOLDED_COLUMNS).collect();
+    let text = workbench.editor(place).draft.text();
+    if place == Place::Tools && text.trim().is_empty() {
+        return format!("{}  none (optional)", place_name(place));
+    }
+    let words: Vec<&str> = text.split_whitespace().take(FOLDED_COLUMNS).collect();
     let line = truncate(&SafeText::single_line(&words.join(" ")), FOLDED_COLUMNS).into_owned();
     format!("{}  {line}", place_name(place)).trim_end().to_owned()
 }
@@ -205,7 +209,9 @@ fn placeholder(place: Place) -> &'static str {
         Place::Prompt => "What should the agent do? {{name}} takes a value.",
         Place::Signature => "(text :string) -> {answer :string}",
         Place::Context => "{\"text\": \"…\"}",
-        Place::Tools => "[tools.search] … declares a tool; none is needed",
+        Place::Tools => {
+            "Functions that the model may call; none is needed. Begin with [tools.NAME] and kind = \"table\"; docs/tools.md lists every kind."
+        }
         Place::Program => "(return …) answers in the place of a model",
         Place::Options => "mode = \"json\"",
     }

@@ -16,7 +16,7 @@ use super::super::fork::inputs_at;
 use super::probe::{Probe, probe};
 use super::{Line, Mark};
 use crate::event::Address;
-use crate::program::Job;
+use crate::program::{Job, fail_message};
 use crate::replay::{ProgramContext, Recording, program_context};
 use crate::session::Session;
 
@@ -111,13 +111,12 @@ impl Bench {
             Ok((signal, value)) => {
                 let bounds = Bounds { items: Some(ITEMS), chars: None };
                 let text = format::value(&value, COLUMNS, bounds);
-                let word = match signal {
-                    Signal::Value => "",
-                    Signal::Return => "return ",
-                    Signal::Fail => "fail ",
+                let (mark, text) = match signal {
+                    Signal::Value => (Mark::Plain, text),
+                    Signal::Return => (Mark::Plain, format!("return {text}")),
+                    Signal::Fail => (Mark::Bad, format!("failed: {}", fail_message(&value))),
                 };
-                let mark = if signal == Signal::Fail { Mark::Bad } else { Mark::Plain };
-                lines.extend(format!("{word}{text}").lines().map(|line| Line::new(mark, line)));
+                lines.extend(text.lines().map(|line| Line::new(mark, line)));
                 self.memory = outcome.memory;
                 self.history.push(value);
                 let old = self.history.len().saturating_sub(HISTORY);

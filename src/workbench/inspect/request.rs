@@ -1,10 +1,10 @@
-//! What was sent in a turn: the whole request, ledgers, the growth over the turns, then section by section.
+//! What was sent in a turn: the whole request, lists of its parts, the growth over the turns, then section by section.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
 
 use super::growth::growth;
-use super::ledger::Ledger;
+use super::part_list::PartList;
 use super::sent::{RequestPlace, Section, Sent, agent_without, sent};
 use super::{Body, Change, Line, Mark, Part, Turn};
 use crate::agent::Agent;
@@ -46,8 +46,8 @@ pub(super) fn parts(turn: &Turn<'_>, agent: Option<&Agent>) -> Vec<Part> {
         })
         .copied()
     });
-    let ledger = Ledger { now: &now, parts: &sections, counted, compaction };
-    let sizes = ledger.sizes();
+    let list = PartList { now: &now, parts: &sections, counted, compaction };
+    let sizes = list.sizes();
     let sized = |part: Part| Part { bytes: sizes.bytes(), tokens: Some(sizes.tokens()), ..part };
     let grown = growth(turn.session, &turn.address.run_part());
     let text = |sent: &Sent| whole(sent).iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
@@ -57,8 +57,8 @@ pub(super) fn parts(turn: &Turn<'_>, agent: Option<&Agent>) -> Vec<Part> {
         sized(Part::new("whole request", Body::Lines(whole(&now))).noted("in the order in which it was sent"));
     let firsts = [
         Part { change, ..in_order },
-        sized(Part::new("ledger", Body::Lines(ledger.by_size())).noted("by kind, the largest first")),
-        sized(Part::new("ledger in order", Body::Lines(ledger.in_order())).noted("in the order in which it was sent")),
+        sized(Part::new("parts by kind", Body::Lines(list.by_size())).noted("the largest first")),
+        sized(Part::new("parts as sent", Body::Lines(list.in_order())).noted("in the order of the request")),
         Part::new("over the turns", Body::Growth(grown, turn.address.clone())).noted("what fills the request, by kind"),
     ];
     firsts.into_iter().chain(sections).collect()

@@ -19,7 +19,7 @@ use crate::session::{LAST, SessionId, shell_word};
 pub const MATRIX_FOLDER: &str = "matrix";
 
 /// The error of a file without a first line.
-const EMPTY: &str = "the file holds no plan, so that there is nothing to go on with (it could not be written when the matrix was begun); \
+const EMPTY: &str = "the file holds no plan, so that the matrix cannot be resumed (it could not be written when the matrix was begun); \
                      delete it and begin the matrix again";
 
 const FORMAT: &str = "ptc-workbench-matrix";
@@ -182,8 +182,8 @@ impl MatrixFile {
         ))
     }
 
-    /// The command that continues it.
-    pub fn to_go_on(&self) -> String {
+    /// The command that resumes it.
+    pub fn resume_command(&self) -> String {
         let folder = self.path.parent().and_then(Path::parent).filter(|_| self.moved.is_some());
         let folder = folder.map(|dir| format!(" --sessions {}", shell_word(&dir.to_string_lossy())));
         format!("ptc-workbench{} compare --resume {}", folder.unwrap_or_default(), self.id)
@@ -344,7 +344,7 @@ mod tests {
         let mut file = MatrixFile::create(&own, &plan, 1_000, 1).unwrap();
         file.add(&trial(1), &spare).unwrap();
         assert_eq!(
-            (file.report_move(), file.to_go_on()),
+            (file.report_move(), file.resume_command()),
             (None, format!("ptc-workbench compare --resume {}", file.id))
         );
         let before = std::fs::read(&file.path).unwrap();
@@ -358,7 +358,7 @@ mod tests {
         file.add(&trial(2), &spare).unwrap();
         file.add(&trial(3), &spare).unwrap();
         assert!(file.report_move().unwrap().contains("The whole matrix is in"));
-        assert!(file.to_go_on().starts_with(&format!("ptc-workbench --sessions {} compare", spare.display())));
+        assert!(file.resume_command().starts_with(&format!("ptc-workbench --sessions {} compare", spare.display())));
         assert_eq!(std::fs::read(own.join(MATRIX_FOLDER).join(format!("{}.jsonl", file.id))).unwrap(), before);
         let id = file.id.clone();
         drop(file);

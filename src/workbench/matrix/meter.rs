@@ -13,6 +13,7 @@ use crate::event::{
 };
 use crate::model::ErrorClass;
 use crate::session::Ledger;
+use crate::workbench::wording::describe_issue;
 
 /// What a trial cost. Everything adds up the run and its child runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -156,13 +157,11 @@ impl Meter {
 
     fn check(&mut self, check: &Check) {
         for issue in check.issues.iter().filter(|issue| issue.severity == IssueSeverity::Error) {
-            let wanted = match (issue.expected.as_str(), issue.got.as_str()) {
-                ("", _) => issue.message.clone(),
-                (expected, "") => format!("expected {expected}"),
-                (expected, got) => format!("expected {expected}, got {got}"),
-            };
+            let wanted = describe_issue(issue);
             let path = any_index(&issue.path);
-            let kind = [check.layer.name(), path.as_str()].into_iter().filter(|word| !word.is_empty());
+            let layer = Some(check.layer.name()).filter(|layer| !["return", "schema"].contains(layer));
+            let path = if path.is_empty() { "(answer)" } else { path.as_str() };
+            let kind = layer.into_iter().chain([path]);
             self.error(Some(format!("{}: {wanted}", kind.collect::<Vec<_>>().join(" "))));
         }
     }

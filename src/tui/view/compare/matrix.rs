@@ -12,7 +12,8 @@ use crate::tui::theme::Role;
 use crate::tui::view::areas::line_of;
 use crate::tui::view::bars;
 use crate::workbench::format::{cost, count, duration, plural, size};
-use crate::workbench::matrix::CellReport;
+use crate::workbench::matrix::{CellReport, Outcome};
+use crate::workbench::wording::describe_reason;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{pad, pad_left, truncate, width};
 
@@ -299,7 +300,7 @@ fn trials(matrix: &MatrixView) -> Vec<Row> {
 
 fn answer(group: &crate::workbench::matrix::AnswerGroup) -> String {
     match &group.outcome {
-        crate::workbench::matrix::Outcome::Answer(kept) => kept.text().to_owned(),
-        crate::workbench::matrix::Outcome::Fail(reason) => reason.clone(),
+        Outcome::Answer(kept) => kept.text().to_owned(),
+        Outcome::Fail(reason) => describe_reason(reason),
     }
 }

@@ -160,7 +160,7 @@ pub(super) fn progress_row(model: &Model) -> Row {
     let running = running.count();
     let text = match &compare.compared {
         _ if running > 0 => {
-            format!(" {} going on; they are compared when both have ended", plural(running as u64, "run"))
+            format!(" {} in progress; they are compared when both have ended", plural(running as u64, "run"))
         }
         _ if compare.reading => " comparing …".to_owned(),
         Some(comparison) => {

@@ -116,9 +116,9 @@ fn errors_are_grouped_by_kind_and_path() {
     assert_eq!(
         counted,
         [
+            ("(answer): expected int, got string", 1),
+            ("items.*.n: expected int, got string", 2),
             ("json_parse_error", 1),
-            ("return items.*.n: expected int, got string", 2),
-            ("return: expected int, got string", 1),
             ("type_error", 1),
         ]
     );

@@ -1,4 +1,4 @@
-//! The ledger of a request: totals by kind, every part with its origin and trust, and the sum against the provider's count.
+//! The list of the parts of a request: totals by kind, every part with its origin and trust, and the sum against the provider's count.
 //!
 //! In: a request in sections, what the provider counted. Out: lines. Sums add up: tokens that no part explains have a line of their own.
 
@@ -15,8 +15,8 @@ use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
 /// From so many percent on, the estimate is too far from what the provider counted to be relied on.
 const FAR_PERCENT: u64 = 25;
 
-/// What a ledger is made of.
-pub(super) struct Ledger<'a> {
+/// The parts of a request with what they are compared with.
+pub(super) struct PartList<'a> {
     pub(super) now: &'a Sent,
     /// Sections, tools, schema and options, then what is not sent any more.
     pub(super) parts: &'a [Part],
@@ -33,7 +33,7 @@ struct Entry {
     line: Line,
 }
 
-impl Ledger<'_> {
+impl PartList<'_> {
     /// The request by kind: messages, tools and schema.
     pub(super) fn sizes(&self) -> PromptSizes {
         let mut sizes = PromptSizes::default();

@@ -1,0 +1,97 @@
+//! The dialog that inserts a prompt of an MCP server: which one, and its arguments.
+//!
+//! In: the prompts that the servers of the draft list, what the user chose and wrote. Out: the request that fills one in, or why there is none.
+
+use crate::agent::DraftTexts;
+use crate::event::Decision;
+use crate::tui::archive::ArchiveRequest;
+use crate::tui::form::{Choice, Field, Form, Input};
+use crate::tui::theme::Role;
+use crate::workbench::{PromptArgument, PromptQuery, PromptRequest, ServerPrompt};
+
+use super::{Dialog, Purpose};
+
+/// The choice of the prompt, the first field.
+const PROMPT: &str = "prompt";
+
+/// The state of the dialog.
+#[derive(Debug, Clone)]
+pub struct Prompts {
+    /// The draft, and what was decided about its servers.
+    pub query: PromptQuery,
+    all: Vec<ServerPrompt>,
+}
+
+impl Prompts {
+    /// The dialog before the servers were asked.
+    pub fn open(texts: DraftTexts) -> Dialog {
+        let query = PromptQuery { texts, decisions: Vec::new() };
+        let waiting = Some("asking the servers …");
+        let form = Form { title: "Insert an MCP prompt".to_owned(), verb: "insert", waiting, ..Form::default() };
+        let requests = vec![ArchiveRequest::ListPrompts(Box::new(query.clone()))];
+        Dialog { form, purpose: Purpose::Prompts(Box::new(Self { query, all: Vec::new() })), requests }
+    }
+
+    /// The user has decided about a server: asks again.
+    pub fn decided(&mut self, definition: String, decision: Decision) -> ArchiveRequest {
+        self.query.decisions.push((definition, decision));
+        ArchiveRequest::ListPrompts(Box::new(self.query.clone()))
+    }
+
+    /// The servers have answered.
+    pub fn listed(&mut self, form: &mut Form, prompts: Vec<ServerPrompt>, failures: &[String]) {
+        form.waiting = None;
+        form.notes = failures.iter().map(|failure| (Role::Warn, format!("! {failure}"))).collect();
+        if prompts.is_empty() {
+            form.fail("the servers of the draft's tools list no prompts");
+            return;
+        }
+        let choice = |prompt: &ServerPrompt| {
+            let about = if prompt.description.is_empty() { "no description" } else { &prompt.description };
+            Choice::new(&prompt.name, format!("{}: {about}", prompt.server))
+        };
+        let options = prompts.iter().map(choice).collect();
+        form.put(Field::choice(PROMPT, "Which prompt; its text goes to the cursor of the prompt editor.", options, 0));
+        self.all = prompts;
+        self.changed(form);
+    }
+
+    /// Shows the arguments of the chosen prompt.
+    pub fn changed(&self, form: &mut Form) {
+        let Some(prompt) = self.all.get(form.chosen(PROMPT)) else { return };
+        let shown = form.fields.iter().skip(1).map(|field| field.name.as_ref());
+        if shown.eq(prompt.arguments.iter().map(|argument| argument.name.as_str())) {
+            return;
+        }
+        form.fields.truncate(1);
+        form.focus = 0;
+        form.fields.extend(prompt.arguments.iter().map(|argument| {
+            let hint = if argument.is_required {
+                "An argument of the prompt."
+            } else {
+                "An argument of the prompt; it may stay empty."
+            };
+            Field::line(argument.name.clone(), hint, "")
+        }));
+    }
+
+    /// The request that fills in the chosen prompt.
+    ///
+    /// Errors: a required argument is missing.
+    pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
+        let prompt = self.all.get(form.chosen(PROMPT)).ok_or("there is no prompt to insert")?;
+        let written = form.fields.iter().skip(1).map(|field| match &field.input {
+            Input::Line(draft) => draft.text(),
+            Input::Choice { .. } | Input::Text(..) => "",
+        });
+        let pairs: Vec<(&PromptArgument, &str)> = prompt.arguments.iter().zip(written).collect();
+        let is_missing = |(argument, text): &&(&PromptArgument, &str)| argument.is_required && text.trim().is_empty();
+        if let Some((argument, _)) = pairs.iter().find(is_missing) {
+            return Err(format!("the argument `{}` is missing", argument.name));
+        }
+        let given = pairs.iter().filter(|(_, text)| !text.is_empty());
+        let arguments = given.map(|(argument, text)| (argument.name.clone(), (*text).to_owned())).collect();
+        let (texts, prompt) = (self.query.texts.clone(), prompt.clone());
+        Ok(ArchiveRequest::FillPrompt(Box::new(PromptRequest { texts, prompt, arguments })))
+    }
+}
