@@ -53,8 +53,10 @@ fn a_search_is_followed_a_run_is_opened_and_a_hunk_is_written() {
     terminal.send(ENTER);
     terminal.wait_for("✓ returned");
     terminal.send(ESC);
-    terminal.wait_for("Cases of c");
+    terminal.wait_for("━ Cases of c");
+    // A key that follows at once would be one with Alt.
     terminal.send(ESC);
+    terminal.wait_for("━ Tree");
     terminal.send("w");
     terminal.wait_for("0 of 2 hunks chosen");
     terminal.send(" ");
