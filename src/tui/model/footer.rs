@@ -14,6 +14,7 @@ impl Model {
         let is_bare = self.popups.is_empty();
         match row.action {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
+            Action::Close if is_bare && self.suggestions.current.is_some() => 1,
             Action::FocusNext if self.inspector.is_some() && is_bare => 1,
             Action::Close if self.inspector.is_some() && is_bare => 4,
             Action::Close if !is_bare => 3,
