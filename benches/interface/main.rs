@@ -1,5 +1,5 @@
 //! What the interface costs: a transcript of 100,000 lines with a reply streaming at 2,000 deltas a second, keys meanwhile, then nothing; typing in a
-//! prompt of 1 MB, in lines and in one; the start with 1,000 saved sessions.
+//! prompt of 1 MB, in lines and in one; the start with 1,000 saved sessions; 10,000 cases.
 //!
 //! `cargo bench --bench interface -- [SECONDS]` runs the real loop on a screen of 120×40 in memory, prints its figures next to what they
 //! may be, and fails when an event was not drawn, or when a figure is half as large again as it may be.
@@ -88,6 +88,13 @@ fn main() -> Result<(), Failure> {
         figures.check(&format!("overview, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
         let frames = views::side_by_side(&services, size);
         figures.check(&format!("four runs side by side, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
+    }
+    println!("\ntests screen, {} cases", views::CASES);
+    for (what, size) in [("120×40", SIZE), ("200×60", (200, 60))] {
+        let frames = views::tests(&services, size);
+        figures.check(&format!("cases, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
+        let frames = views::tests_running(&services, size);
+        figures.check(&format!("cases that run, {what}: result to frame p99"), percentile(&frames, 0.99), 8.0, "ms");
     }
     for (what, piece) in LARGE {
         println!("\npasting {PROMPT} bytes, {what}, then typing");

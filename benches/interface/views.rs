@@ -1,16 +1,19 @@
-//! Frames of the screens that show a whole run at once: the overview of 2,000 turns, four runs of 100,000 lines side by side.
+//! Frames of the screens that show much at once: the overview of 2,000 turns, four runs of 100,000 lines side by side, 10,000 cases.
 //!
-//! In: the run of the measurement. Out: the time of each frame in ms, a key before each.
+//! In: the run of the measurement, cases and their results. Out: the time of each frame in ms, a key before each.
 
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ptc_workbench::agent::{Mismatch, Verdict};
+use ptc_workbench::tui::cases::TestResponse;
 use ptc_workbench::tui::compare::Side;
 use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::{Model, RunView, Screen};
 use ptc_workbench::tui::services::Services;
 use ptc_workbench::tui::{picture, update};
 use ptc_workbench::workbench::RunUpdate;
+use ptc_workbench::workbench::suite::{CaseOutline, TestedCase, TrialReport};
 
 use crate::ms;
 use crate::run::Reply;
@@ -63,4 +66,70 @@ pub(crate) fn side_by_side(services: &Services, size: (u16, u16)) -> Vec<f64> {
         &mut model,
         &[KeyCode::PageUp, KeyCode::PageDown, KeyCode::Tab, KeyCode::End, KeyCode::PageUp, KeyCode::Home],
     )
+}
+
+/// Cases of the tests screen.
+pub(crate) const CASES: usize = 10_000;
+
+fn case_name(number: usize) -> String {
+    format!("review {number:05}")
+}
+
+/// The tests screen with many cases.
+fn with_cases(services: &Services, size: (u16, u16)) -> Model {
+    let mut model = Model::new(services.opened(), size, 0);
+    press(&mut model, KeyCode::F(11), KeyModifiers::NONE);
+    let outline = |number: usize| CaseOutline {
+        name: case_name(number),
+        inputs: format!("{{\"text\": \"review {number}: the lamp is bright, and it broke on the third day\"}}"),
+        expected: "{\"sentiment\": \"negative\"}".to_owned(),
+        cassette: None,
+    };
+    let outlines = (0..CASES).map(outline).collect();
+    let version = model.workbench.version();
+    drop(update(&mut model, Msg::Tests(TestResponse::Listed(version, Ok(outlines)))));
+    model
+}
+
+fn tested(number: usize) -> TestedCase {
+    let why = "expected \"negative\", got \"positive\"".to_owned();
+    let failed =
+        || Verdict::Fail(vec![Mismatch { path: "sentiment".to_owned(), why: why.clone(), ..Mismatch::default() }]);
+    let name = case_name(number);
+    let verdict = if number.is_multiple_of(3) { failed() } else { Verdict::Pass };
+    let trial = TrialReport { verdict, turns: 1, ..TestedCase::untried(&name, String::new()).trial };
+    TestedCase { name, trial, got: Some("{\"sentiment\": \"positive\"}".to_owned()) }
+}
+
+/// Many cases, all of which have run, walked through.
+pub(crate) fn tests(services: &Services, size: (u16, u16)) -> Vec<f64> {
+    let mut model = with_cases(services, size);
+    run_all(&mut model);
+    let batch = model.tests.batch;
+    for number in 0..CASES {
+        let tested = Some(Box::new(tested(number)));
+        drop(update(&mut model, Msg::Tests(TestResponse::Tested(batch, case_name(number), tested))));
+    }
+    frames(&mut model, &[KeyCode::PageDown, KeyCode::Down, KeyCode::End, KeyCode::PageUp, KeyCode::Home])
+}
+
+/// Many cases while they run: a frame after the result of each, with the cases that start then.
+pub(crate) fn tests_running(services: &Services, size: (u16, u16)) -> Vec<f64> {
+    let mut model = with_cases(services, size);
+    run_all(&mut model);
+    let batch = model.tests.batch;
+    picture(&mut model, size);
+    // The last results are the ones that are found last in the list.
+    let frame = |number: usize| {
+        let result = Some(Box::new(tested(CASES - 1 - number)));
+        let begun = Instant::now();
+        drop(update(&mut model, Msg::Tests(TestResponse::Tested(batch, case_name(CASES - 1 - number), result))));
+        picture(&mut model, size);
+        ms(begun.elapsed())
+    };
+    (0..FRAMES).map(frame).collect()
+}
+
+fn run_all(model: &mut Model) {
+    press(model, KeyCode::Char('a'), KeyModifiers::NONE);
 }

@@ -16,8 +16,8 @@ use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 use crate::workbench::optimize::{
-    Action, AgentChanges, CandidateDetail, CandidateLine, Ending, Gain, Hunk, OptimizeError, OptimizeJob, Progress,
-    SearchOutline, Settings, Standing, candidate_file,
+    Action, AgentChanges, CandidateCase, CandidateDetail, CandidateLine, Component, Ending, Gain, Hunk, OptimizeError,
+    OptimizeJob, Progress, SearchOutline, Settings, Standing, candidate_file,
 };
 
 pub(super) async fn optimize(flags: &OptimizeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -118,10 +118,21 @@ fn step_line(action: &Action, progress: &Progress) -> String {
             format!("c{candidate:02}  {passed} of {} passed, mean score {mean:.2}", plural(cases.len() as u64, "case"))
         }
         Action::Propose { parent, component, .. } => {
-            let reason = progress.proposals.last().map_or("", |one| &one.reason);
-            let word =
-                if progress.proposals.last().is_some_and(|one| one.text.is_some()) { "another" } else { "no other" };
-            format!("c{parent:02}  {word} {component}: {reason}")
+            let (search, last) = (&progress.search, progress.proposals.last());
+            let in_a_row = search.refused_in_a_row(component);
+            let (word, why) = match last {
+                Some(one) if one.text.is_none() => ("no other", one.reason.as_str()),
+                Some(_) if in_a_row > 0 => ("no other", "the proposed text is known already"),
+                last => ("another", last.map_or("", |one| one.reason.as_str())),
+            };
+            let given_up = if search.is_given_up(component) {
+                format!(
+                    "; {in_a_row} proposals in a row gave nothing new: it is left as it is until a candidate is accepted"
+                )
+            } else {
+                String::new()
+            };
+            format!("c{parent:02}  {word} {component}: {why}{given_up}")
         }
         Action::Finish(_) => String::new(),
     }
@@ -170,6 +181,10 @@ fn print_tree(progress: &Progress, dir: &Path) {
         outline.cost,
         plural(u64::from(outline.refused), "proposal")
     ));
+    if !outline.given_up.is_empty() {
+        let names: Vec<String> = outline.given_up.iter().map(ToString::to_string).collect();
+        print_line(&safe_line(&format!("nothing new was proposed any more for {}", names.join(", "))));
+    }
     let best = outline.best;
     if best == 0 {
         print_line("no candidate is better than the agent as it is");
@@ -192,6 +207,7 @@ fn print_tree(progress: &Progress, dir: &Path) {
             Ending::Candidates => "ended: as many candidates as --max-candidates",
             Ending::Budget => "ended: the budget is used",
             Ending::Idle => "ended: many rounds without a better candidate",
+            Ending::Exhausted => "ended: several proposals in a row for each text gave nothing new",
         });
     }
 }
@@ -217,27 +233,48 @@ fn candidate_line(line: &CandidateLine) -> String {
     format!("{:indent$}c{number:02}  {changed}  {standing}  cost {cost:.4}{reason}", "")
 }
 
-/// What a candidate changes in its first parent, and its cases with their sessions.
+/// What a candidate changes in each of its parents, and its cases with their sessions.
 fn print_candidate(progress: &Progress, candidate: usize) {
-    let Some(detail) = CandidateDetail::of(progress, candidate) else { return };
+    let parents = progress.search.candidates()[candidate].parents.len().max(1);
+    let details: Vec<CandidateDetail> =
+        (0..parents).filter_map(|place| CandidateDetail::of(progress, candidate, place)).collect();
+    let Some(detail) = details.first() else { return };
     if !detail.reason.is_empty() {
         print_line(&safe_line(&detail.reason));
     }
-    if let Some(parent) = detail.parents.first() {
+    for detail in &details {
+        let Some(parent) = detail.against else { continue };
+        if parents > 1 {
+            let (won, lost) = detail.won_and_lost();
+            print_line(&format!("against c{parent:02}: won {won}, lost {lost}"));
+        }
         for (component, hunks) in &detail.changes {
             print_line(&safe_line(&format!("{component} (c{parent:02} → c{candidate:02})")));
             hunks.iter().for_each(print_hunk);
         }
     }
-    for case in &detail.cases {
-        let word = match case {
-            _ if case.is_won() => "won ",
-            _ if case.is_lost() => "lost",
-            _ if case.passed => "pass",
-            _ => "fail",
-        };
+    if let [one, other] = details.iter().filter_map(|detail| detail.against).collect::<Vec<_>>().as_slice() {
+        print_line(&format!("cases, against c{one:02} and against c{other:02}:"));
+    }
+    let mut cases: Vec<&CandidateCase> = detail.cases.iter().collect();
+    if parents > 1 {
+        cases.sort_by(|one, other| one.name.cmp(&other.name));
+    }
+    for case in cases {
+        let same = details.iter().filter_map(|detail| detail.cases.iter().find(|one| one.name == case.name));
+        let words: Vec<&str> = same.map(word).collect();
         let session = case.session.as_deref().unwrap_or_default();
-        print_line(&safe_line(&format!("  {word}  {:.2}  {}  {session}", case.score, case.name)));
+        print_line(&safe_line(&format!("  {}  {:.2}  {}  {session}", words.join("  "), case.score, case.name)));
+    }
+}
+
+/// How a case came out against a parent.
+fn word(case: &CandidateCase) -> &'static str {
+    match case {
+        _ if case.is_won() => "won ",
+        _ if case.is_lost() => "lost",
+        _ if case.passed => "pass",
+        _ => "fail",
     }
 }
 
@@ -318,6 +355,7 @@ struct SearchJson<'p> {
     calls: u64,
     cost: f64,
     refused: u32,
+    given_up: Vec<String>,
     validation: Option<Gain>,
     held_out: Option<Gain>,
     candidates: Vec<CandidateJson<'p>>,
@@ -339,6 +377,15 @@ struct CandidateJson<'p> {
     tries: usize,
     won: u32,
     lost: u32,
+    against_parents: Vec<AgainstJson>,
+}
+
+/// Cases that a candidate wins and loses against a parent.
+#[derive(Serialize)]
+struct AgainstJson {
+    parent: usize,
+    won: u32,
+    lost: u32,
 }
 
 impl<'p> SearchJson<'p> {
@@ -347,6 +394,8 @@ impl<'p> SearchJson<'p> {
         let one = |line: &'p CandidateLine| {
             let (won, lost) = line.against_first;
             let texts = &candidates[line.number].texts;
+            let against = line.parents.iter().zip(&line.against_parents);
+            let against = against.map(|(parent, (won, lost))| AgainstJson { parent: *parent, won: *won, lost: *lost });
             CandidateJson {
                 number: line.number,
                 parents: &line.parents,
@@ -360,6 +409,7 @@ impl<'p> SearchJson<'p> {
                 tries: line.tries,
                 won,
                 lost,
+                against_parents: against.collect(),
             }
         };
         let mut candidates: Vec<CandidateJson<'p>> = outline.lines.iter().map(one).collect();
@@ -374,6 +424,7 @@ impl<'p> SearchJson<'p> {
             calls: outline.calls,
             cost: outline.cost,
             refused: outline.refused,
+            given_up: outline.given_up.iter().map(Component::to_string).collect(),
             validation: progress.gain(outline.best, &progress.start.validation),
             held_out: progress.gain(outline.best, &progress.start.held_out),
             candidates,

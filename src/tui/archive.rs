@@ -51,7 +51,7 @@ pub enum ArchiveRequest {
     Example(SessionKey, Address, String),
     /// Collect what a model is asked for a fix of a turn by other texts of this draft and its file; answers [`ArchiveResponse::SuggestionPrepared`].
     PrepareSuggestion(SessionKey, Address, Option<PathBuf>, Box<DraftTexts>),
-    /// Ask for other texts; the draft has this version. Answers [`ArchiveResponse::Suggested`].
+    /// Ask for other texts, as the request of this number; answers [`ArchiveResponse::Suggested`].
     Suggest(Box<SuggestRequest>, u64),
     /// Redact and scan by these rules, without writing; answers [`ArchiveResponse::ExportPreview`].
     PreviewExport(SessionKey, Vec<String>),
@@ -91,8 +91,6 @@ pub struct SuggestedTexts {
     pub texts: DraftTexts,
     /// The model's reason, and what it cost.
     pub message: String,
-    /// The version of the draft that they are for.
-    pub version: u64,
 }
 
 /// The response to an [`ArchiveRequest`].
@@ -116,8 +114,8 @@ pub enum ArchiveResponse {
     Example(Result<String, ErrorRecord>),
     /// What a model would be asked.
     SuggestionPrepared(Result<Box<SuggestRequest>, ErrorRecord>),
-    /// Other texts for a draft.
-    Suggested(Result<Box<SuggestedTexts>, ErrorRecord>),
+    /// Other texts for a draft, for the request of this number; `None` when it was stopped.
+    Suggested(u64, Result<Option<Box<SuggestedTexts>>, ErrorRecord>),
     /// What an export by these rules would remove, and what in it would look like a secret.
     ExportPreview(SessionKey, Vec<String>, Result<ExportPreview, ErrorRecord>),
     /// An export was written.

@@ -11,8 +11,8 @@ use ratatui::layout::Rect;
 
 use super::direction::Leap;
 use super::row::Row;
-use crate::workbench::SessionKey;
 use crate::workbench::optimize::{AgentChanges, CandidateCase, CandidateDetail, CandidateLine, SearchOutline};
+use crate::workbench::{OpenAgent, SessionKey};
 
 pub use rows::{HunkRow, change_rows, hunk_rows};
 
@@ -26,6 +26,7 @@ pub enum Step {
     Go(Leap),
     Open,
     Best,
+    OtherParent,
     Write,
     Choose,
     ChooseAll,
@@ -39,12 +40,12 @@ pub enum CandidatesRequest {
     Open(PathBuf),
     /// Read what was added since; answers [`CandidatesResponse::Refreshed`].
     Refresh,
-    /// Compare a candidate with its parent; answers [`CandidatesResponse::Described`].
-    Describe(usize),
+    /// Compare a candidate with the parent at this place among its parents; answers [`CandidatesResponse::Described`].
+    Describe(usize, usize),
     /// Compare a candidate with the agent file; answers [`CandidatesResponse::Compared`].
     Compare(usize),
     /// Write the chosen hunks of a candidate into the agent file; answers [`CandidatesResponse::Written`].
-    Write(usize, Box<AgentChanges>, Vec<bool>),
+    Write(Box<WriteRequest>),
     /// Find a session by its id; answers [`CandidatesResponse::Found`].
     Find(String),
 }
@@ -56,14 +57,38 @@ pub enum CandidatesResponse {
     Opened(PathBuf, Result<Box<SearchOutline>, String>),
     /// The search as it is now; `None` when nothing was added.
     Refreshed(Result<Option<Box<SearchOutline>>, String>),
-    /// A candidate against its parent.
+    /// A candidate against a parent.
     Described(Option<Box<CandidateDetail>>),
     /// A candidate against the agent file, or why it cannot be written there.
     Compared(usize, Result<Box<AgentChanges>, String>),
-    /// So many hunks of a candidate were written into this file, or why not.
-    Written(usize, Result<(u64, PathBuf), String>),
+    /// Hunks of a candidate were written, or why not.
+    Written(usize, Result<Box<Written>, String>),
     /// A session, or why it cannot be opened.
     Found(Result<SessionKey, String>),
+}
+
+/// Hunks of a candidate that are to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteRequest {
+    /// The candidate.
+    pub candidate: usize,
+    /// What it changes in the agent file.
+    pub changes: AgentChanges,
+    /// Which hunks are chosen.
+    pub chosen: Vec<bool>,
+    /// The file of the agent in the editors.
+    pub open: Option<PathBuf>,
+}
+
+/// Hunks of a candidate that were written.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// How many.
+    pub hunks: u64,
+    /// The agent file.
+    pub path: PathBuf,
+    /// The agent of that file as it is now, where it is the one in the editors.
+    pub agent: Option<OpenAgent>,
 }
 
 /// A part of the screen that takes keys.
@@ -124,7 +149,9 @@ pub struct Candidates {
     pub tree: Listing,
     /// The cases of the selected candidate.
     pub cases: Listing,
-    /// The selected candidate against its parent.
+    /// Of the selected candidate, and the place among its parents of the one that it is compared with.
+    against: (usize, usize),
+    /// The selected candidate against that parent.
     pub detail: Option<Box<CandidateDetail>>,
     /// The rows of its changes, for so many columns.
     pub change: Option<(usize, Vec<Row>)>,
@@ -138,8 +165,8 @@ pub struct Candidates {
     pub opened: bool,
     /// Grows with each change of the search.
     version: u64,
-    /// The candidate that was described or is about to be, and the version of the search.
-    described: Option<(usize, u64)>,
+    /// The candidate that was described or is about to be, the place of the parent, and the version of the search.
+    described: Option<(usize, usize, u64)>,
     /// When the journal was read last, Unix time in ms.
     read_ms: i64,
     /// It is being read.
@@ -180,8 +207,37 @@ impl Candidates {
 
     /// The detail of the selected candidate, once it is known.
     pub fn current_detail(&self) -> Option<&CandidateDetail> {
-        let number = self.current()?.number;
-        self.detail.as_deref().filter(|detail| detail.number == number)
+        self.detail.as_deref().filter(|detail| self.is_wanted(detail))
+    }
+
+    /// Is it the selected candidate against the parent that is chosen?
+    fn is_wanted(&self, detail: &CandidateDetail) -> bool {
+        let number = self.current().map(|line| line.number);
+        number == Some(detail.number) && self.parent() == detail.against
+    }
+
+    /// The place among the parents of the selected candidate of the one that it is compared with: the first one until another is chosen.
+    fn parent_place(&self) -> usize {
+        let number = self.current().map(|line| line.number);
+        if number == Some(self.against.0) { self.against.1 } else { 0 }
+    }
+
+    /// The parent that the selected candidate is compared with; `None` for the first candidate.
+    pub fn parent(&self) -> Option<usize> {
+        self.current()?.parents.get(self.parent_place()).copied()
+    }
+
+    /// The other parent of a selected merge.
+    pub fn other_parent(&self) -> Option<usize> {
+        let parents = &self.current()?.parents;
+        parents.get(1 - self.parent_place().min(1)).copied().filter(|_| parents.len() > 1)
+    }
+
+    /// Compares the selected merge with its other parent.
+    pub fn switch_parent(&mut self) {
+        if let Some(number) = self.current().map(|line| line.number) {
+            self.against = (number, 1 - self.parent_place().min(1));
+        }
     }
 
     /// The selected case.
@@ -219,19 +275,20 @@ impl Candidates {
         (self.outline.is_some() && !self.is_reading).then_some(self.read_ms + READ_EVERY_MS)
     }
 
-    /// The candidate that is to be described now, which is known afterwards as such.
-    pub fn take_undescribed(&mut self) -> Option<usize> {
-        let wanted = (self.current()?.number, self.version);
-        if self.described == Some(wanted) {
+    /// The candidate that is to be described now and the place of the parent, which are known afterwards as such.
+    pub fn take_undescribed(&mut self) -> Option<(usize, usize)> {
+        let (number, place) = (self.current()?.number, self.parent_place());
+        let wanted = Some((number, place, self.version));
+        if self.described == wanted {
             return None;
         }
-        self.described = Some(wanted);
-        Some(wanted.0)
+        self.described = wanted;
+        Some((number, place))
     }
 
-    /// Takes a candidate against its parent, if it is still the selected one.
+    /// Takes a candidate against a parent, if both are still the selected ones.
     pub fn describe(&mut self, detail: Box<CandidateDetail>) {
-        if self.current().is_none_or(|line| line.number != detail.number) {
+        if !self.is_wanted(&detail) {
             return;
         }
         let is_same = self.detail.as_ref().is_some_and(|known| known.number == detail.number);
@@ -292,6 +349,7 @@ impl Candidates {
             Step::Best => {
                 rule(self.outline.as_ref().is_some_and(|one| one.best > 0), "none is better than the agent as it is")
             }
+            Step::OtherParent => rule(self.other_parent().is_some(), "it is no merge: it has one parent"),
             Step::Write => rule(
                 self.current().is_some_and(|line| !line.parents.is_empty()),
                 "it is the agent as it is: select another candidate",

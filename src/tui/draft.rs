@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 pub mod find;
 mod long;
+mod merge;
 mod motion;
 
 pub use long::Rows;
+pub(super) use merge::merged_text;
 pub use motion::Motion;
 
 /// Bytes of removed and inserted text that the edit log keeps; the oldest edits go first.

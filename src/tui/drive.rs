@@ -91,6 +91,8 @@ pub struct Driver {
     pub(super) matrix: Option<Arc<MatrixRun>>,
     /// Stops the cases of the draft that run.
     pub(super) tests: Stop,
+    /// Stops the model that is asked for a suggestion.
+    pub(super) suggestion: Stop,
     /// Reads the turns of the opened session.
     pub(super) turns: Option<Arc<TurnReader>>,
     /// The proxy whose traffic is followed.
@@ -152,6 +154,7 @@ impl Driver {
             runs: [const { None }; Slot::ALL.len()],
             matrix: None,
             tests: Stop::default(),
+            suggestion: Stop::default(),
             turns: None,
             proxy: None,
             bench: None,

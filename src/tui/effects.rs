@@ -66,7 +66,11 @@ pub(super) async fn perform(
             let replay = session.and_then(|session| RunHandle::of_replay(&session, policy));
             EffectResult::started(Slot::Viewer, replay, |result| Msg::ReplayStarted(result.map(|_| ())))
         }),
-        Effect::Archive(request) => work(driver, move |services| archive::execute(request, services)),
+        Effect::Archive(request) => {
+            let stop = driver.suggestion.child();
+            work(driver, move |services| archive::execute(request, services, &stop));
+        }
+        Effect::StopSuggestion => std::mem::take(&mut driver.suggestion).by_user(),
         Effect::Traffic(request) => change_traffic(driver, request),
         Effect::Candidates(request) => work(driver, move |services| candidates::execute(request, services)),
         Effect::Compare(request) => work(driver, move |services| compare::execute(request, services)),

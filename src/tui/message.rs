@@ -157,6 +157,8 @@ pub enum Effect {
     Replay(SessionKey, Policy),
     /// Execute a request about saved sessions; answers [`Msg::Archive`].
     Archive(ArchiveRequest),
+    /// Stop the model that is asked for a suggestion.
+    StopSuggestion,
     /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
     /// Look for a text in unread turns of the opened session; answers [`Msg::FoundUnread`]. A later search ends an earlier one.

@@ -27,6 +27,7 @@ mod inputs;
 mod now;
 mod pointer;
 mod popup;
+mod suggestions;
 mod tour;
 
 pub use super::editor::Editor;
@@ -40,6 +41,7 @@ pub use pointer::{Pointer, Sweep};
 pub use popup::{
     AfterSave, Against, Asker, FailureLine, HitLine, Leaving, Picks, Popup, REFUSALS, SaveWhat, failure_lines,
 };
+pub use suggestions::{Suggesting, Suggestions};
 pub use tour::TOUR;
 mod saved;
 mod sessions;
@@ -98,6 +100,8 @@ pub struct Model {
     pub traffic: Traffic,
     /// The candidates of a search for better texts.
     pub candidates: Candidates,
+    /// The suggestion that a model is asked for.
+    pub suggestions: Suggestions,
     /// A turn taken apart, on top of the screen and below the popups.
     pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
@@ -281,6 +285,7 @@ impl Model {
             tests: TestBoard::default(),
             traffic: Traffic::default(),
             candidates: Candidates::default(),
+            suggestions: Suggestions::default(),
             inspector: None,
             popups: Vec::new(),
             toast: None,

@@ -215,11 +215,20 @@ async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_le
     tokio::task::spawn_blocking(move || {
         let run = || program.run(OPTIMIZE.iter().copied().chain(["search", "--max-calls", "80"]));
         run().exits(2).reports("the proposer could not be asked").reports("the same command continues the search");
-        run().exits(2).reports("could not be judged").reports("the same command continues the search");
-        run().exits(0);
+        let broken = run();
+        broken.exits(2).reports("could not be judged").reports("the same command continues the search");
+        broken.reports("no other prompt: the text lacks {{text}}");
+        broken.reports("3 proposals in a row gave nothing new: it is left as it is until a candidate is accepted");
+        let done = run();
+        done.exits(0);
+        for line in ["nothing new was proposed any more for prompt", "ended: several proposals in a row for each text"]
+        {
+            assert!(done.stdout.contains(line), "{line}:\n{}", done.stdout);
+        }
         let search = found(&program, "search");
         assert_eq!(search["candidates"].as_array().unwrap().len(), 1, "no candidate came of it");
-        assert!(search["refused"].as_u64().unwrap() > 0);
+        assert_eq!((&search["refused"], &search["ending"]), (&json!(3), &json!("exhausted")), "{search}");
+        assert_eq!(search["given_up"], json!(["prompt"]));
         let journal = fs::read_to_string(program.dir().join("search/journal.jsonl")).unwrap();
         assert!(journal.contains("the text lacks {{text}}"), "{journal}");
     })
@@ -271,4 +280,28 @@ async fn examples_of_solved_training_cases_are_a_candidate_like_others() {
     })
     .await
     .unwrap();
+}
+
+#[test]
+fn a_merge_is_shown_against_both_of_its_parents() {
+    let (journal, merge, [one, other]) = crate::tui::candidates::merged_journal();
+    let program = Program::new();
+    fs::create_dir(program.dir().join("search")).unwrap();
+    program.file("search/journal.jsonl", journal);
+    let shown = program.run(["optimize", "show", "search", &format!("c{merge:02}")]);
+    for parent in [one, other] {
+        let against = format!("against c{parent:02}: won 1, lost 0\n");
+        assert!(shown.exits(0).stdout.contains(&against), "{against}{}", shown.stdout);
+    }
+    for change in ["+Parcels are ship.", "+Invoices are bill."] {
+        assert_eq!(shown.stdout.matches(change).count(), 1, "{}", shown.stdout);
+    }
+    assert!(shown.stdout.contains(&format!("cases, against c{one:02} and against c{other:02}:\n")), "{}", shown.stdout);
+    for case in ["validation-0", "validation-1"] {
+        let line = shown.stdout.lines().find(|line| line.contains(case)).unwrap();
+        assert!(line.starts_with("  won   pass  ") || line.starts_with("  pass  won   "), "{line}");
+    }
+    let search = found(&program, "search");
+    let against = json!([{"parent": one, "won": 1, "lost": 0}, {"parent": other, "won": 1, "lost": 0}]);
+    assert_eq!(search["candidates"][merge]["against_parents"], against);
 }

@@ -54,7 +54,9 @@ fn a_search_is_followed_a_run_is_opened_and_a_hunk_is_written() {
     terminal.wait_for("✓ returned");
     terminal.send(ESC);
     terminal.wait_for("Cases against c");
+    // A key that follows at once would be one with Alt.
     terminal.send(ESC);
+    terminal.wait_for("━ Tree");
     terminal.send("w");
     terminal.wait_for("0 of 2 hunks chosen");
     terminal.send(" ");

@@ -11,6 +11,7 @@ mod prompts;
 mod questions;
 mod repl;
 mod sessions;
+mod suggest;
 pub(crate) mod terminal;
 mod tour;
 mod traffic;

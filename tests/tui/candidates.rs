@@ -2,14 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use ptc_workbench::tui::candidates::{CandidatesRequest, CandidatesResponse, Pane};
-use ptc_workbench::tui::drive::{Clock, Driver};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
-use ptc_workbench::tui::services::Services;
-use ptc_workbench::tui::stage::Input;
 use ptc_workbench::workbench::SessionKey;
 use ptc_workbench::workbench::optimize::{
     Action, CandidateDetail, CandidateLine, CaseScore, Component, Outcome, Proposal, Search, SearchOutline,
@@ -17,13 +13,12 @@ use ptc_workbench::workbench::optimize::{
 };
 
 use super::pictures::text;
-use super::services::{Paper, workbench};
 use super::story::{NOW_MS, apply_message, fresh};
 use super::{press, write};
 
 /// A recorded search, and its agent.
 const JOURNAL: &str = include_str!("../../assets/scenes/search.jsonl");
-const AGENT: &str = include_str!("../../assets/scenes/desk.toml");
+pub(super) const AGENT: &str = include_str!("../../assets/scenes/desk.toml");
 
 /// Puts the search into a folder as it was after so many lines; returns its folder.
 pub(crate) fn recorded(dir: &Path, lines: usize) -> PathBuf {
@@ -57,7 +52,7 @@ fn open(size: (u16, u16), lines: Vec<CandidateLine>) -> Model {
     let mut model = fresh(size);
     let opened = CandidatesResponse::Opened(PathBuf::from("desk.optimize"), Ok(outline(lines)));
     let effects = apply_message(&mut model, Msg::Candidates(opened));
-    assert_eq!(effects, [Effect::Candidates(CandidatesRequest::Describe(0))]);
+    assert_eq!(effects, [Effect::Candidates(CandidatesRequest::Describe(0, 0))]);
     assert_eq!(model.screen, Screen::Candidates);
     model
 }
@@ -87,7 +82,7 @@ fn the_journal_is_read_once_a_second_while_it_is_visible_and_nothing_new_draws_n
     // Another one comes before the selected one: the selection stays on its candidate.
     let lines = vec![line(0, &[], 0), line(2, &[0], 1), line(1, &[0], 1)];
     let effects = refreshed(&mut model, Some(lines));
-    assert_eq!(effects, [Effect::Candidates(CandidatesRequest::Describe(1))]);
+    assert_eq!(effects, [Effect::Candidates(CandidatesRequest::Describe(1, 0))]);
     assert!(model.dirty && model.candidates.current().is_some_and(|line| line.number == 1));
     press(&mut model, "f2");
     assert_eq!(clock(&mut model, NOW_MS + 9_000), [], "it is not visible");
@@ -109,10 +104,13 @@ fn a_search_of_500_candidates_is_drawn_and_walked_through() {
     }
 }
 
-/// The journal of a search in which each candidate is a little better than the one before.
-fn long_journal(candidates: usize) -> String {
-    let names = |prefix: &str| -> Vec<String> { (0..12).map(|number| format!("{prefix}-{number}")).collect() };
-    let texts = BTreeMap::from([(Component::Prompt, "Label it. {{text}}".to_owned())]);
+/// The journal of a search with these settings: the score of a candidate's texts on a case, by its number, and another text for one.
+fn journal_of(
+    settings: Settings,
+    texts: BTreeMap<Component, String>,
+    score: impl Fn(usize, &BTreeMap<Component, String>, &str) -> f64,
+    propose: impl Fn(&Component, &str, usize) -> String,
+) -> (String, Search) {
     let start = Start {
         version: 1,
         agent: "desk.toml".to_owned(),
@@ -121,35 +119,30 @@ fn long_journal(candidates: usize) -> String {
         mode: "json".to_owned(),
         model: "small".to_owned(),
         reflect_model: "opus".to_owned(),
-        seed: 0,
-        batch: 4,
-        training: names("training"),
-        validation: names("validation"),
-        held_out: names("held-out"),
+        seed: settings.seed,
+        batch: settings.batch,
+        training: settings.training.clone(),
+        validation: settings.validation.clone(),
+        held_out: settings.held_out.clone(),
         texts: texts.clone(),
-    };
-    let settings = Settings {
-        batch: 4,
-        most_candidates: candidates,
-        training: start.training.clone(),
-        validation: start.validation.clone(),
-        held_out: start.held_out.clone(),
-        ..Settings::default()
     };
     let mut search = Search::new(settings, texts);
     let mut lines = vec![with_kind("start", &start)];
     loop {
         let outcome = match search.next_action() {
             Action::Try { candidate, cases } => {
-                let score = f64::from(u32::try_from(candidate).unwrap()) / 1_000.0;
-                for case in &cases {
-                    let session = Some("2026-11-26T12-00-00Z-00000000".to_owned());
+                let tried = |case: &String| {
+                    let score = score(candidate, &search.candidates()[candidate].texts, case);
+                    (case.clone(), CaseScore { score, passed: score >= 1.0, calls: 1, cost: 0.001 })
+                };
+                let results: Vec<(String, CaseScore)> = cases.iter().map(tried).collect();
+                for (case, result) in &results {
                     let one = Try {
                         candidate,
                         case: case.clone(),
-                        score,
-                        passed: false,
-                        session,
+                        score: result.score,
+                        passed: result.passed,
+                        session: Some("2026-11-26T12-00-00Z-00000000".to_owned()),
                         calls: 1,
                         cost: 0.001,
                         report: None,
@@ -157,11 +150,10 @@ fn long_journal(candidates: usize) -> String {
                     };
                     lines.push(with_kind("try", &one));
                 }
-                let result = CaseScore { score, passed: false, calls: 1, cost: 0.001 };
-                Outcome::Tried(cases.into_iter().map(|case| (case, result)).collect())
+                Outcome::Tried(results)
             }
             Action::Propose { parent, component, .. } => {
-                let text = format!("Label it, {} times better. {{{{text}}}}", lines.len());
+                let text = propose(&component, &search.candidates()[parent].texts[&component], lines.len());
                 let reason = "better".to_owned();
                 let one = Proposal {
                     parent,
@@ -175,14 +167,75 @@ fn long_journal(candidates: usize) -> String {
                 lines.push(with_kind("proposal", &one));
                 Outcome::Proposed(Ok((text, reason)), 1, 0.002)
             }
-            Action::Finish(_) => {
+            Action::Finish(ending) => {
                 let outcomes = search.ended_after().unwrap();
-                return lines.concat()
-                    + &format!("{{\"k\":\"ended\",\"ending\":\"candidates\",\"outcomes\":{outcomes}}}\n");
+                let ended = serde_json::json!({ "ending": ending, "outcomes": outcomes });
+                return (lines.concat() + &with_kind("ended", &ended), search);
             }
         };
         search.record(outcome).unwrap();
     }
+}
+
+fn names(prefix: &str, count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{prefix}-{number}")).collect()
+}
+
+/// The journal of a search in which each candidate is a little better than the one before.
+fn long_journal(candidates: usize) -> String {
+    let settings = Settings {
+        batch: 4,
+        most_candidates: candidates,
+        training: names("training", 12),
+        validation: names("validation", 12),
+        held_out: names("held-out", 12),
+        ..Settings::default()
+    };
+    let texts = BTreeMap::from([(Component::Prompt, "Label it. {{text}}".to_owned())]);
+    let score = |candidate: usize, _: &BTreeMap<_, _>, _: &str| f64::from(u32::try_from(candidate).unwrap()) / 1_000.0;
+    journal_of(settings, texts, score, |_, _, lines| format!("Label it, {lines} times better. {{{{text}}}}")).0
+}
+
+/// The journal of a search whose best candidate is a merge: a rule in the prompt wins one case and loses the other, one for the field the reverse; both win both. With
+/// the number of that candidate, and its parents.
+pub(crate) fn merged_journal() -> (String, usize, [usize; 2]) {
+    let field = Component::Field("label".to_owned());
+    let score = |_: usize, texts: &BTreeMap<Component, String>, case: &str| {
+        let (prompt, label) = (texts[&Component::Prompt].contains("ship"), texts[&field].contains("bill"));
+        match (prompt, label, case) {
+            (true, true, _) | (true, false, "validation-0") | (false, true, "validation-1") => 1.0,
+            (true, false, "validation-1") | (false, true, "validation-0") => 0.0,
+            (false, false, "training-0") => 0.2,
+            (false, false, _) => 0.4,
+            _ => 0.6,
+        }
+    };
+    let propose = |component: &Component, text: &str, _: usize| match component {
+        Component::Prompt => format!("{text}\nParcels are ship."),
+        _ => format!("{text}\nInvoices are bill."),
+    };
+    let start = BTreeMap::from([
+        (Component::Prompt, "Label it. {{text}}".to_owned()),
+        (field.clone(), "what the request is about".to_owned()),
+    ]);
+    let of_seed = |seed: u64| {
+        let settings = Settings {
+            seed,
+            batch: 4,
+            most_candidates: 60,
+            most_calls: Some(400),
+            training: names("training", 1),
+            validation: names("validation", 2),
+            ..Settings::default()
+        };
+        let (journal, search) = journal_of(settings, start.clone(), score, propose);
+        let best = search.best();
+        match search.candidates()[best].parents.as_slice() {
+            [one, other] => Some((journal, best, [*one, *other])),
+            _ => None,
+        }
+    };
+    (0..40).find_map(of_seed).unwrap()
 }
 
 /// A line of a journal.
@@ -246,8 +299,10 @@ fn the_run_of_a_case_is_opened_and_closing_it_leads_back() {
     let best = SearchOutline::of(reader.progress());
     let mut model = open((120, 40), best.lines.clone());
     let effects = press(&mut model, "down");
-    let [Effect::Candidates(CandidatesRequest::Describe(number))] = effects.as_slice() else { panic!("{effects:?}") };
-    let detail = Box::new(CandidateDetail::of(reader.progress(), *number).unwrap());
+    let [Effect::Candidates(CandidatesRequest::Describe(number, place))] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
+    let detail = Box::new(CandidateDetail::of(reader.progress(), *number, *place).unwrap());
     let session = detail.cases[1].session.clone().unwrap();
     apply_message(&mut model, Msg::Candidates(CandidatesResponse::Described(Some(detail))));
     press(&mut model, "enter");
@@ -278,48 +333,62 @@ fn a_search_that_is_read_line_by_line_is_the_same_as_one_that_is_read_whole() {
     assert!(reader.refresh().unwrap());
 }
 
-#[tokio::test]
-async fn chosen_hunks_are_written_and_a_file_that_has_changed_is_refused() {
+/// A merge that is selected, against its first parent.
+pub(super) fn merged() -> Model {
     let dir = tempfile::tempdir().unwrap();
-    let search = recorded(dir.path(), usize::MAX);
-    let services = Arc::new(Services::new(workbench(dir.path()), &ptc_workbench::agent::Agent::default(), None));
-    let mut model = Model::new(services.opened(), (120, 40), NOW_MS);
-    let mut driver = Driver::new(services, Clock::starting_at(NOW_MS));
-    let (mut paper, inputs) = Paper::new();
-    let last = paper.last.clone();
-    let file = dir.path().join("desk.toml");
-    let scenario = async {
-        use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-        let key = |code| inputs.send(Input::Terminal(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))).unwrap();
-        let until = |text: &'static str| {
-            let last = last.clone();
-            async move {
-                while !last.lock().unwrap().contains(text) {
-                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-                }
-            }
-        };
-        until("c00, the agent as it is").await;
-        key(KeyCode::Char('b'));
-        until("c05 against c03").await;
-        key(KeyCode::Char('w'));
-        until("0 of 2 hunks chosen").await;
-        key(KeyCode::Enter);
-        until("no hunk is chosen").await;
-        key(KeyCode::Char('j'));
-        key(KeyCode::Char(' '));
-        until("1 of 2 hunks chosen").await;
-        key(KeyCode::Enter);
-        until("wrote 1 hunk of").await;
-        let written = std::fs::read_to_string(&file).unwrap();
-        let changed: Vec<&str> = written.lines().filter(|line| !AGENT.lines().any(|old| old == *line)).collect();
-        assert!(matches!(changed.as_slice(), [only] if only.starts_with("label = ")), "{changed:?}");
-        key(KeyCode::Char('w'));
-        until("has changed since the search began").await;
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
-        drop(inputs);
+    std::fs::write(dir.path().join("journal.jsonl"), merged_journal().0).unwrap();
+    let reader = SearchReader::open(dir.path()).unwrap();
+    let mut model = fresh((120, 40));
+    let outline = Box::new(SearchOutline::of(reader.progress()));
+    let opened = CandidatesResponse::Opened(PathBuf::from("desk.optimize"), Ok(outline));
+    apply_message(&mut model, Msg::Candidates(opened));
+    let effects = press(&mut model, "b");
+    describe(&mut model, &reader, &effects);
+    model
+}
+
+/// Answers the request to compare a candidate with a parent.
+fn describe(model: &mut Model, reader: &SearchReader, effects: &[Effect]) {
+    let [Effect::Candidates(CandidatesRequest::Describe(number, place))] = effects else { panic!("{effects:?}") };
+    let detail = CandidateDetail::of(reader.progress(), *number, *place).map(Box::new);
+    apply_message(model, Msg::Candidates(CandidatesResponse::Described(detail)));
+}
+
+#[test]
+fn a_merge_is_compared_with_either_of_its_parents() {
+    let dir = tempfile::tempdir().unwrap();
+    let (journal, merge, [one, other]) = merged_journal();
+    std::fs::write(dir.path().join("journal.jsonl"), journal).unwrap();
+    let reader = SearchReader::open(dir.path()).unwrap();
+    let outline = SearchOutline::of(reader.progress());
+    let mut model = fresh((120, 40));
+    let opened = CandidatesResponse::Opened(dir.path().into(), Ok(Box::new(outline)));
+    let mut effects = apply_message(&mut model, Msg::Candidates(opened));
+    describe(&mut model, &reader, &effects);
+    press(&mut model, "p");
+    assert!(text(&mut model).contains("it is no merge"));
+    effects = press(&mut model, "b");
+    describe(&mut model, &reader, &effects);
+    let against = |parent: usize, other: usize, change: &str, case: &str, model: &mut Model| {
+        let shown = text(model);
+        for part in [
+            format!("c{merge:02} against c{parent:02} · p: against c{other:02}"),
+            format!("Cases against c{parent:02}"),
+            format!("✓ won     {case}"),
+            change.to_owned(),
+        ] {
+            assert!(shown.contains(&part), "{part}:\n{shown}");
+        }
     };
-    let first = Effect::Candidates(CandidatesRequest::Open(search));
-    let (ran, ()) = tokio::join!(driver.run(&mut model, &mut paper, Some(first)), scenario);
-    ran.unwrap();
+    let of_prompt = reader.progress().search.candidates()[one].texts[&Component::Prompt].contains("ship");
+    let (in_prompt, in_label) = (("+ Invoices are bill.", "validation-1"), ("+ Parcels are ship.", "validation-0"));
+    let (first, second) = if of_prompt { (in_prompt, in_label) } else { (in_label, in_prompt) };
+    against(one, other, first.0, first.1, &mut model);
+    effects = press(&mut model, "p");
+    assert!(!text(&mut model).contains(first.0), "what is shown belongs to the parent that is named");
+    describe(&mut model, &reader, &effects);
+    against(other, one, second.0, second.1, &mut model);
+    effects = press(&mut model, "p");
+    describe(&mut model, &reader, &effects);
+    against(one, other, first.0, first.1, &mut model);
 }

@@ -312,7 +312,7 @@ fn changed_file(options: &str, prompt: &str) -> Box<OpenAgent> {
 fn a_change_by_another_program_is_reloaded_merged_or_replaced() {
     let options = format!("{}max_tokens = 5\n", sentiment().options);
     let shown = text(&mut changed_outside());
-    for word in ["changed by another program", "o overwrite", "m merge", "r reload"] {
+    for word in ["has changed since it was read", "o overwrite", "m merge", "r reload"] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
 

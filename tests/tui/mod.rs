@@ -52,6 +52,7 @@ mod ways_to_failures;
 mod whole;
 mod without;
 mod work;
+mod written;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ptc_workbench::tui::message::{Effect, Msg};

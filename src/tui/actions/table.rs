@@ -195,6 +195,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::InCandidates(K::Open), "candidates.open", "open", "Goes to the cases of the candidate; there, opens the session of the selected case's run.", &["enter"], C::Candidates, 1),
     row(A::InCandidates(K::Write), "candidates.write", "write to agent file", "Shows the candidate against the agent file, to write some hunks or all.", &["w"], C::Candidates, 2),
     row(A::InCandidates(K::Best), "candidates.best", "best", "Selects the best candidate.", &["b"], C::Candidates, 3),
+    row(A::InCandidates(K::OtherParent), "candidates.other_parent", "other parent", "Compares the selected merge with its other parent.", &["p"], C::Candidates, 5),
     row(A::OpenCandidates, "candidates.open_search", "open a search", "Opens the folder of another search.", &["o"], C::Candidates, 4),
     row(A::InCandidates(K::Go(L::Up)), "hunks.up", "up", "To the hunk above, through a long one row by row.", &["up", "k"], C::Hunks, 0),
     row(A::InCandidates(K::Go(L::Down)), "hunks.down", "down", "To the hunk below, through a long one row by row.", &["down", "j"], C::Hunks, 0),

@@ -20,7 +20,7 @@ pub struct HunkRow {
     pub row: Row,
 }
 
-/// The reason for a candidate, and its texts against those of its parent.
+/// The reason for a candidate, and its texts against those of a parent.
 pub fn change_rows(detail: &CandidateDetail, columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     if !detail.reason.is_empty() {
@@ -38,7 +38,7 @@ pub fn change_rows(detail: &CandidateDetail, columns: usize) -> Vec<Row> {
         rows.push(Row::default());
     }
     if detail.changes.is_empty() {
-        rows.push(Row::new([Piece::literal(Role::Dim, "no text differs from its parent's")]));
+        rows.push(Row::new([Piece::literal(Role::Dim, "no text differs from the parent's")]));
     }
     rows
 }

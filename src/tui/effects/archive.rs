@@ -11,6 +11,7 @@ use super::EffectResult;
 use crate::config::read_regular_file;
 use crate::event::{Envelope, ErrorRecord};
 use crate::export::{Format, asciicast};
+use crate::port::Stop;
 use crate::session::index::{FoundSession, Query, TermSyntax};
 use crate::session::{RunState, Session, Summary, summarize};
 use crate::tui::archive::{AgentSource, ArchiveRequest, ArchiveResponse};
@@ -31,8 +32,8 @@ const PICTURE: (u16, u16) = (120, 40);
 use ArchiveRequest as Request;
 use ArchiveResponse as Response;
 
-/// Executes a request. Reads and writes files: must be called on a blocking thread, inside of the runtime.
-pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
+/// Executes a request; the stop ends a model that is asked for a suggestion. Reads and writes files: must be called on a blocking thread, inside of the runtime.
+pub(super) fn execute(request: Request, services: &Services, stop: &Stop) -> EffectResult {
     let workbench = &services.workbench;
     let session = |key: &SessionKey| workbench.open_found(key).map_err(ErrorRecord::from);
     let response = match request {
@@ -87,8 +88,9 @@ pub(super) fn execute(request: Request, services: &Services) -> EffectResult {
                 .and_then(|session| super::suggest::prepare(workbench, &session, turn, file.as_deref(), &texts));
             Response::SuggestionPrepared(prepared.map(Box::new))
         }
-        Request::Suggest(request, version) => {
-            Response::Suggested(super::suggest::ask(workbench, &request, version).map(Box::new))
+        Request::Suggest(request, number) => {
+            let suggested = super::suggest::ask(workbench, &request, stop);
+            Response::Suggested(number, suggested.map(|texts| texts.map(Box::new)))
         }
         Request::PreviewExport(key, rules) => {
             let prepared = session(&key).and_then(|session| Ok(workbench.prepare_export(&session, &rules)?));
@@ -245,7 +247,7 @@ mod tests {
     }
 
     fn execute(services: &Services, request: Request) -> Response {
-        let EffectResult::Msg(Msg::Archive(response)) = super::execute(request, services) else {
+        let EffectResult::Msg(Msg::Archive(response)) = super::execute(request, services, &Stop::default()) else {
             panic!("a run started")
         };
         response

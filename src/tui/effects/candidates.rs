@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use super::EffectResult;
-use crate::tui::candidates::{CandidatesRequest, CandidatesResponse};
+use crate::tui::archive::AgentSource;
+use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, WriteRequest, Written};
 use crate::tui::message::Msg;
 use crate::tui::services::Services;
 use crate::workbench::optimize::{CandidateDetail, OptimizeError, Progress, SearchOutline, SearchReader};
@@ -22,8 +23,8 @@ pub(super) fn execute(request: CandidatesRequest, services: &Services) -> Effect
             Response::Opened(dir, opened)
         }
         Request::Refresh => Response::Refreshed(refresh(services).map_err(text)),
-        Request::Describe(number) => {
-            let detail = with(services, |progress| CandidateDetail::of(progress, number)).flatten();
+        Request::Describe(number, place) => {
+            let detail = with(services, |progress| CandidateDetail::of(progress, number, place)).flatten();
             Response::Described(detail.map(Box::new))
         }
         Request::Compare(number) => {
@@ -31,9 +32,9 @@ pub(super) fn execute(request: CandidatesRequest, services: &Services) -> Effect
             let changes = changes.unwrap_or_else(|| Err(OptimizeError("no search is open".to_owned())));
             Response::Compared(number, changes.map(Box::new).map_err(text))
         }
-        Request::Write(number, changes, chosen) => {
-            let written = changes.write(&services.workbench, &chosen);
-            Response::Written(number, written.map(|hunks| (hunks, changes.path)).map_err(text))
+        Request::Write(request) => {
+            let candidate = request.candidate;
+            Response::Written(candidate, write(services, *request).map(Box::new).map_err(text))
         }
         Request::Find(id) => {
             let found = services.workbench.find_session(&id);
@@ -48,6 +49,20 @@ fn open(services: &Services, dir: &Path) -> Result<Box<SearchOutline>, OptimizeE
     let outline = SearchOutline::of(reader.progress());
     *services.search.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader);
     Ok(Box::new(outline))
+}
+
+/// Writes hunks, and reads the file again where its agent is the one in the editors.
+fn write(services: &Services, request: WriteRequest) -> Result<Written, OptimizeError> {
+    let WriteRequest { changes, chosen, open, .. } = request;
+    let hunks = changes.write(&services.workbench, &chosen)?;
+    let path = changes.path;
+    let open = open.filter(|open| is_same_file(&services.files.resolve(open), &path));
+    let agent = open.and_then(|open| services.open_agent(&AgentSource::Named(open.display().to_string())).ok());
+    Ok(Written { hunks, path, agent })
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// The outline after what was added; `None` when nothing was.

@@ -33,17 +33,16 @@ pub(super) fn prepare(
     workbench.suggest_request(session, spec).map_err(refused)
 }
 
-/// Asks the model.
+/// Asks the model. `None`: it was stopped.
 pub(super) fn ask(
     workbench: &Workbench,
     request: &SuggestRequest,
-    version: u64,
-) -> Result<SuggestedTexts, ErrorRecord> {
-    let suggestion = wait(workbench.suggest(request, &Stop::default())).map_err(refused)?;
-    let suggestion = suggestion.ok_or_else(|| in_words("it was stopped".to_owned()))?;
+    stop: &Stop,
+) -> Result<Option<SuggestedTexts>, ErrorRecord> {
+    let Some(suggestion) = wait(workbench.suggest(request, stop)).map_err(refused)? else { return Ok(None) };
     let agent = Agent::from_toml_with(suggestion.changes.new_text(), request.file_name(), workbench.file_access());
     let agent = agent.map_err(|error| in_words(error.to_string()))?;
-    Ok(SuggestedTexts { texts: DraftTexts::of(&agent), message: message(&suggestion), version })
+    Ok(Some(SuggestedTexts { texts: DraftTexts::of(&agent), message: message(&suggestion) }))
 }
 
 /// The reason, and what it cost.

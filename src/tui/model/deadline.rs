@@ -30,13 +30,15 @@ impl Model {
             _ if run.replay.is_none() && self.traffic.follows(run) && !self.traffic.is_streaming() => Some(1_000),
             (_, None) => Some(100),
         };
-        match self.screen {
+        let suggestion = self.suggestions.current.as_ref().map(|_| 1_000);
+        let shown = match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().and_then(live),
             Screen::Sessions => self.sessions.viewer.as_ref().and_then(live),
             Screen::Tests | Screen::Candidates => None,
             Screen::Traffic => self.traffic.view.as_ref().and_then(live),
             Screen::Compare if self.compare.page != Page::Sides => None,
             Screen::Compare => self.compare.sides.iter().filter_map(|side| live(side.run.as_ref()?)).min(),
-        }
+        };
+        shown.into_iter().chain(suggestion).min()
     }
 }

@@ -15,6 +15,7 @@ impl Model {
         let has_hunks = self.screen == Screen::Candidates && self.candidates.writing.is_some();
         match row.action {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
+            Action::Close if is_bare && self.suggestions.current.is_some() => 1,
             Action::FocusNext if self.inspector.is_some() && is_bare => 1,
             Action::Close if self.inspector.is_some() && is_bare => 4,
             Action::Close if !is_bare => 3,

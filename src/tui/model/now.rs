@@ -174,6 +174,7 @@ impl Model {
             Action::Session(SessionAction::EditHere) if self.active_transcript().is_none_or(Transcript::is_empty) => {
                 Err("there is nothing here yet")
             }
+            Action::Session(SessionAction::Suggest) if self.suggestions.current.is_some() => Ok(()),
             Action::Session(action) => self.enabled_for_saved(action),
             Action::CompareMarked => self.sessions.compared().map(|_| ()),
             Action::Original => super::saved::enabled_to_restore(popups),
@@ -236,6 +237,7 @@ impl Model {
                     || self.inspector.is_some()
                     || self.screen != Screen::Workbench
                     || self.searched()
+                    || self.suggestions.current.is_some()
                     || self.workbench.running(),
                 "nothing is open",
             ),
@@ -350,6 +352,8 @@ impl Model {
                     && self.active_transcript().is_some_and(|transcript| transcript.found().1 > 0);
                 if found { "keep the marks" } else { "close" }
             }
+            Action::Close if popup.is_none() && self.suggestions.current.is_some() => "stop asking",
+            Action::Session(SessionAction::Suggest) if self.suggestions.current.is_some() => "stop asking",
             Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",
             Action::Close if matches!(popup, Some(Popup::Leaving(_))) => "stay",
             Action::DiscardAndQuit if !self.workbench.unsaved() => "stop and leave",
@@ -359,6 +363,7 @@ impl Model {
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
             Action::FixApply => match popup {
                 Some(Popup::Fixes { fixes: Picks::Failures(_) | Picks::Hits(_), .. }) => "go there",
+                Some(Popup::Fixes { fixes: Picks::Question { .. }, .. }) => "ask",
                 _ => row.title,
             },
             Action::SubmitDialog => match popup {

@@ -142,7 +142,8 @@ impl Popup {
 
     /// Does it come by itself, and does a letter in it more than read?
     pub fn opens_unrequested(&self) -> bool {
-        matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))
+        let is_suggestion = matches!(self, Self::Fixes { fixes: Picks::Suggestion { .. }, .. });
+        is_suggestion || matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))
     }
 
     /// Its context.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ratatui::layout::Position;
 
 use crate::tui::actions::Action;
-use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, Listing, Pane, Step, Writing};
+use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, Listing, Pane, Step, WriteRequest, Writing};
 use crate::tui::direction::Leap;
 use crate::tui::form::Form;
 use crate::tui::message::Effect;
@@ -64,6 +64,7 @@ pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
             candidates.tree.selected = place.unwrap_or(candidates.tree.selected);
             candidates.focus = Pane::Tree;
         }
+        Step::OtherParent => candidates.switch_parent(),
         Step::Write => {
             let number = candidates.current().map(|line| line.number);
             return number.into_iter().map(|one| Effect::Candidates(CandidatesRequest::Compare(one))).collect();
@@ -84,11 +85,13 @@ fn write(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     writing.is_busy = true;
-    vec![Effect::Candidates(CandidatesRequest::Write(
-        writing.candidate,
-        writing.changes.clone(),
-        writing.chosen.clone(),
-    ))]
+    let request = WriteRequest {
+        candidate: writing.candidate,
+        changes: (*writing.changes).clone(),
+        chosen: writing.chosen.clone(),
+        open: model.workbench.file.as_ref().map(|file| file.path.clone()),
+    };
+    vec![Effect::Candidates(CandidatesRequest::Write(Box::new(request)))]
 }
 
 /// Takes the response to a request.
@@ -123,10 +126,11 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
         Response::Compared(number, Ok(changes)) => {
             model.candidates.writing = Some(Box::new(Writing::new(number, changes)));
         }
-        Response::Written(candidate, Ok((hunks, path))) => {
+        Response::Written(candidate, Ok(written)) => {
             model.candidates.writing = None;
-            let text = format!("wrote {} of c{candidate:02} into {}", plural(hunks, "hunk"), path.display());
-            model.show_toast(Tone::Good, text);
+            let hunks = plural(written.hunks, "hunk");
+            let text = format!("wrote {hunks} of c{candidate:02} into {}", written.path.display());
+            super::take::merge_written(model, text, written.agent);
         }
         Response::Written(_, Err(error)) => {
             model.candidates.writing.iter_mut().for_each(|writing| writing.is_busy = false);
@@ -170,7 +174,7 @@ pub(super) fn follow(model: &mut Model) -> Vec<Effect> {
         effects.push(Effect::Candidates(CandidatesRequest::Refresh));
     }
     let undescribed = candidates.take_undescribed();
-    effects.extend(undescribed.map(|number| Effect::Candidates(CandidatesRequest::Describe(number))));
+    effects.extend(undescribed.map(|(number, place)| Effect::Candidates(CandidatesRequest::Describe(number, place))));
     effects
 }
 

@@ -48,6 +48,7 @@ pub(super) fn act(model: &mut Model, action: SessionAction) -> Vec<Effect> {
                 return Vec::new();
             }
         }
+        SessionAction::Suggest if model.suggestions.current.is_some() => return super::suggest::stop(model),
         SessionAction::AcceptReplay => _ = model.popups.pop(),
         SessionAction::Play => model.show_toast(Tone::Info, "reading the events …"),
         _ => {}
@@ -401,9 +402,10 @@ pub(super) fn case_made(
         format!("case `{}` is in {new}{}{cassette}", made.name, made.file.display())
     };
     let result = result.map(report).map_err(|error| error.with_hint());
+    let report = result.as_ref().ok().cloned();
     done(model, |purpose| matches!(purpose, Purpose::Case(_)), result);
-    if let Some(agent) = agent {
-        super::take::merge(model, *agent);
+    if let Some(report) = report {
+        super::take::merge_written(model, report, agent.map(|agent| *agent));
     }
     if model.screen == Screen::Tests { vec![super::cases::list(model)] } else { Vec::new() }
 }

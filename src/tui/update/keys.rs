@@ -3,8 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    candidates, cases, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, reading, run, runs,
-    save, server_prompts, sessions, take, tour, traffic,
+    candidates, cases, close, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, reading,
+    run, runs, save, server_prompts, sessions, take, tour, traffic,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -12,8 +12,8 @@ use crate::tui::actions::{Action, Context};
 use crate::tui::direction::Direction;
 use crate::tui::draft::{Motion, Reach};
 use crate::tui::keys::{self, Chord};
-use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, Asker, Model, Pane, Popup, SaveWhat, Screen, Tone};
+use crate::tui::message::Effect;
+use crate::tui::model::{AfterSave, Model, Pane, Popup, Screen, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
 use crate::tui::view;
@@ -189,7 +189,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::InsertPrompt => server_prompts::ask(model),
         Action::Suspend => vec![Effect::Suspend],
         Action::Redraw => vec![Effect::Redraw],
-        Action::Close => close(model),
+        Action::Close => close::close(model),
         Action::Quit => save::quit(model),
         Action::SaveAndQuit => save::save_first(model),
         Action::DiscardAndQuit => save::discard(model),
@@ -395,70 +395,6 @@ fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
         }
     }
     Vec::new()
-}
-
-/// Closes the topmost thing; stops a run only when nothing is open.
-fn close(model: &mut Model) -> Vec<Effect> {
-    if matches!(model.popups.last(), Some(Popup::Form(..))) {
-        return dialog::close(model);
-    }
-    if let Some(popup) = model.popups.pop() {
-        return match popup {
-            Popup::Answer { asker: asker @ (Asker::Agent(..) | Asker::Prompts(_)), .. } => {
-                run::put_aside(model, &asker);
-                Vec::new()
-            }
-            Popup::Answer { asker: Asker::Held(asks), editor, .. } => {
-                traffic::put_aside(model, asks, editor);
-                Vec::new()
-            }
-            Popup::Answer { editor, .. } => {
-                model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
-                run::announce(model, Action::Close);
-                Vec::new()
-            }
-            Popup::Find(find) => {
-                find::closed(model, &find);
-                Vec::new()
-            }
-            Popup::Tour(_) => vec![Effect::TourSeen],
-            Popup::Seek { .. } => {
-                reading::drop_useless(model);
-                Vec::new()
-            }
-            Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::SaveSession(Slot::Workbench, None)],
-            Popup::SavePath { .. } | Popup::Overwrite { .. } | Popup::Leaving(_) => {
-                model.workbench.saving = None;
-                Vec::new()
-            }
-            _ => Vec::new(),
-        };
-    }
-    if model.inspector.is_some() {
-        return inspect::close(model);
-    }
-    if overview::close(model) || reads(model) && reading::put_aside(model) {
-        return Vec::new();
-    }
-    match model.screen {
-        Screen::Sessions => sessions::close(model),
-        Screen::Compare => compare::close(model),
-        Screen::Tests => cases::close(model),
-        Screen::Traffic => traffic::close(model),
-        Screen::Candidates => candidates::close(model),
-        Screen::Workbench if model.workbench.running() => run::by_escape(model),
-        Screen::Workbench => {
-            if !model.wide() && model.workbench.focus == Pane::Run {
-                model.workbench.focus = model.workbench.home();
-            }
-            Vec::new()
-        }
-    }
-}
-
-/// Has a transcript the focus?
-fn reads(model: &Model) -> bool {
-    model.contexts().contains(&Context::Transcript)
 }
 
 /// Moves in the transcript on screen.

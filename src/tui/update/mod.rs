@@ -2,6 +2,7 @@
 
 mod candidates;
 mod cases;
+mod close;
 mod compare;
 mod dialog;
 mod edit;
@@ -120,6 +121,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
     effects.extend(traffic::follow_selected(model));
     effects.extend(candidates::follow(model));
+    effects.extend(suggest::stop_when_left(model));
     model.workbench.sync_inputs();
     find::refresh(model);
     if model.sessions.filter.version() != query {
@@ -155,7 +157,7 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::Found(query, result) => sessions::found(model, &query, result),
         Response::Example(result) => take::example(model, result),
         Response::SuggestionPrepared(result) => suggest::prepared(model, result),
-        Response::Suggested(result) => suggest::suggested(model, result),
+        Response::Suggested(number, result) => suggest::suggested(model, number, result),
         Response::Marked(result) => dialog::marked(model, result),
         Response::ForkPoints(key, result) => dialog::points(model, &key, result),
         Response::CurrentText(target, result) => dialog::text(model, &target, result),

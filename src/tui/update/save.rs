@@ -219,7 +219,8 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     // A reply to a run that waits in its session is kept for it.
     let unsent = model.recovery().filter(|recovery| asks && recovery.is_saved);
     let kept = unsent.map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery)));
-    [run, Effect::StopMatrix, kept].into_iter().chain(sides).collect()
+    model.suggestions.current = None;
+    [run, Effect::StopMatrix, Effect::StopSuggestion, kept].into_iter().chain(sides).collect()
 }
 
 /// Offers the newest texts of an earlier start.

@@ -7,9 +7,9 @@ use crate::session::Summary;
 use crate::tool::{FileAccess, NamedFile};
 use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
-use crate::tui::draft::Reach;
+use crate::tui::draft::{Reach, merged_text};
 use crate::tui::message::Effect;
-use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, texts_of};
+use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, place_name, texts_of};
 use crate::tui::sessions::{Purpose, workbench};
 use crate::workbench::OpenAgent;
 
@@ -111,47 +111,47 @@ pub(super) fn split_whole_file(model: &mut Model) {
     model.show_toast(Tone::Good, "the file can be read now: each of its texts has its editor");
 }
 
-/// The program changed the file of the agent in the editors: takes its texts over, below the user's edits.
+/// The program wrote into a file: reports it, and takes over what is new where the file is that of the agent in the editors.
+pub(super) fn merge_written(model: &mut Model, report: String, agent: Option<OpenAgent>) {
+    let conflicts = agent.map(|agent| merge(model, agent)).unwrap_or_default();
+    if conflicts.is_empty() {
+        model.show_toast(Tone::Good, report);
+        return;
+    }
+    let names: Vec<String> = conflicts.into_iter().map(|place| place_name(place).to_lowercase()).collect();
+    let names = names.join(", ");
+    model.show_toast(
+        Tone::Bad,
+        format!("{report}; the same lines were edited here ({names}): saving asks which to keep"),
+    );
+}
+
+/// The file of the agent in the editors has changed: takes its texts over, next to the user's edits.
 ///
-/// A text that the user edited keeps the edits; what was added to it in the file is added here too. Where both changed the same text in
-/// another way, the file counts as changed by another program, so that saving asks. Returns the places of these texts.
+/// A text that the user edited keeps the edits; what changed in the file at other lines is changed here too. Where both changed the same lines, nothing is taken over:
+/// saving asks. Returns the places of these texts.
 pub(super) fn merge(model: &mut Model, agent: OpenAgent) -> Vec<Place> {
     let OpenAgent { texts, file: Some(file), .. } = agent else { return Vec::new() };
     if model.workbench.file.as_ref().is_none_or(|own| own.path != file.path) {
         return Vec::new();
     }
     let saved = model.workbench.saved.clone();
-    let mut conflicts = Vec::new();
+    let (mut merged, mut conflicts) = (Vec::new(), Vec::new());
     for ((place, before), now) in PLACES.into_iter().zip(texts_of(&saved)).zip(texts_of(&texts)) {
-        let draft = &mut model.workbench.editor_mut(place).draft;
-        if draft.text() == before {
-            draft.replace_all(now);
-        } else if now != before && draft.text() != now {
-            match inserted(before, now) {
-                Some(added) => {
-                    let end = draft.text().len();
-                    let gap = if draft.text().ends_with('\n') || draft.text().is_empty() { "" } else { "\n" };
-                    draft.splice(end..end, &format!("{gap}{added}"));
-                }
-                None => conflicts.push(place),
-            }
+        let own = model.workbench.editor(place).draft.text();
+        match merged_text(before, own, now) {
+            Some(text) if text != own => merged.push((place, text)),
+            Some(_) => {}
+            None => conflicts.push(place),
         }
     }
     if conflicts.is_empty() {
+        for (place, text) in merged {
+            model.workbench.editor_mut(place).draft.replace_all(&text);
+        }
         (model.workbench.saved, model.workbench.file) = (texts, Some(file));
     }
     conflicts
-}
-
-/// The lines that were added, if nothing else was changed.
-fn inserted<'t>(before: &str, now: &'t str) -> Option<&'t str> {
-    let length = now.len().checked_sub(before.len())?;
-    let common = before.bytes().zip(now.bytes()).take_while(|(one, other)| one == other).count();
-    // The same insertion is found at each of these places; the one at the start of a line is meant.
-    let is_insertion = |at: &usize| before.get(*at..).is_some_and(|rest| now.get(at + length..) == Some(rest));
-    let is_line = |at: &usize| *at == 0 || before.as_bytes().get(at - 1) == Some(&b'\n');
-    let at = (0..=common).rev().take_while(is_insertion).find(is_line)?;
-    now.get(at..at + length)
 }
 
 /// Puts an example at the end of the prompt, where the user sees it before it is saved; undo takes it back.
@@ -175,19 +175,4 @@ pub(super) fn example(model: &mut Model, result: Result<String, ErrorRecord>) ->
         }
     }
     Vec::new()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::inserted;
-
-    #[test]
-    fn added_lines_are_found_where_they_begin() {
-        let before = "[[cases]]\nname = \"a\"\n[refs]\nx = \"y\"\n";
-        let now = "[[cases]]\nname = \"a\"\n[[cases]]\nname = \"b\"\n[refs]\nx = \"y\"\n";
-        assert_eq!(inserted(before, now), Some("[[cases]]\nname = \"b\"\n"));
-        assert_eq!(inserted("a = 1\n", "a = 1\nb = 2\n"), Some("b = 2\n"));
-        assert_eq!(inserted("", "b = 2\n"), Some("b = 2\n"));
-        assert_eq!(inserted("a = 1\n", "a = 2\nb = 2\n"), None);
-    }
 }

@@ -159,6 +159,21 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     row.draw(area, buffer, model.theme);
 }
 
+/// The model that is asked for a suggestion, at the end of the status line of every screen.
+pub(super) fn suggesting(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let Some(asked) = &model.suggestions.current else { return };
+    let seconds = crate::event::elapsed_ms(asked.since_ms, model.now_ms) / 1_000;
+    let stops = format!("{seconds} s · {} stops ", model.keymap.first_name(Action::Close));
+    let whole = format!("  ● {} is asked for a fix of {} · {stops}", asked.model, asked.turn);
+    let columns = usize::from(area.width);
+    let text = if width(&whole) <= columns { whole } else { format!("  ● asking for a fix · {stops}") };
+    let text = truncate(&text, columns).into_owned();
+    let wide = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
+    let place = Rect { x: area.right() - wide, width: wide, ..area };
+    Clear.render(place.intersection(buffer.area), buffer);
+    Row::new([Piece::new(Role::Accent, &text)]).draw(place, buffer, model.theme);
+}
+
 /// Nothing has run yet; unfinished runs of earlier starts are listed.
 fn nothing_yet(model: &Model) -> String {
     let open = |session: &&Summary| session.state == RunState::Open && !session.example;

@@ -11,7 +11,7 @@ use ratatui::layout::{Position, Rect};
 use super::areas::line_of;
 use super::bars;
 use crate::tui::actions::Action;
-use crate::tui::candidates::{Candidates, Pane, change_rows};
+use crate::tui::candidates::{Candidates, Pane, Step, change_rows};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -148,6 +148,7 @@ fn title(model: &Model) -> Row {
         Some(Ending::Candidates) => Piece::literal(Role::Dim, "■ as many candidates as wanted "),
         Some(Ending::Budget) => Piece::literal(Role::Dim, "■ the budget is used "),
         Some(Ending::Idle) => Piece::literal(Role::Dim, "■ no better candidate in many rounds "),
+        Some(Ending::Exhausted) => Piece::literal(Role::Dim, "■ nothing new was proposed any more "),
     };
     Row::new(left).ending([state])
 }
@@ -168,6 +169,10 @@ fn status(candidates: &Candidates) -> Row {
         plural(outline.refused.into(), "proposal")
     );
     let mut pieces = vec![Piece::new(Role::Dim, &used)];
+    if !outline.given_up.is_empty() {
+        let names: Vec<String> = outline.given_up.iter().map(ToString::to_string).collect();
+        pieces.push(Piece::new(Role::Warn, &format!("nothing new for {}   ", names.join(", "))));
+    }
     if !gains.is_empty() {
         pieces.push(Piece::new(Role::Text, &format!("c{:02}: {}", outline.best, gains.join(", "))));
     }
@@ -192,9 +197,16 @@ fn draw_change(model: &Model, areas: &Areas, buffer: &mut Buffer) {
     let candidates = &model.candidates;
     let (rule, area) = areas.change;
     let Some(line) = candidates.current() else { return };
-    let heading = match line.parents.first() {
+    let heading = match candidates.parent() {
         Some(parent) => format!("c{:02} against c{parent:02}", line.number),
         None => format!("c{:02}, the agent as it is", line.number),
+    };
+    let heading = match candidates.other_parent() {
+        Some(other) => {
+            let key = model.keymap.first_name(Action::InCandidates(Step::OtherParent));
+            format!("{heading} · {key}: against c{other:02}")
+        }
+        None => heading,
     };
     let rows = candidates.change.as_ref().map_or(&[][..], |(_, rows)| rows);
     let rows = if candidates.current_detail().is_some() { rows } else { &[] };
@@ -212,10 +224,11 @@ fn draw_cases(model: &Model, areas: &Areas, buffer: &mut Buffer) {
     let (rule, area) = areas.cases;
     let detail = candidates.current_detail();
     let (won, lost) = detail.map_or((0, 0), crate::workbench::optimize::CandidateDetail::won_and_lost);
-    let heading = candidates.current().map_or(String::new(), |line| match line.parents.first() {
-        Some(parent) => format!("Cases against c{parent:02}"),
-        None => format!("Cases of c{:02}", line.number),
-    });
+    let heading = match (candidates.current(), candidates.parent()) {
+        (Some(_), Some(parent)) => format!("Cases against c{parent:02}"),
+        (Some(line), None) => format!("Cases of c{:02}", line.number),
+        (None, _) => String::new(),
+    };
     let mark = vec![
         Piece::new(if won > 0 { Role::Good } else { Role::Dim }, &format!("{won} won  ")),
         Piece::new(if lost > 0 { Role::Bad } else { Role::Dim }, &format!("{lost} lost")),
@@ -281,8 +294,7 @@ impl Columns {
         }
         left.push(Piece::new(Role::Dim, &format!("  {}", line.reason)));
         let score = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.2}"));
-        let (won, lost) = line.against_parent;
-        let against = if line.parents.is_empty() { String::new() } else { format!("{won} {lost:>4}") };
+        let against = line.against_parents.first().map_or_else(String::new, |(won, lost)| format!("{won} {lost:>4}"));
         let figures = [score(line.score), score(line.held_out), cost(Some(line.cost)), count(line.tries as u64)];
         let figures = figures.each_ref().map(String::as_str);
         Row::new(left).ending([self.figures(if is_selected { Role::Title } else { Role::Dim }, figures, &against)])

@@ -76,9 +76,10 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         (None, Screen::Traffic) => traffic::draw(model, area, buffer),
         (None, Screen::Candidates) => candidates::draw(model, area, buffer),
     };
+    let status = Rect { y: area.bottom().saturating_sub(2), height: 1, ..area };
+    bars::suggesting(model, status, buffer);
     if model.popups.is_empty() {
-        let line = Rect { y: area.bottom().saturating_sub(2), height: 1, ..area };
-        bars::long_toast(model, line, buffer);
+        bars::long_toast(model, status, buffer);
     }
     let cursor = match model.popups.last() {
         Some(Popup::Seek { input }) => {

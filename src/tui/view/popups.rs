@@ -286,7 +286,7 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
         Popup::Overwrite { path } => {
             let known =
                 model.workbench.file.as_ref().is_some_and(|file| file.path == Path::new(path) && !file.sha.is_empty());
-            let what = if known { "was changed by another program since it was read" } else { "exists already" };
+            let what = if known { "has changed since it was read" } else { "exists already" };
             format!("{path} {what}. Replace it with these texts?")
         }
         Popup::SavePath { error: Some(error), .. } => error.clone(),

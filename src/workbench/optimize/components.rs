@@ -2,7 +2,7 @@
 //!
 //! In: an agent. Out: its texts by component, and agents with other texts. It must never change anything else of an agent.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,8 +11,10 @@ use ptc_core::value::Json;
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use super::examples;
-use super::search::Texts;
 use crate::agent::{Agent, Plan};
+
+/// The texts of an agent or a candidate, by component.
+pub type Texts = BTreeMap<Component, String>;
 
 /// Longest text of a component, in bytes.
 const MOST_BYTES: usize = 32 * 1024;

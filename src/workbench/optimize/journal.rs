@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::OptimizeError;
-use super::components::Component;
+use super::components::{Component, Texts};
 use super::examples::Example;
-use super::search::{Action, CaseScore, Ending, Outcome, Search, Settings, Texts};
+use super::search::{Action, CaseScore, Ending, Outcome, Search, Settings};
 use crate::config::private_options;
 
 /// File name of the journal.

@@ -42,13 +42,13 @@ use crate::workbench::matrix::{Pace, mcnemar_exact};
 use crate::workbench::suite::{CaseFilter, EndedTrial, Suite, SuiteAgent, TrialReport};
 
 pub use apply::{AgentChanges, Hunk};
-pub use components::Component;
+pub use components::{Component, Texts};
 pub use edits::{SuggestedEdit, edits};
 pub use examples::Example;
 pub use follow::SearchReader;
 pub use journal::{Progress, Proposal, Start, Try, candidate_file};
 pub use outline::{CandidateCase, CandidateDetail, CandidateLine, CasePart, SearchOutline};
-pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing, Texts};
+pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing};
 pub use suggest::{SuggestRequest, SuggestSpec, Suggestion};
 
 /// Fewest cases of a search.

@@ -1,4 +1,4 @@
-//! A search as it is listed: its candidates as a tree with their figures, and one of them against its parent.
+//! A search as it is listed: its candidates as a tree with their figures, and one of them against one of its parents.
 //!
 //! In: a [`Progress`]. Out: plain data for a screen, a terminal or JSON. Pure functions.
 
@@ -27,6 +27,8 @@ pub struct SearchOutline {
     pub cost: f64,
     /// Proposals that could not be used.
     pub refused: u32,
+    /// Texts that are left as they are until a candidate is accepted: several proposals in a row gave nothing new.
+    pub given_up: Vec<Component>,
     /// Why it ended, if it did.
     pub ending: Option<Ending>,
     /// The number of the best candidate.
@@ -64,20 +66,20 @@ pub struct CandidateLine {
     pub tries: usize,
     /// Validation cases that it wins and loses against the agent as it is.
     pub against_first: (u32, u32),
-    /// Cases that it wins and loses against its first parent, among those that both were tried on.
-    pub against_parent: (u32, u32),
+    /// Cases that it wins and loses against each of its parents, among those that both were tried on.
+    pub against_parents: Vec<(u32, u32)>,
 }
 
-/// A candidate against its first parent.
+/// A candidate against one of its parents.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CandidateDetail {
     /// Its number.
     pub number: usize,
-    /// Its parents.
-    pub parents: Vec<usize>,
+    /// The parent that it is compared with; `None` for the first candidate.
+    pub against: Option<usize>,
     /// Why, as the proposer wrote.
     pub reason: String,
-    /// The texts that differ from the first parent's; of the first candidate all texts.
+    /// The texts that differ from the parent's; of the first candidate all texts.
     pub changes: Vec<(Component, Vec<Hunk>)>,
     /// Its cases: those that it won, those that it lost, those that it fails, those that it passes.
     pub cases: Vec<CandidateCase>,
@@ -94,7 +96,7 @@ pub struct CandidateCase {
     pub score: f64,
     /// Does it pass?
     pub passed: bool,
-    /// Did it pass with the first parent? `None` where that was not tried.
+    /// Did it pass with the parent? `None` where that was not tried.
     pub passed_before: Option<bool>,
     /// The session of the run.
     pub session: Option<String>,
@@ -163,6 +165,7 @@ impl SearchOutline {
             calls,
             cost,
             refused: search.refused(),
+            given_up: search.given_up(),
             ending: progress.ending,
             best,
             validation: progress.gain(best, &start.validation).filter(|_| best > 0),
@@ -205,7 +208,7 @@ fn line(progress: &Progress, number: usize) -> CandidateLine {
         score: search.mean(number, &start.validation),
         held_out: search.mean(number, &start.held_out),
         against_first: search.won_and_lost(number, 0, &start.validation),
-        against_parent: one.parents.first().map_or((0, 0), |parent| search.won_and_lost(number, *parent, &tried)),
+        against_parents: one.parents.iter().map(|parent| search.won_and_lost(number, *parent, &tried)).collect(),
         ..CandidateLine::default()
     }
 }
@@ -235,11 +238,12 @@ fn spent(progress: &Progress) -> Vec<(usize, f64)> {
 }
 
 impl CandidateDetail {
-    /// A candidate of a search; `None` when there is none of this number.
-    pub fn of(progress: &Progress, number: usize) -> Option<Self> {
+    /// A candidate of a search against the parent at this place among its parents; `None` when there is none of this number.
+    pub fn of(progress: &Progress, number: usize, place: usize) -> Option<Self> {
         let (search, start) = (&progress.search, &progress.start);
         let one = search.candidates().get(number)?;
-        let parent = one.parents.first().map(|parent| &search.candidates()[*parent]);
+        let against = one.parents.get(place).or(one.parents.first()).copied();
+        let parent = against.map(|parent| &search.candidates()[parent]);
         let change = |(component, text): (&Component, &String)| {
             let found = match parent {
                 Some(parent) => hunks(parent.texts.get(component).map_or("", String::as_str), text),
@@ -262,11 +266,11 @@ impl CandidateDetail {
             _ if case.is_lost() => 1,
             _ => 2 + u8::from(case.passed),
         });
-        let (parents, reason) = (one.parents.clone(), one.reason.clone());
-        Some(Self { number, parents, reason, changes: one.texts.iter().filter_map(change).collect(), cases })
+        let changes = one.texts.iter().filter_map(change).collect();
+        Some(Self { number, against, reason: one.reason.clone(), changes, cases })
     }
 
-    /// Cases that it won and lost against its first parent.
+    /// Cases that it won and lost against the parent.
     pub fn won_and_lost(&self) -> (usize, usize) {
         let count = |is: fn(&CandidateCase) -> bool| self.cases.iter().filter(|case| is(case)).count();
         (count(CandidateCase::is_won), count(CandidateCase::is_lost))

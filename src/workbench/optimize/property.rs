@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::components::{Component, check, texts_of, with_texts};
-use super::search::Texts;
+use super::components::{Component, Texts, check, texts_of, with_texts};
 use crate::agent::Agent;
 use crate::tool::FileAccess;
 

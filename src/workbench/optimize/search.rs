@@ -6,137 +6,19 @@
 
 mod examples;
 mod merge;
+mod refusals;
+mod types;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use refusals::Refusals;
+pub use types::{Action, Candidate, CaseScore, Ending, Outcome, Settings, Standing};
 
-use super::components::Component;
+use super::components::{Component, Texts};
 use crate::workbench::random::SplitMix;
 
 /// Rounds without a better candidate after which the search ends.
 const IDLE_ROUNDS: u32 = 24;
-
-/// The texts of a candidate, by component.
-pub type Texts = BTreeMap<Component, String>;
-
-/// What a search is given.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Settings {
-    /// The seed of all choices.
-    pub seed: u64,
-    /// Cases of a minibatch.
-    pub batch: usize,
-    /// Most candidates, the first one included.
-    pub most_candidates: usize,
-    /// Most requests to models.
-    pub most_calls: Option<u64>,
-    /// Most cost, in the unit of the configured prices.
-    pub most_cost: Option<f64>,
-    /// Cases whose failures the proposer reads, by name.
-    pub training: Vec<String>,
-    /// Cases by which candidates are compared.
-    pub validation: Vec<String>,
-    /// Cases that only the first and the best candidate are tried on, at the end.
-    pub held_out: Vec<String>,
-}
-
-/// What came of a candidate on a case.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct CaseScore {
-    /// The share of what is expected that holds, from 0 to 1.
-    pub score: f64,
-    /// Does the case pass?
-    pub passed: bool,
-    /// Requests to models.
-    pub calls: u64,
-    /// The cost that was paid.
-    pub cost: f64,
-}
-
-/// What became of a candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// It is compared with its parents on a minibatch.
-    #[default]
-    Trying,
-    /// It was no better than its parents there.
-    Rejected,
-    /// It was tried on all validation cases.
-    Accepted,
-}
-
-/// A version of the agent.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Candidate {
-    /// The candidates that it was made from: none, one, or the two of a merge.
-    pub parents: Vec<usize>,
-    /// The text that was changed; `None` for the first and for merges.
-    pub changed: Option<Component>,
-    /// Why, as the proposer wrote.
-    pub reason: String,
-    /// All its texts.
-    pub texts: Texts,
-    /// Results by case.
-    pub results: BTreeMap<String, CaseScore>,
-    /// What became of it.
-    pub standing: Standing,
-    /// Which component of it is changed next.
-    rotation: usize,
-    /// Proposals for it so far.
-    proposals: usize,
-    /// Examples were added to it, or could not be.
-    has_examples_step: bool,
-}
-
-/// What is to be done.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// Try a candidate on these cases, each once.
-    Try {
-        /// Its number.
-        candidate: usize,
-        /// Names of cases.
-        cases: Vec<String>,
-    },
-    /// Ask for another text of a component; for [`Component::Examples`] show runs of the passed cases.
-    Propose {
-        /// The candidate that is changed.
-        parent: usize,
-        /// What of it.
-        component: Component,
-        /// Training cases that the parent fails.
-        failures: Vec<String>,
-        /// Training cases that it passes: their answers may serve as examples.
-        passes: Vec<String>,
-    },
-    /// Nothing more: why.
-    Finish(Ending),
-}
-
-/// Why a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// The best candidate passes every validation case.
-    Solved,
-    /// There are as many candidates as wanted.
-    Candidates,
-    /// A budget is used.
-    Budget,
-    /// Many rounds gave nothing better.
-    Idle,
-}
-
-/// What came of an action.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// Results, one for each case.
-    Tried(Vec<(String, CaseScore)>),
-    /// A proposal: the text and the reason for it, or why it cannot be used; then requests and cost.
-    Proposed(Result<(String, String), String>, u64, f64),
-}
 
 /// Where the search is.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,6 +41,10 @@ pub struct Search {
     idle: u32,
     /// Proposals that could not be used.
     refused: u32,
+    /// Proposals in a row that gave nothing new, by text.
+    refusals: Refusals,
+    /// The accepted candidate with the highest mean score, and that score.
+    best: (usize, f64),
     calls: u64,
     cost: f64,
     /// Pairs that were merged.
@@ -182,6 +68,8 @@ impl Search {
             phase: Phase::First,
             idle: 0,
             refused: 0,
+            refusals: Refusals::default(),
+            best: (0, 0.0),
             calls: 0,
             cost: 0.0,
             merged: BTreeSet::new(),
@@ -235,9 +123,7 @@ impl Search {
 
     /// The accepted candidate with the highest mean score over the validation cases; of equal ones the first.
     pub fn best(&self) -> usize {
-        let scored = |number: &usize| self.mean(*number, &self.settings.validation).unwrap_or(0.0);
-        let accepted = (0..self.candidates.len()).filter(|number| self.is_accepted(*number));
-        accepted.reduce(|best, other| if scored(&other) > scored(&best) { other } else { best }).unwrap_or(0)
+        self.best.0
     }
 
     /// The mean score of a candidate over these cases; `None` while one is unknown, or without cases.
@@ -270,7 +156,7 @@ impl Search {
                     if let Some(action) = self.missing(0, &self.settings.validation) {
                         break action;
                     }
-                    self.candidates[0].standing = Standing::Accepted;
+                    self.accept(0);
                     self.phase = Phase::Choose;
                 }
                 Phase::Choose => self.phase = self.choose(),
@@ -280,7 +166,7 @@ impl Search {
                     }
                     match self.examples_step(parent).or_else(|| self.proposal(parent, &cases)) {
                         Some(action) => break action,
-                        None => self.fruitless(parent),
+                        None => self.end_round(parent),
                     }
                 }
                 Phase::Compare { candidate, cases } => {
@@ -299,8 +185,9 @@ impl Search {
                     if let Some(action) = self.missing(candidate, &self.settings.validation) {
                         break action;
                     }
-                    self.candidates[candidate].standing = Standing::Accepted;
+                    self.accept(candidate);
                     self.idle = 0;
+                    self.refusals.clear();
                     self.phase = Phase::Choose;
                 }
                 Phase::HeldOut(ending) => {
@@ -358,8 +245,12 @@ impl Search {
         let is_new = |(texts, _): &(Texts, String)| !self.candidates.iter().any(|one| one.texts == *texts);
         let Some((texts, reason)) = changed.filter(is_new) else {
             self.refused += 1;
-            return self.fruitless(parent);
+            if component != Component::Examples {
+                self.refusals.add(&component);
+            }
+            return self.end_round(parent);
         };
+        self.refusals.remove(&component);
         let rotation = base.rotation + 1;
         self.candidates[parent].rotation = rotation;
         let (parents, changed) = (vec![parent], Some(component));
@@ -372,10 +263,19 @@ impl Search {
     }
 
     /// A round that gave no candidate.
-    fn fruitless(&mut self, parent: usize) {
+    fn end_round(&mut self, parent: usize) {
         self.candidates[parent].rotation += 1;
         self.idle += 1;
         self.phase = Phase::Choose;
+    }
+
+    /// All its validation cases are known.
+    fn accept(&mut self, candidate: usize) {
+        self.candidates[candidate].standing = Standing::Accepted;
+        let mean = self.mean(candidate, &self.settings.validation).unwrap_or(0.0);
+        if mean > self.best.1 {
+            self.best = (candidate, mean);
+        }
     }
 
     fn is_accepted(&self, candidate: usize) -> bool {
@@ -416,6 +316,7 @@ impl Search {
             () if self.candidates.len() >= settings.most_candidates => Some(Ending::Candidates),
             () if is_spent => Some(Ending::Budget),
             () if self.idle >= IDLE_ROUNDS => Some(Ending::Idle),
+            () if self.is_exhausted() => Some(Ending::Exhausted),
             () => None,
         }
     }
@@ -430,7 +331,7 @@ impl Search {
             self.candidates.push(candidate);
             return Phase::Compare { candidate: self.candidates.len() - 1, cases };
         }
-        let front = self.front();
+        let front = self.open_front();
         let total: usize = front.iter().map(|(_, weight)| weight).sum();
         let mut at = self.random.below(total.max(1));
         let chosen = front.iter().find(|(_, weight)| {
@@ -486,8 +387,7 @@ impl Search {
         let candidate = &self.candidates[parent];
         let (passes, failures): (Vec<String>, Vec<String>) =
             cases.iter().cloned().partition(|case| candidate.results.get(case).is_some_and(|one| one.score >= 1.0));
-        let components: Vec<&Component> =
-            candidate.texts.keys().filter(|component| **component != Component::Examples).collect();
+        let components = self.open_components(parent);
         let component = (*components.get(candidate.rotation % components.len().max(1))?).clone();
         (!failures.is_empty()).then_some(Action::Propose { parent, component, failures, passes })
     }

@@ -12,9 +12,8 @@ use serde_json::{Value, json};
 
 use super::OptimizeError;
 use super::apply::AgentChanges;
-use super::components::{Component, SystemPart, check, texts_of, with_texts};
+use super::components::{Component, SystemPart, Texts, check, texts_of, with_texts};
 use super::propose::{Asked, answered, cut, json_of, turns};
-use super::search::Texts;
 use crate::agent::{Agent, CallEntry, Context, Mode, Plan, Step, StepFold, Turn, Verdict};
 use crate::config::{ModelChoice, read_regular_file};
 use crate::event::{Address, Event, SentMessage, Tokens};

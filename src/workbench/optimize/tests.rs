@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::search::{Action, CaseScore, Outcome, Search, Settings, Standing, Texts};
-use super::{Component, Ending};
+use super::search::{Action, CaseScore, Outcome, Search, Settings, Standing};
+use super::{Component, Ending, Texts};
 use crate::workbench::random::SplitMix;
 
 /// What a case needs: words in texts. Any word of `spoils` in the text fails it.
@@ -344,4 +344,73 @@ fn what_was_paid_without_a_result_counts_in_the_budget() {
     search.record(Outcome::Tried(results)).unwrap();
     let next = search.next_action();
     assert!(matches!(&next, Action::Try { cases, .. } if cases[0].starts_with("held")), "{next:?}");
+}
+
+/// A search over two texts whose proposals are made by a function of the texts of a component and the number of the proposal; with the proposals by component.
+fn proposed_by(
+    texts: Texts,
+    propose: impl Fn(&Component, usize) -> Result<String, String>,
+) -> (Search, Vec<Component>, Ending) {
+    let world = two_texts();
+    let mut search = Search::new(World::settings(1, 400), texts);
+    let mut asked = Vec::new();
+    loop {
+        let outcome = match search.next_action() {
+            Action::Finish(ending) => return (search, asked, ending),
+            Action::Try { candidate, cases } => {
+                let texts = &search.candidates()[candidate].texts;
+                let result = |case: &String| (case.clone(), world.result(&with_tool(texts), case));
+                Outcome::Tried(cases.iter().map(result).collect())
+            }
+            Action::Propose { component: Component::Examples, .. } => {
+                Outcome::Proposed(Err("none is short enough".to_owned()), 0, 0.0)
+            }
+            Action::Propose { component, .. } => {
+                asked.push(component.clone());
+                let text = propose(&component, asked.len());
+                Outcome::Proposed(text.map(|text| (text, String::new())), 1, 0.0)
+            }
+        };
+        search.record(outcome).unwrap();
+    }
+}
+
+/// The texts with a tool, which the world looks for.
+fn with_tool(texts: &Texts) -> Texts {
+    [(tool(), String::new())].into_iter().chain(texts.clone()).collect()
+}
+
+/// A proposer: the text of a component for the proposal of a number.
+type Propose = fn(&Component, usize) -> Result<String, String>;
+
+#[test]
+fn a_text_for_which_three_proposals_in_a_row_give_nothing_new_is_given_up_and_the_search_ends() {
+    let start = || "start".to_owned();
+    let texts: Texts = [(Component::Prompt, start())].into();
+    let refused: Propose = |_, _| Err("it lacks {{text}}".to_owned());
+    // The same text each time: it is tried once, and known afterwards.
+    let same: Propose = |_, _| Ok("start over".to_owned());
+    for (propose, paid) in [(refused, 3), (same, 4)] {
+        let (search, asked, ending) = proposed_by(texts.clone(), propose);
+        assert_eq!((ending, asked.len(), search.refused()), (Ending::Exhausted, paid, 3));
+        assert_eq!(search.given_up(), [Component::Prompt]);
+    }
+    let (_, asked, ending) = proposed_by(texts, |_, number| Ok(format!("other {}", number / 3)));
+    assert!(ending != Ending::Exhausted && asked.len() > 20, "two in a row are no reason: {ending:?}, {}", asked.len());
+}
+
+#[test]
+fn the_search_goes_on_with_other_texts_and_asks_for_a_given_up_one_again_after_a_candidate_is_accepted() {
+    let texts: Texts = [(Component::Prompt, "start".to_owned()), (tool(), "start".to_owned())].into();
+    let (search, asked, ending) = proposed_by(texts.clone(), |component, number| match component {
+        Component::Prompt => Err("the answer has no text".to_owned()),
+        // Nothing helps at first.
+        _ if number < 9 => Ok(format!("start {number}")),
+        _ => Ok("start word0 word1 word2 word3".to_owned()),
+    });
+    let of_prompt = |asked: &[Component]| asked.iter().filter(|one| **one == Component::Prompt).count();
+    assert_eq!(of_prompt(&asked[..9]), 3, "{asked:?}");
+    assert_eq!((of_prompt(&asked), ending), (6, Ending::Exhausted), "{asked:?}");
+    let accepted = search.candidates().iter().filter(|one| one.standing == Standing::Accepted).count();
+    assert_eq!(accepted, 2, "the agent as it is, and the one with other words for the tool");
 }

@@ -11,11 +11,10 @@ use crate::workbench::random::SplitMix;
 const MOST_CASES: usize = 12;
 
 impl Search {
-    /// The step that adds examples, once for a candidate whose texts have all had their turn, and only where solved training cases are known.
+    /// The step that adds examples, once for a candidate whose texts have all had their turn or are given up, and only where solved training cases are known.
     pub(super) fn examples_step(&self, parent: usize) -> Option<Action> {
         let candidate = &self.candidates[parent];
-        let texts = candidate.texts.keys().filter(|component| **component != Component::Examples).count();
-        if candidate.has_examples_step || candidate.proposals < texts {
+        if candidate.has_examples_step || candidate.proposals < self.open_components(parent).len() {
             return None;
         }
         let lineage = self.ancestors(parent);

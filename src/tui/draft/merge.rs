@@ -1,0 +1,93 @@
+//! Merging: a text that was edited here, and changed in its file since.
+//!
+//! In: the text before both, the edited one, the changed one. Out: a text with the changes of both, by lines. It must never choose between changes of the same lines.
+
+use std::ops::Range;
+
+use similar::{DiffOp, TextDiff};
+
+/// The text with the changes of both, or `None` where they changed the same lines in different ways. Lines that both add at the same place follow each other, those
+/// of the edited text first.
+pub(in crate::tui) fn merged_text(before: &str, edited: &str, changed: &str) -> Option<String> {
+    if edited == before || edited == changed {
+        return Some(changed.to_owned());
+    }
+    let (own, other) = (changes(before, edited), changes(before, changed));
+    let lines: Vec<&str> = before.split_inclusive('\n').collect();
+    let (mut own, mut other) = (own.into_iter().peekable(), other.into_iter().peekable());
+    let (mut text, mut at) = (String::with_capacity(edited.len() + changed.len()), 0);
+    loop {
+        let next = match (own.peek(), other.peek()) {
+            (None, None) => break,
+            (Some(one), Some(two)) if one == two => {
+                other.next();
+                own.next()
+            }
+            (Some(one), Some(two)) if overlap(&one.lines, &two.lines) => return None,
+            (Some(one), Some(two)) if (two.lines.start, two.lines.end) < (one.lines.start, one.lines.end) => {
+                other.next()
+            }
+            (Some(_), _) => own.next(),
+            (None, Some(_)) => other.next(),
+        };
+        let Some(change) = next else { break };
+        text.extend(lines.get(at..change.lines.start).unwrap_or_default().iter().copied());
+        if !text.is_empty() && !text.ends_with('\n') && !change.text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&change.text);
+        at = at.max(change.lines.end);
+    }
+    text.extend(lines.get(at..).unwrap_or_default().iter().copied());
+    Some(text)
+}
+
+/// Lines that another text takes the place of.
+#[derive(Debug, PartialEq)]
+struct Change {
+    lines: Range<usize>,
+    text: String,
+}
+
+/// Do changes of these lines exclude each other? Lines that are added next to others do not.
+fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+fn changes(before: &str, after: &str) -> Vec<Change> {
+    let diff = TextDiff::from_lines(before, after);
+    let lines: Vec<&str> = after.split_inclusive('\n').collect();
+    let change =
+        |op: &DiffOp| Change { lines: op.old_range(), text: lines.get(op.new_range()).unwrap_or_default().concat() };
+    diff.ops().iter().filter(|op| !matches!(op, DiffOp::Equal { .. })).map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_different_lines_are_all_there() {
+        let before = "a\nb\nc\nd\n";
+        for (edited, changed, merged) in [
+            ("a\nb\nc\nd\n", "a\nB\nc\nd\n", "a\nB\nc\nd\n"),
+            ("a\nX\nc\nd\n", "a\nb\nc\nd\n", "a\nX\nc\nd\n"),
+            ("A\nb\nc\nd\n", "a\nb\nc\nD\n", "A\nb\nc\nD\n"),
+            ("A\nb\nc\nd\n", "a\nB\nc\nd\n", "A\nB\nc\nd\n"),
+            ("a\nb\nd\n", "a\nb\nc\nd\ne\n", "a\nb\nd\ne\n"),
+            ("a\nb\nc\nd\nown\n", "a\nb\nc\nd\nfile\n", "a\nb\nc\nd\nown\nfile\n"),
+            ("a\nb\nc\nd\nsame\n", "a\nb\nc\nd\nsame\n", "a\nb\nc\nd\nsame\n"),
+            ("", "a\nb\nc\nd\n", ""),
+        ] {
+            assert_eq!(merged_text(before, edited, changed).as_deref(), Some(merged), "{edited:?} and {changed:?}");
+        }
+        assert_eq!(merged_text("", "own", "file\n").as_deref(), Some("own\nfile\n"));
+    }
+
+    #[test]
+    fn different_changes_of_the_same_lines_are_not_merged() {
+        for (edited, changed) in [("a\nX\nc\n", "a\nY\nc\n"), ("a\nc\n", "a\nY\nc\n"), ("", "a\nB\nc\n")] {
+            assert_eq!(merged_text("a\nb\nc\n", edited, changed), None, "{edited:?} and {changed:?}");
+        }
+    }
+}
