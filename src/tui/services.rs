@@ -4,14 +4,15 @@
 //! they are called on blocking threads. It must never decide anything that the command line would decide otherwise: what a user can do
 //! is in `workbench`.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::archive::AgentSource;
 use super::compare::{OtherModels, WithoutRequest};
 use super::recovery::RecoveryFiles;
-use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
+use crate::agent::{Agent, Case, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
 use crate::event::{Address, Editor, ErrorRecord};
 use crate::export::{Content, Piece};
 use crate::session::ParentKind;
@@ -39,8 +40,18 @@ pub struct Services {
     recovery: Mutex<RecoveryFiles>,
     /// The search for better texts whose candidates are shown.
     pub(super) search: Mutex<Option<SearchReader>>,
+    /// The cases that were listed last, so that one of many runs without reading all.
+    listed_cases: Mutex<Option<ListedCases>>,
     /// The choices of models for the options that were looked at last: while other texts are typed they are the same.
     model_choices: Mutex<Option<(String, Vec<Fix>)>>,
+}
+
+/// Cases that were listed: of these texts and this folder, by name.
+#[derive(Debug)]
+struct ListedCases {
+    texts: DraftTexts,
+    folder: PathBuf,
+    cases: HashMap<String, Case>,
 }
 
 impl Services {
@@ -52,6 +63,7 @@ impl Services {
         Self {
             recovery: Mutex::new(RecoveryFiles::new(&workbench.folders.drafts_dir)),
             search: Mutex::default(),
+            listed_cases: Mutex::default(),
             workbench,
             files,
             intercept: Intercept::default(),
@@ -99,6 +111,20 @@ impl Services {
     /// Returns the kept drafts.
     pub fn recovery(&self) -> MutexGuard<'_, RecoveryFiles> {
         self.recovery.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the cases that were listed.
+    pub(super) fn keep_cases(&self, texts: DraftTexts, folder: PathBuf, cases: Vec<Case>) {
+        let cases = cases.into_iter().map(|case| (case.name.clone(), case)).collect();
+        let listed = ListedCases { texts, folder, cases };
+        *self.listed_cases.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+    }
+
+    /// Returns a case as it was listed; `None` when other texts were.
+    pub(super) fn kept_case(&self, texts: &DraftTexts, folder: &Path, name: &str) -> Option<Case> {
+        let listed = self.listed_cases.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = listed.as_ref().filter(|listed| listed.texts == *texts && listed.folder == folder)?;
+        listed.cases.get(name).cloned()
     }
 
     /// A queue whose runs stop at the gates of this interface.

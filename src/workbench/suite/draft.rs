@@ -36,7 +36,8 @@ pub struct TestedCase {
 }
 
 impl CaseOutline {
-    fn of(case: &Case, agent: &Agent) -> Self {
+    /// The outline of a case.
+    pub fn of(case: &Case, agent: &Agent) -> Self {
         let expected = match &case.expect {
             None if case.cassette.is_some() => "as recorded".to_owned(),
             None => "an answer that fits the signature".to_owned(),
@@ -51,15 +52,14 @@ impl CaseOutline {
 }
 
 /// Cases that a screen lists; files may hold any number.
-const OUTLINES: usize = 10_000;
+const LISTED: usize = 10_000;
 
 impl Workbench {
     /// The first cases of an agent whose file is in this folder, those of files included, in order.
     ///
     /// Errors: the first case that cannot be used.
-    pub fn case_outlines(&self, agent: &Agent, folder: &Path) -> Result<Vec<CaseOutline>, Diagnostic> {
-        let rows = agent.case_rows(folder, self.file_access()).take(OUTLINES);
-        rows.map(|case| Ok(CaseOutline::of(&case?, agent))).collect()
+    pub fn listed_cases(&self, agent: &Agent, folder: &Path) -> Result<Vec<Case>, Diagnostic> {
+        agent.case_rows(folder, self.file_access()).take(LISTED).collect()
     }
 
     /// Runs one case of an agent; `None` when it was stopped.
@@ -73,13 +73,32 @@ impl Workbench {
         stop: &Stop,
     ) -> Result<Option<TestedCase>, Vec<Diagnostic>> {
         let with = SuiteAgent::new(&agent.name, agent, None, (folder, self.file_access()), &CaseFilter::named(name))?;
+        Ok(self.try_only_case(with, name, stop).await)
+    }
+
+    /// Runs a case of an agent that was read before; no other row of its files is read. `None` when it was stopped.
+    ///
+    /// Errors: the agent cannot run.
+    pub async fn try_listed_case(
+        &self,
+        agent: &Agent,
+        folder: PathBuf,
+        case: Case,
+        stop: &Stop,
+    ) -> Result<Option<TestedCase>, Vec<Diagnostic>> {
+        let name = case.name.clone();
+        let with = SuiteAgent::of_case(agent, (folder, self.file_access()), case)?;
+        Ok(self.try_only_case(with, &name, stop).await)
+    }
+
+    async fn try_only_case(&self, with: SuiteAgent, name: &str, stop: &Stop) -> Option<TestedCase> {
         let suite = Suite { agents: vec![with], model: None, trials: 1, pace: 1.into() };
         let report = self.run_suite(&suite, stop, &mut |_| {}).await;
         let trial = report.agents.into_iter().flat_map(|agent| agent.cases).flat_map(|case| case.trials).next();
-        Ok(trial.map(|trial| {
+        trial.map(|trial| {
             let got = trial.session.as_deref().and_then(|session| self.answer_of(session));
             TestedCase { name: name.to_owned(), trial, got }
-        }))
+        })
     }
 
     /// The Step of a session's last run; `None` where it is not here.

@@ -47,6 +47,8 @@ pub struct SuiteAgent {
     pub selection: Selection,
     /// The access to files of cases.
     access: FileAccess,
+    /// The only case, where it is known already: no row is read.
+    known: Option<Box<Case>>,
 }
 
 impl SuiteAgent {
@@ -63,15 +65,31 @@ impl SuiteAgent {
         let agent = agent.for_mode(mode.unwrap_or(agent.mode))?;
         let (folder, access) = place;
         let selection = Selection::of(agent.case_rows(&folder, access), filter).map_err(|found| vec![found])?;
-        Ok(Self { label: label.to_owned(), agent, folder, selection, access: access.clone() })
+        Ok(Self { label: label.to_owned(), agent, folder, selection, access: access.clone(), known: None })
+    }
+
+    /// An agent with one case that was read before.
+    ///
+    /// Errors: the agent cannot be in its mode.
+    pub(super) fn of_case(
+        agent: &Agent,
+        (folder, access): (PathBuf, &FileAccess),
+        case: Case,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let agent = agent.for_mode(agent.mode)?;
+        let only = std::iter::once(Ok(case.clone()));
+        let selection = Selection::of(only, &CaseFilter::default()).map_err(|found| vec![found])?;
+        let (label, known) = (agent.name.clone(), (selection.count() > 0).then(|| Box::new(case)));
+        Ok(Self { label, agent, folder, selection, access: access.clone(), known })
     }
 
     /// The chosen cases in order, read again one by one. A row that has changed meanwhile and cannot be used ends it with the problem.
     fn cases(&self) -> impl Iterator<Item = Result<Case, Diagnostic>> + Send + use<> {
-        let places = self.selection.places.clone().into_iter();
+        let known = self.known.clone();
+        let places = if known.is_some() { Vec::new() } else { self.selection.places.clone() };
         let mut rows = self.agent.case_rows(&self.folder, &self.access);
         let mut passed: u32 = 0;
-        places.map_while(move |place| {
+        let read = places.into_iter().map_while(move |place| {
             while passed < place {
                 passed += 1;
                 if let Err(found) = rows.skip_case() {
@@ -80,7 +98,8 @@ impl SuiteAgent {
             }
             passed += 1;
             rows.next()
-        })
+        });
+        known.into_iter().map(|case| Ok(*case)).chain(read)
     }
 
     /// The folder, resolved.
