@@ -1,6 +1,7 @@
 //! Hunks of a candidate that are written into an agent file: chosen on the candidates screen, refused where the file has changed, taken over by the editors.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ptc_workbench::agent::{Agent, DraftTexts, Place};
 use ptc_workbench::tui::candidates::{CandidatesRequest, CandidatesResponse, Written};
@@ -17,6 +18,13 @@ use super::services::{Paper, workbench};
 use super::story::{NOW_MS, apply_message, fresh};
 use super::{press, write};
 
+/// Waits until the last frame contains a text.
+async fn shown(last: &Mutex<String>, text: &str) {
+    while !last.lock().unwrap().contains(text) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 #[tokio::test]
 async fn chosen_hunks_are_written_and_a_file_that_has_changed_is_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -30,14 +38,7 @@ async fn chosen_hunks_are_written_and_a_file_that_has_changed_is_refused() {
     let scenario = async {
         use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
         let key = |code| inputs.send(Input::Terminal(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))).unwrap();
-        let until = |text: &'static str| {
-            let last = last.clone();
-            async move {
-                while !last.lock().unwrap().contains(text) {
-                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-                }
-            }
-        };
+        let until = |text| shown(&last, text);
         until("c00, the agent as it is").await;
         key(KeyCode::Char('b'));
         until("c05 against c03").await;
@@ -131,14 +132,7 @@ async fn after_hunks_are_written_the_editors_have_them_and_saving_asks_nothing()
     let scenario = async {
         use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
         let key = |code, modifiers| inputs.send(Input::Terminal(Event::Key(KeyEvent::new(code, modifiers)))).unwrap();
-        let until = |text: &'static str| {
-            let last = last.clone();
-            async move {
-                while !last.lock().unwrap().contains(text) {
-                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-                }
-            }
-        };
+        let until = |text| shown(&last, text);
         until("c00, the agent as it is").await;
         for (code, then) in [('b', "c05 against c03"), ('w', "0 of 2 hunks chosen"), ('a', "2 of 2 hunks chosen")] {
             key(KeyCode::Char(code), KeyModifiers::NONE);

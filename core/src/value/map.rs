@@ -194,7 +194,7 @@ impl Map {
 fn other_key(table: &Table<Value>, key: Value) -> Value {
     let name = match &key {
         Value::Str(name) => name.as_ref(),
-        // Only a string of its name, or a name with `_`, could stand for it.
+        // Only a string of its name, or a name with `_`, could match it.
         Value::Keyword(word) if table.has_no_strings() && !word.name().contains('-') => {
             charge_hash(word.name().len());
             return key;
