@@ -72,7 +72,7 @@ impl Driver<'_> {
         };
         self.emit(run, start).await?;
         if plan.settings.cost_limit.is_some() && !has_price {
-            let text = "cost_limit cannot stop this run: the price of the model is unknown (set its `price` in the configuration)";
+            let text = "the replies of this run do not count towards cost_limit: the price of its model is unknown (set its `price` in the configuration)";
             self.warn(run, text).await?;
         }
         for text in &input.notices {
