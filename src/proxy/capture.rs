@@ -33,6 +33,10 @@ const FOLLOW_EACH: Duration = Duration::from_millis(50);
 /// Notes that are taken at once.
 const TAKEN: usize = 256;
 
+/// How much lower the recorder's priority is: traffic passes first, its record is written soon after.
+#[cfg(target_os = "linux")]
+const RECORDER_NICE: i32 = 10;
+
 /// Prices of models, by upstream and model.
 pub type Prices = Box<dyn Fn(&str, &str) -> Option<Price> + Send>;
 
@@ -69,7 +73,14 @@ impl Capture {
         let (notes, queue) = mpsc::unbounded_channel();
         let thread = std::thread::Builder::new().name("proxy recorder".to_owned());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-        let thread = thread.spawn(move || runtime.block_on(record(queue, options)))?;
+        let thread = thread.spawn(move || {
+            // On Linux this is the priority of the thread, elsewhere of the whole process.
+            #[cfg(target_os = "linux")]
+            {
+                _ = rustix::process::nice(RECORDER_NICE);
+            }
+            runtime.block_on(record(queue, options));
+        })?;
         let room = Arc::new(Semaphore::new(MEMORY_BYTES));
         Ok(Self { notes, room, next: AtomicU64::new(1), thread: Mutex::new(Some(thread)) })
     }

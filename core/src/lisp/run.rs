@@ -13,7 +13,7 @@ use super::input::{Binding, Memory};
 use super::input::{Dialect, Input};
 use super::legacy::{self, LegacyNames};
 use super::machine::Callable;
-use super::machine::{Machine, Target, World};
+use super::machine::{Machine, Shared, Target, World};
 use super::read::read_watched;
 use super::stack::{Stack, catch_panic};
 use super::{Budget, Call, Error, EvalResult, Form, Halt, Host, Names, builtins, ir};
@@ -183,6 +183,7 @@ impl Prepared {
     /// Runs the program.
     pub fn run(&self, input: &Input<'_>, host: &dyn Host, stack: &Stack) -> Outcome {
         let unit = &*self.unit;
+        let shared = Shared::default();
         let world = World {
             host,
             tools: input.tools,
@@ -196,7 +197,7 @@ impl Prepared {
             memory: input.memory,
             names: &unit.globals,
             unit: unit.number,
-            ..World::bare(host)
+            ..World::bare(host, &shared)
         };
         let targets: Vec<Target> = unit.globals.iter().map(|_| Target::new()).collect();
         let mut machine = Machine::of(world, input.limits.clone(), &targets);

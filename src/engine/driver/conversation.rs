@@ -19,6 +19,8 @@ use crate::prompt;
 pub(super) struct Conversation {
     /// All of them, as a model gets them.
     messages: Vec<Arc<Message>>,
+    /// For each message the estimated tokens of it and all before it.
+    tokens: Vec<u64>,
     /// The replies that assistant messages point at.
     replies: RunText,
     /// The numbers of those that are sent, in order.
@@ -35,8 +37,10 @@ impl Conversation {
 
     /// Adds a message at the end.
     pub(super) fn add(&mut self, message: &event::Message) {
+        let outgoing = prompt::outgoing(message, &self.replies);
         self.order.push(self.next());
-        self.messages.push(Arc::new(prompt::outgoing(message, &self.replies)));
+        self.tokens.push(self.tokens_before(self.messages.len()) + estimate_tokens(&outgoing.joined()));
+        self.messages.push(Arc::new(outgoing));
     }
 
     /// Keeps a reply, so that an assistant message can point at it.
@@ -181,9 +185,14 @@ impl Conversation {
 
     /// The tokens of the messages in these ranges, estimated.
     fn tokens(&self, ranges: &[(u32, u32)]) -> u64 {
-        let sent = |place: usize| ranges.iter().any(|(from, to)| (*from as usize..=*to as usize).contains(&place));
-        let messages = self.messages.iter().enumerate().filter(|(place, _)| sent(*place));
-        messages.map(|(_, message)| estimate_tokens(&message.joined())).sum()
+        let between =
+            |(from, to): &(u32, u32)| self.tokens_before(*to as usize + 1) - self.tokens_before(*from as usize);
+        ranges.iter().map(between).sum()
+    }
+
+    /// The tokens of this many messages, from the first, estimated.
+    fn tokens_before(&self, count: usize) -> u64 {
+        count.checked_sub(1).map_or(0, |last| self.tokens.get(last).copied().unwrap_or_default())
     }
 
     /// The system text, the first user message, and the last turns: each starts with a message of the assistant and ends with what

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::lisp::Limits;
+use crate::lisp::machine::Shared;
 use crate::lisp::{CallAddress, Failure, Host};
 use crate::value::{Date, Duration, Instant};
 
@@ -22,7 +23,8 @@ impl Host for NoHost {
 }
 
 fn arguments(value: &Value) -> EvalResult<(Value, Vec<String>)> {
-    let mut machine = Machine::new(&NoHost, Limits::default());
+    let shared = Shared::default();
+    let mut machine = Machine::new(&NoHost, &shared, Limits::default());
     tool_args(&mut machine, value)
 }
 

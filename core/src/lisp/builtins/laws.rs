@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 
 use super::find;
+use crate::lisp::Limits;
 use crate::lisp::machine::Callable;
+use crate::lisp::machine::{Machine, Shared};
 use crate::lisp::{CallAddress, Error, Failure, Host};
-use crate::lisp::{Limits, machine::Machine};
 use crate::value::{Map, Value};
 
 /// A host without tools, time or interrupts.
@@ -37,7 +38,8 @@ fn call(name: &str, args: impl Into<Vec<Value>>) -> Value {
 
 /// `(f args…)` with exact keys; an error becomes its text, so that it satisfies no law.
 fn apply(f: &Value, args: impl Into<Vec<Value>>) -> Value {
-    let mut machine = Machine::new(&NoHost, Limits::default());
+    let shared = Shared::default();
+    let mut machine = Machine::new(&NoHost, &shared, Limits::default());
     machine.world.exact_keys = true;
     machine.call(f, &mut args.into()).unwrap_or_else(|halt| Value::from(format!("{f}: {halt:?}")))
 }
@@ -170,7 +172,8 @@ proptest! {
     #[test]
     fn what_is_written_is_read_and_adds_at_most_one_key(m in map(), name in "[ab]-?[cd]?", word in any::<bool>(), x in key()) {
         let key = if word { Value::keyword(&name) } else { Value::str(name.as_str()) };
-        let mut machine = Machine::new(&NoHost, Limits::default());
+        let shared = Shared::default();
+    let mut machine = Machine::new(&NoHost, &shared, Limits::default());
         let mut args = [m.clone(), key.clone(), x.clone()];
         let with = machine.call(&function("assoc"), &mut args).unwrap();
         let (before, after) = (as_map(&m), as_map(&with));

@@ -98,7 +98,7 @@ impl Machine<'_> {
         let held_bytes = self.held_bytes();
         self.forms += 1;
         let stack_start = self.report_bytes();
-        let shared = Arc::clone(&self.world.shared);
+        let shared = self.world.shared;
         shared.end_computing(&self.branches);
         let ends = self.world.host.elapsed_ms().saturating_add(self.limits.parallel_timeout_ms);
         let fork = ParallelForm {
@@ -278,7 +278,7 @@ impl ParallelForm<'_> {
         machine.stack_start = stack_start;
         machine.failure = Some((Arc::clone(&self.failure), branch));
         machine.deadline_ms = Some(self.deadline_ms);
-        let shared = &self.world.shared;
+        let shared = self.world.shared;
         shared.begin_computing(&machine.branches);
         let result = catch_panic(|| {
             let value = (self.work)(&mut machine, branch)?;

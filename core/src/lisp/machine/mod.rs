@@ -39,10 +39,12 @@ pub(crate) use function::PartUse;
 pub(crate) use function::{Callable, Closure, REDUCED, Recipe};
 pub(crate) use globals::{Globals, Target};
 pub(crate) use projection::Projection;
-pub(crate) use world::World;
+pub(crate) use world::{Shared, World};
 
 use self::branch::BranchFailure;
-use super::{Binding, Call, Error, EvalResult, Halt, Host, Limits, Stack, ToolInfo};
+#[cfg(test)]
+use super::Host;
+use super::{Binding, Call, Error, EvalResult, Halt, Limits, Stack, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::text::Span;
@@ -122,8 +124,9 @@ fn stack_address() -> usize {
 
 impl<'h> Machine<'h> {
     /// A machine without tools, data or memory.
-    pub fn new(host: &'h dyn Host, limits: Limits) -> Self {
-        Self::of(World::bare(host), limits, &[])
+    #[cfg(test)]
+    pub(crate) fn new(host: &'h dyn Host, shared: &'h Shared, limits: Limits) -> Self {
+        Self::of(World::bare(host, shared), limits, &[])
     }
 
     /// A machine for a program, with one target for each of its globals.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use crate::lisp::{AbsentData, Host, Memory, ReturnScope, ToolInfo};
 use crate::value::{Keyword, Value};
@@ -30,7 +30,7 @@ pub(crate) struct World<'h> {
     pub(crate) unit: u64,
     /// Different symbols and keywords in the program's text.
     pub(crate) symbols: u64,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: &'h Shared,
 }
 
 /// Counters of all branches.
@@ -95,7 +95,7 @@ impl Shared {
 
 impl<'h> World<'h> {
     /// An empty environment.
-    pub(crate) fn bare(host: &'h dyn Host) -> Self {
+    pub(crate) fn bare(host: &'h dyn Host, shared: &'h Shared) -> Self {
         Self {
             host,
             tools: &[],
@@ -110,7 +110,7 @@ impl<'h> World<'h> {
             names: &[],
             unit: 0,
             symbols: 0,
-            shared: Arc::default(),
+            shared,
         }
     }
 }

@@ -56,8 +56,9 @@ impl Iterator for Words<'_> {
     fn next(&mut self) -> Option<Word> {
         let (mut span, first) = self.lexemes.next()?;
         let end = span.end;
-        // Most lexemes end before a space or a bracket.
-        if self.lexemes.rest.bytes().next().is_some_and(starts_atom)
+        // Most lexemes are spaces and brackets, and most atoms end before one.
+        if (is_atom(first) || matches!(first, Lexeme::Char | Lexeme::Unknown))
+            && self.lexemes.rest.bytes().next().is_some_and(starts_atom)
             && !self.are_single
             && begins_word(first, span.text(self.source))
         {
