@@ -1,6 +1,7 @@
 //! What the engine itself costs: runs of many turns with a scripted model, recorded to a file.
 //!
-//! `cargo bench --bench overhead -- [TURNS]` prints time, memory and size of the session for each mode.
+//! `cargo bench --bench overhead -- [TURNS]` prints time, processor time, memory and size of the session for each mode. The time
+//! includes waits for the disk: a turn has ended when its lines are on it.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -36,7 +37,7 @@ const CASES: [(&str, &str, &str); 3] = [
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turns = arguments().next().map_or(Ok(1_000), |text| text.parse::<u32>())?;
     let runtime = tokio::runtime::Runtime::new()?;
-    println!("{turns} turns            run ms   per turn us   resident kB   session kB   replay ms");
+    println!("{turns} turns            run ms   processor ms   per turn us   resident kB   session kB   replay ms");
     for (name, toml, reply) in CASES {
         let toml = format!("prompt = \"go\"\nmax_turns = {turns}\n{toml}\n");
         let agent = Agent::from_toml(&toml, "overhead.toml")?;
@@ -46,11 +47,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let recorder = Recorder::create(folder.path(), &header, Arc::new(SystemClock))?;
         let path = recorder.path().to_owned();
         let model = ClosureModel::new(move |_: &Request| reply);
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), processor_ms());
         let ports = Ports::new(&model, &SystemClock, &recorder, Stop::default());
         let step = runtime.block_on(engine::run(&plan, Input::new(json::parse("{}").unwrap_or_default()), &ports));
         let ms = started.elapsed().as_millis();
         drop(recorder);
+        let cpu_ms = processor_ms() - before;
         assert_eq!(step.turns.len(), turns as usize, "{:?}", step.fail);
         let session = Session::open(&path)?;
         let recording = Arc::new(Recording::of(&session)?);
@@ -58,8 +60,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let report = runtime.block_on(replay(&recording, None))?;
         assert_eq!(report.outcome, ReplayOutcome::Identical);
         println!(
-            "{name:<18} {ms:>12} {:>13} {:>13} {:>12} {:>11}",
-            per_turn_us(ms, turns),
+            "{name:<18} {ms:>12} {cpu_ms:>14} {:>13} {:>13} {:>12} {:>11}",
+            per_turn_us(cpu_ms, turns),
             resident_kb(),
             std::fs::metadata(&path)?.len() / 1024,
             started.elapsed().as_millis(),
@@ -73,8 +75,15 @@ fn arguments() -> impl Iterator<Item = String> {
     std::env::args().skip(1).filter(|word| word != "--bench")
 }
 
-fn per_turn_us(ms: u128, turns: u32) -> u128 {
-    ms * 1_000 / u128::from(turns.max(1))
+fn per_turn_us(ms: u64, turns: u32) -> u64 {
+    ms * 1_000 / u64::from(turns.max(1))
+}
+
+/// Processor time of this process so far, where the system reports it.
+fn processor_ms() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11);
+    10 * fields.take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>()
 }
 
 /// Resident memory, where the system reports it.

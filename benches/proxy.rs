@@ -2,7 +2,7 @@
 //! and the same clients without it.
 //!
 //! `cargo bench --bench proxy -- [STREAMS [DELTAS [EVERY_MS]]] [-- COMMAND…]` runs STREAMS conversations at once, each a reply of DELTAS
-//! pieces, one every EVERY_MS: without a proxy, through `ptc-workbench proxy` with and without sessions, and, if given, through another
+//! pieces, one every `EVERY_MS`: without a proxy, through `ptc-workbench proxy` with and without sessions, and, if given, through another
 //! reverse proxy (`{port}` and `{upstream}` in COMMAND are replaced). It prints latencies, processor time and memory, and fails when a
 //! reply is incomplete or its bytes differ between the service and the client.
 
@@ -286,13 +286,13 @@ async fn ask(address: SocketAddr, index: usize, load: Load, origin: Instant) -> 
         if reply.first_us == 0 {
             reply.first_us = u32::try_from(asked.elapsed().as_micros())?;
         }
-        if !chunks.begun {
+        if chunks.begun {
+            chunks.read(&piece[..read], &mut body);
+        } else {
             head.extend_from_slice(&piece[..read]);
             let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
             chunks.begun = true;
             chunks.read(&head[end + 4..], &mut body);
-        } else {
-            chunks.read(&piece[..read], &mut body);
         }
         // Whole events only; what is left of one waits for its end.
         let whole = body.windows(2).rposition(|two| two == b"\n\n").map_or(0, |at| at + 2);

@@ -7,7 +7,7 @@
 //! until it has ended and everything is dropped (both as processor time of the thread); the elapsed time; and the bytes
 //! that are still allocated afterwards. A cancellation between two checks takes effect after the sum of the first two.
 
-#![expect(clippy::print_stdout, reason = "it reports to whoever called it")]
+#![expect(clippy::print_stdout, reason = "it prints its figures")]
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

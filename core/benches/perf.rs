@@ -2,7 +2,7 @@
 //! each `*.clj`, once from its text (reading, analysis, compilation, execution) and once prepared. Programs whose names
 //! contain `500` read `rows500.json` as data, all others `rows10k.json`. The default folder is `benches/perf`.
 
-#![expect(clippy::print_stdout, reason = "it reports to whoever called it")]
+#![expect(clippy::print_stdout, reason = "it prints its figures")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
 /// The default folder.
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/perf");
 
-struct Nobody;
+struct NoHost;
 
-impl Host for Nobody {
+impl Host for NoHost {
     fn call(&self, _: &CallAddress, _: &str, _: &Value) -> Result<Value, Failure> {
         Ok(Value::Nil)
     }
@@ -69,18 +69,18 @@ fn main() {
                 memory: &memory,
                 ..Input::new(&source, &limits)
             };
-            match prepare(&input, &Nobody, stack) {
+            match prepare(&input, &NoHost, stack) {
                 Err(error) => println!("{name:32} {}", error.message()),
                 Ok(prepared) => {
-                    let outcome = prepared.run(&input, &Nobody, stack);
+                    let outcome = prepared.run(&input, &NoHost, stack);
                     let value = match outcome.result {
                         Ok((_, value)) => value.to_string(),
                         Err(error) => format!("{} {}", error.reason, error.message()),
                     };
-                    let run = median(|| drop(prepared.run(&input, &Nobody, stack)));
+                    let run = median(|| drop(prepared.run(&input, &NoHost, stack)));
                     let whole = median(|| {
-                        if let Ok(prepared) = prepare(&input, &Nobody, stack) {
-                            drop(prepared.run(&input, &Nobody, stack));
+                        if let Ok(prepared) = prepare(&input, &NoHost, stack) {
+                            drop(prepared.run(&input, &NoHost, stack));
                         }
                     });
                     let value: String = value.chars().take(60).collect();

@@ -26,14 +26,14 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         by: Editor::Command,
         kind: ParentKind::Fork,
     };
-    let person = Arc::clone(&queue) as Arc<dyn Human>;
+    let human = Arc::clone(&queue) as Arc<dyn Human>;
     let running = match &flags.drop {
         Some(title) => {
             let turn = Address::from(flags.at.trim_end_matches(":request"));
             let place = workbench.request_place(&session, &turn, title)?;
-            workbench.ask_without(&session, place, spec, person).await?
+            workbench.ask_without(&session, place, spec, human).await?
         }
-        None => workbench.fork(&session, spec, person).await?,
+        None => workbench.fork(&session, spec, human).await?,
     };
     for warning in &running.warnings {
         print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));

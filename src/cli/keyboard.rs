@@ -1,6 +1,6 @@
 //! The user at the keyboard: sees the prompt on stderr and types the reply on stdin, line by line.
 //!
-//! In: a question from the queue. Out: its answer, or nothing when nobody is there. It must never read ahead of a reply's end.
+//! In: a question from the queue. Out: its answer, or nothing when there is no user. It must never read ahead of a reply's end.
 
 use std::io::{BufRead, IsTerminal};
 

@@ -22,8 +22,8 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
         }
     }
     let queue = Arc::new(QuestionQueue::default());
-    let person = Arc::clone(&queue) as Arc<dyn Human>;
-    let running = workbench.resume(&session, answers, flags.model.as_deref(), person).await?;
+    let human = Arc::clone(&queue) as Arc<dyn Human>;
+    let running = workbench.resume(&session, answers, flags.model.as_deref(), human).await?;
     if let Some(model) = &flags.model {
         super::output::print_note(&super::output::safe_line(&format!(
             "resume of {} with the model {model}",
@@ -42,8 +42,8 @@ fn plain_text(answer: &str) -> String {
 pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
     let queue = Arc::new(QuestionQueue::default());
-    let person = Arc::clone(&queue) as Arc<dyn Human>;
-    let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), person).await?;
+    let human = Arc::clone(&queue) as Arc<dyn Human>;
+    let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), human).await?;
     for warning in &running.warnings {
         super::output::print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
@@ -69,7 +69,7 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
         agent,
         model: None,
         context,
-        person: Arc::clone(&queue) as Arc<dyn Human>,
+        human: Arc::clone(&queue) as Arc<dyn Human>,
         save: !flags.no_save,
         seed: 0,
         journal: None,

@@ -28,7 +28,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         agent: agent.clone(),
         model: flags.agent.model.clone(),
         context,
-        person: Arc::clone(&queue) as Arc<dyn Human>,
+        human: Arc::clone(&queue) as Arc<dyn Human>,
         save: !flags.no_save,
         seed: 0,
         journal: kept,
@@ -135,7 +135,7 @@ async fn run_pipeline(
         pipeline,
         model: flags.agent.model.clone(),
         context,
-        person: Arc::clone(&queue) as Arc<dyn Human>,
+        human: Arc::clone(&queue) as Arc<dyn Human>,
         save: !flags.no_save,
     };
     let running = workbench.start_pipeline(spec).map_err(|error| match error {

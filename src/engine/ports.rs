@@ -8,7 +8,7 @@ use super::history::{History, NoHistory};
 use crate::agent::Agent;
 use crate::event::Address;
 use crate::model::{ErrorClass, Model, ModelError, Pinned};
-use crate::port::{Attachments, Clock, Human, NoAttachments, Nobody, Sink, Stop};
+use crate::port::{Attachments, Clock, Human, NoAttachments, NoUser, Sink, Stop};
 use crate::tool::{LiveTools, Tools};
 
 /// Models for child agents.
@@ -84,7 +84,7 @@ pub struct Ports<'a> {
     /// Answers tool calls.
     pub tools: &'a dyn Tools,
     /// Answers questions.
-    pub person: &'a dyn Human,
+    pub human: &'a dyn Human,
     /// Reads the time, once per turn.
     pub clock: &'a dyn Clock,
     /// Knows what a recording holds of the run.
@@ -104,7 +104,7 @@ impl<'a> Ports<'a> {
             model,
             models: &NO_MODELS,
             tools: &LiveTools,
-            person: &Nobody,
+            human: &NoUser,
             history: &NoHistory,
             files: &NoAttachments,
             clock,

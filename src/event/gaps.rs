@@ -1,14 +1,14 @@
 //! Gaps: time in which no process worked on the run. The user was awaited, or an earlier run in the session was left and later continued from
 //! there.
 //!
-//! In: the events of a session in order. Out: for how long nobody ran before each. Folds that measure durations move their starts by it, so
+//! In: the events of a session in order. Out: for how long the session was not running before each. Folds that measure durations move their starts by it, so
 //! that a fork of a recording from last week takes as long as it ran, then and now, and a run takes as long however long the user thinks.
 //! The time in which the user writes the reply of the model `human` is that model's latency and no gap.
 
 use super::{Address, Envelope, Event, elapsed_ms};
 
-/// Finds gaps: from a question to its answer, before a `resume`, and after an `edit` or a `run.wait`, which are the last lines that
-/// whoever left writes.
+/// Finds gaps: from a question to its answer, before a `resume`, and after an `edit` or a `run.wait`, which are the last lines of a run
+/// that was left.
 #[derive(Debug, Clone, Default)]
 pub struct Gaps {
     last_ms: Option<i64>,
@@ -19,7 +19,7 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Takes the next event: for how long nobody ran before it, in ms.
+    /// Takes the next event; returns for how long the session was not running before it, in ms.
     pub fn before(&mut self, envelope: &Envelope) -> i64 {
         let ended = self.left || !self.open.is_empty() || matches!(envelope.event, Event::Resume(_));
         let gap_ms = self.next(envelope.at_ms, ended);
@@ -121,7 +121,7 @@ mod tests {
             ]),
             [0, 10, 40, 10, 40, 0]
         );
-        // Whoever stops a run does not think any more.
+        // The user who stops a run has answered.
         assert_eq!(
             gaps([
                 ("r0/t1/q0", asked.clone().into(), 0),

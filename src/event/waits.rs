@@ -5,7 +5,7 @@
 
 use super::{Address, Envelope, Event};
 
-/// Who waited: the asker of this question, or everybody; from when to when, Unix time in ms.
+/// Who waited: the asker of this question, or the whole run; from when to when, Unix time in ms.
 type Stretch = (Option<Address>, i64, Option<i64>);
 
 /// Stretches of waiting.
@@ -96,7 +96,7 @@ mod tests {
             ("r0/t1/q0", AnswerGiven::default().into(), 74_000),
         ]);
         assert_eq!(waits.within(&Address::from("r0"), 0, 80_000), 73_990);
-        assert_eq!(waits.within(&Address::from("r0/t1/c0"), 0, 80_000), 69_988, "nobody ran then");
+        assert_eq!(waits.within(&Address::from("r0/t1/c0"), 0, 80_000), 69_988, "it was not running then");
     }
 
     #[test]

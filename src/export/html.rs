@@ -291,7 +291,7 @@ impl Page {
             self.paragraph("bad", &format!("{}: {}", error.reason, error.message));
         }
         for QuestionRecord { asked, answer, .. } in &turn.questions {
-            self.block("asked a person", Language::Text, &asked.text);
+            self.block("asked the user", Language::Text, &asked.text);
             if let Some(answer) = answer {
                 self.block(&format!("answered by {}", answer.by), Language::Json, answer.value.as_str());
             }

@@ -172,7 +172,7 @@ impl Page {
             self.block(&format!("Error {}", span(&error.reason)), "text", &error.message);
         }
         for QuestionRecord { asked, answer, .. } in &turn.questions {
-            self.block("Asked a person", "text", &asked.text);
+            self.block("Asked the user", "text", &asked.text);
             if let Some(answer) = answer {
                 self.block(&format!("Answered by {}", span(answer.by.name())), "json", answer.value.as_str());
             }

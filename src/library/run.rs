@@ -67,9 +67,9 @@ impl Ready {
 impl RunPorts {
     pub(super) fn to_ports<'a>(&'a self, model: &'a dyn Model) -> Ports<'a> {
         let ports = Ports::new(model, &self.clock, &self.sink, self.stop.clone());
-        let person = self.human.as_deref().unwrap_or(ports.person);
+        let human = self.human.as_deref().unwrap_or(ports.human);
         let tools: &dyn Tools = self.external_tools.as_deref().map_or(ports.tools, |external| external);
-        Ports { models: &self.models, person, tools, files: &*self.files, ..ports }
+        Ports { models: &self.models, human, tools, files: &*self.files, ..ports }
     }
 }
 

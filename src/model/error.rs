@@ -168,7 +168,7 @@ impl ModelError {
 
     /// The model is a user, and none is present.
     pub fn waiting() -> Self {
-        Self::new(ErrorClass::Waiting, "the model is a person and nobody is there to answer")
+        Self::new(ErrorClass::Waiting, "the model is `human` and no user is there to answer")
             .hint("run it in a terminal, open the workbench, or give the replies on standard input")
     }
 

@@ -43,7 +43,7 @@ impl Gate {
         Leave { _permit: permit, queued_ms: millis(asked.elapsed()) }
     }
 
-    /// Nobody enters before this time. An earlier time than the one in force changes nothing.
+    /// No request enters before this time. An earlier time than the one in force changes nothing.
     pub fn pause_until(&self, time: Instant) {
         let mut resume = self.resume.lock().unwrap_or_else(PoisonError::into_inner);
         *resume = Some(resume.map_or(time, |current| current.max(time)));

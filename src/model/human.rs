@@ -14,13 +14,13 @@ use crate::port::{Human, Question};
 
 /// A user as a model.
 pub struct HumanModel {
-    person: Arc<dyn Human>,
+    human: Arc<dyn Human>,
 }
 
 impl HumanModel {
     /// Asks this user.
-    pub fn new(person: Arc<dyn Human>) -> Self {
-        Self { person }
+    pub fn new(human: Arc<dyn Human>) -> Self {
+        Self { human }
     }
 }
 
@@ -37,7 +37,7 @@ impl Model for HumanModel {
                 options: Vec::new(),
                 gate: None,
             };
-            let answer = self.person.ask(&question, &call.cancel).await;
+            let answer = self.human.ask(&question, &call.cancel).await;
             if call.cancel.is_cancelled() {
                 return Err(ModelError::cancelled());
             }
@@ -48,7 +48,7 @@ impl Model for HumanModel {
         })
     }
 
-    fn is_person(&self) -> bool {
+    fn is_human(&self) -> bool {
         true
     }
 }

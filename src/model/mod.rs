@@ -114,7 +114,7 @@ pub trait Model: Send + Sync {
     fn info(&self) -> ModelRecord;
 
     /// Is it a user? The time of its replies is waiting.
-    fn is_person(&self) -> bool {
+    fn is_human(&self) -> bool {
         false
     }
 
@@ -128,8 +128,8 @@ impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
         (**self).info()
     }
 
-    fn is_person(&self) -> bool {
-        (**self).is_person()
+    fn is_human(&self) -> bool {
+        (**self).is_human()
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {

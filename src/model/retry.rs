@@ -147,7 +147,7 @@ impl Round<'_> {
                 Ok(outcome) => outcome,
                 Err(cancelled) => Err(cancelled.into()),
             };
-            // Everybody's pause begins before this place is free: nobody slips through between the two.
+            // The pause of all requests begins before this place is free, so that none is sent in between.
             if let Err(failure) = &outcome {
                 self.pause_all(failure, failures + 1);
             }
@@ -200,8 +200,8 @@ impl Round<'_> {
         failure.retry_after_ms.unwrap_or_else(|| policy.delay_ms(failures, seed))
     }
 
-    /// After a 429 nobody asks this provider for as long as this run would wait, also when this run gives up. A wait that is
-    /// refused as too long holds nobody.
+    /// After a 429 no request is sent to this provider for as long as this run would wait, also when this run gives up. A wait that is
+    /// refused as too long holds no request.
     fn pause_all(&self, failure: &Failure, failures: u32) {
         let wait_ms = self.wait_ms(failure, failures);
         if failure.error.class == ErrorClass::RateLimit && wait_ms <= RETRY_AFTER_MAX_MS {

@@ -1,4 +1,4 @@
-//! Replies that somebody wrote instead of a model: as typed text, and as JSON.
+//! Replies that were written by hand instead of by a model: as typed text, and as JSON.
 //!
 //! In: a typed text, where a line `/call NAME {json}` is a tool call; or what an edit holds: a text, or an object of `text` and `calls`. Out:
 //! the text and the calls of a reply, and both forms of it. Whether a call can be made is found out by the engine.
@@ -13,7 +13,7 @@ use crate::event::NativeCall;
 /// How a line begins that calls a tool: `/call NAME {json}`.
 pub const CALL: &str = "/call ";
 
-/// A reply that somebody wrote.
+/// A reply that was written by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Written {
     /// Its text.

@@ -118,9 +118,9 @@ pub trait Human: Send + Sync {
 
 /// No user: every question waits.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+pub struct NoUser;
 
-impl Human for Nobody {
+impl Human for NoUser {
     fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use breakpoint::Breakpoint;
 pub use clock::{Clock, RunClock, SystemClock};
-pub use human::{Checkpoint, Gate, Human, Nobody, Question, named_option};
+pub use human::{Checkpoint, Gate, Human, NoUser, Question, named_option};
 
 use crate::event::{Address, Envelope, Event, Interrupt, InterruptReason, InterruptSource};
 

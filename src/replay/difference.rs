@@ -1,7 +1,7 @@
 //! Differences of two events: each differing path with both values, and a line diff of multi-line texts.
 //!
-//! In: a recorded and a current event. Out: the differing paths, and a bounded report. Its texts are untrusted; whoever
-//! prints it must escape them.
+//! In: a recorded and a current event. Out: the differing paths, and a bounded report. Its texts are untrusted: they
+//! must be escaped where they are printed.
 
 use std::fmt::Write as _;
 

@@ -17,7 +17,7 @@ use crate::event::{
     ReplyPart, ReplyStatus, ToolCall,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, NoAttachments, Nobody, Sink, SinkError, Stop};
+use crate::port::{Clock, NoAttachments, NoUser, Sink, SinkError, Stop};
 use crate::program::Job;
 use crate::record::Attempts;
 use crate::tool::{Failure, Invocation, Tools};
@@ -57,7 +57,7 @@ impl<'a> RecordedPorts<'a> {
             model: &self.model,
             models: &self.model,
             tools: &UnrecordedTools,
-            person: &Nobody,
+            human: &NoUser,
             clock: self,
             history: self,
             files: &NoAttachments,

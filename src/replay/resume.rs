@@ -81,7 +81,7 @@ impl<'a> ResumePorts<'a> {
 
     /// Returns the ports of the run.
     pub fn ports<'s>(&'s self, events: &'s dyn Sink, stop: Stop) -> Ports<'s> {
-        Ports { model: self, models: self, person: self, history: self, events, stop, ..self.live.clone() }
+        Ports { model: self, models: self, human: self, history: self, events, stop, ..self.live.clone() }
     }
 
     /// Returns the recorded event that this one repeats.
@@ -202,8 +202,8 @@ impl Model for ResumePorts<'_> {
         self.recorded.info()
     }
 
-    fn is_person(&self) -> bool {
-        self.live.model.is_person()
+    fn is_human(&self) -> bool {
+        self.live.model.is_human()
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
@@ -223,8 +223,8 @@ impl Model for ChildModel {
         if self.recording.run_start(self.recorded.run()).is_some() { self.recorded.info() } else { self.live.info() }
     }
 
-    fn is_person(&self) -> bool {
-        self.live.is_person()
+    fn is_human(&self) -> bool {
+        self.live.is_human()
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
@@ -330,7 +330,7 @@ impl Human for ResumePorts<'_> {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         match answers.by_address.remove(&question.address).or_else(|| answers.in_order.pop_front()) {
             Some(answer) => Box::pin(std::future::ready(Some(answer))),
-            None => self.live.person.ask(question, cancel),
+            None => self.live.human.ask(question, cancel),
         }
     }
 
@@ -340,6 +340,6 @@ impl Human for ResumePorts<'_> {
     }
 
     fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
-        self.live.person.stops_at(checkpoint)
+        self.live.human.stops_at(checkpoint)
     }
 }

@@ -15,7 +15,7 @@ use super::ServedAgent;
 use super::metrics::Metrics;
 use crate::agent::{Agent, Diagnostic, Place, Step, StepFold};
 use crate::event::{Address, Envelope, ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
-use crate::port::{Human, Nobody};
+use crate::port::{Human, NoUser};
 use crate::session::{Session, SessionId};
 use crate::tool::ConsentPolicy;
 use crate::workbench::{Answers, RunSpec, Running, SessionKey, StartError, Workbench};
@@ -121,7 +121,7 @@ impl Runs {
             agent: served.agent.clone(),
             model: self.options.model.clone(),
             context: Some(context.into()),
-            person: Arc::new(Nobody) as Arc<dyn Human>,
+            human: Arc::new(NoUser) as Arc<dyn Human>,
             save: self.options.save,
             seed,
             journal: None,
@@ -135,7 +135,7 @@ impl Runs {
         let (served, session) = self.session(id)?;
         self.check_tools(served)?;
         let slot = self.slot()?;
-        let resumed = self.workbench.resume(&session, answers, None, Arc::new(Nobody)).await;
+        let resumed = self.workbench.resume(&session, answers, None, Arc::new(NoUser)).await;
         Ok(self.active(served, resumed.map_err(RunRefusal::Start)?, slot))
     }
 

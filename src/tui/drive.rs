@@ -408,7 +408,7 @@ impl Driver {
                 if updates.iter().any(|update| matches!(update, RunUpdate::Ended(_))) {
                     self.runs[slot as usize] = None;
                 }
-                // Their effects would only read lists that nobody sees any more.
+                // Their effects would only read lists that are not visible any more.
                 drop(update(model, Msg::RunUpdates(slot, updates)));
                 if self.runs[slot as usize].is_some() && tokio::time::timeout_at(until, run.changed()).await.is_err() {
                     break;

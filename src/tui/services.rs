@@ -152,7 +152,7 @@ impl Services {
 
     fn start_agent(&self, agent: Agent, seed: u64, queue: Arc<QuestionQueue>) -> Result<RunHandle, Vec<Diagnostic>> {
         let (model, context, journal) = (None, None, None);
-        let spec = RunSpec { agent, model, context, person: queue.clone(), save: true, seed, journal };
+        let spec = RunSpec { agent, model, context, human: queue.clone(), save: true, seed, journal };
         Ok(RunHandle::of_run(self.workbench.start(spec).map_err(refusal)?, queue))
     }
 
@@ -161,7 +161,7 @@ impl Services {
     /// Errors: why it is refused.
     pub fn start_pipeline(&self, pipeline: Pipeline) -> Result<RunHandle, Vec<Diagnostic>> {
         let queue = self.queue();
-        let spec = PipelineSpec { pipeline, model: None, context: None, person: queue.clone(), save: true };
+        let spec = PipelineSpec { pipeline, model: None, context: None, human: queue.clone(), save: true };
         Ok(RunHandle::of_run(self.workbench.start_pipeline(spec).map_err(refusal)?, queue))
     }
 

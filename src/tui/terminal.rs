@@ -74,7 +74,7 @@ impl From<io::Error> for TakeError {
 /// The terminal while it is ours.
 pub struct Screen {
     backend: CrosstermBackend<Stdout>,
-    /// What the terminal shows; `None` when nobody knows.
+    /// What the terminal shows; `None` when it is unknown.
     shown: Option<Buffer>,
     keyboard: Option<Keyboard>,
     signals: Signals,

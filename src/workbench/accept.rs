@@ -52,13 +52,13 @@ impl TimedSink for Written {
 
 impl Workbench {
     /// Replays a session into a new one with what comes out today. Everything that came from outside stays as it was recorded.
-    pub fn accept(&self, session: &Session, missing: &Missing, person: Arc<dyn Human>) -> Result<Running, StartError> {
+    pub fn accept(&self, session: &Session, missing: &Missing, human: Arc<dyn Human>) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let mut runs = Vec::new();
         for run in recording.runs() {
             let plan = plan_of(&recording, &run).map_err(|error| unusable(error.to_string()))?;
-            let live = self.missing_model(&recording, &run, missing, &person)?;
+            let live = self.missing_model(&recording, &run, missing, &human)?;
             runs.push((run, plan, live));
         }
         if runs.is_empty() {
@@ -74,7 +74,7 @@ impl Workbench {
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
         let saving = Some(self.saving(&recorder));
         let written = Written { recorder, feed: feed.clone() };
-        let models = LiveModels::of(self, Arc::clone(&person));
+        let models = LiveModels::of(self, Arc::clone(&human));
         let files = AttachmentStore::of_session(&path);
         let (task_stop, task_id, tools) = (stop.clone(), id.clone(), self.outside());
         let task = tokio::spawn(async move {
@@ -92,7 +92,7 @@ impl Workbench {
                     }
                     Some(live) => {
                         let ports = Ports::new(&**live, &*clock, events, task_stop.clone());
-                        let ports = Ports { models: &models, tools: &tools, person: &*person, files: &files, ..ports };
+                        let ports = Ports { models: &models, tools: &tools, human: &*human, files: &files, ..ports };
                         let resumed = ResumePorts::new(Arc::clone(&recording), run.clone(), ports, Answers::default());
                         let resumed = resumed.edited_by(&edits);
                         engine::run_carrying(plan, input, &resumed.ports(events, task_stop.clone())).await
@@ -112,15 +112,15 @@ impl Workbench {
         recording: &Recording,
         run: &Address,
         missing: &Missing,
-        person: &Arc<dyn Human>,
+        human: &Arc<dyn Human>,
     ) -> Result<Option<Arc<dyn Model>>, StartError> {
         Ok(match missing {
             Missing::Fail => None,
-            Missing::Human => Some(Arc::new(HumanModel::new(Arc::clone(person)))),
+            Missing::Human => Some(Arc::new(HumanModel::new(Arc::clone(human)))),
             Missing::Model(name) => {
                 let recorded = recording.model_of(run).unwrap_or_default();
                 let choice = self.choose(name.as_deref().unwrap_or(&recorded))?;
-                Some(self.build_model(choice, Arc::clone(person))?)
+                Some(self.build_model(choice, Arc::clone(human))?)
             }
         })
     }

@@ -19,14 +19,14 @@ use crate::port::Human;
 /// The models of one tree of runs.
 pub(super) struct LiveModels {
     workbench: Workbench,
-    person: Arc<dyn Human>,
+    human: Arc<dyn Human>,
     built: Mutex<HashMap<String, Arc<dyn Model>>>,
 }
 
 impl LiveModels {
-    /// Resolves names as this workbench does; `person` answers for the model `human`.
-    pub(super) fn of(workbench: &Workbench, person: Arc<dyn Human>) -> Self {
-        Self { workbench: workbench.clone(), person, built: Mutex::default() }
+    /// Resolves names as this workbench does; `human` answers for the model `human`.
+    pub(super) fn of(workbench: &Workbench, human: Arc<dyn Human>) -> Self {
+        Self { workbench: workbench.clone(), human, built: Mutex::default() }
     }
 
     fn build(&self, alias: &str) -> Result<Arc<dyn Model>, StartError> {
@@ -35,7 +35,7 @@ impl LiveModels {
             ModelChoice::Http(model) => model.options.clone(),
             _ => Options::default(),
         };
-        let model = self.workbench.build_model(choice, Arc::clone(&self.person))?;
+        let model = self.workbench.build_model(choice, Arc::clone(&self.human))?;
         Ok(if options == Options::default() { model } else { Arc::new(Tuned { model, options }) })
     }
 }
@@ -110,7 +110,7 @@ impl Model for Tuned {
 mod tests {
     use super::*;
     use crate::config::{Config, Folders};
-    use crate::port::Nobody;
+    use crate::port::NoUser;
 
     /// The alias of the model for this name, or class and words of the refusal.
     fn resolved(below: &LiveModels, name: &str) -> Result<String, (ErrorClass, String)> {
@@ -125,7 +125,7 @@ mod tests {
         let config = Config::from_toml(file, "config.toml", &|_| None).unwrap();
 
         let dir = std::env::temp_dir();
-        let below = LiveModels::of(&Workbench::new(config, Folders::at(dir.clone(), &dir, None)), Arc::new(Nobody));
+        let below = LiveModels::of(&Workbench::new(config, Folders::at(dir.clone(), &dir, None)), Arc::new(NoUser));
         assert!(below.model(&Address::run(0), ModelSource::Caller).unwrap().is_none());
         assert_eq!(resolved(&below, "sample:seed=4").unwrap(), "sample:seed=4");
         let (class, message) = resolved(&below, "samle").unwrap_err();

@@ -1,6 +1,6 @@
 //! What a user can do about a run that failed, once for both interfaces.
 //!
-//! In: how the run started and ended. Out: a sentence. The hint of a stored error speaks to whoever wrote what is wrong, which is the model most of
+//! In: how the run started and ended. Out: a sentence. The hint of a stored error addresses the writer of what is wrong, which is the model most of
 //! the time; this text is for the developer who debugs the agent. It must never read the message of an error.
 
 use ptc_core::limits::MAX_TURNS;

@@ -96,7 +96,7 @@ impl Sink for Tee {
 }
 
 /// Appends to a session. Before the first new event it notes that the run continues, so that the time since the last
-/// one counts for nobody.
+/// one is not counted.
 pub(super) struct ResumeSink {
     recorder: Recorder,
     feed: Feed,

@@ -132,9 +132,9 @@ impl Workbench {
         inputs_at(&recording, &point.target).map(|there| there.agent)
     }
 
-    /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and continues live; `person` answers
+    /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and continues live; `human` answers
     /// questions.
-    pub async fn fork(&self, session: &Session, spec: ForkSpec, person: Arc<dyn Human>) -> Result<Running, StartError> {
+    pub async fn fork(&self, session: &Session, spec: ForkSpec, human: Arc<dyn Human>) -> Result<Running, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let of_reply = |change: &Changed| [Edit::REPLY, PROGRAM].contains(&change.target.as_str());
         let usual = if spec.changes.iter().any(of_reply) { Stage::Reply } else { Stage::Request };
@@ -181,17 +181,17 @@ impl Workbench {
             kind: spec.kind,
         };
         let header = header_of(parent);
-        self.check_resumable(&begun, Arc::clone(&person))?;
+        self.check_resumable(&begun, Arc::clone(&human))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
         copy_files(session.events(), &session.path, &file).map_err(unusable)?;
-        let running = self.resume_fork(&file, onto, person)?;
+        let running = self.resume_fork(&file, onto, human)?;
         Ok(Running { warnings: misfits, ..running })
     }
 
-    fn resume_fork(&self, file: &Path, onto: Onto, person: Arc<dyn Human>) -> Result<Running, StartError> {
+    fn resume_fork(&self, file: &Path, onto: Onto, human: Arc<dyn Human>) -> Result<Running, StartError> {
         let session = Session::open(file).map_err(|error| unusable(error.to_string()))?;
         let recording = Arc::new(Recording::of(&session).map_err(unusable)?);
-        self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, person })
+        self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, human })
     }
 
     /// Are the edits usable: would the run open with them? `max_turns` is what it had before.

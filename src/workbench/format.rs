@@ -1,6 +1,6 @@
 //! Numbers, times and lists for people, and the marks before lines of output.
 
-/// Marks in front of lines and inside them: signs, or words for whoever listens.
+/// Marks in front of lines and inside them: signs, or words for screen readers.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Marks {
     /// It went well.

@@ -15,7 +15,7 @@ use super::{RunSpec, Running, StartError, Workbench};
 use crate::agent::{Agent, Case, Context, Judgement, Measure, Question, Ruling, Step, Verdict, Vote};
 use crate::config::ModelChoice;
 use crate::event::FromCache;
-use crate::port::{Nobody, Stop, SystemClock};
+use crate::port::{NoUser, Stop, SystemClock};
 use crate::session::{Parent, ParentKind, Ruled, SessionKey, read_rulings, write_ruling};
 
 /// The run that is judged.
@@ -115,7 +115,7 @@ impl Workbench {
             agent,
             model: None,
             context: Some(Context::from(rubric.inputs(&question.answer, &run.step))),
-            person: Arc::new(Nobody),
+            human: Arc::new(NoUser),
             save: true,
             seed: run.seed.saturating_add(place),
             journal: None,

@@ -111,18 +111,14 @@ impl Workbench {
         })
     }
 
-    pub(super) fn build_model(
-        &self,
-        choice: ModelChoice,
-        person: Arc<dyn Human>,
-    ) -> Result<Arc<dyn Model>, StartError> {
+    pub(super) fn build_model(&self, choice: ModelChoice, human: Arc<dyn Human>) -> Result<Arc<dyn Model>, StartError> {
         let unusable = |reason: Reason, message: String| StartError::Model { reason, message };
         Ok(match choice {
             ModelChoice::Demo => Arc::new(demo()),
             ModelChoice::Sample(options) => {
                 Arc::new(Sample::parse(&options).map_err(|message| unusable(Reason::LlmNotFound, message))?)
             }
-            ModelChoice::Human => Arc::new(HumanModel::new(person)),
+            ModelChoice::Human => Arc::new(HumanModel::new(human)),
             ModelChoice::Recorded(name) => {
                 let session = self.open_recording(&name).map_err(|error| unusable(Reason::LlmNotFound, error))?;
                 let recording = Recording::of(&session).map_err(|error| unusable(Reason::LlmNotFound, error))?;
@@ -134,7 +130,7 @@ impl Workbench {
                 match fallback {
                     None => adapter,
                     // One that cannot be used is reported before the run, which does without it.
-                    Some(name) => match self.fallback(&name).and_then(|choice| self.build_model(choice, person)) {
+                    Some(name) => match self.fallback(&name).and_then(|choice| self.build_model(choice, human)) {
                         Ok(second) => Arc::new(WithFallback::new(adapter, second)),
                         Err(_) => adapter,
                     },

@@ -215,7 +215,7 @@ pub struct PipelineSpec {
     /// The context of the first step; its own when absent.
     pub context: Option<Context>,
     /// Who answers questions.
-    pub person: Arc<dyn Human>,
+    pub human: Arc<dyn Human>,
     /// Keep a session file.
     pub save: bool,
 }
@@ -223,10 +223,10 @@ pub struct PipelineSpec {
 impl Workbench {
     /// Starts a pipeline on the current runtime. The Step is that of the last agent that ran.
     pub fn start_pipeline(&self, spec: PipelineSpec) -> Result<Running, StartError> {
-        let (named_model, person) = (spec.model.as_deref(), spec.person);
+        let (named_model, human) = (spec.model.as_deref(), spec.human);
         let plans = spec.pipeline.plans().map_err(StartError::Agent)?;
         let stages: Result<Vec<Stage>, StartError> =
-            plans.into_iter().map(|plan| self.stage(plan, named_model, &person)).collect();
+            plans.into_iter().map(|plan| self.stage(plan, named_model, &human)).collect();
         let mut stages = stages?;
         if stages.is_empty() {
             let none = Diagnostic::error(Place::Options, Reason::InvalidAgent, "the pipeline has no steps");
@@ -247,7 +247,7 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let (feed, stop) = (self.feed(session.as_deref()), Stop::default());
-        let models = LiveModels::of(self, Arc::clone(&person));
+        let models = LiveModels::of(self, Arc::clone(&human));
         let warnings = [&first].into_iter().chain(&later).flat_map(|stage| stage.plan.warnings.clone()).collect();
         let (name, workbench) = (spec.pipeline.name, self.clone());
         let (task_feed, task_stop, task_session) = (feed.clone(), stop.clone(), session.clone());
@@ -256,7 +256,7 @@ impl Workbench {
         let task = tokio::spawn(async move {
             let tee = Tee::new(recorder, task_feed);
             let (run, cancel) = (Address::run(0), task_stop.token());
-            let mut looks = Looks { run, tools: &tools, person: &*person, cancel, consents: Vec::new() };
+            let mut looks = Looks { run, tools: &tools, human: &*human, cancel, consents: Vec::new() };
             for stage in [&mut first].into_iter().chain(&mut later) {
                 stage.look(&workbench, &mut looks).await;
             }
@@ -265,7 +265,7 @@ impl Workbench {
             let consents = looks.consents;
             let record = PipelineRecord { name, then: later.iter().map(Stage::record).collect() };
             let live = Ports::new(&*first.model, &*clock, &tee, task_stop.clone());
-            let ports = Ports { models: &models, person: &*person, tools: &tools, files: &files, ..live };
+            let ports = Ports { models: &models, human: &*human, tools: &tools, files: &files, ..live };
             let descriptions = context.descriptions;
             let pipeline = Some(record);
             let input = Input { descriptions, pipeline, consents, notices, ..Input::new(context.json) };

@@ -49,10 +49,10 @@ impl Workbench {
     }
 
     /// That, ready to be asked.
-    pub(super) fn model_of(&self, answering: Answering, person: Arc<dyn Human>) -> Result<Arc<dyn Model>, StartError> {
+    pub(super) fn model_of(&self, answering: Answering, human: Arc<dyn Human>) -> Result<Arc<dyn Model>, StartError> {
         match answering {
             Answering::Program(program) => Ok(Arc::new(Pinned::new(program))),
-            Answering::Model(choice) => self.build_model(choice, person),
+            Answering::Model(choice) => self.build_model(choice, human),
         }
     }
 

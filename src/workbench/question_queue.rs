@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::port::{Breakpoint, Checkpoint, Gate, Human, Question};
 
-/// A question and the way its answer goes back. Dropping it means that nobody answers.
+/// A question and the way its answer goes back. Dropping it means that there is no answer.
 #[derive(Debug)]
 pub struct Asked {
     /// What is asked.
@@ -105,12 +105,12 @@ impl Human for QuestionQueue {
 /// A user with answers given beforehand: they are taken in order, then the user is asked.
 pub(super) struct Prepared {
     answers: Lock<VecDeque<String>>,
-    person: Arc<dyn Human>,
+    human: Arc<dyn Human>,
 }
 
 impl Prepared {
-    pub(super) fn new(answers: VecDeque<String>, person: Arc<dyn Human>) -> Self {
-        Self { answers: Lock::new(answers), person }
+    pub(super) fn new(answers: VecDeque<String>, human: Arc<dyn Human>) -> Self {
+        Self { answers: Lock::new(answers), human }
     }
 }
 
@@ -118,11 +118,11 @@ impl Human for Prepared {
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         match self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
             Some(answer) => Box::pin(async move { Some(answer) }),
-            None => self.person.ask(question, cancel),
+            None => self.human.ask(question, cancel),
         }
     }
 
     fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
-        self.person.stops_at(checkpoint)
+        self.human.stops_at(checkpoint)
     }
 }

@@ -49,16 +49,16 @@ struct Again {
 }
 
 impl Workbench {
-    /// Runs a session again, live; `person` answers questions.
+    /// Runs a session again, live; `human` answers questions.
     pub async fn rerun(
         &self,
         session: &Session,
         spec: RerunSpec,
-        person: Arc<dyn Human>,
+        human: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         match spec.from.clone().filter(|from| from.contains('/')) {
-            Some(at) => self.rerun_turn(session, at, spec, person).await,
-            None => self.rerun_runs(session, spec, person).await,
+            Some(at) => self.rerun_turn(session, at, spec, human).await,
+            None => self.rerun_runs(session, spec, human).await,
         }
     }
 
@@ -67,7 +67,7 @@ impl Workbench {
         session: &Session,
         at: String,
         spec: RerunSpec,
-        person: Arc<dyn Human>,
+        human: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         if spec.mode.is_some() {
             return Err(unusable(format!(
@@ -76,14 +76,14 @@ impl Workbench {
         }
         let changes = spec.agent.iter().map(|agent| Changed::new("agent", Json::str(agent.to_toml()))).collect();
         let (by, kind) = (Editor::Command, ParentKind::Rerun);
-        self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind }, person).await
+        self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind }, human).await
     }
 
     async fn rerun_runs(
         &self,
         session: &Session,
         spec: RerunSpec,
-        person: Arc<dyn Human>,
+        human: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let runs = recording.runs();
@@ -102,7 +102,7 @@ impl Workbench {
         let again = runs
             .iter()
             .skip(first)
-            .map(|run| self.again(&recording, run, &spec, &person))
+            .map(|run| self.again(&recording, run, &spec, &human))
             .collect::<Result<Vec<_>, _>>()?;
         let begin = again.first().ok_or_else(|| unusable(not_begun(&recording.id)))?;
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
@@ -134,7 +134,7 @@ impl Workbench {
         let feed = self.feed(Some(&id));
         let warnings = again.iter().flat_map(|again| again.plan.warnings.iter().chain(&again.below)).cloned().collect();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
-        let models = LiveModels::of(self, Arc::clone(&person));
+        let models = LiveModels::of(self, Arc::clone(&human));
         let tools = self.outside();
         let files = AttachmentStore::of_session(&opened.path);
         let task = tokio::spawn(async move {
@@ -142,7 +142,7 @@ impl Workbench {
             let step = in_a_row(&again, onto, |model| Ports {
                 models: &models,
                 tools: &tools,
-                person: &*person,
+                human: &*human,
                 files: &files,
                 ..Ports::new(model, &*clock, &tee, task_stop.clone())
             });
@@ -159,7 +159,7 @@ impl Workbench {
         recording: &Recording,
         run: &Address,
         spec: &RerunSpec,
-        person: &Arc<dyn Human>,
+        human: &Arc<dyn Human>,
     ) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
         // A fork runs again with its edits.
@@ -184,7 +184,7 @@ impl Workbench {
         let answering = self.answering(&agent, named.as_deref(), recorded)?;
         let Ready { plan, below } = self.ready(&agent, &answering)?;
         self.refuse_keys(&plan.agent, &Context::from(start.context.json()))?;
-        let model = self.model_of(answering, Arc::clone(person))?;
+        let model = self.model_of(answering, Arc::clone(human))?;
         Ok(Again { run: run.clone(), start, plan, below, model })
     }
 }

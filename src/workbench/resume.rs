@@ -43,7 +43,7 @@ pub(super) struct Resuming {
     /// Another model.
     pub(super) model: Option<String>,
     /// Who answers the other questions.
-    pub(super) person: Arc<dyn Human>,
+    pub(super) human: Arc<dyn Human>,
 }
 
 impl Workbench {
@@ -54,13 +54,13 @@ impl Workbench {
         session: &Session,
         answers: Answers,
         model: Option<&str>,
-        person: Arc<dyn Human>,
+        human: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         // A run that was interrupted between two steps does not run again.
         let between = recording.runs().pop().is_none_or(|run| recording.is_complete(&run));
         let onto = if between { Onto::default() } else { self.onto(&recording, session).await? };
-        self.resume_onto(session, &recording, onto, Resuming { answers, model: model.map(ToOwned::to_owned), person })
+        self.resume_onto(session, &recording, onto, Resuming { answers, model: model.map(ToOwned::to_owned), human })
     }
 
     /// The same with a recording that was adopted.
@@ -71,7 +71,7 @@ impl Workbench {
         onto: Onto,
         resuming: Resuming,
     ) -> Result<Running, StartError> {
-        let (recording, Resuming { answers, model, person }) = (Arc::clone(recording), resuming);
+        let (recording, Resuming { answers, model, human }) = (Arc::clone(recording), resuming);
         let run = recording.runs().pop().ok_or_else(|| unusable(not_begun(session.header.id.as_str())))?;
         let later = later_steps(&recording, &run);
         // A pipeline that was interrupted between two steps continues with the next one.
@@ -89,12 +89,12 @@ impl Workbench {
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
         let named = model.or_else(|| recording.named_model(&run));
-        let live = self.live_model(&recording, &run, &agent, named.as_deref(), Arc::clone(&person))?;
-        let later = self.later_stages(later, named.as_deref(), &person)?;
+        let live = self.live_model(&recording, &run, &agent, named.as_deref(), Arc::clone(&human))?;
+        let later = self.later_stages(later, named.as_deref(), &human)?;
         // Answers in order serve the later steps too.
         let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
-        let asked = Arc::clone(&person);
-        let person = Prepared::new(in_order, person);
+        let asked = Arc::clone(&human);
+        let human = Prepared::new(in_order, human);
         let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let last_ms = session.events().map(|envelope| envelope.at_ms).max().unwrap_or_default();
         let clock = Arc::new(RunClock::start_after(last_ms));
@@ -113,7 +113,7 @@ impl Workbench {
         let repeats = move |envelope: &Envelope| repeated.push(envelope.clone());
         let task = tokio::spawn(async move {
             let ports = Ports::new(&*live, &*clock, &tee, task_stop.clone());
-            let ports = Ports { models: &models, tools: &tools, person: &person, files: &files, ..ports };
+            let ports = Ports { models: &models, tools: &tools, human: &human, files: &files, ..ports };
             let step = if let Some(step) = ended {
                 step
             } else {
@@ -139,19 +139,19 @@ impl Workbench {
         run: &Address,
         agent: &Agent,
         named: Option<&str>,
-        person: Arc<dyn Human>,
+        human: Arc<dyn Human>,
     ) -> Result<Arc<dyn Model>, StartError> {
         let recorded = recording.model_of(run).unwrap_or_default();
-        self.model_of(self.answering(agent, named, Some(&recorded))?, person)
+        self.model_of(self.answering(agent, named, Some(&recorded))?, human)
     }
 
     /// Is everything there that the last run of a recording needs to continue?
-    pub(super) fn check_resumable(&self, recording: &Recording, person: Arc<dyn Human>) -> Result<(), StartError> {
+    pub(super) fn check_resumable(&self, recording: &Recording, human: Arc<dyn Human>) -> Result<(), StartError> {
         let run = recording.runs().pop().ok_or_else(|| unusable(not_begun(&recording.id)))?;
         let plan = plan_of(recording, &run).map_err(|error| unusable(error.to_string()))?;
         refuse_closures(&plan)?;
         let named = recording.named_model(&run);
-        self.live_model(recording, &run, &plan.agent, named.as_deref(), person).map(|_| ())
+        self.live_model(recording, &run, &plan.agent, named.as_deref(), human).map(|_| ())
     }
 
     /// A new message to a finished run: a new session that starts with the old one's events, and a run with its conversation and
@@ -161,7 +161,7 @@ impl Workbench {
         session: &Session,
         message: &str,
         model: Option<&str>,
-        person: Arc<dyn Human>,
+        human: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let earlier = recording.runs().pop().ok_or_else(|| unusable(not_begun(session.header.id.as_str())))?;
@@ -191,7 +191,7 @@ impl Workbench {
         refuse_closures(&plan)?;
         let Onto { mut adopted, notices } = self.onto(&recording, session).await?;
         let carry = adopted.carries.remove(&earlier).unwrap_or_default();
-        let live = self.build_model(self.chosen(model, &asked)?, Arc::clone(&person))?;
+        let live = self.build_model(self.chosen(model, &asked)?, Arc::clone(&human))?;
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {
             session: recording.id.clone(),
@@ -210,7 +210,7 @@ impl Workbench {
         copy_files(session.events(), &session.path, recorder.path()).map_err(unusable)?;
         let saving = Some(self.saving(&recorder));
         let (feed, stop) = (self.feed(Some(header.id.as_str())), Stop::default());
-        let models = LiveModels::of(self, Arc::clone(&person));
+        let models = LiveModels::of(self, Arc::clone(&human));
         let id = header.id.to_string();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let run = Address::run(recording.runs().len());
@@ -225,7 +225,7 @@ impl Workbench {
             let tee = Tee::new(Some(recorder), task_feed);
             let events: &dyn Sink = &tee;
             let live = Ports::new(&*live, &*clock, events, task_stop);
-            let ports = Ports { models: &models, person: &*person, tools: &tools, files: &files, ..live };
+            let ports = Ports { models: &models, human: &*human, tools: &tools, files: &files, ..live };
             let continues = Some((earlier, carry));
             let input = Input { seed: start.seed, continues, notices, ..Input::at(run, context) };
             let step = engine::run(&plan, input, &ports).await;

@@ -28,7 +28,7 @@ pub struct RunSpec {
     /// The context; the agent's own when absent.
     pub context: Option<Context>,
     /// Who answers for the model `human`.
-    pub person: Arc<dyn Human>,
+    pub human: Arc<dyn Human>,
     /// Keep a session file.
     pub save: bool,
     /// Seed of the run's randomness.
@@ -144,9 +144,9 @@ impl Workbench {
         self.refuse_file_keys(&agent, &context)?;
         self.refuse_unknown_servers(&agent, &context.json)?;
         refuse_journal(&plan, spec.journal.as_ref())?;
-        let person = Arc::clone(&spec.person);
-        let models = LiveModels::of(self, Arc::clone(&person));
-        let model = self.model_of(answering, spec.person)?;
+        let human = Arc::clone(&spec.human);
+        let models = LiveModels::of(self, Arc::clone(&human));
+        let model = self.model_of(answering, spec.human)?;
         let recorder = spec.save.then(|| self.new_session_in(origin)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
@@ -165,7 +165,7 @@ impl Workbench {
         let (tools, workbench) = (self.outside(), self.clone());
         let task = tokio::spawn(async move {
             let (run, cancel) = (input.address.clone(), task_stop.token());
-            let mut looks = Looks { run, tools: &tools, person: &*person, cancel, consents: Vec::new() };
+            let mut looks = Looks { run, tools: &tools, human: &*human, cancel, consents: Vec::new() };
             let agent = workbench.listed(agent, &mut looks).await;
             let agent = workbench.with_resources(agent, &input.context, &mut looks).await;
             let input = Input { consents: looks.consents, ..input };
@@ -174,7 +174,7 @@ impl Workbench {
             let mut plan = Plan::new(&agent).unwrap_or(plan);
             plan.agent.files = files_read;
             let live = Ports::new(&*model, &*clock, &events, task_stop.clone());
-            let ports = Ports { models: &models, person: &*person, tools: &tools, files: &files, ..live };
+            let ports = Ports { models: &models, human: &*human, tools: &tools, files: &files, ..live };
             let step = engine::run(&plan, input, &ports).await;
             tools.end().await;
             drop(events);

@@ -32,7 +32,7 @@ const DEPTH: usize = 16;
 pub(super) struct Looks<'a> {
     pub(super) run: Address,
     pub(super) tools: &'a ExternalTools,
-    pub(super) person: &'a dyn Human,
+    pub(super) human: &'a dyn Human,
     pub(super) cancel: &'a CancellationToken,
     pub(super) consents: Vec<ConsentRecord>,
 }
@@ -43,7 +43,7 @@ impl Looks<'_> {
         let options = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let number = u32::try_from(self.consents.len()).unwrap_or(u32::MAX);
         let question = Question { address: self.run.question(number), text, options, gate: None };
-        let answer = self.person.ask(&question, self.cancel).await.unwrap_or_default();
+        let answer = self.human.ask(&question, self.cancel).await.unwrap_or_default();
         ConsentDecision::new(Answerer::User, Decision::read(&answer).unwrap_or(Decision::Deny))
     }
 }
@@ -68,7 +68,7 @@ impl Workbench {
         Self { policy, ..self }
     }
 
-    /// The same workbench, where nobody is asked: what was not allowed before is refused.
+    /// The same workbench without a user to ask: what was not allowed before is refused.
     #[must_use]
     pub fn unattended(&self) -> Self {
         let policy = if self.policy == ConsentPolicy::Ask { ConsentPolicy::Refuse } else { self.policy };

@@ -22,7 +22,7 @@ use crate::replay::Recording;
 use crate::session::Session;
 
 impl Workbench {
-    /// Forks a session at a turn whose request lacks a part, in the turns that follow too. `person` answers questions.
+    /// Forks a session at a turn whose request lacks a part, in the turns that follow too. `human` answers questions.
     ///
     /// Errors: nothing would be left to send, the run needs the part, or the session cannot be forked there.
     pub async fn ask_without(
@@ -30,7 +30,7 @@ impl Workbench {
         session: &Session,
         place: RequestPlace,
         spec: ForkSpec,
-        person: Arc<dyn Human>,
+        human: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         let turn = Address::from(spec.at.split(':').next().unwrap_or_default());
         let recorded = Recording::of(session).map_err(unusable)?.model_of(&turn.root());
@@ -42,11 +42,11 @@ impl Workbench {
             let made = sent(session, &turn).ok_or_else(|| unusable(format!("{turn} made no request")))?.made;
             let agent = agent_without(&self.agent_at(session, &spec.at)?, &made, &place).map_err(unusable)?;
             let changes = vec![Changed::new("agent", Json::str(agent.to_toml()))];
-            return self.fork(session, ForkSpec { changes, ..spec }, person).await;
+            return self.fork(session, ForkSpec { changes, ..spec }, human).await;
         }
         let removal = Removal::of(session, &turn, &place).map_err(unusable)?;
         let is_made = AtomicBool::new(false);
-        self.fork(session, spec, Arc::new(Remover { turn, removal, is_made, person })).await
+        self.fork(session, spec, Arc::new(Remover { turn, removal, is_made, human })).await
     }
 
     /// Returns the place of the part with this title in the request of a turn.
@@ -165,7 +165,7 @@ struct Remover {
     removal: Removal,
     /// A text was taken out of its message: later requests repeat the message as it is now.
     is_made: AtomicBool,
-    person: Arc<dyn Human>,
+    human: Arc<dyn Human>,
 }
 
 impl Remover {
@@ -182,12 +182,12 @@ impl Remover {
 impl Human for Remover {
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         if question.gate != Some(Gate::Send) {
-            return self.person.ask(question, cancel);
+            return self.human.ask(question, cancel);
         }
         let gate = Checkpoint::Gate(Gate::Send);
         match self.without(question) {
             Some(edited) => Box::pin(std::future::ready(Some(edited))),
-            None if self.person.stops_at(gate) => self.person.ask(question, cancel),
+            None if self.human.stops_at(gate) => self.human.ask(question, cancel),
             None => Box::pin(std::future::ready(Some(question.text.clone()))),
         }
     }
@@ -195,7 +195,7 @@ impl Human for Remover {
     fn stops_at(&self, checkpoint: Checkpoint<'_>) -> bool {
         let is_pending = self.removal.text.is_none() || !self.is_made.load(Ordering::SeqCst);
         let is_own = matches!(checkpoint, Checkpoint::Gate(Gate::Send)) && is_pending;
-        is_own || self.person.stops_at(checkpoint)
+        is_own || self.human.stops_at(checkpoint)
     }
 }
 

@@ -47,7 +47,7 @@ fn without_anybody_to_answer_the_run_waits() {
     let step = program.run(["resume", session, "--answer", reply, "--json"]).exits(0).json();
     assert_eq!(step["return"], json!({"sentiment": "positive", "score": 1}));
     program.run(["replay", session, "--check"]).exits(0);
-    // One reply of two: the second question finds nobody.
+    // One reply of two: the second question has no answer.
     let done = program.fed(["run", "sentiment", "--model", "human", "--json"], "{}\n.\n");
     assert_eq!(done.exits(4).json()["turns"].as_array().unwrap().len(), 2);
 }

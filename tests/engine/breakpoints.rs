@@ -28,8 +28,8 @@ async fn stopped(at: &str, programs: &[&str]) -> (Ran, Vec<(String, String)>) {
     let plan = Plan::new(&agent(TOOLS)).unwrap();
     let replies: Vec<String> = programs.iter().map(|program| p(program)).collect();
     let (model, _) = recorded_script(&replies.iter().map(String::as_str).collect::<Vec<_>>());
-    let (sink, person) = (Memory::default(), Watcher(Breakpoint::all(at).unwrap()));
-    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let (sink, human) = (Memory::default(), Watcher(Breakpoint::all(at).unwrap()));
+    let ports = Ports { human: &human, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
     let ran = Ran { step, events: sink.events() };
     replays(&ran.events).await;

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 
-/// Somebody at one gate; `None` as a change leaves the text as it is.
+/// A user at one gate; `None` as a change leaves the text as it is.
 struct Editor {
     gate: Gate,
     change: fn(&str) -> Option<String>,
@@ -32,8 +32,8 @@ async fn intercepted(
 ) -> (Ran, Arc<Mutex<Vec<Request>>>) {
     let plan = Plan::new(&agent("How many {{what}}?", "(what :string) -> {n :int}")).unwrap();
     let (model, requests) = recorded_script(replies);
-    let (sink, person) = (Memory::default(), Editor { gate, change });
-    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let (sink, human) = (Memory::default(), Editor { gate, change });
+    let ports = Ports { human: &human, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed(r#"{"what":"cats"}"#)), &ports).await;
     let ran = Ran { step, events: sink.events() };
     replays(&ran.events).await;
@@ -124,8 +124,8 @@ async fn with_results(toml: &str, replies: Vec<Reply>, change: fn(&str) -> Optio
     let agent = Agent::from_toml(toml, "gates.toml").unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&agent).unwrap();
     let (model, _) = recorded_replies(replies);
-    let (sink, person) = (Memory::default(), Editor { gate: Gate::Result, change });
-    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let (sink, human) = (Memory::default(), Editor { gate: Gate::Result, change });
+    let ports = Ports { human: &human, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
     let ran = Ran { step, events: sink.events() };
     replays(&ran.events).await;

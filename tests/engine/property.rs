@@ -152,7 +152,7 @@ fn agents() -> impl Strategy<Value = Agent> {
     })
 }
 
-/// Somebody who always agrees, and at the gates of the run changes every third text that is shown.
+/// A user who always agrees, and at the gates of the run changes every third text that is shown.
 struct Agreeable {
     gates: Vec<Gate>,
     shown: AtomicUsize,
@@ -176,7 +176,7 @@ impl Human for Agreeable {
     }
 }
 
-async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str, person: Agreeable) {
+async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str, human: Agreeable) {
     let dir = tempfile::tempdir().unwrap();
     let header = Header::new(SessionId::new(0, 7), 0);
     let stop = Stop::default();
@@ -184,7 +184,7 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str, person:
     let plan = Plan::new(agent).unwrap();
     let recorder = Recorder::create(dir.path(), &header, Arc::new(SystemClock)).unwrap();
     let path = recorder.path().to_owned();
-    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(7), &recorder, stop) };
+    let ports = Ports { human: &human, ..Ports::new(&model, &Ticks(7), &recorder, stop) };
     let step = engine::run(&plan, Input::new(parsed(context)), &ports).await;
     drop(recorder);
 
@@ -213,8 +213,8 @@ async fn native(first: Act, instead: Option<&str>) {
     let agent = Agent::from_toml(&toml, "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let last = Act::Answer { text: "done".to_owned(), calls: Vec::new(), cut: false, usage: None };
     let gates = instead.map(|_| Gate::Apply).into_iter().collect();
-    let person = Agreeable { gates, shown: AtomicUsize::new(0), instead: instead.unwrap_or_default().to_owned() };
-    record_and_replay(&agent, vec![first, last], r#"{"x":"one"}"#, person).await;
+    let human = Agreeable { gates, shown: AtomicUsize::new(0), instead: instead.unwrap_or_default().to_owned() };
+    record_and_replay(&agent, vec![first, last], r#"{"x":"one"}"#, human).await;
 }
 
 #[tokio::test]
@@ -245,8 +245,8 @@ proptest! {
         gates in prop::sample::subsequence(Gate::ALL.to_vec(), 0..=2),
         instead in prop_oneof![2 => texts(), 1 => Just(CALL.to_owned())],
     ) {
-        let person = Agreeable { gates, shown: AtomicUsize::new(0), instead };
+        let human = Agreeable { gates, shown: AtomicUsize::new(0), instead };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        runtime.block_on(record_and_replay(&agent, acts, context, person));
+        runtime.block_on(record_and_replay(&agent, acts, context, human));
     }
 }

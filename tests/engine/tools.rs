@@ -475,8 +475,8 @@ impl Tools for TwoSeconds {
 async fn the_time_in_which_a_user_decides_is_not_the_tool_s() {
     let plan = Plan::new(&with("max_turns = 2\n[tools.t]\nkind = \"command\"\ncommand = [\"/no/such\"]\n")).unwrap();
     let (model, sink) = (calling(&[("t", "{}")]), Memory::default());
-    let person = Slow("once");
-    let ports = Ports { person: &person, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let human = Slow("once");
+    let ports = Ports { human: &human, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
     assert!(step.fail.is_none(), "{:?}", step.fail);
     let ends = sink.events().into_iter().filter_map(|envelope| match envelope.event {
@@ -489,8 +489,8 @@ async fn the_time_in_which_a_user_decides_is_not_the_tool_s() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_no_decision_denies_the_call_and_says_so_in_a_replay_too() {
     let plan = Plan::new(&with("max_turns = 2\n[tools.t]\nkind = \"command\"\ncommand = [\"/no/such\"]\n")).unwrap();
-    let (model, sink, person) = (calling(&[("t", "{}")]), Memory::default(), Slow("maybe"));
-    let ports = Ports { person: &person, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let (model, sink, human) = (calling(&[("t", "{}")]), Memory::default(), Slow("maybe"));
+    let ports = Ports { human: &human, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
     let error = step.calls[0].error.clone().unwrap_or_default();
     assert!(error.message.ends_with("(`maybe` is not one of once, run, always, deny)"), "{}", error.message);

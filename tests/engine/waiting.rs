@@ -19,8 +19,8 @@ impl Sink for Shared {
 
 /// Runs until it waits, and continues with an answer; all events of the file, and the last Step.
 async fn resumed(toml: &str, before: Vec<Reply>, answer: &str, after: Vec<Reply>) -> (Vec<Envelope>, Step) {
-    struct Nobody;
-    impl ptc_workbench::port::Human for Nobody {
+    struct NoUser;
+    impl ptc_workbench::port::Human for NoUser {
         fn ask<'a>(
             &'a self,
             _: &'a ptc_workbench::port::Question,
@@ -29,7 +29,7 @@ async fn resumed(toml: &str, before: Vec<Reply>, answer: &str, after: Vec<Reply>
             Box::pin(async { None })
         }
     }
-    resumed_with(toml, before, answer, after, &Nobody).await
+    resumed_with(toml, before, answer, after, &NoUser).await
 }
 
 /// The same with a user.
@@ -38,14 +38,14 @@ pub(super) async fn resumed_with(
     before: Vec<Reply>,
     answer: &str,
     after: Vec<Reply>,
-    person: &dyn ptc_workbench::port::Human,
+    human: &dyn ptc_workbench::port::Human,
 ) -> (Vec<Envelope>, Step) {
     let agent = Agent::from_toml(toml, "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&agent).unwrap();
     let (model, _) = recorded_replies(before);
     let first = {
         let sink = Memory::default();
-        let ports = Ports { person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+        let ports = Ports { human, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
         let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
         Ran { step, events: sink.events() }
     };
@@ -65,7 +65,7 @@ pub(super) async fn resumed_with(
     let sink = Shared(Arc::clone(&new));
     let clock = Ticks(10);
     let stop = Stop::default();
-    let live = Ports { person, ..Ports::new(&model, &clock, &sink, stop.clone()) };
+    let live = Ports { human, ..Ports::new(&model, &clock, &sink, stop.clone()) };
     let answers = HashMap::from([(question, answer.to_owned())]);
     let ports = ResumePorts::new(
         recording,
@@ -134,8 +134,8 @@ const ASK_ALL: &str = "```clojure\n(return (pmap (fn [x] (str x (tool/ask_user {
 async fn branches_may_wait_for_a_user_longer_than_pmap_timeout() {
     let plan = Plan::new(&Agent::from_toml(BRANCHES, "test.toml").unwrap()).unwrap();
     let (model, _) = recorded_script(&[ASK_ALL]);
-    let (sink, person) = (Memory::default(), Slow(std::time::Duration::from_millis(600)));
-    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let (sink, human) = (Memory::default(), Slow(std::time::Duration::from_millis(600)));
+    let ports = Ports { human: &human, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
     assert_eq!(step.answer.map(|answer| answer.to_text()).as_deref(), Some(r#"["1blue","2blue"]"#), "{:?}", step.fail);
     replays(&sink.events()).await;
@@ -243,8 +243,8 @@ async fn the_time_in_which_a_user_thinks_is_no_time_of_the_run_nor_of_the_one_ab
     let ask = Reply::calling([("ask_user", r#"{"question":"Which colour?"}"#)]);
     let call = Reply::from("```clojure\n(return (tool/child {}))\n```");
     let (model, _) = recorded_replies(vec![call, ask, "Blue it is.".into()]);
-    let (sink, person) = (Memory::default(), Slow(std::time::Duration::ZERO));
-    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let (sink, human) = (Memory::default(), Slow(std::time::Duration::ZERO));
+    let ports = Ports { human: &human, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
     let events = sink.events();
     assert_eq!(step.answer.as_ref().and_then(Json::as_str), Some("Blue it is."), "{:?}", step.fail);

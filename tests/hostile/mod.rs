@@ -1,4 +1,4 @@
-//! Text from outside, whoever sends it, acts nowhere: every place where such text enters with every place where the program prints.
+//! Text from outside, of any source, acts nowhere: every place where such text enters with every place where the program prints.
 //!
 //! Sources: prompt, context, agent file, streamed parts of a reply, the program in it, arguments, results and stderr of tools, log, progress and
 //! stderr of a server of tools, bodies and headers of errors, names of files, tags, notes, names of models, kinds of unknown events, the values of

@@ -151,7 +151,7 @@ async fn a_question_suspends_the_run_and_the_answer_resumes_it() {
     replays(&events).await;
 }
 
-/// With somebody there the same agent runs through.
+/// With a user who answers the same agent runs through.
 #[tokio::test]
 async fn a_user_may_answer_at_once() {
     let step = run(mailer())

@@ -276,7 +276,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "agents",
-        "branches that wait for a person",
+        "branches that wait for the user",
         "tests/engine/waiting.rs",
         "branches_may_wait_for_a_user_longer_than_pmap_timeout",
     ),

@@ -1,4 +1,4 @@
-//! Programs that nobody wrote: made from the table of builtins, or by damaging programs that somebody did write.
+//! Generated programs: made from the table of builtins, or by damaging written programs.
 //!
 //! In: a seed. Out: a text, the same for the same seed. Shared by the property tests and by the fuzzing driver.
 

@@ -1,4 +1,4 @@
-//! A provider that asks for a pause: it holds everybody, and waiting for it is not the model's time.
+//! A provider that asks for a pause: it holds all requests, and waiting for it is not the model's time.
 
 use ptc_workbench::config::Config;
 use ptc_workbench::event::elapsed_ms;

@@ -1,4 +1,4 @@
-//! Judges in a matrix: their runs are sessions that name the judged one, their cost is apart and counted, and stored replies ask nobody.
+//! Judges in a matrix: their runs are sessions that name the judged one, their cost is apart and counted, and stored replies need no request.
 
 use std::path::Path;
 

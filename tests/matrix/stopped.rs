@@ -32,7 +32,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_continue() {
     );
     assert_eq!(done.stdout, "");
 
-    // The program died once more while it wrote, and somebody damaged a line.
+    // The program died once more while it wrote, and a line is damaged.
     let path = file(&program);
     let mut matrix = OpenOptions::new().append(true).open(&path).unwrap();
     matrix.write_all(b"{\"cell\":0}\n{\"cell\":1,\"trial\":1,\"sess").unwrap();

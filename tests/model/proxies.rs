@@ -1,6 +1,6 @@
 //! Proxies of the environment, through the real program: who is asked for what, and that no password of a proxy is shown.
 //!
-//! The proxy is the test's own server. `models.invalid` is no host: whoever reaches it does so through the proxy. 0.0.0.0 is this
+//! The proxy is the test's own server. `models.invalid` does not exist: it is reached through the proxy only. 0.0.0.0 is this
 //! machine by a name that is none of loopback's, so that it can be asked with and without proxy.
 
 use crate::cli::program::{Done, Program};

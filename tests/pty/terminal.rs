@@ -61,7 +61,7 @@ impl Start {
         Self { command, size: (100, 30) }
     }
 
-    /// As if nobody had ever opened the workbench in this home.
+    /// As if the workbench had never been opened in this home.
     pub(crate) fn first_time(self, home: &Path) -> Self {
         std::fs::remove_file(home.join(".local/share/ptc-workbench/tour-seen")).unwrap();
         self
@@ -171,7 +171,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until the terminal sends Ctrl-C as a signal: nobody reads keys one by one.
+    /// Waits until the terminal sends Ctrl-C as a signal: keys are not read one by one.
     pub(crate) fn wait_until_cooked(&self) {
         let limit = Instant::now() + LIMIT;
         while settings(&*self.pair.master) != self.before {

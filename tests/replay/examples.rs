@@ -75,7 +75,7 @@ async fn played_at(address: Address, agent: &Agent, context: Context, demo: &Dem
     let plan = Plan::new(agent).unwrap();
     let sink = Memory::default();
     let input = Input { descriptions: context.descriptions, ..Input::at(address, context.json) };
-    let ports = Ports { person: &Four, ..Ports::new(demo, &Ticks(10), &sink, Stop::default()) };
+    let ports = Ports { human: &Four, ..Ports::new(demo, &Ticks(10), &sink, Stop::default()) };
     let step = engine::run(&plan, input, &ports).await;
     Ran { step, events: sink.events() }
 }

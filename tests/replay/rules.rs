@@ -94,7 +94,7 @@ fn accepting_writes_a_new_session_with_the_recorded_inputs() {
     assert_eq!(program.session_files().len(), 2);
 }
 
-/// The second reply does not fit the agent as it is in `altered.jsonl`: a third turn is needed, which nobody recorded.
+/// The second reply does not fit the agent as it is in `altered.jsonl`: a third turn is needed, which was not recorded.
 fn one_answer_short() -> Program {
     let (program, text) = recorded();
     alter(&program, &text, "r0", "run.start", |data| {

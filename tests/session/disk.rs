@@ -140,7 +140,7 @@ async fn how_the_writing_is_is_known_while_the_disk_works() {
     let medium = Box::new(Slow { file, begun, allowed });
     let recorder = Recorder::with_medium(medium, &path, end, 0, Arc::new(Ticks(10))).unwrap();
     let keeping = recorder.status();
-    // The end of a turn is on the disk before the next line is written; nobody waits for it.
+    // The end of a turn is on the disk before the next line is written, and the run does not wait for that.
     recorder.emit(Address::from("r0/t1"), TurnEnd::default().into()).await.unwrap();
     has_begun.recv().unwrap();
     assert_eq!((keeping.take_notice(), keeping.unwritten(), keeping.path()), (None, None, path.clone()));

@@ -1,4 +1,4 @@
-//! Tags, notes and marks: written next to the sessions, shown everywhere, lost to nobody.
+//! Tags, notes and marks: written next to the sessions, shown everywhere, never lost.
 
 use ptc_workbench::session::{MARKS_FILE, MarkChange, Marks, write_mark};
 

@@ -1,4 +1,4 @@
-//! A call that was begun when the program was killed: nobody repeats it silently.
+//! A call that was begun when the program was killed: it is never repeated silently.
 
 use serde_json::json;
 

@@ -37,10 +37,10 @@ impl Answers for Script {
     }
 }
 
-/// Nobody answers.
-struct Nobody;
+/// No user answers.
+struct NoUser;
 
-impl ptc_workbench::port::Human for Nobody {
+impl ptc_workbench::port::Human for NoUser {
     fn ask<'a>(
         &'a self,
         _: &'a ptc_workbench::port::Question,
@@ -64,7 +64,7 @@ impl Case {
             Agent::from_toml(&self.agent, "test.toml").unwrap_or_else(|error| panic!("{}: {error}", self.reason));
         let plan = Plan::new(&agent).expect("the agent of a test is valid");
         let (sink, model) = (Memory::default(), Script(self.replies, 0.into()));
-        let ports = Ports { person: &Nobody, ..Ports::new(&model, &Ticks(100), &sink, self.stop) };
+        let ports = Ports { human: &NoUser, ..Ports::new(&model, &Ticks(100), &sink, self.stop) };
         engine::run(&plan, Input::new(ptc_core::value::json::parse("{}").unwrap()), &ports).await;
         sink.events()
     }

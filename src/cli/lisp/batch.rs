@@ -50,7 +50,7 @@ pub(super) fn batch(dialect: &str) -> Result<u8, UsageError> {
 fn read_lines(input: &mut impl BufRead, lines: &SyncSender<Line>) -> std::io::Result<()> {
     for at in 0.. {
         let mut line = Vec::new();
-        // Without a worker that still listens nobody wants the rest.
+        // Without a worker the rest is not needed.
         if input.read_until(b'\n', &mut line)? == 0 || lines.send((at, line)).is_err() {
             break;
         }
@@ -58,7 +58,7 @@ fn read_lines(input: &mut impl BufRead, lines: &SyncSender<Line>) -> std::io::Re
     Ok(())
 }
 
-/// Takes lines until there are no more, or nobody wants answers.
+/// Takes lines until there are no more, or the receiver of answers is gone.
 fn work(queue: &Mutex<Receiver<Line>>, answers: &Sender<Answer>, dialect: &str) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();

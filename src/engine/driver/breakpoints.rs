@@ -60,7 +60,7 @@ impl Driver<'_> {
     /// Does the run stop because it has come to one of these?
     fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
         let recorded = self.ports.history.asked(question, &QuestionKind::Breakpoint);
-        recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Breakpoints(met)))
+        recorded.unwrap_or_else(|| self.ports.human.stops_at(Checkpoint::Breakpoints(met)))
     }
 
     /// Waits until the user lets the run continue.

@@ -153,7 +153,7 @@ impl Driver<'_> {
             // An answer of the user is read again where the question is asked.
             return (given.by != Answerer::User).then(|| ConsentDecision::new(given.by, decision));
         }
-        if self.ports.person.has_answer(asked) {
+        if self.ports.human.has_answer(asked) {
             return None;
         }
         // A run that waits for this answer keeps waiting: a policy may allow the call, not deny it.

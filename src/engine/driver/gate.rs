@@ -31,7 +31,7 @@ impl Driver<'_> {
     ) -> Result<Option<String>, Halt> {
         let asked = at.question(self.questions.load(Ordering::Relaxed));
         // A user who is the model sees the request and writes the reply anyway.
-        let is_own_reply = self.ports.model.is_person() && !self.is_awaited(&asked, &gate.question_kind());
+        let is_own_reply = self.ports.model.is_human() && !self.is_awaited(&asked, &gate.question_kind());
         if is_own_reply || !self.intercepts(&asked, gate) {
             return Ok(None);
         }
@@ -53,7 +53,7 @@ impl Driver<'_> {
     /// Does the run stop at this gate? `question`: the address that its question would have.
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
         let recorded = self.ports.history.asked(question, &gate.question_kind());
-        recorded.unwrap_or_else(|| self.ports.person.stops_at(Checkpoint::Gate(gate)))
+        recorded.unwrap_or_else(|| self.ports.human.stops_at(Checkpoint::Gate(gate)))
     }
 
     /// The messages that are sent, by inclusive ranges of numbers, as the user leaves them.

@@ -53,7 +53,7 @@ impl Driver<'_> {
             Some(answer_text(&given, question.gate.map(|_| question.text.as_str())))
         } else {
             let _wait = self.input.tree.waiting();
-            self.ports.person.ask(&question, self.ports.stop.token()).await
+            self.ports.human.ask(&question, self.ports.stop.token()).await
         };
         if answer.is_none() {
             self.stop_as_recorded(at);
@@ -86,7 +86,7 @@ impl Driver<'_> {
             self.emit(&address, asked).await?;
             match self.ports.history.answer(&address) {
                 Some(given) => self.emit(&address, given).await?,
-                // The session ended while the user was asked: whoever asked is gone.
+                // The session ended while the user was asked: its caller is gone.
                 None if !self.ports.history.is_replay() => self.emit(&address, unanswered()).await?,
                 None => {}
             }
@@ -110,7 +110,7 @@ impl Driver<'_> {
         let question = Question { address, text: shown, options: offered, gate: None };
         let given = {
             let _wait = self.input.tree.waiting();
-            self.ports.person.ask(&question, self.ports.stop.token()).await
+            self.ports.human.ask(&question, self.ports.stop.token()).await
         };
         let event = match &given {
             Some(text) => {
@@ -131,7 +131,7 @@ impl Driver<'_> {
 
     /// Was this asked in a recording without an answer, or is its answer known beforehand?
     pub(super) fn is_awaited(&self, question: &Address, kind: &QuestionKind) -> bool {
-        was_asked(self.ports.history, question, kind) || self.ports.person.has_answer(question)
+        was_asked(self.ports.history, question, kind) || self.ports.human.has_answer(question)
     }
 
     /// Stops the run with the recorded stop of the turn of this address.

@@ -106,7 +106,7 @@ impl Driver<'_> {
         let mut parts = Parts::new();
         let mut grace: Option<Instant> = None;
         let tree = self.input.tree.clone();
-        let wait = model.is_person().then(|| tree.waiting());
+        let wait = model.is_human().then(|| tree.waiting());
         let result = loop {
             let far = Instant::now() + FAR;
             let due = self.due().filter(|_| stop.reason().is_none());

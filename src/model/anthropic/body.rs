@@ -19,7 +19,7 @@ use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{closed, written};
 
-/// Tokens of an answer whose limit nobody set: the service demands one.
+/// Tokens of an answer without a limit of its own: the service demands one.
 const MAX_TOKENS: u64 = 8_192;
 /// The text of a block that would be empty.
 const NOTHING: &str = "(empty)";

@@ -138,7 +138,7 @@ impl ChunkReader {
 
 fn finish(word: &str) -> Finish {
     match word {
-        // The service has no word of its own for calls; whoever reads the reply finds them.
+        // The service has no word of its own for calls; the reader of the reply finds them.
         "STOP" => Finish::Stop,
         "FUNCTION_CALL" | "TOOL_CALLS" => Finish::ToolCalls,
         "MAX_TOKENS" => Finish::Length,

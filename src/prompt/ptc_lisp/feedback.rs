@@ -81,7 +81,7 @@ pub fn turn_line(plan: &Plan, standing: Standing) -> String {
     let Standing { used, work, retry, tree } = standing;
     let number = used + 1;
     let (work_left, all_left) = (work.saturating_sub(used), (work + retry).saturating_sub(used));
-    // After the last turn of the tree nobody is asked any more.
+    // After the last turn of the tree no request follows.
     if tree == 0 || (plan.settings.format.minimal_turns && all_left.min(tree) > 2) {
         return String::new();
     }

@@ -121,7 +121,7 @@ fn about<'p>(plan: &'p Plan, name: &str, descriptions: &'p [(String, String)]) -
     })
 }
 
-/// The kind of a value that nobody declared: `list[5]`, `map[3]`, `string`.
+/// The kind of a value without a declared type: `list[5]`, `map[3]`, `string`.
 fn inferred(value: &Value) -> String {
     match value {
         Value::Map(map) => format!("map[{}]", map.len()),

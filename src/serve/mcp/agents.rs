@@ -245,7 +245,7 @@ async fn start(
         agent,
         model,
         context: data.map(Context::from),
-        person: server.human(context),
+        human: server.human(context),
         save: true,
         seed: 0,
         journal: None,

@@ -55,7 +55,7 @@ impl Workbench {
         saved.filter(|(place, saved)| self.editor(*place).draft.text() != *saved).map(|(place, _)| place).collect()
     }
 
-    /// Is an editor only its rule, because there is nothing in it and nobody types there?
+    /// Is an editor only its rule, because it is empty and has no focus?
     pub fn folded(&self, place: Place) -> bool {
         let blank = self.editor(place).draft.text().trim().is_empty();
         matches!(place, Place::Tools | Place::Program) && blank && self.focus != Pane::Editor(place)

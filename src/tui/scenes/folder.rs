@@ -29,7 +29,7 @@ struct Head {
 /// How many folders this process has made.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// A folder that nobody else uses.
+/// A folder for one use.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {

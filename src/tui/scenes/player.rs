@@ -310,7 +310,7 @@ impl Player {
         intercept.stop_at(self.model.workbench.breakpoints.clone());
         let queue = Arc::new(QuestionQueue::with_intercept(intercept));
         let spec =
-            RunSpec { agent, model: None, context: None, person: queue.clone(), save: false, seed: 0, journal: None };
+            RunSpec { agent, model: None, context: None, human: queue.clone(), save: false, seed: 0, journal: None };
         let running = self.services.workbench.start(spec).map_err(|error| error.to_string())?;
         let mut task = running.task;
         let asked = tokio::select! {

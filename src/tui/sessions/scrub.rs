@@ -122,7 +122,7 @@ mod tests {
     fn the_time_in_which_nothing_ran_is_omitted() {
         let at = |seq: u64, at_ms: i64, event: Event| Envelope { seq, at_ms, address: Address::run(0), event };
         let note = || Event::from(Notice::default());
-        // Somebody went on 18 seconds later, and what it does takes 200 ms.
+        // It was resumed 18 seconds later and took 200 ms.
         let events = [at(1, 1_000, note()), at(2, 19_000, Resume::default().into()), at(3, 19_200, note())];
         let mut scrub = Scrub::new(events.into(), RunView::default(), 0);
         scrub.tick(0);

@@ -143,7 +143,7 @@ pub(in crate::tui) mod tests {
         assert_eq!(standing, Standing::Open);
         assert!(words.contains("object open") && words.contains("a: expected int"), "{words}");
         assert_eq!(judgement(JSON, "json", "I think").0, Standing::Open);
-        assert_eq!(Typed::of(None, "json", None, r#"{"a": 1}"#).standing, Standing::Open, "nobody can judge it");
+        assert_eq!(Typed::of(None, "json", None, r#"{"a": 1}"#).standing, Standing::Open, "it cannot be judged");
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
                     return vec![Effect::Cancel(Slot::Workbench)];
                 }
                 run.phase = Phase::Running;
-                // The list knows the run before somebody looks at it.
+                // The list knows the run before the screen shows it.
                 return vec![Effect::List];
             }
         }

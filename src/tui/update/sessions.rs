@@ -309,7 +309,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
             }
             return super::traffic::enter(model);
         }
-        // Whoever came from the runs side by side goes back there.
+        // From the runs side by side it goes back there.
         if std::mem::take(&mut model.compare.opened) {
             model.screen = Screen::Compare;
         }

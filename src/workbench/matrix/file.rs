@@ -38,7 +38,7 @@ struct Head {
     plan: MatrixPlan,
 }
 
-/// The open file of a matrix; nobody else writes it meanwhile.
+/// The open file of a matrix, locked: no other process writes it.
 #[derive(Debug)]
 pub struct MatrixFile {
     /// The matrix's id.
@@ -74,7 +74,7 @@ pub(super) fn list(sessions: &Path) -> Vec<MatrixEntry> {
     all.into_iter().map(entry).collect()
 }
 
-/// How far a matrix is, whoever runs it meanwhile.
+/// How far a matrix is, also while another process runs it.
 pub(super) fn state_of(sessions: &Path, name: &str) -> Result<MatrixState, MatrixError> {
     peek(sessions, name).map(|(_, state)| state)
 }

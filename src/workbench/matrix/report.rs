@@ -170,7 +170,7 @@ fn count(number: usize) -> u32 {
 
 /// The mean of whole numbers; unknown when one is, or when there are none.
 fn mean(values: impl Iterator<Item = Option<u64>>) -> Option<Mean> {
-    #[expect(clippy::cast_precision_loss, reason = "counts and bytes: beyond 2^53 nobody reads the last digit")]
+    #[expect(clippy::cast_precision_loss, reason = "counts and bytes: beyond 2^53 the last digit does not matter")]
     mean_of(values.map(|value| value.map(|value| value as f64)))
 }
 

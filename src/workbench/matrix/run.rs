@@ -18,7 +18,7 @@ use super::plan::{Definitions, MatrixPlan};
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Case, Context, Judgement, Step, Verdict};
 use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
-use crate::port::{Nobody, Stop, SystemClock};
+use crate::port::{NoUser, Stop, SystemClock};
 use crate::session::{Group, SessionId};
 use crate::workbench::judging::JudgedRun;
 use crate::workbench::reply_cache::trial_name;
@@ -192,7 +192,7 @@ impl Workbench {
             }
             let spec = plan.trial(&definitions, TrialKey { cell: place, trial: 1 })?;
             if spec.model.is_some() && models.insert(&cell.model) {
-                self.build_model(self.choose(&cell.model)?, Arc::new(Nobody))?;
+                self.build_model(self.choose(&cell.model)?, Arc::new(NoUser))?;
             }
         }
         if definitions.cases(plan).any(Case::asks_default_judge) {
@@ -222,7 +222,7 @@ impl Workbench {
             context: Some(Context::from(spec.case.inputs(&spec.agent))),
             agent: spec.agent,
             model: spec.model,
-            person: Arc::new(Nobody),
+            human: Arc::new(NoUser),
             save: true,
             seed: spec.seed,
             journal: None,

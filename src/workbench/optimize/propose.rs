@@ -12,7 +12,7 @@ use super::components::{Component, check};
 use super::examples::Example;
 use super::journal::Proposal;
 use crate::agent::{Agent, Case, Context, Mode, Step, StepFold, Turn, Verdict};
-use crate::port::{Nobody, Stop};
+use crate::port::{NoUser, Stop};
 use crate::session::Session;
 use crate::workbench::run::Origin;
 use crate::workbench::saving::settled;
@@ -84,7 +84,7 @@ impl Workbench {
             agent,
             model: model.map(str::to_owned),
             context: Some(Context::from(inputs)),
-            person: Arc::new(Nobody),
+            human: Arc::new(NoUser),
             save: true,
             seed: 0,
             journal: None,

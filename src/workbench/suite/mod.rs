@@ -1,6 +1,6 @@
 //! Running the cases of agents: each trial a session of its own with a seed of its own, cassettes replayed without a model.
 //!
-//! In: a [`Suite`]. Out: a [`SuiteReport`] with a verdict for every trial, in the order of the cases. Nobody is asked: a run that waits for
+//! In: a [`Suite`]. Out: a [`SuiteReport`] with a verdict for every trial, in the order of the cases. No user is asked: a run that waits for
 //! the user is an error of its case.
 
 mod draft;

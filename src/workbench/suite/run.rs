@@ -11,7 +11,7 @@ use futures::stream::{self, StreamExt as _};
 use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
 use crate::agent::{Case, Context, Judgement, Mismatch, Ruling, Step, Verdict};
 use crate::event::FromCache;
-use crate::port::{Nobody, Stop, SystemClock};
+use crate::port::{NoUser, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::{Session, read_rulings};
 use crate::workbench::judging::JudgedRun;
@@ -102,7 +102,7 @@ impl Workbench {
         match suite.model.as_deref().filter(|_| suite.agents.iter().any(|agent| agent.selection.asks_model)) {
             Some(name) => {
                 self.trust_recording(name);
-                self.build_model(self.choose(name)?, Arc::new(Nobody)).map(|_| ())
+                self.build_model(self.choose(name)?, Arc::new(NoUser)).map(|_| ())
             }
             None => Ok(()),
         }
@@ -156,7 +156,7 @@ impl Workbench {
             agent: agent.agent.clone(),
             model: suite.model.clone(),
             context: Some(Context::from(case.inputs(&agent.agent))),
-            person: Arc::new(Nobody),
+            human: Arc::new(NoUser),
             save: true,
             seed: trial.seed,
             journal: None,

@@ -23,7 +23,7 @@ pub(super) struct Play {
     pub(super) toml: String,
     pub(super) acts: Vec<Act>,
     pub(super) seed: u64,
-    /// Questions that somebody answers.
+    /// Questions that are answered.
     pub(super) answers: i64,
     /// Events after which the run is stopped.
     pub(super) stop_after: Option<u32>,

@@ -41,8 +41,8 @@ async fn record(play: &Play, dir: &Path) -> (Played, std::path::PathBuf) {
         let sink = Watched { sink: Box::new(recorder), stop: stop.clone(), left: Chance::countdown(play.stop_after) };
         let model = Player::new(play, stop.clone());
         let tools = Later::new(play);
-        let person = Crowd::new(play);
-        let ports = Ports { tools: &tools, person: &person, ..Ports::new(&model, &SystemClock, &sink, stop) };
+        let human = Crowd::new(play);
+        let ports = Ports { tools: &tools, human: &human, ..Ports::new(&model, &SystemClock, &sink, stop) };
         let step = engine::run(&plan, Input::new(parsed(r#"{"x":"one"}"#)), &ports).await;
         Played { step, asked: model.asked() }
     };
@@ -73,9 +73,9 @@ async fn resume(play: &Play, path: &Path) -> Played {
     let stop = Stop::default();
     let model = Player::new(play, stop.clone());
     let tools = Later::new(play);
-    let person = Crowd::silent();
+    let human = Crowd::silent();
     let edits = RecordedEdits::of(&recording).unwrap();
-    let live = Ports { tools: &tools, person: &person, ..Ports::new(&model, &SystemClock, &recorder, stop.clone()) };
+    let live = Ports { tools: &tools, human: &human, ..Ports::new(&model, &SystemClock, &recorder, stop.clone()) };
     let answers = Answers { in_order: [String::from("blue")].into(), ..Answers::default() };
     let resumed = ResumePorts::new(Arc::clone(&recording), run.clone(), live, answers).edited_by(&edits).appending();
     let step = engine::run(&plan, input_of(&run, &start), &resumed.ports(&recorder, stop)).await;

@@ -164,7 +164,7 @@ impl Tools for Later {
     }
 }
 
-/// People who answer some questions; nobody is there for the others.
+/// A user who answers some questions; the others have no answer.
 pub(super) struct Crowd {
     answers: Arc<AtomicI64>,
     chance: Chance,

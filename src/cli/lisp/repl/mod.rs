@@ -84,6 +84,6 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
             }
         });
     });
-    // An error means that nobody will listen.
+    // An error means that the receiver is gone.
     _ = listening.recv();
 }

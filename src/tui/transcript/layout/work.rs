@@ -106,7 +106,7 @@ fn gate(gate: Gate, answer: Option<&AnswerGiven>, over: bool) -> Vec<Row> {
             Row::new([Piece::new(Role::Accent, &format!("✎ {what} edited by {}", answer.by))])
         }
         Some(answer) => Row::new([Piece::new(Role::Dim, &format!("· {what} passed unchanged by {}", answer.by))]),
-        None if over => Row::new([Piece::new(Role::Dim, &format!("– nobody let the {what} pass"))]),
+        None if over => Row::new([Piece::new(Role::Dim, &format!("– the {what} was not passed before the run ended"))]),
         None => Row::new([Piece::new(Role::Accent, &format!("● the {what} waits for you"))]),
     };
     labelled("gate", vec![row])
