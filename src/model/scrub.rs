@@ -37,8 +37,8 @@ enum Growth {
 pub struct Scrub {
     secrets: Vec<Secret>,
     growth: Growth,
-    /// The index of these and of late secrets, with the number of the latter.
-    index: Arc<RwLock<(u64, Arc<SecretIndex>)>>,
+    /// The index of these and of late secrets, with the number of the latter; made when it is first used.
+    index: Arc<RwLock<Option<(u64, Arc<SecretIndex>)>>>,
 }
 
 impl fmt::Debug for Scrub {
@@ -58,8 +58,7 @@ impl Scrub {
     }
 
     fn of(secrets: Vec<Secret>, growth: Growth) -> Self {
-        let index = Arc::new(RwLock::new(indexed(&secrets, growth)));
-        Self { secrets, growth, index }
+        Self { secrets, growth, index: Arc::default() }
     }
 
     /// The same, which also knows the secrets that this process learns later: keys of commands and tokens.
@@ -70,12 +69,14 @@ impl Scrub {
 
     /// The index, with the secrets that were learned since it was made.
     fn index(&self) -> Arc<SecretIndex> {
-        let (number, index) = self.index.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if self.growth == Growth::Fixed || number == generation() {
+        let made = self.index.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((number, index)) = made
+            && (self.growth == Growth::Fixed || number == generation())
+        {
             return index;
         }
         let (number, index) = indexed(&self.secrets, self.growth);
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = (number, Arc::clone(&index));
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = Some((number, Arc::clone(&index)));
         index
     }
 
@@ -83,6 +84,10 @@ impl Scrub {
     #[must_use]
     pub fn knowing(self, more: impl IntoIterator<Item = Secret>) -> Self {
         let growth = self.growth;
+        let more: Vec<Secret> = more.into_iter().filter(|secret| !self.secrets.contains(secret)).collect();
+        if more.is_empty() {
+            return self;
+        }
         let all = Self::new(self.secrets.into_iter().chain(more));
         if growth == Growth::Growing { all.with_late_secrets() } else { all }
     }

@@ -6,6 +6,7 @@
 
 mod answers;
 mod capture;
+mod client_secrets;
 mod conversations;
 mod exchange;
 mod headers;

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::answers::{Answers, RecordedReply};
 use super::capture::Capture;
+use super::client_secrets::ClientSecrets;
 use super::exchange::{Begun, Exchange, ExchangeEnd};
 use super::headers;
 use super::held::{self, Asks};
@@ -42,14 +43,15 @@ pub struct ProxyService {
     rules: Rules,
     /// Where requests and replies wait for the user; `None` without a screen.
     holds: Option<Holds>,
-    scrub: Scrub,
+    secrets: ClientSecrets,
 }
 
 impl ProxyService {
     /// A proxy to these upstreams. `scrub`: secrets that are known here; the keys of each request are added.
     pub fn new(upstreams: Upstreams, client: UpstreamClient, capture: Option<Capture>, scrub: Scrub) -> Self {
         let (replies, rules) = (Replies::default(), Rules::default());
-        Self { upstreams, client, capture, replies, rules, holds: None, scrub }
+        let secrets = ClientSecrets::new(scrub);
+        Self { upstreams, client, capture, replies, rules, holds: None, secrets }
     }
 
     /// The same with replies from recordings.
@@ -138,7 +140,7 @@ impl ProxyService {
             headers: head.headers.clone(),
             body,
             came,
-            scrub: self.scrub.clone().knowing(headers::keys(&head.headers, &route.path)),
+            scrub: self.secrets.of_request(&head.headers, &route.path),
             notices: changed.notices.clone(),
         };
         let mut verdict = Verdict::Pass;

@@ -1,0 +1,76 @@
+//! The secrets to remove from the record of a request: those of this machine, and the keys that the client sent.
+//!
+//! In: headers and paths of requests. Out: a scrub for each. Clients send the same keys again and again, so that their scrubs are kept: an index
+//! of all forms of all secrets takes longer to make than a request to pass. It must never keep more than a few.
+
+use std::sync::{Mutex, PoisonError};
+
+use hyper::header::HeaderMap;
+
+use super::headers;
+use crate::model::{Scrub, Secret};
+
+/// Most scrubs that are kept; the one that was used least recently goes first.
+const KEPT: usize = 32;
+
+/// Scrubs by the keys of requests.
+pub(super) struct ClientSecrets {
+    /// The secrets of this machine.
+    known: Scrub,
+    /// Scrubs that know the keys of a client as well, the last used last.
+    kept: Mutex<Vec<(Vec<Secret>, Scrub)>>,
+}
+
+impl ClientSecrets {
+    pub(super) fn new(known: Scrub) -> Self {
+        Self { known, kept: Mutex::default() }
+    }
+
+    /// The scrub for a request with these headers, path and query.
+    pub(super) fn of_request(&self, headers: &HeaderMap, path_and_query: &str) -> Scrub {
+        let keys = headers::keys(headers, path_and_query);
+        if keys.is_empty() {
+            return self.known.clone();
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = match kept.iter().position(|(known, _)| *known == keys) {
+            Some(at) => kept.remove(at),
+            None => {
+                let scrub = self.known.clone().knowing(keys.iter().cloned());
+                (keys, scrub)
+            }
+        };
+        let scrub = entry.1.clone();
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push(entry);
+        scrub
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(key: &str) -> HeaderMap {
+        let value = format!("Bearer {key}").parse().expect("a header");
+        [(hyper::header::AUTHORIZATION, value)].into_iter().collect()
+    }
+
+    #[test]
+    fn each_request_knows_its_own_key_and_the_secrets_of_the_machine_only() {
+        let secrets = ClientSecrets::new(Scrub::new([Secret::new("machine-secret-1")]));
+        for number in [1, 2, 1, 40] {
+            let key = format!("client-key-{number:04}");
+            let scrub = secrets.of_request(&headers(&key), "/v1/messages");
+            let text = format!("{key} client-key-0003 machine-secret-1");
+            assert_eq!(scrub.text(&text), "[secret] client-key-0003 [secret]");
+        }
+        for number in 0..100 {
+            secrets.of_request(&headers(&format!("client-key-{number:04}")), "/v1/messages");
+        }
+        assert_eq!(secrets.kept.lock().expect("no panic").len(), KEPT);
+        assert_eq!(secrets.of_request(&HeaderMap::new(), "/v1/x").text("client-key-0001"), "client-key-0001");
+    }
+}
