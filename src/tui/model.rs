@@ -108,6 +108,8 @@ pub struct Model {
     pub popups: Vec<Popup>,
     /// When a question last came by itself, Unix time in ms.
     pub asked_ms: i64,
+    /// The text of the topmost popup is longer than its box.
+    pub popup_scrolls: bool,
     /// A message in the footer.
     pub toast: Option<Toast>,
     /// What was copied or cut last.
@@ -288,6 +290,7 @@ impl Model {
             suggestions: Suggestions::default(),
             inspector: None,
             popups: Vec::new(),
+            popup_scrolls: false,
             toast: None,
             asked_ms: 0,
             clipboard: String::new(),

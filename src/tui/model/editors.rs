@@ -1,7 +1,9 @@
 //! The editors of the workbench: their places, names, languages, and the texts in them.
 
+use ptc_core::reasons::Reason;
+
 use super::{Model, Pane, Screen, Workbench};
-use crate::agent::{DraftTexts, Mode, Place};
+use crate::agent::{Diagnostic, DraftTexts, Mode, Place, locate};
 use crate::tui::actions::Action;
 use crate::tui::colours::Language;
 use crate::tui::editor::Editor;
@@ -42,6 +44,20 @@ impl Workbench {
         let agent = self.run.as_ref().map(|run| run.transcript.facts.agent.as_str()).filter(|name| !name.is_empty())?;
         let open = self.pipeline.as_ref().map_or(&self.preview.name, |(pipeline, _)| &pipeline.definition.name);
         (agent != open).then_some(agent)
+    }
+
+    /// The findings for which a run was refused, in the texts that they are about: where the editors already show errors, those with
+    /// their fixes.
+    pub fn placed(&self, mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let is_about_texts = findings.iter().all(|found| found.reason != Reason::RecorderFailed);
+        if self.pipeline.is_some() || !is_about_texts {
+            return findings;
+        }
+        if self.checked == Some(self.version()) && self.diagnostics.iter().any(Diagnostic::is_error) {
+            return self.diagnostics.clone();
+        }
+        locate(&self.texts(), &mut findings);
+        findings
     }
 
     /// Are there edits that no file holds?
