@@ -186,6 +186,10 @@ pub fn diagnose_knowing(
             .extend(found.into_iter().filter(|found| found.place != Place::Prompt || !unknown.contains(&found.span)));
     }
     locate(texts, &mut findings);
+    if texts.is_whole_file() {
+        // What the other texts would lack may be in the file.
+        findings.retain(|found| found.place == Place::Options);
+    }
     super::fixes::propose(texts, &agent, (read.0.as_ref(), read.1.as_ref()), &mut findings);
     findings.sort_by_key(|found| (found.place, found.span.map_or(0, |span| span.start)));
     findings

@@ -76,7 +76,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         title: "Inspect what was really sent",
-        intro: "Every turn can be taken apart: request, reply, what was read from it, program, calls, memory, and the bytes on the wire.",
+        intro: "Every turn can be opened: request, reply, what was read from it, program, calls, memory, and the bytes on the wire.",
         moves: &[
             Move {
                 does: &[Press("focus.run"), Press("transcript.up")],

@@ -16,6 +16,11 @@ pub const PLACES: [Place; 6] =
 /// The places of the drafts that a recovery file lists; the others came later and have keys of their own.
 pub const RECOVERED: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
 
+/// The editor in which an agent opens: that of the options where they hold a file that is not TOML.
+pub fn first_place(texts: &DraftTexts) -> Place {
+    if texts.is_whole_file() { Place::Options } else { Place::Prompt }
+}
+
 /// The texts of the editors, in the order of [`PLACES`].
 pub fn texts_of(texts: &DraftTexts) -> [&str; 6] {
     [&texts.prompt, &texts.signature, &texts.context, &texts.tools, &texts.program, &texts.options]

@@ -9,7 +9,7 @@ use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::draft::{Draft, Reach, merged_text};
 use crate::tui::message::Effect;
-use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, place_name, texts_of};
+use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, first_place, place_name, texts_of};
 use crate::tui::sessions::{Purpose, workbench};
 use crate::workbench::{AgentFile, OpenAgent};
 
@@ -91,7 +91,7 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     };
     let workbench = &mut model.workbench;
     (workbench.saved, workbench.file, workbench.pipeline) = (texts, file, pipeline.map(|pipeline| (pipeline, 0)));
-    workbench.last_editor = Place::Prompt;
+    workbench.last_editor = first_place(&workbench.saved);
     workbench.focus = workbench.home();
     model.screen = Screen::Workbench;
     model.sessions.viewer = None;
