@@ -152,8 +152,8 @@ fn the_sessions_open_at_the_run_that_waits() {
     happens(&mut model, Slot::Right, Vec::new(), Some(RunEnding::Run));
     let id = model.compare.sides[1].run.as_ref().and_then(|run| run.session.clone()).unwrap();
     press(&mut model, "f3");
-    let other = Summary { id: "newer".to_owned(), ..Summary::default() };
-    let waits = Summary { id: id.clone(), ..Summary::default() };
+    let summary = |id: &str| Summary { id: id.to_owned(), path: format!("{id}.jsonl").into(), ..Summary::default() };
+    let (other, waits) = (summary("newer"), summary(&id));
     apply_message(&mut model, Msg::Listed(vec![other, waits], Marks::default()));
     assert_eq!(model.sessions.current().map(|session| session.id.clone()), Some(id), "the list has it selected");
 }

@@ -266,8 +266,10 @@ fn a_turn_selected_in_the_overview_takes_the_actions_of_a_turn() {
         press(&mut model, key);
         let message = model.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default();
         assert!(!message.contains("has no action here"), "{key}: {message}");
-        while model.inspector.is_some() || !model.popups.is_empty() {
-            press(&mut model, "esc");
+        for _ in 0..3 {
+            if model.inspector.is_some() || !model.popups.is_empty() {
+                press(&mut model, "esc");
+            }
         }
         if !model.contexts().contains(&Context::Overview) {
             press(&mut model, "u");
