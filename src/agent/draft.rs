@@ -12,7 +12,7 @@ use super::checks::{Checked, check};
 use super::context::{self, not_an_object};
 use super::file::{read_from, write};
 use super::inline::Source;
-use super::{Agent, Diagnostic, Place, Settings};
+use super::{Agent, Diagnostic, Mode, Place, Plan, Settings};
 use crate::config::document::Problems;
 use crate::tool::FileAccess;
 
@@ -67,6 +67,13 @@ impl DraftTexts {
     pub fn to_agent_with(&self, base: &Agent, access: &FileAccess) -> Result<Agent, Vec<Diagnostic>> {
         let (agent, findings) = self.read(base, access);
         if findings.is_empty() { Ok(agent) } else { Err(findings) }
+    }
+
+    /// The modes in which a run of these texts could start.
+    pub fn runnable_modes(&self) -> Vec<Mode> {
+        let (agent, _) = self.read(&Agent::default(), &FileAccess::default());
+        let runs = |mode: &Mode| agent.for_mode(*mode).and_then(|agent| Plan::new(&agent)).is_ok();
+        Mode::ALL.into_iter().filter(runs).collect()
     }
 
     /// What could be read, and what could not.
@@ -178,6 +185,18 @@ pub fn diagnose_knowing(
         findings
             .extend(found.into_iter().filter(|found| found.place != Place::Prompt || !unknown.contains(&found.span)));
     }
+    locate(texts, &mut findings);
+    if texts.is_whole_file() {
+        // What the other texts would lack may be in the file.
+        findings.retain(|found| found.place == Place::Options);
+    }
+    super::fixes::propose(texts, &agent, (read.0.as_ref(), read.1.as_ref()), &mut findings);
+    findings.sort_by_key(|found| (found.place, found.span.map_or(0, |span| span.start)));
+    findings
+}
+
+/// Places findings about a key of the agent that have no position: in the text of the tools or in that of the options.
+pub fn locate(texts: &DraftTexts, findings: &mut [Diagnostic]) {
     for found in findings.iter_mut().filter(|found| found.place == Place::Options && found.span.is_none()) {
         let in_tools = found.key.split('.').next() == Some(TOOLS) && !texts.tools.trim().is_empty();
         if in_tools {
@@ -185,9 +204,6 @@ pub fn diagnose_knowing(
         }
         found.span = key_span(if in_tools { &texts.tools } else { &texts.options }, &found.key);
     }
-    super::fixes::propose(texts, &agent, (read.0.as_ref(), read.1.as_ref()), &mut findings);
-    findings.sort_by_key(|found| (found.place, found.span.map_or(0, |span| span.start)));
-    findings
 }
 
 /// The position of a key in the options, or of the last of its tables that is there.

@@ -53,7 +53,7 @@ impl Agent {
         let text = &text.replace("\r\n", "\n");
         let mut problems = Problems::default();
         let agent = read_from(Self::named_after(Path::new(file)), text, source, &mut problems);
-        problems.or_first(agent, file, text)
+        problems.or_error(agent, file, text)
     }
 
     /// What could be read of a TOML text, and every problem, as `file:line:column: message`.

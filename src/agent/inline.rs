@@ -150,8 +150,11 @@ fn agent_of_file(entry: &Entry<'_>, name: &str, source: &Source) -> Result<Json,
     let text = text.replace("\r\n", "\n");
     let mut problems = Problems::default();
     let agent = read_from(Agent::named_after(&path), &text, &below, &mut problems);
-    let agent =
-        problems.or_first(agent, &path.display().to_string(), &text).map_err(|error| problem(error.to_string()))?;
+    let agent = problems.or_error(agent, &path.display().to_string(), &text).map_err(|mut error| {
+        // A message about a key of another file is one line.
+        error.others.clear();
+        problem(error.to_string())
+    })?;
     let whole = agent.to_toml();
     if whole.len() > LARGEST_BYTES {
         return Err(problem(format!(

@@ -50,7 +50,7 @@ pub use context::Context;
 pub(crate) use context::open_params;
 pub use delegate::{Delegated, DelegatedTurn, DelegatedUsage, Undelegated};
 pub use diagnostic::{Diagnostic, Fix, Place, Severity};
-pub use draft::{DraftTexts, diagnose, diagnose_knowing};
+pub use draft::{DraftTexts, diagnose, diagnose_knowing, locate};
 pub use edited::{Inputs, edited_start, error_messages};
 pub use fixes::set_option;
 pub use fold::StepFold;

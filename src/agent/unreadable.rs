@@ -91,6 +91,8 @@ mod tests {
         let file = "prompt = \"Go\nsignature = \"() -> :int\"\n";
         let texts = texts(file);
         assert!(texts.options == file && texts.is_whole_file());
+        let found = diagnose(&texts);
+        assert!(!found.is_empty() && found.iter().all(|found| found.place == Place::Options), "{found:?}");
         assert!(!DraftTexts { options: "mode = \"json\"\n".to_owned(), ..DraftTexts::default() }.is_whole_file());
         assert_eq!(
             DraftTexts::of_unreadable("[[steps]]\nagent = 3\n", Path::new("p.toml"), &FileAccess::default()),

@@ -379,7 +379,7 @@ impl Config {
         for files in own.chain(servers.iter_mut().map(|server| &mut server.tls)) {
             *files = std::mem::take(files).or(tls);
         }
-        problems.or_first(target.config, file, text)
+        problems.or_error(target.config, file, text)
     }
 
     /// Checks that require the whole file: whether the providers of all models exist.

@@ -73,11 +73,15 @@ impl Program {
 
 fn of_program(program: &Program) -> String {
     let (resolved, folder) = program.resolved();
-    let own = if program.variables.is_empty() { "none of its own".to_owned() } else { program.variables.join(", ") };
+    let usual = DEFAULT_VARIABLES.join(", ");
+    let variables = if program.variables.is_empty() {
+        format!("only those of every program: {usual}")
+    } else {
+        format!("{}; and those of every program: {usual}", program.variables.join(", "))
+    };
     let (name, arguments) = program.argv.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
     let mut text = format!(
-        "program    {resolved} (written as {name:?})\nfolder     {folder}\nvariables  {own}; and, as every program: {}\n{ARGUMENTS} {}",
-        DEFAULT_VARIABLES.join(", "),
+        "program    {resolved} (written as {name:?})\nfolder     {folder}\nvariables  {variables}\n{ARGUMENTS} {}",
         arguments.len(),
     );
     let digits = arguments.len().to_string().len();

@@ -230,7 +230,8 @@ impl Tool {
         let keys = || COMMON.iter().chain(row.map_or(&[][..], |row| row.keys)).map(|(name, _)| *name);
         for member in table.members().unwrap_or_default() {
             let key = member.key.as_str();
-            if !keys().any(|known| known == key) {
+            // Which keys belong to an unknown kind is unknown.
+            if row.is_some() && !keys().any(|known| known == key) {
                 let known: Vec<&str> = keys().collect();
                 wrong.push((key.to_owned(), format!("unknown key `{key}` in [tools.{name}]{}", advice(key, &known))));
             }

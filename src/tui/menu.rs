@@ -6,6 +6,7 @@
 use ratatui::layout::Position;
 
 use super::actions::{ACTIONS, Action, ActionRow, Context};
+use super::{candidates, cases, compare, inspector, overview, traffic};
 
 /// The menu of actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +70,30 @@ pub(super) fn is_motion(action: Action) -> bool {
             | A::ListDown
             | A::ListPageUp
             | A::ListPageDown
+            | A::ListTop
+            | A::ListBottom
+            | A::Testing(cases::Step::Go(_))
+            | A::InTraffic(traffic::Step::Go(_))
+            | A::InCandidates(candidates::Step::Go(_))
+            | A::Turns(overview::Step::Go(_))
+            | A::Comparing(
+                compare::Step::Up
+                    | compare::Step::Down
+                    | compare::Step::PageUp
+                    | compare::Step::PageDown
+                    | compare::Step::Top
+                    | compare::Step::Bottom
+            )
+            | A::Inside(
+                inspector::Step::Up
+                    | inspector::Step::Down
+                    | inspector::Step::Left
+                    | inspector::Step::Right
+                    | inspector::Step::PageUp
+                    | inspector::Step::PageDown
+                    | inspector::Step::Top
+                    | inspector::Step::Bottom
+            )
             | A::ReadUp
             | A::ReadDown
             | A::ReadPageUp

@@ -34,7 +34,7 @@ pub use super::editor::Editor;
 pub use super::menu::Menu;
 pub use super::run_view::{Phase, RunView};
 pub use draft_runs::{DraftRun, DraftRuns, MOST_RUNS, draft_difference, summarize_difference};
-pub use editors::{PLACES, RECOVERED, place_language, place_name, texts_of};
+pub use editors::{PLACES, RECOVERED, first_place, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
 pub use inputs::{ContextView, InputField, InputKind, Inputs};
 pub use pointer::{Pointer, Sweep};
@@ -108,6 +108,8 @@ pub struct Model {
     pub popups: Vec<Popup>,
     /// When a question last came by itself, Unix time in ms.
     pub asked_ms: i64,
+    /// The text of the topmost popup is longer than its box.
+    pub popup_scrolls: bool,
     /// A message in the footer.
     pub toast: Option<Toast>,
     /// What was copied or cut last.
@@ -239,7 +241,8 @@ impl Model {
     pub fn new(opened: OpenAgent, size: (u16, u16), now_ms: i64) -> Self {
         let editor = |text: &str| Editor { draft: Draft::new(text), ..Editor::default() };
         let texts = &opened.texts;
-        let focus = if opened.pipeline.is_some() { Pane::Steps } else { Pane::Editor(Place::Prompt) };
+        let place = editors::first_place(texts);
+        let focus = if opened.pipeline.is_some() { Pane::Steps } else { Pane::Editor(place) };
         let editors = editors::texts_of(texts).map(editor);
         let mut model = Self {
             now_ms,
@@ -258,7 +261,7 @@ impl Model {
                 editors,
                 inputs: Inputs::default(),
                 focus,
-                last_editor: Place::Prompt,
+                last_editor: place,
                 room: Place::Prompt,
                 diagnostics: Vec::new(),
                 preview: DraftSummary::default(),
@@ -288,6 +291,7 @@ impl Model {
             suggestions: Suggestions::default(),
             inspector: None,
             popups: Vec::new(),
+            popup_scrolls: false,
             toast: None,
             asked_ms: 0,
             clipboard: String::new(),

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use ptc_core::text::width::width;
 use ratatui::layout::Rect;
 
 use crate::event::Address;
@@ -58,6 +59,8 @@ pub struct OverviewPane {
     pub top: usize,
     /// Where the lines were drawn.
     pub area: Rect,
+    /// Columns that the tools of the widest line take.
+    pub tools_columns: usize,
     shown: Vec<usize>,
     key: Option<Key>,
 }
@@ -85,6 +88,7 @@ impl OverviewPane {
         };
         if self.key.as_ref() != Some(&key) {
             self.shown = self.filter.select(overview.lines());
+            self.tools_columns = overview.lines().iter().map(tools_columns).max().unwrap_or_default();
             if !self.folded.is_empty() {
                 let is_shown = |line: &TurnLine| !self.folded.iter().any(|run| line.address.is_within(run));
                 self.shown.retain(|place| is_shown(&overview.lines()[*place]));
@@ -145,6 +149,14 @@ impl OverviewPane {
         let of_turn = self.folded.iter().filter(|run| run.turn_part() == *turn);
         of_turn.map(|run| overview.lines().iter().filter(|line| line.address.is_within(run)).count()).sum()
     }
+}
+
+/// Columns of the tools of a turn: each name with how often it succeeded and failed.
+fn tools_columns(line: &TurnLine) -> usize {
+    let times = |number: usize| if number > 1 { 1 + number.to_string().len() } else { number };
+    let tools = line.tools().into_iter();
+    let columns = tools.map(|(name, calls, failed)| width(name) + 1 + times(calls - failed) + times(failed));
+    columns.reduce(|all, next| all + 1 + next).unwrap_or_default()
 }
 
 /// The runs that a turn started, with the number of their turns.

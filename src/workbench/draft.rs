@@ -6,8 +6,11 @@ use ptc_core::signature::Type;
 
 use super::{ModelLine, ModelState, PipelineOutline, RequestPart, Workbench};
 use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Plan, set_option};
+use crate::model::FAULTS;
 use crate::workbench::AgentFile;
 
+/// The model that generates data and, on request, faults.
+const SAMPLE: &str = "sample";
 /// Models that are offered at the same time.
 const MOST_MODELS: usize = 12;
 
@@ -90,6 +93,15 @@ impl Workbench {
             let title = format!("use the model {}: {}", line.name, line.note.split(';').next()?);
             set_option(options, "model", &line.name, title)
         };
-        self.models().iter().filter(whole).take(MOST_MODELS).filter_map(choice).collect()
+        let mut choices: Vec<Fix> = self.models().iter().filter(whole).take(MOST_MODELS).filter_map(choice).collect();
+        let written = format!("\"{SAMPLE}\"");
+        if let Some(sample) = choices.iter().find(|choice| choice.text.contains(&written)).cloned() {
+            choices.extend(FAULTS.iter().map(|(_, name, meaning)| Fix {
+                title: format!("use the model {SAMPLE}:{name}: {}", meaning.trim_end_matches('.')),
+                text: sample.text.replace(&written, &format!("\"{SAMPLE}:{name}\"")),
+                ..sample.clone()
+            }));
+        }
+        choices
     }
 }

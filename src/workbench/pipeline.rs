@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{Signature, Type, chain, underscored};
+use ptc_core::signature::{Issue, Signature, Type, chain, underscored};
 use ptc_core::value::Json;
 
 use super::child_models::LiveModels;
@@ -78,7 +78,7 @@ impl Pipeline {
         }
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("pipeline");
         let name = document.get("name").and_then(Json::as_str).unwrap_or(stem).to_owned();
-        problems.or_first(Some(Self { name, steps }), file, text)
+        problems.or_error(Some(Self { name, steps }), file, text)
     }
 
     /// The plans of its steps, with the check that each can take what the one before returns.
@@ -95,8 +95,12 @@ impl Pipeline {
                 let mut params = open_params(&agent.context, &params);
                 params.retain(|field| !is_passed(&field.name) || names_field(&before.output, &field.name));
                 let issues = chain(&before.output, &params);
-                let errors: Vec<Diagnostic> =
-                    issues.iter().filter(|issue| issue.is_error()).map(|issue| place(issue.to_string())).collect();
+                let given = answer_names(before, &plan);
+                let errors: Vec<Diagnostic> = issues
+                    .iter()
+                    .filter(|issue| issue.is_error())
+                    .map(|issue| place(chain_error(issue, &before.agent.name, &given)))
+                    .collect();
                 if !errors.is_empty() {
                     return Err(errors);
                 }
@@ -120,6 +124,19 @@ impl Pipeline {
 fn names_field(output: &Type, name: &str) -> bool {
     let Type::Record { fields, .. } = output.base() else { return false };
     fields.iter().any(|field| underscored(&field.name) == underscored(name))
+}
+
+/// An error between two steps in plain words: which input is missing, and what the step before answers with.
+fn chain_error(issue: &Issue, before: &str, given: &[String]) -> String {
+    if issue.expected != "field" {
+        return issue.to_string();
+    }
+    let given: Vec<String> = given.iter().map(|name| format!("`{name}`")).collect();
+    let answer = if given.is_empty() { String::new() } else { format!(", only {}", given.join(", ")) };
+    format!(
+        "the input `{0}` is missing: the answer of step {before} has no field `{0}`{answer}; add it there or to the context",
+        issue.path
+    )
 }
 
 /// The names under which the answer of a step arrives at the next one, as far as they are known before a run.

@@ -68,7 +68,7 @@ fn a_name_without_a_value_is_reported_once() {
     );
     assert_eq!(
         findings("{{b}}", "() -> :int", "{}"),
-        ["warning prompt 0..5: `b` has no value in the context; the tag is kept in the text"]
+        ["warning prompt 0..5: `b` has no value in the context; {{b}} stays in the text as written"]
     );
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use ptc_workbench::agent::{Agent, DraftTexts, Plan, Settings, diagnose};
+use ptc_core::reasons::Reason;
+use ptc_workbench::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, Settings, diagnose, locate};
 
 use super::lines;
 
@@ -262,4 +263,50 @@ fn options_and_tools_are_checked_while_they_are_typed() {
         ]
     );
     assert_eq!([at(0), at(1)], [Some("minimal_turn_info"), Some("search")]);
+}
+
+#[test]
+fn keys_of_a_tool_of_unknown_kind_are_no_findings_of_their_own() {
+    let tools = "[tools.fetch]\nkind = \"comand\"\ncommand = [\"./fetch\"]\nurl = \"http://x\"\n";
+    let texts = DraftTexts {
+        prompt: "go".to_owned(),
+        tools: tools.to_owned(),
+        options: "mode = \"text\"".to_owned(),
+        ..DraftTexts::default()
+    };
+    let found = diagnose(&texts);
+    let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+    assert_eq!(messages, ["the tool `fetch` has an unknown kind `comand`; did you mean `command`?"]);
+    assert_eq!(found[0].place, Place::Tools, "{found:?}");
+}
+
+#[test]
+fn findings_about_tools_without_a_position_are_placed_in_the_text_of_the_tools() {
+    let texts = DraftTexts {
+        tools: "[tools.fetch]\nkind = \"table\"\nrow = 1\n".to_owned(),
+        options: "max_turns = 0\n".to_owned(),
+        ..DraftTexts::default()
+    };
+    let finding = |key: &str| Diagnostic::error(Place::Options, Reason::InvalidAgent, "wrong").key(key);
+    let mut findings = vec![finding("tools.fetch.row"), finding("max_turns")];
+    locate(&texts, &mut findings);
+    let placed: Vec<_> = findings.iter().map(|found| (found.place, found.span.map(|span| span.start))).collect();
+    assert_eq!(placed, [(Place::Tools, Some(29)), (Place::Options, Some(0))]);
+}
+
+#[test]
+fn the_modes_in_which_a_draft_can_run() {
+    let modes = |options: &str, tools: &str| {
+        let texts = DraftTexts {
+            prompt: "go".to_owned(),
+            signature: "() -> {answer :string}".to_owned(),
+            tools: tools.to_owned(),
+            options: options.to_owned(),
+            ..DraftTexts::default()
+        };
+        texts.runnable_modes()
+    };
+    assert!(modes("mode = \"json\"", "").contains(&Mode::Json));
+    let with_tool = modes("mode = \"text\"", "[tools.t]\nkind = \"snippet\"\nsignature = \"() -> :int\"\ncode = '1'\n");
+    assert!(!with_tool.contains(&Mode::Json) && with_tool.contains(&Mode::Text), "{with_tool:?}");
 }

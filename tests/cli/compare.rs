@@ -16,7 +16,8 @@ fn two_sessions_are_compared_as_text_and_as_json() {
     let (one, other) = (ran(&program, "sample"), ran(&program, "sample:wrong_type"));
     let done = program.run(["compare", &one, &other]);
     let text = done.exits(0).stdout.clone();
-    let heads = ["agent", "model    ≠", "end", "turns", "≠  –", "2 against 1: first difference at r0/t1: reply"];
+    let heads =
+        ["agent", "model    ≠", "end", "turns", "≠  –", "run 2 against run 1: first difference at r0/t1: reply"];
     for head in heads {
         assert!(text.lines().any(|line| line.starts_with(head)), "{head:?} is missing:\n{text}");
     }
@@ -90,7 +91,7 @@ fn what_cannot_be_compared_is_reported() {
     {
         assert!(plain.contains(line), "each value is heard with its session, {line:?}: {plain}");
     }
-    let before_details = plain.split("2 against 1").next().unwrap();
+    let before_details = plain.split("run 2 against run 1").next().unwrap();
     assert!(!before_details.contains("  "), "no gaps of a table: {plain}");
 }
 

@@ -156,7 +156,10 @@ fn what_a_step_of_a_pipeline_does_not_get_comes_from_its_own_context() {
     let done = program.run(["run", "p.toml", "--json"]);
     assert_eq!(done.exits(0).json()["return"], "Tokyo 14 Japan");
     program.file("without.toml", sum_up(""));
-    program.run(["run", "without.toml"]).exits(2).reports("step summarize: city: expected field");
+    program
+        .run(["run", "without.toml"])
+        .exits(2)
+        .reports("step summarize: the input `city` is missing: the answer of step");
     // The context in the file of a later step is an example for running it alone.
     program.file(
         "sum.toml",

@@ -190,6 +190,23 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
 }
 
 #[test]
+fn every_slip_of_a_file_is_reported() {
+    let shown = error("[providers.bot]\nknd = \"openai\"\n\n[models.m]\nprovder = \"bot\"\nid = \"x\"");
+    let expected = [
+        "config.toml:1:12: [providers.bot] needs the key `kind`",
+        "config.toml:1:12: [providers.bot] needs the key `base_url`",
+        "config.toml:2:1: unknown key `knd` in [providers.bot]; did you mean `kind`?",
+        "config.toml:4:9: [models.m] needs the key `provider`",
+        "config.toml:5:1: unknown key `provder` in [models.m]; did you mean `provider`?",
+    ];
+    assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
+    let many = (0..20).map(|number| format!("unknown_{number} = 1\n")).collect::<String>();
+    let shown = error(&many);
+    assert_eq!(shown.lines().count(), 11, "{shown}");
+    assert!(shown.ends_with("config.toml: 10 more"), "{shown}");
+}
+
+#[test]
 fn a_key_written_into_the_file_is_refused_without_repeating_it() {
     let literal =
         error("[providers.my-host]\nkind = \"openai\"\nbase_url = \"http://x\"\napi_key = \"sk-very-secret\"");

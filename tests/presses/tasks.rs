@@ -108,7 +108,7 @@ pub(crate) const TASKS: &[Task] = &[
             (Press("focus.prompt"), "Mood of"),
         ],
         does: &[(Press("screen.compare"), "2 runs")],
-        sees: &["2 against 1: first difference at r0/t1: request"],
+        sees: &["run 2 against run 1: first difference at r0/t1: request"],
         goal: 1,
         was: "5 (mark both in the sessions)",
         ..TASK

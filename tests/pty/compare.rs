@@ -14,7 +14,7 @@ fn both_modes_run_side_by_side_and_a_matrix_of_three_trials_follows() {
     terminal.send(F4);
     terminal.wait_for("Nothing is compared yet");
     terminal.send(F9);
-    terminal.wait_for("2 against 1: first difference");
+    terminal.wait_for("run 2 against run 1: first difference");
     let screen = terminal.screen();
     for part in ["ptc_lisp · sample", "json · sample", "Turn 1", "◆"] {
         assert!(screen.contains(part), "the transcripts stay, {part}:\n{screen}");

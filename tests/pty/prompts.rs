@@ -46,7 +46,7 @@ fn which_part_of_the_prompt_made_it_do_that_is_found_by_comparing_two_runs() {
     terminal.send(TO_RUN);
     terminal.wait_for("Enter open turn");
     terminal.send("=");
-    terminal.wait_for("2 against 1:");
+    terminal.wait_for("run 2 against run 1:");
     terminal.send("t");
     terminal.wait_for("Turns");
     terminal.send(F2);

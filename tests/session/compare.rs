@@ -51,7 +51,9 @@ async fn the_same_run_has_no_difference() {
     let comparison = compare(vec![one().await, one().await, one().await]);
     assert!(comparison.is_same());
     assert_eq!(rows(&comparison), ["r0/t1 r0/t1 r0/t1", "r0/t2 r0/t2 r0/t2"]);
-    assert!(rendered(&comparison, 80).contains("2 against 1: no difference\n3 against 1: no difference"));
+    assert!(
+        rendered(&comparison, 80).contains("run 2 against run 1: no difference\nrun 3 against run 1: no difference")
+    );
 }
 
 #[tokio::test]
@@ -95,7 +97,7 @@ async fn one_correction_more_is_a_gap_and_an_answer_is_next_to_an_answer() {
     // The heading counts turns, the rows lay them out: both have a first turn, and one of them has no counterpart.
     let frame = Frame { columns: 80, whole: false, words: false };
     let shown: Vec<String> = against(&shorter, &shorter.pairs[0], frame).into_iter().map(|line| line.text).collect();
-    assert_eq!(shown[0], "2 against 1: first difference at r0/t1: reply");
+    assert_eq!(shown[0], "run 2 against run 1: first difference at r0/t1: reply");
     assert!(shown.contains(&"  t1 of 1: no turn next to it".to_owned()), "{shown:?}");
 }
 

@@ -76,7 +76,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         title: "Inspect what was really sent",
-        intro: "Every turn can be taken apart: request, reply, what was read from it, program, calls, memory, and the bytes on the wire.",
+        intro: "Every turn can be opened: request, reply, what was read from it, program, calls, memory, and the bytes on the wire.",
         moves: &[
             Move {
                 does: &[Press("focus.run"), Press("transcript.up")],
@@ -86,8 +86,8 @@ pub(crate) const STEPS: &[Step] = &[
             },
             Move {
                 does: &[Press("transcript.inspect"), Press("inspect.difference")],
-                says: "the request of turn 2 against the one before: the first reply and the feedback are new.",
-                sees: &["Turn 2 of 2 · run r0 · sentiment · json", "against the request before"],
+                says: "the request of turn 2 and what it adds to the previous one: the first reply and the feedback are new.",
+                sees: &["Turn 2 of 2 · run r0 · sentiment · json", "difference to the previous request"],
                 picture: Some((
                     "inspect-feedback",
                     "The parts of the second request with their sizes, new ones with a plus",
@@ -98,7 +98,7 @@ pub(crate) const STEPS: &[Step] = &[
                 does: &[Press("focus.next"), Press("close")],
                 says: "the reply is in the next tab; Escape leads back.",
                 sees: &["Feedback sent to the model"],
-                gone: Some("against the request before"),
+                gone: Some("difference to the previous request"),
                 ..PLAIN
             },
         ],

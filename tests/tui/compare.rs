@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use ptc_workbench::agent::Mode;
+use ptc_workbench::agent::{Mode, Place};
 use ptc_workbench::event::{Address, Envelope, Kept, Role, Source, Tokens};
 use ptc_workbench::port::Question;
 use ptc_workbench::session::diff::{Side, TurnPart, compare};
+use ptc_workbench::session::{Marks, Summary};
 use ptc_workbench::tui::compare::{CompareRequest, CompareResponse, Field, Page, Target};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Screen};
@@ -137,6 +138,24 @@ fn a_run_that_asks_a_user_is_put_down() {
         Question { address: Address::from("r0/t1/q0"), text: "which?".to_owned(), gate: None, options: Vec::new() };
     let effects = apply_message(&mut model, Msg::RunUpdates(Slot::Right, vec![RunUpdate::Question(question)]));
     assert_eq!(effects.first(), Some(&Effect::SuspendRun(Slot::Right)));
+}
+
+#[test]
+fn the_sessions_open_at_the_run_that_waits() {
+    let mut model = both((120, 40));
+    let question =
+        Question { address: Address::from("r0/t1/q0"), text: "which?".to_owned(), gate: None, options: Vec::new() };
+    apply_message(&mut model, Msg::RunUpdates(Slot::Right, vec![RunUpdate::Question(question)]));
+    let message = model.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default();
+    assert!(message.contains("run 2 waits for an answer: F3, then o resumes it"), "{message}");
+    happens(&mut model, Slot::Left, Vec::new(), Some(RunEnding::Run));
+    happens(&mut model, Slot::Right, Vec::new(), Some(RunEnding::Run));
+    let id = model.compare.sides[1].run.as_ref().and_then(|run| run.session.clone()).unwrap();
+    press(&mut model, "f3");
+    let summary = |id: &str| Summary { id: id.to_owned(), path: format!("{id}.jsonl").into(), ..Summary::default() };
+    let (other, waits) = (summary("newer"), summary(&id));
+    apply_message(&mut model, Msg::Listed(vec![other, waits], Marks::default()));
+    assert_eq!(model.sessions.current().map(|session| session.id.clone()), Some(id), "the list has it selected");
 }
 
 #[test]
@@ -284,6 +303,24 @@ pub(super) fn matrix(size: (u16, u16)) -> Model {
     ];
     apply_message(&mut model, Msg::Compare(CompareResponse::Matrix(shown)));
     model
+}
+
+#[test]
+fn a_new_matrix_proposes_the_modes_in_which_the_draft_can_run() {
+    let mut model = fresh((120, 40));
+    let tools = "[tools.t]\nkind = \"snippet\"\nsignature = \"() -> :int\"\ncode = '1'\n";
+    model.workbench.editor_mut(Place::Tools).draft.replace_all(tools);
+    press(&mut model, "f4");
+    press(&mut model, "m");
+    let chosen = |model: &Model| {
+        let modes = Mode::ALL.into_iter().zip(model.compare.form.modes);
+        modes.filter_map(|(mode, on)| on.then_some(mode)).collect::<Vec<_>>()
+    };
+    assert_eq!(chosen(&model), [Mode::PtcLisp], "json mode has no tools");
+    press(&mut model, "space");
+    press(&mut model, "esc");
+    press(&mut model, "m");
+    assert!(chosen(&model).is_empty(), "what the user chose stays");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn a_run_that_waits_and_gives_way_says_how_it_continues() {
     apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
     press(&mut model, "f5");
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
-    assert!(text(&mut model).contains("waits for its answer in its session: F3, then o resumes it"));
+    assert!(text(&mut model).contains("the previous run waits for an answer: F3, then o resumes it"));
 }
 
 fn written(model: &Model) -> &str {

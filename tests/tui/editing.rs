@@ -214,7 +214,7 @@ fn two_strokes_are_one_chord_and_what_can_follow_is_shown_after_a_while() {
     press(&mut model, "esc");
     assert!(model.begun.is_none() && !shown(&mut model).contains("to the prompt"));
     keys(&mut model, &["alt-g", "y"]);
-    assert!(model.toast.as_ref().unwrap().text.contains("Alt-G y means nothing here"));
+    assert!(model.toast.as_ref().unwrap().text.contains("Alt-G y has no action here"));
     keys(&mut model, &["alt-m", "p"]);
     let options = model.workbench.editor(Place::Options).draft.text();
     assert!(options.contains(Mode::PtcLisp.name()), "{options}");

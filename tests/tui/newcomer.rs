@@ -268,7 +268,11 @@ fn unsaved_edits_are_asked_about_before_another_agent_takes_their_place() {
     assert_eq!((model.screen, model.workbench.focus), (Screen::Workbench, Pane::Editor(Place::Prompt)));
     assert!(text(&mut model).contains("✓ the agent is in the editors"));
     press(&mut model, "ctrl-u");
-    assert!(model.workbench.editor(Place::Prompt).draft.text().starts_with("Edited: "), "undo knows the text before");
+    assert_eq!(
+        model.workbench.editor(Place::Prompt).draft.text(),
+        "Another task",
+        "the text of one agent does not come back under the name of another one"
+    );
 }
 
 #[test]
@@ -294,17 +298,17 @@ fn a_letter_that_means_nothing_says_where_one_types() {
     let mut model = finished();
     let message = |model: &Model| model.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default();
     press(&mut model, "x");
-    assert_eq!(message(&model), "x means nothing here; Tab to edit, F1 for keys");
+    assert_eq!(message(&model), "x has no action here; Tab to edit, F1 for keys");
     press(&mut model, "j");
     assert_eq!(message(&model), "", "a key that means something takes it away");
     press(&mut model, "backspace");
-    assert_eq!(message(&model), "Backspace means nothing here; Tab to edit, F1 for keys");
+    assert_eq!(message(&model), "Backspace has no action here; Tab to edit, F1 for keys");
     press(&mut model, "f3");
     press(&mut model, "z");
-    assert_eq!(message(&model), "z means nothing here; / to search, F1 for keys");
+    assert_eq!(message(&model), "z has no action here; / to search, F1 for keys");
     press(&mut model, "f1");
     press(&mut model, "x");
-    assert_eq!(message(&model), "x means nothing here; F1 for keys");
+    assert_eq!(message(&model), "x has no action here; F1 for keys");
     let mut model = fresh(SMALL);
     write(&mut model, "x");
     assert_eq!(message(&model), "", "an editor takes it");

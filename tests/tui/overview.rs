@@ -5,6 +5,7 @@ use ptc_workbench::tui::actions::Context;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::update;
+use ptc_workbench::workbench::RunEnding;
 use ptc_workbench::workbench::overview::{Overview, TurnFilter, TurnOrder};
 
 use super::services::saved;
@@ -199,10 +200,111 @@ fn the_overview_takes_the_place_of_the_transcript_and_leads_back_to_the_turn() {
         assert_eq!(selected(&model), 26);
         press(&mut model, "u");
         press(&mut model, "esc");
-        assert!(picture(&mut model).contains("34 turns"), "Escape clears the filter first");
+        let shown = picture(&mut model);
+        assert!(shown.contains("34 turns") && !shown.contains("of 34 turns"), "Escape clears the filter first");
         press(&mut model, "esc");
         assert!(model.contexts().contains(&Context::Transcript));
     }
+}
+
+/// The same after the run has ended.
+fn read_after_the_end(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    ran(&mut model, long_run(), Some(RunEnding::Run));
+    if !model.contexts().contains(&Context::Transcript) {
+        press(&mut model, "f2");
+    }
+    model
+}
+
+#[test]
+fn escape_clears_the_filter_of_a_finished_run_and_then_leaves_the_overview() {
+    for size in [(80, 24), (140, 40), (200, 60)] {
+        let mut model = read_after_the_end(size);
+        press(&mut model, "u");
+        press(&mut model, "/");
+        write(&mut model, "cost>0");
+        press(&mut model, "enter");
+        let shown = picture(&mut model);
+        assert!(shown.contains("no turn matches `cost>0`") && shown.contains("Esc clears the filter"), "{shown}");
+        assert!(shown.lines().last().unwrap().contains("Esc clear filter"), "{shown}");
+        press(&mut model, "u");
+        if size.0 == 200 {
+            let shown = picture(&mut model);
+            assert!(
+                shown.contains("no turn matches `cost>0`"),
+                "the list next to the transcript is not blank:\n{shown}"
+            );
+            assert!(shown.contains("u, then Esc clears the filter"), "{shown}");
+        }
+        press(&mut model, "u");
+        press(&mut model, "esc");
+        let shown = picture(&mut model);
+        assert!(shown.contains("34 turns") && !shown.contains("of 34 turns"), "{shown}");
+        press(&mut model, "esc");
+        assert!(model.contexts().contains(&Context::Transcript));
+    }
+}
+
+#[test]
+fn the_list_next_to_a_transcript_names_its_filter() {
+    let mut model = read_after_the_end((200, 60));
+    press(&mut model, "u");
+    press(&mut model, "/");
+    write(&mut model, "failed");
+    press(&mut model, "enter");
+    press(&mut model, "u");
+    let shown = picture(&mut model);
+    assert!(shown.contains("3 of 34 turns · `failed`"), "{shown}");
+}
+
+#[test]
+fn a_turn_selected_in_the_overview_takes_the_actions_of_a_turn() {
+    let mut model = read_after_the_end((140, 40));
+    press(&mut model, "u");
+    for key in ["f", "shift-e", "shift-x", "alt-f", "b"] {
+        press(&mut model, key);
+        let message = model.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default();
+        assert!(!message.contains("has no action here"), "{key}: {message}");
+        for _ in 0..3 {
+            if model.inspector.is_some() || !model.popups.is_empty() {
+                press(&mut model, "esc");
+            }
+        }
+        if !model.contexts().contains(&Context::Overview) {
+            press(&mut model, "u");
+        }
+    }
+}
+
+#[test]
+fn keys_to_failures_are_shown_where_something_failed() {
+    let footer = |events: Vec<Envelope>| {
+        let mut model = fresh((200, 60));
+        ran(&mut model, events, Some(RunEnding::Run));
+        press(&mut model, "f2");
+        if !model.contexts().contains(&Context::Transcript) {
+            press(&mut model, "f2");
+        }
+        press(&mut model, "u");
+        picture(&mut model).lines().last().unwrap().to_owned()
+    };
+    assert!(footer(long_run()).contains("} next failure"));
+    let whole =
+        Story::new().start().turn("r0/t1").reply("r0/t1", "{}", (1, 1)).turn_end("r0/t1", None, (1, 1), (1, 1, 1));
+    let events = whole.run_end(Some("{}"), None, (1, 1, 1)).events();
+    assert!(!footer(events).contains("failure"), "a key that does nothing is not shown");
+}
+
+#[test]
+fn the_column_of_tools_takes_no_more_than_its_widest_line() {
+    let mut model = read_after_the_end((80, 24));
+    press(&mut model, "u");
+    press(&mut model, "home");
+    let shown = picture(&mut model);
+    let head = shown.lines().find(|line| line.contains("34 turns")).unwrap();
+    let gap = head.split("tools").nth(1).unwrap().split("prompt").next().unwrap();
+    assert!(gap.len() <= 5, "`fetch ✗` needs seven columns:\n{shown}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn actions_of_other_screens_are_found_after_those_of_this_one() {
     let mut model = finished(SMALL);
     press(&mut model, "ctrl-p");
     let all = entries(&mut model);
-    assert!(all.iter().all(|entry| !entry.contains("(Sessions)")), "{all:?}");
+    assert!(all.iter().all(|entry| !entry.contains("(in: Sessions)")), "{all:?}");
     write(&mut model, "fork");
     let found = entries(&mut model);
     assert!(found[0].starts_with("fork ") && found[0].contains("(Transcript)"), "the run is nearer: {found:?}");
@@ -63,7 +63,7 @@ fn actions_of_other_screens_are_found_after_those_of_this_one() {
     let place =
         |what: &str| found.iter().position(|entry| entry.starts_with(what)).unwrap_or_else(|| panic!("{found:?}"));
     assert!(place("intercept replies") < place("replay "), "{found:?}");
-    assert!(found[place("replay ")].contains("(Sessions)") && found[place("replay ")].contains(" r"), "{found:?}");
+    assert!(found[place("replay ")].contains("(in: Sessions)") && found[place("replay ")].contains(" r"), "{found:?}");
 }
 
 #[test]
@@ -107,15 +107,15 @@ fn what_is_done_with_a_session_waits_until_one_is_selected() {
 fn an_action_that_is_further_away_says_where_it_is() {
     let mut model = finished(LARGE);
     picked(&mut model, "inspect.difference");
-    assert_eq!(toast(&model), "difference means something in: Inspector of a turn; `open turn` leads there");
+    assert_eq!(toast(&model), "difference works in: Inspector of a turn; `open turn` leads there");
     model.workbench.focus = Pane::Run;
     picked(&mut model, "inspect.difference");
-    assert_eq!(toast(&model), "difference means something in: Inspector of a turn; Enter leads there");
+    assert_eq!(toast(&model), "difference works in: Inspector of a turn; Enter leads there");
     let mut early = fresh(LARGE);
     picked(&mut early, "inspect.difference");
-    assert_eq!(toast(&early), "difference means something in: Inspector of a turn; no turn has begun here");
+    assert_eq!(toast(&early), "difference works in: Inspector of a turn; no turn has begun here");
     picked(&mut model, "find.replace_all");
-    assert_eq!(toast(&model), "all means something in: Search and replace; `find` leads there");
+    assert_eq!(toast(&model), "all works in: Search and replace; `find` leads there");
 }
 
 #[test]

@@ -175,7 +175,11 @@ impl<'a> Fill<'a> {
         match self.form {
             Form::Values(Missing::Empty) => Ok(()),
             Form::Values(Missing::Keep) => {
-                self.warn(DiagnosticKind::Missing, tag, format!("{message}; the tag is kept in the text"));
+                self.warn(
+                    DiagnosticKind::Missing,
+                    tag,
+                    format!("{message}; {} stays in the text as written", tag.text(self.source)),
+                );
                 self.write_template(tag)
             }
             Form::Values(Missing::Refuse) | Form::References(_) => Err(TemplateError::new(tag, message)),

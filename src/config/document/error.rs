@@ -36,16 +36,19 @@ impl Problems {
         self.0
     }
 
-    /// Returns `value` if there are no problems, else the first one in text order as an error of this file.
-    pub fn or_first<T>(self, value: T, file: &str, text: &str) -> Result<T, FileError> {
-        match self.sorted().first() {
+    /// Returns `value` if there are no problems, else all of them in text order as an error of this file.
+    pub fn or_error<T>(self, value: T, file: &str, text: &str) -> Result<T, FileError> {
+        match self.sorted().split_first() {
             None => Ok(value),
-            Some(problem) => Err(FileError::of(file, text, problem)),
+            Some((first, others)) => {
+                let others = others.iter().map(|problem| FileError::of(file, text, problem)).collect();
+                Err(FileError { others, ..FileError::of(file, text, first) })
+            }
         }
     }
 }
 
-/// An error in a file; displays as `file:line:column: message`.
+/// An error in a file; displays as `file:line:column: message`, further problems on lines of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// The file name as given.
@@ -56,26 +59,44 @@ pub struct FileError {
     pub column: usize,
     /// The problem and what to do next.
     pub message: String,
+    /// The other problems of the file, in text order.
+    pub others: Vec<FileError>,
 }
+
+/// Problems of a file that are displayed.
+const MAX_DISPLAYED: usize = 10;
 
 impl FileError {
     /// Creates the error of a problem in the text of a file.
     pub fn of(file: &str, text: &str, problem: &Problem) -> Self {
         let LineCol { line, column } = problem.span.line_col(text);
-        Self { file: file.to_owned(), line, column, message: problem.message.clone() }
+        Self { file: file.to_owned(), line, column, message: problem.message.clone(), others: Vec::new() }
     }
 
     /// Creates the error of an unreadable file.
     pub fn unreadable(file: &str, error: &std::io::Error) -> Self {
-        Self { file: file.to_owned(), line: 0, column: 0, message: format!("cannot be read: {error}") }
+        Self {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            message: format!("cannot be read: {error}"),
+            others: Vec::new(),
+        }
     }
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
-            0 => write!(f, "{}: {}", self.file, self.message),
-            line => write!(f, "{}:{line}:{}: {}", self.file, self.column, self.message),
+            0 => write!(f, "{}: {}", self.file, self.message)?,
+            line => write!(f, "{}:{line}:{}: {}", self.file, self.column, self.message)?,
+        }
+        for other in self.others.iter().take(MAX_DISPLAYED - 1) {
+            write!(f, "\n{other}")?;
+        }
+        match self.others.len().saturating_sub(MAX_DISPLAYED - 1) {
+            0 => Ok(()),
+            more => write!(f, "\n{}: {more} more", self.file),
         }
     }
 }

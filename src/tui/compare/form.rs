@@ -37,6 +37,8 @@ pub struct Form {
     pub mode: usize,
     /// The modes that are wanted, as in [`Mode::ALL`].
     pub modes: [bool; Mode::ALL.len()],
+    /// The user has chosen among the modes.
+    pub modes_chosen: bool,
     /// Models between commas; the agent's own when empty.
     pub models: Draft,
     /// Trials of each cell.
@@ -54,7 +56,8 @@ impl Default for Form {
         Self {
             field: Field::Modes,
             mode: 0,
-            modes: Mode::ALL.map(|mode| matches!(mode, Mode::PtcLisp | Mode::Json)),
+            modes: Mode::ALL.map(is_first),
+            modes_chosen: false,
             models: Draft::default(),
             trials: at_end("3"),
             jobs: at_end("4"),
@@ -62,6 +65,11 @@ impl Default for Form {
             beginning: false,
         }
     }
+}
+
+/// Is the mode tried unless the user chooses others?
+fn is_first(mode: Mode) -> bool {
+    matches!(mode, Mode::PtcLisp | Mode::Json)
 }
 
 /// A line with the cursor after its text.
@@ -72,6 +80,21 @@ pub(in crate::tui) fn at_end(text: &str) -> Draft {
 }
 
 impl Form {
+    /// Chooses the modes in which the draft can run, unless the user has chosen: the usual ones, else all that are left.
+    pub fn suggest_modes(&mut self, runnable: &[Mode]) {
+        if self.modes_chosen || runnable.is_empty() {
+            return;
+        }
+        let any = runnable.iter().any(|mode| is_first(*mode));
+        self.modes = Mode::ALL.map(|mode| runnable.contains(&mode) && (is_first(mode) || !any));
+    }
+
+    /// Chooses the mode that has the focus, or not.
+    pub fn toggle_mode(&mut self) {
+        self.modes[self.mode] = !self.modes[self.mode];
+        self.modes_chosen = true;
+    }
+
     /// The text that keys are typed into.
     pub fn draft(&self) -> Option<&Draft> {
         match self.field {

@@ -71,8 +71,8 @@ impl Tab {
     pub fn empty(self) -> &'static str {
         match self {
             Self::Request => "no request was made in this turn",
-            Self::Reply => "nothing has come back",
-            Self::Extract => "nothing was looked for in the reply",
+            Self::Reply => "no reply has arrived",
+            Self::Extract => "no answer was extracted from this reply",
             Self::Program => "this turn ran no program",
             Self::Calls => "this turn called no tool",
             Self::Memory => "this turn defined nothing",

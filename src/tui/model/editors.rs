@@ -1,7 +1,9 @@
 //! The editors of the workbench: their places, names, languages, and the texts in them.
 
+use ptc_core::reasons::Reason;
+
 use super::{Model, Pane, Screen, Workbench};
-use crate::agent::{DraftTexts, Mode, Place};
+use crate::agent::{Diagnostic, DraftTexts, Mode, Place, locate};
 use crate::tui::actions::Action;
 use crate::tui::colours::Language;
 use crate::tui::editor::Editor;
@@ -13,6 +15,11 @@ pub const PLACES: [Place; 6] =
 
 /// The places of the drafts that a recovery file lists; the others came later and have keys of their own.
 pub const RECOVERED: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
+
+/// The editor in which an agent opens: that of the options where they hold a file that is not TOML.
+pub fn first_place(texts: &DraftTexts) -> Place {
+    if texts.is_whole_file() { Place::Options } else { Place::Prompt }
+}
 
 /// The texts of the editors, in the order of [`PLACES`].
 pub fn texts_of(texts: &DraftTexts) -> [&str; 6] {
@@ -42,6 +49,20 @@ impl Workbench {
         let agent = self.run.as_ref().map(|run| run.transcript.facts.agent.as_str()).filter(|name| !name.is_empty())?;
         let open = self.pipeline.as_ref().map_or(&self.preview.name, |(pipeline, _)| &pipeline.definition.name);
         (agent != open).then_some(agent)
+    }
+
+    /// The findings for which a run was refused, in the texts that they are about: where the editors already show errors, those with
+    /// their fixes.
+    pub fn placed(&self, mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let is_about_texts = findings.iter().all(|found| found.reason != Reason::RecorderFailed);
+        if self.pipeline.is_some() || !is_about_texts {
+            return findings;
+        }
+        if self.checked == Some(self.version()) && self.diagnostics.iter().any(Diagnostic::is_error) {
+            return self.diagnostics.clone();
+        }
+        locate(&self.texts(), &mut findings);
+        findings
     }
 
     /// Are there edits that no file holds?

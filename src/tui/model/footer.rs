@@ -2,8 +2,9 @@
 //!
 //! In: the state of the screen, a row of the table of actions. Out: its place from the left. It must never decide what is possible.
 
-use super::{Model, Pane, Popup, Screen};
+use super::{Model, Pane, Popup, Screen, Toast};
 use crate::tui::actions::{Action, ActionRow, Context};
+use crate::tui::cases::Step as TestStep;
 use crate::tui::direction::Direction;
 use crate::tui::transcript::Transcript;
 
@@ -20,6 +21,7 @@ impl Model {
             Action::Close if self.inspector.is_some() && is_bare => 4,
             Action::Close if !is_bare => 3,
             Action::Close if is_bare && self.searched() => 4,
+            Action::Close if is_bare && self.filters_turns() => 2,
             Action::Close if self.screen == Screen::Sessions && is_bare && self.sessions.filters() => 2,
             Action::Close if self.screen == Screen::Sessions && is_bare => 8,
             Action::FocusNext if matches!(self.screen, Screen::Compare | Screen::Candidates) => 3,
@@ -42,6 +44,9 @@ impl Model {
             Action::Workbench => self.switches_panes(),
             Action::Tests => self.screen != Screen::Tests,
             Action::Traffic => self.screen != Screen::Traffic,
+            Action::Failing(_) => self.shows_failures(),
+            Action::Bottom => self.active_transcript().is_some_and(|transcript| !transcript.follows()),
+            Action::Testing(TestStep::Watch | TestStep::Edit) => self.tests.current().is_some(),
             // A correction is made in the editors.
             Action::Fix => self.screen == Screen::Workbench,
             // On every screen, in questions and in dialogs.
@@ -59,6 +64,11 @@ impl Model {
         let run = self.workbench.run.as_ref().filter(|run| !run.is_example);
         let has_turns = run.is_some_and(|run| run.transcript.last_turn().is_some());
         self.screen != Screen::Workbench || !self.wide() || has_turns && self.workbench.focus != Pane::Run
+    }
+
+    /// The message for the status line of the screen; a popup shows it in the place of its own keys.
+    pub fn screen_toast(&self) -> Option<&Toast> {
+        self.toast.as_ref().filter(|_| self.popups.is_empty())
     }
 
     /// Is the overview of an opened session shown?

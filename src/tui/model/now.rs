@@ -1,7 +1,9 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys.
 
 use super::saved::FOREIGN;
-use super::{Asker, Model, Pane, Phase, Picks, Popup, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
+use super::{
+    Asker, Model, Pane, Phase, Picks, Popup, SETTLE_MS, SMALLEST, Screen, TOAST_MS, TOUR, TWO_COLUMNS, Toast, Tone,
+};
 use crate::agent::Place;
 use crate::replay::Policy;
 use crate::session::RunState;
@@ -89,7 +91,9 @@ impl Model {
             (Screen::Candidates, _) => vec![C::Candidates, C::Global, C::Always],
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
-            (Screen::Workbench, Pane::Run) if self.shows_overview() => vec![C::Overview, C::Global, C::Always],
+            (Screen::Workbench, Pane::Run) if self.shows_overview() => {
+                vec![C::Overview, C::Runs, C::Global, C::Always]
+            }
             (Screen::Workbench, Pane::Run) => vec![C::Runs, C::Transcript, C::Global, C::Always],
         }
     }
@@ -188,9 +192,12 @@ impl Model {
                 "one key is the answer",
             ),
             Action::SubmitDialog => super::saved::enabled_to_submit(popups),
-            Action::ReadDown | Action::ReadUp if matches!(popups.last(), Some(Popup::Form(form, _)) if form.notes.is_empty()) => {
-                Err("there is nothing below the fields")
-            }
+            Action::ReadDown
+            | Action::ReadUp
+            | Action::ReadPageDown
+            | Action::ReadPageUp
+            | Action::ReadTop
+            | Action::ReadBottom => rule(popups.is_empty() || self.popup_scrolls, "all of it is visible"),
             Action::Resume => self.enabled_to_resume(),
             action if action.is_search() => self.can_seek(action, popups),
             Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
@@ -238,6 +245,8 @@ impl Model {
                     || self.screen != Screen::Workbench
                     || self.searched()
                     || self.suggestions.current.is_some()
+                    || self.overview_on_screen().is_some()
+                    || self.is_run_page()
                     || self.workbench.running(),
                 "nothing is open",
             ),
@@ -355,13 +364,26 @@ impl Model {
             Action::Close if popup.is_none() && self.suggestions.current.is_some() => "stop asking",
             Action::Session(SessionAction::Suggest) if self.suggestions.current.is_some() => "stop asking",
             Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",
+            Action::Close if popup.is_none() && self.inspector.is_none() && self.overview_on_screen().is_some() => {
+                if self.filters_turns() {
+                    "clear filter"
+                } else {
+                    "transcript"
+                }
+            }
             Action::Close if matches!(popup, Some(Popup::Leaving(_))) => "stay",
             Action::DiscardAndQuit if !self.workbench.unsaved() => "stop and leave",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
+            Action::TourNext if matches!(popup, Some(Popup::Tour(step)) if step + 1 == TOUR.len()) => "done",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.inspector.is_some() => "back",
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
             Action::FixApply => match popup {
+                Some(Popup::Fixes { fixes: Picks::Failures(lines), selected, .. })
+                    if lines.get(*selected).is_some_and(|line| !line.rest.is_empty()) =>
+                {
+                    "list them"
+                }
                 Some(Popup::Fixes { fixes: Picks::Failures(_) | Picks::Hits(_), .. }) => "go there",
                 Some(Popup::Fixes { fixes: Picks::Question { .. }, .. }) => "ask",
                 _ => row.title,
@@ -384,6 +406,7 @@ impl Model {
             Action::Compare if self.screen == Screen::Compare => "side by side",
             Action::FocusNext if self.screen == Screen::Compare => "next run",
             Action::FocusNext if self.screen == Screen::Candidates && self.inspector.is_none() => "next part",
+            Action::Close if popup.is_none() && self.is_run_page() && !self.workbench.running() => "editors",
             Action::Close if popup.is_none() => "stop",
             Action::FocusNext if self.inspector.is_some() => "next tab",
             Action::FocusNext

@@ -252,20 +252,37 @@ pub struct FailureLine {
     pub session: SessionKey,
     /// The turn or call.
     pub at: Address,
+    /// The places that take the place of this line when it is chosen.
+    pub rest: Vec<FailureLine>,
 }
 
-/// Lines for kinds of failures: one for the kind, which opens the newest, and one for each place where there are several.
+/// Places of a kind of failure that are listed at first.
+const FIRST_PLACES: usize = 3;
+
+/// Lines for kinds of failures: one for the kind, which opens the newest, and one for each place where there are several; many places are
+/// behind a line that lists them.
 pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> Vec<FailureLine> {
     let mut lines = Vec::new();
     for group in groups {
         let (title, session) = (failure_title(group), group.newest.key());
-        lines.push(FailureLine { title, session, at: group.at.clone() });
-        let several = &group.places[if group.places.len() > 1 { 0 } else { group.places.len() }..];
-        lines.extend(several.iter().map(|place| FailureLine {
+        lines.push(FailureLine { title, session, at: group.at.clone(), rest: Vec::new() });
+        if group.places.len() < 2 {
+            continue;
+        }
+        let places = group.places.iter().map(|place| FailureLine {
             title: format!("  {}  {}  {}", when(place.created_ms), place.at, place.agent),
             session: place.session.clone(),
             at: place.at.clone(),
-        }));
+            rest: Vec::new(),
+        });
+        let mut places: Vec<FailureLine> = places.collect();
+        // A line for one place more takes as much room as the place.
+        if places.len() > FIRST_PLACES + 1 {
+            let rest = places.split_off(FIRST_PLACES);
+            let (session, at) = (rest[0].session.clone(), rest[0].at.clone());
+            places.push(FailureLine { title: format!("  … {} more places", rest.len()), session, at, rest });
+        }
+        lines.extend(places);
     }
     lines
 }

@@ -1,10 +1,11 @@
 //! Which saved session an action is about, and whether it can be done with it now.
 
-use super::{Asker, Model, Phase, Popup, Screen};
+use super::{Asker, Model, Pane, Phase, Popup, Screen};
 use crate::event::Address;
 use crate::port::Question;
 use crate::session::{RunState, Summary};
 use crate::tui::actions::Action;
+use crate::tui::overview::OverviewPane;
 use crate::tui::sessions::{Purpose, SessionAction};
 use crate::tui::traffic::{ProxyPhase, Step as TrafficStep, Writes};
 use crate::tui::transcript::Transcript;
@@ -65,6 +66,26 @@ impl Model {
     /// Is the overview shown in the place of the workbench's transcript?
     pub fn shows_overview(&self) -> bool {
         self.workbench.run.as_ref().is_some_and(|run| run.overview.is_open)
+    }
+
+    /// The overview that takes the place of the transcript on this screen.
+    pub(super) fn overview_on_screen(&self) -> Option<&OverviewPane> {
+        let view = match self.screen {
+            Screen::Workbench => self.workbench.run.as_ref(),
+            Screen::Sessions => self.sessions.viewer.as_ref(),
+            _ => None,
+        };
+        view.map(|view| &view.overview).filter(|overview| overview.is_open)
+    }
+
+    /// Does the open overview show only some of the turns?
+    pub(super) fn filters_turns(&self) -> bool {
+        self.overview_on_screen().is_some_and(|overview| !overview.typed.is_empty())
+    }
+
+    /// Does the run have the whole workbench, with the editors on the other page?
+    pub(super) fn is_run_page(&self) -> bool {
+        self.screen == Screen::Workbench && !self.wide() && self.workbench.focus == Pane::Run
     }
 
     /// Can this be searched: the help, the turn that is taken apart, the transcript?

@@ -38,6 +38,8 @@ pub struct Sessions {
     pub moved: bool,
     /// The run whose session was last selected by itself.
     pub noticed: Option<String>,
+    /// The session to select as soon as the list shows it.
+    pub wanted: Option<String>,
     /// First visible row.
     pub top: usize,
     /// Where the rows were drawn.

@@ -18,39 +18,38 @@ pub struct TourStep {
 pub const TOUR: [TourStep; 6] = [
     TourStep {
         title: "An agent is a few texts",
-        text: "Prompt, signature, inputs, tools and options have an editor each. {{name}} in the prompt takes an input; the signature \
-               declares the inputs and the fields of the answer.",
+        text: "Prompt, signature, context (the inputs), tools and options have an editor each. {{name}} in the prompt inserts an input; \
+               the signature declares the inputs and the fields of the answer.",
         actions: &[Action::FocusNext, Action::Save],
     },
     TourStep {
-        title: "They are checked while you type",
-        text: "What does not fit is marked at its place, with the reason below the text. Many findings have a correction that one key \
-               makes, and undo takes back.",
+        title: "Texts are checked while you type",
+        text: "Errors are marked where they are, with the reason below the text. Many can be corrected with one key; undo reverts \
+               the correction.",
         actions: &[Action::Fix, Action::Undo, Action::Preview],
     },
     TourStep {
         title: "Run it",
-        text: "Every turn becomes a card: what was sent, the reply as it comes, what was wrong with it, what went back to the \
-               model. The model demo needs no key and no network.",
+        text: "Every turn is a card: the request, the reply as it streams in, its errors, and the feedback to the model. The model \
+               `demo` needs no key and no network.",
         actions: &[Action::Run, Action::ChooseModel, Action::Workbench, Action::Inspect],
     },
     TourStep {
         title: "Nothing is lost",
-        text: "Every run is a session: open it, replay it without a model, resume it, or start again from any of its turns. Marked ones \
-               are shown side by side.",
+        text: "Every run is saved as a session: open it, replay it without a model, resume it, or fork it at any turn. Mark sessions to \
+               compare them side by side.",
         actions: &[Action::Sessions, Action::OpenSession, Action::Replay, Action::Session(SessionAction::Mark)],
     },
     TourStep {
         title: "Every action has a name",
-        text: "The palette finds actions by name and shows why one cannot be done now. The help lists every key; keys are changed \
-               in config.toml. A click on the first line opens a menu, the right button one for its place.",
+        text: "The palette finds actions by name and shows why one is unavailable. The help lists every key; config.toml changes \
+               them. A click on the top line opens a menu; the right button opens one for its place.",
         actions: &[Action::Palette, Action::Help],
     },
     TourStep {
         title: "Make it yours",
-        text: "Themes for dark and light screens, or one of your own from a file; `mouse = false` in [interface] of config.toml leaves the \
-               mouse to the terminal. The tour is in \
-               the palette whenever you want it again.",
+        text: "There are themes for dark and light terminals, and your own can be a file; `mouse = false` in [interface] of config.toml \
+               leaves the mouse to the terminal. The palette shows this tour again.",
         actions: &[Action::NextTheme, Action::Tour, Action::Quit],
     },
 ];

@@ -133,7 +133,7 @@ pub fn breakpoints(set: &[Breakpoint]) -> Form {
         "tool:NAME  before the tool is called",
         "def:NAME   when a program has defined the name",
         "error      when a program has ended with an error, or failed",
-        "A run that waits there continues when you let it. Until then its turn can be taken apart, with the REPL on what the program left.",
+        "A run that waits there continues when you let it. Until then its turn can be opened, with the REPL on what the program left.",
     ];
     Form {
         title: "Breakpoints of programs".to_owned(),

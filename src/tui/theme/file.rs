@@ -91,7 +91,7 @@ pub fn read(text: &str, file: &str) -> Result<Theme, FileError> {
         theme = start.and_then(|entry| base(&entry).ok()).unwrap_or(theme);
         read_table(&root, KEYS, &mut theme, &mut problems);
     }
-    problems.or_first(theme, file, text)
+    problems.or_error(theme, file, text)
 }
 
 fn base(entry: &Entry<'_>) -> Result<Theme, Problem> {

@@ -258,7 +258,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
             RunUpdate::Question(_) => {
                 run.waits = true;
                 let how = model.how_to_resume();
-                model.show_toast(Tone::Info, format!("a run asks the user: it waits in its session: {how}"));
+                model.show_toast(Tone::Info, format!("run {} waits for an answer: {how}", place + 1));
                 effects.push(Effect::SuspendRun(slot));
             }
             RunUpdate::Unwritten { .. } => effects.push(Effect::SaveSession(slot, None)),
@@ -477,7 +477,7 @@ fn click_field(model: &mut Model, at: Position) {
     form.field = field;
     if let Some(mode) = mode {
         form.mode = mode;
-        form.modes[mode] = !form.modes[mode];
+        form.toggle_mode();
     }
     if let Some(draft) = form.draft_mut() {
         let byte = crate::tui::view::byte_at(draft, area, at.x);

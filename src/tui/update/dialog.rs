@@ -341,7 +341,8 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
         Ok(session) => {
             let discarded_attempt =
                 matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.discarded_attempt);
-            let waits = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
+            let asking = model.workbench.run.as_ref().filter(|run| run.question.is_some());
+            let (waits, waiting) = (asking.is_some(), asking.and_then(|run| run.session.clone()));
             let origin = match at.map(|at| &model.popups[at]) {
                 Some(Popup::Form(form, Purpose::Fork(fork))) => fork.origin(form),
                 _ => None,
@@ -356,8 +357,10 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
             model.workbench.begin_other();
             model.workbench.run = Some(run);
             if waits {
+                // The keys that the message names act on the session that waits.
+                model.sessions.wanted = waiting;
                 let how = model.how_to_resume();
-                model.show_toast(Tone::Info, format!("the run before waits for its answer in its session: {how}"));
+                model.show_toast(Tone::Info, format!("the previous run waits for an answer: {how}"));
             }
             let mut effects = super::run::started(model, Ok(session));
             if discarded_attempt {

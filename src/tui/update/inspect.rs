@@ -25,7 +25,7 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
         Screen::Tests | Screen::Traffic | Screen::Candidates => None,
     };
     let Some(subject) = view.and_then(subject) else {
-        model.show_toast(Tone::Info, "this run is not saved, so its turns cannot be taken apart");
+        model.show_toast(Tone::Info, "this run is not saved, so its turns cannot be opened");
         return Vec::new();
     };
     model.inspector = Some(Box::new(Inspector::new(subject, turn)));

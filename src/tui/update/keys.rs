@@ -52,7 +52,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
             run::choose_answer(model, c).unwrap_or_else(|| edit::typed(model, c))
         }
         KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete | KeyCode::Enter if plain => {
-            let text = format!("{} means nothing here; {}", keys::name(keys::chord(key)), what_helps(model, &contexts));
+            let text = format!("{} has no action here; {}", keys::name(keys::chord(key)), what_helps(model, &contexts));
             model.show_toast(Tone::Info, text);
             Vec::new()
         }
@@ -91,7 +91,7 @@ fn chord(model: &mut Model, key: KeyEvent, contexts: &[Context]) -> Stroke {
             return Stroke::Action(action);
         }
         if key.code != KeyCode::Esc {
-            model.show_toast(Tone::Info, format!("{} means nothing here", chord.name()));
+            model.show_toast(Tone::Info, format!("{} has no action here", chord.name()));
         }
         return Stroke::Waits;
     }

@@ -18,7 +18,9 @@ pub(super) fn form(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     model.screen = Screen::Compare;
+    let runnable = model.workbench.texts().runnable_modes();
     let compare = &mut model.compare;
+    compare.form.suggest_modes(&runnable);
     compare.page = Page::Form;
     compare.form.error = None;
     compare.form.beginning = false;
@@ -106,7 +108,7 @@ fn in_form(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::PreviousField => form.field = Field::ALL[(place + fields - 1) % fields],
         Step::Left => form.mode = (form.mode + modes - 1) % modes,
         Step::Right => form.mode = (form.mode + 1) % modes,
-        Step::Toggle => form.modes[form.mode] = !form.modes[form.mode],
+        Step::Toggle => form.toggle_mode(),
         Step::Begin => match form.spec() {
             Ok((spec, jobs)) => {
                 form.error = None;

@@ -107,9 +107,14 @@ pub(super) fn go_to_failure(model: &mut Model, direction: Direction) -> Vec<Effe
     let failed = overview.lines().iter().filter(|line| line.has_failed()).count();
     let number = overview.lines()[..=place].iter().filter(|line| line.has_failed()).count();
     let turn = overview.lines()[place].address.clone();
-    let error = overview.lines()[place].error.clone().unwrap_or_else(|| "failed".to_owned());
+    // The overview shows the error in the turn's line and below the lines.
+    let error = match &overview.lines()[place].error {
+        _ if view.overview.is_open => String::new(),
+        Some(error) => format!(": {error}"),
+        None => ": failed".to_owned(),
+    };
     view.transcript.jump_to(&turn);
-    model.show_toast(Tone::Info, format!("failure {number} of {failed}, {turn}: {error}"));
+    model.show_toast(Tone::Info, format!("failure {number} of {failed}, {turn}{error}"));
     Vec::new()
 }
 

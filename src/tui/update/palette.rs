@@ -74,6 +74,6 @@ fn explain_where(model: &mut Model, row: &ActionRow) {
             _ => format!("; `{}` leads there", opener.title),
         },
     });
-    let text = format!("{} means something in: {}{}", row.title, row.context.heading(), leads.unwrap_or_default());
+    let text = format!("{} works in: {}{}", row.title, row.context.heading(), leads.unwrap_or_default());
     model.show_toast(Tone::Info, text);
 }

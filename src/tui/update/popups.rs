@@ -3,7 +3,6 @@
 use ratatui::layout::Position;
 
 use crate::agent::{Fix, Mode, Place, set_option};
-use crate::model::FAULTS;
 use crate::tui::actions::{Action, Context};
 use crate::tui::draft::Reach;
 use crate::tui::menu::{Line, lines, step};
@@ -114,15 +113,10 @@ pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Shows the models that can be used, as changes of the options.
+/// Shows the models that can be used, and the faults of the sample model, as changes of the options.
 pub(super) fn choose_model(model: &mut Model) -> Vec<Effect> {
     let preview = &model.workbench.preview;
-    let faults: Vec<&str> = FAULTS.iter().map(|(_, name, _)| *name).collect();
-    let message = format!(
-        "{} answers now. Others by name in the options: model = \"provider:model\", or \"sample:FAULT\" with one of {}.",
-        preview.model,
-        faults.join(", ")
-    );
+    let message = format!("The model is {}. Others: write model = \"provider:model\" in the options.", preview.model);
     let used = format!("\"{}\"", preview.model);
     let selected = preview.models.iter().position(|fix| fix.text.contains(&used)).unwrap_or(0);
     let fixes = Picks::Fixes(preview.models.clone());
@@ -133,6 +127,13 @@ pub(super) fn choose_model(model: &mut Model) -> Vec<Effect> {
 
 /// Makes the selected fix, opens the selected failure where it happened, or goes to the selected match.
 pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
+    if let Some(Popup::Fixes { fixes: Picks::Failures(lines), selected, .. }) = model.popups.last_mut()
+        && let Some(line) = lines.get_mut(*selected).filter(|line| !line.rest.is_empty())
+    {
+        let rest = std::mem::take(&mut line.rest);
+        drop(lines.splice(*selected..=*selected, rest));
+        return Vec::new();
+    }
     let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.pop() else { return Vec::new() };
     match fixes {
         Picks::Question { request, .. } => super::suggest::send(model, request),

@@ -107,6 +107,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
 
 /// The run was refused: the findings are shown at their places, the focus goes to the first error.
 pub(super) fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
+    let findings = model.workbench.placed(findings);
     let first = findings.iter().find(|finding| finding.severity == Severity::Error).or(findings.first());
     let text = match first {
         Some(finding) if model.workbench.pipeline.is_some() => format!("not started: {}", finding.message),

@@ -5,8 +5,9 @@ use crate::agent::Place;
 use crate::event::{Address, ErrorRecord};
 use crate::replay::Policy;
 use crate::session::index::FoundSession;
-use crate::session::{Marks, Summary};
+use crate::session::{Marks, RunState, Summary};
 use crate::tui::archive::ArchiveRequest;
+use crate::tui::compare::Page;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Picks, Popup, RunView, Screen, Search, Tone, failure_lines};
 use crate::tui::overview::RAIL_TURNS;
@@ -25,10 +26,43 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
         model.candidates.opened = false;
         return close(model);
     }
+    let mut effects = vec![Effect::List];
+    if let Some(waiting) = waiting(model) {
+        super::play::close(model);
+        if model.sessions.viewer.take().is_some_and(|viewer| viewer.phase != Phase::Done) {
+            effects.push(Effect::Cancel(Slot::Viewer));
+        }
+        clear_filter(model);
+        model.sessions.wanted = Some(waiting);
+    }
     model.screen = Screen::Sessions;
     model.sessions.moved = false;
     reselect(model);
-    vec![Effect::List]
+    effects
+}
+
+/// The session of the run on the screen that waits for an answer; before the first run, the newest one that is not finished. The screens
+/// name the keys that resume it: the list must have it selected then.
+fn waiting(model: &mut Model) -> Option<String> {
+    let waits = |run: &RunView| run.session.clone().filter(|_| run.waits && run.phase == Phase::Done);
+    match model.screen {
+        Screen::Compare if model.compare.page == Page::Sides => {
+            let sides = &model.compare.sides;
+            let focused = sides.get(model.compare.column).into_iter();
+            focused.chain(sides).find_map(|side| waits(side.run.as_ref()?))
+        }
+        Screen::Workbench => match &model.workbench.run {
+            Some(run) if !run.is_example => waits(run),
+            _ if model.sessions.noticed.is_none() => {
+                let open = |session: &&Summary| session.state == RunState::Open && !session.example;
+                let id = model.sessions.all.iter().flatten().find(open).map(|session| session.id.clone());
+                model.sessions.noticed.clone_from(&id);
+                id
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 pub(super) fn listed(model: &mut Model, all: Vec<Summary>, marks: Marks) -> Vec<Effect> {
@@ -101,6 +135,14 @@ pub(super) fn reselect(model: &mut Model) {
         if let Some(made) = made.map(Summary::key) {
             model.sessions.selected = Some(made);
             model.sessions.noticed = run;
+        }
+    }
+    if model.screen == Screen::Sessions && !model.sessions.moved {
+        let wanted = model.sessions.wanted.as_ref();
+        let found = wanted.and_then(|id| model.sessions.shown().find(|session| session.id == *id)).map(Summary::key);
+        if found.is_some() {
+            model.sessions.selected = found;
+            model.sessions.wanted = None;
         }
     }
     if model.sessions.current().is_none() {
@@ -321,13 +363,21 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         }
         return if viewer.phase == Phase::Done { Vec::new() } else { vec![Effect::Cancel(Slot::Viewer)] };
     }
-    if model.sessions.filtering || !model.sessions.filter.text().is_empty() {
-        model.sessions.filtering = false;
-        model.sessions.filter.replace_all("");
+    if clear_filter(model) {
         return Vec::new();
     }
     model.screen = Screen::Workbench;
     Vec::new()
+}
+
+/// Shows all sessions again. Returns whether there was a filter.
+fn clear_filter(model: &mut Model) -> bool {
+    let filters = model.sessions.filtering || !model.sessions.filter.text().is_empty();
+    if filters {
+        model.sessions.filtering = false;
+        model.sessions.filter.replace_all("");
+    }
+    filters
 }
 
 /// How an action begins.

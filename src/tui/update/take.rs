@@ -7,11 +7,11 @@ use crate::session::Summary;
 use crate::tool::{FileAccess, NamedFile};
 use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
-use crate::tui::draft::{Reach, merged_text};
+use crate::tui::draft::{Draft, Reach, merged_text};
 use crate::tui::message::Effect;
-use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, place_name, texts_of};
+use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, first_place, place_name, texts_of};
 use crate::tui::sessions::{Purpose, workbench};
-use crate::workbench::OpenAgent;
+use crate::workbench::{AgentFile, OpenAgent};
 
 /// Asks which one.
 pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
@@ -66,12 +66,18 @@ pub(super) fn file_question(model: &mut Model, source: AgentSource, named: Named
     super::run::ask_about_file(model, source, named);
 }
 
-/// Puts it into the editors; undo knows the texts before.
+/// Puts it into the editors. Undo knows the texts before of the same file; texts of another agent would be saved under this one's name.
 pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     let OpenAgent { texts, file, pipeline } = agent;
+    let path = |file: &Option<AgentFile>| file.as_ref().map(|file| file.path.clone());
+    let is_same = path(&file).is_some_and(|path_now| path(&model.workbench.file) == Some(path_now));
     for (place, text) in PLACES.into_iter().zip(texts_of(&texts)) {
         let editor = model.workbench.editor_mut(place);
-        editor.draft.replace_all(text);
+        if is_same {
+            editor.draft.replace_all(text);
+        } else {
+            editor.draft = editor.draft.take_over(Draft::new(text));
+        }
         editor.free = false;
     }
     let text = match (&pipeline, &file) {
@@ -85,7 +91,7 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     };
     let workbench = &mut model.workbench;
     (workbench.saved, workbench.file, workbench.pipeline) = (texts, file, pipeline.map(|pipeline| (pipeline, 0)));
-    workbench.last_editor = Place::Prompt;
+    workbench.last_editor = first_place(&workbench.saved);
     workbench.focus = workbench.home();
     model.screen = Screen::Workbench;
     model.sessions.viewer = None;

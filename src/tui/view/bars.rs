@@ -142,7 +142,7 @@ pub(super) fn rule(area: Rect, heading: &str, focused: bool, mut mark: Vec<Piece
 /// What the run has used; a message takes its place for a while, next to the progress of a running run.
 pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let columns = usize::from(area.width);
-    let row = match (&model.toast, &model.workbench.run) {
+    let row = match (model.screen_toast(), &model.workbench.run) {
         (Some(_), Some(run)) if run.phase != Phase::Done => {
             let facts = &run.transcript.facts;
             toast(model)
@@ -154,7 +154,13 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
             let key = model.keymap.first_name(Action::Run);
             Row::new([Piece::new(Role::Dim, &format!(" a recorded run of this example; {key} runs the draft"))])
         }
-        (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", budget::used(model, run, columns)))]),
+        (None, Some(run)) => {
+            // The title names the agent in the editors: a finished run of another one is named here.
+            let other = model.workbench.other_agent().filter(|_| run.phase == Phase::Done);
+            let of = other.map(|agent| format!("run of {agent}   ")).unwrap_or_default();
+            let used = budget::used(model, run, columns.saturating_sub(width(&of)));
+            Row::new([Piece::new(Role::Dim, &format!(" {of}{used}"))])
+        }
     };
     row.draw(area, buffer, model.theme);
 }
@@ -181,7 +187,7 @@ fn nothing_yet(model: &Model) -> String {
         0 => " nothing has run yet".to_owned(),
         number => {
             let (sessions, how) = (plural(number, "session"), model.how_to_resume());
-            format!(" nothing has run yet; {sessions} not finished: {how}")
+            format!(" nothing has run yet   {sessions} not finished: {how}")
         }
     }
 }

@@ -127,7 +127,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
             Row::new([Piece::new(Role::Dim, &text)]).indented(2).draw(areas.tree, buffer, model.theme);
         }
     }
-    let status = if model.toast.is_some() { bars::toast(model) } else { status(candidates) };
+    let status = if model.screen_toast().is_some() { bars::toast(model) } else { status(candidates) };
     status.draw(areas.status, buffer, model.theme);
     if model.popups.is_empty() {
         bars::footer(model, areas.footer, buffer);

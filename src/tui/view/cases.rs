@@ -101,7 +101,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
             buffer.set_string(areas.list.right(), y, "│", style);
         }
     }
-    let status = match (&model.toast, &tests.problem) {
+    let status = match (model.screen_toast(), &tests.problem) {
         (Some(_), _) => bars::toast(model),
         (None, Some(problem)) => Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, problem)]),
         (None, None) => {

@@ -11,7 +11,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, plural};
 use ptc_core::text::SafeText;
-use ptc_core::text::width::wrap;
+use ptc_core::text::width::{truncate, wrap};
 
 /// Columns of the names of the two fields.
 const NAMES: u16 = 9;
@@ -67,9 +67,12 @@ fn found(model: &Model, find: &Find) -> Row {
     Row::new([Piece::new(Role::Dim, &text)])
 }
 
+/// Most rows of the message above the fixes.
+const MOST_MESSAGE_ROWS: usize = 4;
+
 /// Rows of the message above the fixes.
 pub(super) fn message_rows(message: &str, columns: u16) -> usize {
-    wrap(&SafeText::single_line(message), usize::from(columns).max(1)).len().min(3)
+    wrap(&SafeText::single_line(message), usize::from(columns).max(1)).len().min(MOST_MESSAGE_ROWS)
 }
 
 pub(super) fn draw_fixes(
@@ -80,8 +83,13 @@ pub(super) fn draw_fixes(
 ) {
     let text = SafeText::single_line(message);
     let above = message_rows(message, area.width);
-    for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().take(above).enumerate() {
-        Row::new([Piece::safe(Role::Dim, text.slice(range))]).draw(line_of(area, line), buffer, model.theme);
+    let columns = usize::from(area.width).max(1);
+    let lines = wrap(&text, columns);
+    for (line, range) in lines.iter().take(above).enumerate() {
+        // The last row ends with a mark where there is more.
+        let rest = if line + 1 == above { range.start..text.len() } else { range.clone() };
+        let shown = truncate(&text.slice(rest), columns).into_owned();
+        Row::new([Piece::new(Role::Dim, &shown)]).draw(line_of(area, line), buffer, model.theme);
     }
     let rows = usize::from(area.height).saturating_sub(above);
     let top = first_shown(selected, rows);
@@ -89,6 +97,10 @@ pub(super) fn draw_fixes(
         let (mark, role) = if at == selected { ("▸ ", Role::Title) } else { ("  ", Role::Text) };
         let row = Row::new([Piece::literal(Role::Accent, mark), Piece::new(role, &title)]);
         row.draw(line_of(area, above + at - top), buffer, model.theme);
+    }
+    let below = fixes.count().saturating_sub(top + rows);
+    if below > 0 {
+        super::popups::draw_below(model, &format!(" ▼ {below} more "), area, buffer);
     }
 }
 

@@ -132,7 +132,8 @@ fn note_rows(form: &Form, columns: u16) -> Vec<Row> {
     form.notes.iter().flat_map(wrapped).collect()
 }
 
-pub(super) fn layout(form: &mut Form, inner: Rect) {
+/// Measures it. Returns whether its notes are longer than their area.
+pub(super) fn layout(form: &mut Form, inner: Rect) -> bool {
     let areas = areas(form, inner);
     for (field, area) in form.fields.iter_mut().zip(&areas.fields) {
         if let Input::Text(text, _) = &mut field.input {
@@ -141,6 +142,7 @@ pub(super) fn layout(form: &mut Form, inner: Rect) {
     }
     let limit = scroll_limit(note_rows(form, areas.notes.width).len(), areas.notes.height);
     form.top = form.top.min(limit);
+    limit > 0
 }
 
 /// The field at a place, and the position of its value.

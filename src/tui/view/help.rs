@@ -8,16 +8,19 @@ use crate::tui::theme::Role;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{pad, width, wrap};
 
-/// Rows of the help; the contexts of the screen below come first: what is only there, what is everywhere, what every text has.
+/// Rows of the help; the contexts of the screen below come first: what is only there, the innermost first, what is everywhere, what every
+/// text has.
 pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {
     let here = model.contexts_under_help();
     let (mut first, rest): (Vec<_>, Vec<_>) = Context::ALL.into_iter().partition(|(context, _)| here.contains(context));
-    first.sort_by_key(|(context, _)| match context {
+    let group = |context: &Context| match context {
         Context::Lines | Context::Text => 3,
         Context::Global => 2,
         Context::Always => 1,
         _ => 0,
-    });
+    };
+    // Of what is only there, the innermost comes first.
+    first.sort_by_key(|(context, _)| (group(context), here.iter().position(|active| active == context)));
     let mut rows = answers(model);
     for (context, title) in first.into_iter().chain(rest) {
         if !rows.is_empty() {

@@ -92,7 +92,7 @@ pub(super) fn draw(model: &Model, inspector: &Inspector, screen: Rect, buffer: &
         value(model, inspector, areas.below, buffer);
         None
     };
-    let status = if model.toast.is_some() { bars::toast(model) } else { status(inspector) };
+    let status = if model.screen_toast().is_some() { bars::toast(model) } else { status(inspector) };
     status.draw(areas.status, buffer, model.theme);
     if model.popups.is_empty() {
         bars::footer(model, areas.footer, buffer);
@@ -166,6 +166,9 @@ fn list(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
                 left.extend(trouble(part.mark));
                 left.push(Piece::new(name_role, &part.title));
                 let bytes = if part.bytes > 0 { format!("{} ", size(part.bytes)) } else { String::new() };
+                let used: usize = left.iter().map(|piece| width(&piece.text)).sum();
+                let room = usize::from(area.width).saturating_sub(used + width(&bytes) + 1);
+                left.extend(origin(part, room).map(|origin| Piece::new(Role::Dim, &origin)));
                 Row::new(left).ending([Piece::new(Role::Dim, &bytes)])
             }
             None => {
@@ -174,6 +177,14 @@ fn list(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
         };
         row.draw(line_of(area, line), buffer, model.theme);
     }
+}
+
+/// Where a part of a request comes from: of a result the tool and the turn where there is room, else the turn.
+fn origin(part: &Part, room: usize) -> Option<String> {
+    part.place.as_ref()?;
+    let (_, turn) = part.note.rsplit_once(" of ")?;
+    let whole = (part.title == "result").then(|| format!(" {}", part.note));
+    whole.into_iter().chain([format!(" {turn}")]).find(|text| width(text) <= room)
 }
 
 /// A sign for what a part's look means.
@@ -244,7 +255,7 @@ fn empty(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
         Taken::Reading => (Role::Dim, "reading …".to_owned()),
         Taken::Failed(error) => (Role::Bad, format!("✗ {error}")),
         Taken::Done(_) if inspector.at_repl() => {
-            let text = "Programs run here on what the turn left, in a copy: definitions, *1 *2 *3, data/… Tools answer from the \
+            let text = "Programs run here on a copy of the turn's memory and data: definitions, *1 *2 *3, data/… Tools answer from the \
                         recording.";
             (Role::Dim, text.to_owned())
         }
@@ -321,7 +332,7 @@ fn status(inspector: &Inspector) -> Row {
             let number =
                 |wanted: fn(&Change) -> bool| sections.iter().filter(|part| wanted(&part.change)).count() as u64;
             format!(
-                " against the request before: {} new, {} changed, {} gone, {} as before",
+                " difference to the previous request: {} added, {} changed, {} removed, {} unchanged",
                 number(|change| *change == Change::New),
                 number(|change| matches!(change, Change::Changed(_))),
                 number(|change| *change == Change::Gone),

@@ -12,6 +12,7 @@ use super::areas::line_of;
 use crate::config::TurnList;
 use crate::event::Address;
 use crate::record::TurnState;
+use crate::tui::actions::Action;
 use crate::tui::model::{Model, RunView};
 use crate::tui::overview::{OverviewPane, RAIL_FROM, RAIL_TURNS};
 use crate::tui::row::{Piece, Row};
@@ -29,6 +30,8 @@ const TIME_GLYPHS: [char; 4] = ['█', '▓', '▒', '░'];
 const DETAIL_ROWS: u16 = 4;
 /// Rows of a pane from which on the selected turn is described.
 const DETAIL_FROM: u16 = 12;
+/// Heading of the column of tools.
+const TOOLS_HEAD: &str = "tools";
 /// Columns of an action next to an error, at least.
 const ACTION_COLUMNS: usize = 18;
 /// Columns of an error next to an action, at least.
@@ -53,12 +56,18 @@ fn list_area(area: Rect) -> Rect {
     Rect { y: area.y + 1, height: area.height.saturating_sub(1 + below), ..area }
 }
 
+/// The lines of a rail: below the filter, if there is one.
+fn rail_list(view: &RunView, rail: Rect) -> Rect {
+    let above = u16::from(!view.overview.typed.is_empty()).min(rail.height);
+    Rect { y: rail.y + above, height: rail.height - above, ..rail }
+}
+
 /// Measures overview or rail; gives the area that the transcript has.
 pub(super) fn layout(view: &mut RunView, area: Rect, turn_list: TurnList) -> Rect {
     view.transcript.refresh_overview();
     let (rail, rows) = split(view, area, turn_list);
     let selected = view.transcript.selected_turn();
-    let list = if view.overview.is_open { list_area(area) } else { rail };
+    let list = if view.overview.is_open { list_area(area) } else { rail_list(view, rail) };
     match view.transcript.overview() {
         Some(overview) => view.overview.arrange(overview, selected.as_ref(), list),
         None => view.overview.area = Rect::default(),
@@ -71,7 +80,12 @@ pub(super) fn draw_rail(model: &Model, view: &RunView, area: Rect, buffer: &mut 
     let (rail, rows) = split(view, area, model.turn_list);
     if let Some(overview) = view.transcript.overview().filter(|_| !rail.is_empty()) {
         let columns = Columns::of_rail(rail.width);
-        draw_lines(model, view, overview, (rail, columns), buffer);
+        let list = rail_list(view, rail);
+        if list != rail {
+            columns.heads(view, overview).draw(line_of(rail, 0), buffer, model.theme);
+        }
+        draw_lines(model, view, overview, (list, columns), buffer);
+        draw_no_match(model, view, overview, list, buffer);
         let style = model.theme.style(Role::Border);
         for y in rail.top()..rail.bottom().min(buffer.area.bottom()) {
             buffer.set_string(rail.right(), y, "│", style);
@@ -87,13 +101,10 @@ pub(super) fn draw(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffe
         return Row::new([Piece::new(Role::Dim, text)]).indented(2).draw(line_of(area, 0), buffer, model.theme);
     };
     let list = list_area(area);
-    let columns = Columns::of(list.width, overview);
+    let columns = Columns::of(list.width, &view.overview);
     columns.heads(view, overview).draw(line_of(area, 0), buffer, model.theme);
     draw_lines(model, view, overview, (list, columns), buffer);
-    if view.overview.shown().is_empty() && !overview.lines().is_empty() {
-        let text = format!("no turn fits `{}`", view.overview.typed);
-        Row::new([Piece::new(Role::Dim, &text)]).indented(2).draw(line_of(list, 0), buffer, model.theme);
-    }
+    draw_no_match(model, view, overview, list, buffer);
     if list.bottom() < area.bottom() {
         let below = Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area };
         let selected = view.transcript.selected_turn();
@@ -101,6 +112,21 @@ pub(super) fn draw(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffe
         for (at, row) in line.map(|line| detail(line, overview, below.width)).into_iter().flatten().enumerate() {
             row.draw(line_of(below, at), buffer, model.theme);
         }
+    }
+}
+
+/// In the place of lines: that no turn matches the filter, and how to see all turns again.
+fn draw_no_match(model: &Model, view: &RunView, overview: &Overview, list: Rect, buffer: &mut Buffer) {
+    if !view.overview.shown().is_empty() || overview.lines().is_empty() || list.is_empty() {
+        return;
+    }
+    let name = |action| model.keymap.first_name(action);
+    let clear = match view.overview.is_open {
+        true => format!("{} clears the filter", name(Action::Close)),
+        false => format!("{}, then {} clears the filter", name(Action::Overview), name(Action::Close)),
+    };
+    for (at, text) in [format!("no turn matches `{}`", view.overview.typed), clear].iter().enumerate() {
+        Row::new([Piece::new(Role::Dim, text)]).indented(2).draw(line_of(list, at), buffer, model.theme);
     }
 }
 
@@ -155,13 +181,13 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(columns: u16, overview: &Overview) -> Self {
+    fn of(columns: u16, pane: &OverviewPane) -> Self {
         let all = usize::from(columns);
-        let tools = if all >= 110 { 26 } else { 16 };
-        let has_tools = overview.lines().iter().any(|line| !line.tools().is_empty());
+        let most = if all >= 110 { 26 } else { 16 };
+        let tools = pane.tools_columns.min(most);
         Self {
             all,
-            tools: if has_tools { tools } else { 0 },
+            tools: if tools > 0 { tools.max(TOOLS_HEAD.len()) } else { 0 },
             has_repairs: all >= 90,
             has_tokens: all >= 76,
             has_bar: all >= 60,
@@ -212,12 +238,12 @@ impl Columns {
         };
         let order = if pane.order == TurnOrder::Run { String::new() } else { format!(" · {}", pane.order.name()) };
         let mut left = vec![Piece::new(Role::Dim, &format!("  {turns}{order}"))];
-        if failed > 0 {
+        if failed > 0 && pane.typed.is_empty() {
             left.push(Piece::new(Role::Bad, &format!(" · ✗ {failed} failed")));
         }
         let mut right = String::new();
         if self.tools > 0 {
-            right += &pad("tools", self.tools + 1);
+            right += &pad(TOOLS_HEAD, self.tools + 1);
         }
         if self.has_repairs {
             right += "fix ✗✓ ";

@@ -25,12 +25,14 @@ use ptc_core::text::width::{truncate, width, wrap};
 
 /// Measures the topmost popup.
 pub(super) fn layout(model: &mut Model) {
+    model.popup_scrolls = false;
     let Some(popup) = model.popups.last() else { return };
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     let inner = inner(frame(popup, model, screen));
     if is_reading(popup) {
         let rows = reading_rows(model, popup, usize::from(inner.width)).len();
         let limit = scroll_limit(rows, inner.height);
+        model.popup_scrolls = limit > 0;
         if let Some(Popup::Help { top } | Popup::Preview { top, .. }) = model.popups.last_mut() {
             *top = (*top).min(limit);
         }
@@ -45,12 +47,14 @@ pub(super) fn layout(model: &mut Model) {
     };
     match model.popups.last_mut() {
         Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
-        Some(Popup::Form(dialog, _)) => form::layout(dialog, inner),
+        Some(Popup::Form(dialog, _)) => model.popup_scrolls = form::layout(dialog, inner),
         Some(Popup::Menu(open)) => menu::layout(open, inner),
         Some(Popup::Answer { question, top, read, end_seen, editor, .. }) => {
             let (asked, _, reply) = answer::areas(inner, question);
             let rows = answer::asked(question, asked.width).len();
-            *top = (*top).min(scroll_limit(rows, asked.height));
+            let limit = scroll_limit(rows, asked.height);
+            model.popup_scrolls = limit > 0;
+            *top = (*top).min(limit);
             if *top <= *read {
                 *read = (*read).max(*top + usize::from(asked.height));
             }
@@ -358,14 +362,21 @@ fn draw_reading(model: &Model, popup: &Popup, top: usize, area: Rect, buffer: &m
     if below > 0 {
         // In the help, a number of lines is of no use.
         let more = if matches!(popup, Popup::Help { .. }) { " ▼ ".to_owned() } else { format!(" ▼ {below} more ") };
-        let x = area.right().saturating_sub(u16::try_from(width(&more)).unwrap_or(0));
-        let y = area.bottom().saturating_add(1);
-        if y < buffer.area.bottom() {
-            buffer.set_string(x, y, more, model.theme.style(Role::Accent));
-        }
+        draw_below(model, &more, area, buffer);
     }
 }
 
+/// On the lower border of a popup with this inside: that there is more below.
+pub(super) fn draw_below(model: &Model, more: &str, area: Rect, buffer: &mut Buffer) {
+    let x = area.right().saturating_sub(u16::try_from(width(more)).unwrap_or(0));
+    let y = area.bottom().saturating_add(1);
+    if y < buffer.area.bottom() {
+        buffer.set_string(x, y, more, model.theme.style(Role::Accent));
+    }
+}
+
+/// Columns of the titles of the palette's entries.
+const PALETTE_TITLE: usize = 21;
 /// Rows below the palette's entries, for the whole sentence about the selected one.
 const PALETTE_SENTENCE: u16 = 3;
 
@@ -387,22 +398,22 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
     for (line, entry) in entries.iter().enumerate().skip(top).take(usize::from(list.height)) {
         let row = entry.row;
         let (title, enabled) = match entry.elsewhere {
-            Some(heading) => (row.title, Err(heading)),
-            None => (model.title(row), model.enabled_under(row.action, below)),
+            Some(heading) => (row.title, Err(format!("in: {heading}"))),
+            None => (model.title(row), model.enabled_under(row.action, below).map_err(str::to_owned)),
         };
-        let role = match enabled {
+        let role = match &enabled {
             Err(_) => Role::Dim,
             Ok(()) if line == selected => Role::Title,
             Ok(()) => Role::Text,
         };
         let mark = if line == selected { "▸ " } else { "  " };
-        let what = match enabled {
+        let what = match &enabled {
             Err(reason) => format!("  ({reason})"),
             Ok(()) => format!("  {}", row.help),
         };
         let left = [
             Piece::literal(Role::Accent, mark),
-            Piece::new(role, &format!("{title:<18}")),
+            Piece::new(role, &format!("{title:<PALETTE_TITLE$}")),
             Piece::new(Role::Dim, &what),
         ];
         let place = line_of(list, line - top);

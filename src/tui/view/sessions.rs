@@ -144,7 +144,7 @@ fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer)
     Row::new(left).ending([agent]).draw(areas(screen).title, buffer, model.theme);
     run::draw_rule(model, view, rule, true, buffer);
     run::draw_rows(model, view, rows, buffer);
-    let status = if model.toast.is_some() {
+    let status = if model.screen_toast().is_some() {
         bars::toast(model)
     } else {
         let facts = &view.transcript.facts;
@@ -218,7 +218,7 @@ fn status(model: &Model, (shown, all): (usize, usize), columns: u16) -> Row {
         1 if sessions.compared().is_err() => "   1 marked: go to another one to compare them".to_owned(),
         marked => format!("   {marked} marked"),
     };
-    if model.toast.is_some() {
+    if model.screen_toast().is_some() {
         bars::toast(model)
     } else if let Some(problem) = problem(model) {
         Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, &problem)])

@@ -108,7 +108,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
         }
         (None, None) => bars::rule(areas.rule, "", false, Vec::new(), buffer, model.theme),
     }
-    let status = if model.toast.is_some() { bars::toast(model) } else { status(model) };
+    let status = if model.screen_toast().is_some() { bars::toast(model) } else { status(model) };
     status.draw(areas.status, buffer, model.theme);
     if model.popups.is_empty() {
         bars::footer(model, areas.footer, buffer);

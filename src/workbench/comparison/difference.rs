@@ -73,7 +73,7 @@ fn each(comparison: &Comparison, frame: Frame, write_pair: impl Fn(&mut Differen
         let mut text = DifferenceText { comparison, pair, frame, lines: Vec::new() };
         write_pair(&mut text);
         if comparison.pairs.len() > 1 && !text.lines.is_empty() {
-            lines.push(frame.line(Tone::Head, &format!("{} against 1", pair.column + 1)));
+            lines.push(frame.line(Tone::Head, &format!("run {} against run 1", pair.column + 1)));
         }
         lines.append(&mut text.lines);
     }
@@ -113,7 +113,7 @@ impl DifferenceText<'_> {
     }
 
     fn head(&mut self) {
-        self.title(&format!("{} against 1: {}", self.pair.column + 1, first_difference(self.pair)));
+        self.title(&format!("run {} against run 1: {}", self.pair.column + 1, first_difference(self.pair)));
     }
 
     fn definition(&mut self) {
@@ -164,7 +164,7 @@ impl DifferenceText<'_> {
     fn only(&mut self, column: usize, place: TurnPosition) {
         let name = self.name(column, place);
         // Turns of the same number may both be there: this one has another place among those of the other side.
-        self.title(&format!("  {name} of {}: no turn next to it", column + 1));
+        self.title(&format!("  {name}: only in run {}", column + 1));
     }
 
     fn part(&mut self, part: &PartDifference) {
@@ -173,9 +173,9 @@ impl DifferenceText<'_> {
             PartChange::Request { messages, rest } => {
                 for message in messages {
                     let which = match (message.left, message.right) {
-                        (Some(_), Some(_)) => "",
-                        (Some(_), None) => ", only in 1",
-                        _ => ", only in the other",
+                        (Some(_), Some(_)) => String::new(),
+                        (Some(_), None) => ", only in run 1".to_owned(),
+                        _ => format!(", only in run {}", self.pair.column + 1),
                     };
                     self.title(&format!("    {name}, {} message{which}", message.role));
                     self.text(&message.lines);

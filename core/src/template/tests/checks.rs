@@ -39,8 +39,8 @@ fn a_context_is_checked_for_missing_names_with_their_places() {
     let findings = check_context(&parse(source).expect("a good template"), &context);
     let lines: Vec<String> = findings.iter().map(|finding| line(source, finding)).collect();
     let expected = [
-        "warning 2:7 Missing `b` has no value in the context; the tag is kept in the text",
-        "warning 2:19 Missing `zz` has no value in the context; the tag is kept in the text",
+        "warning 2:7 Missing `b` has no value in the context; {{b}} stays in the text as written",
+        "warning 2:19 Missing `zz` has no value in the context; {{ zz }} stays in the text as written",
         "warning 2:28 NotText `l` is a list; it is written as JSON",
     ];
     assert_eq!(lines, expected);

@@ -60,7 +60,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
         Page::Form => cursor = form::draw(model, body, buffer),
     }
     let status = Rect { y: screen.bottom().saturating_sub(2), height: 1, ..screen };
-    let status_line = if model.toast.is_some() { bars::toast(model) } else { status_row(model) };
+    let status_line = if model.screen_toast().is_some() { bars::toast(model) } else { status_row(model) };
     status_line.draw(status, buffer, model.theme);
     if model.popups.is_empty() {
         bars::footer(model, Rect { y: screen.bottom().saturating_sub(1), height: 1, ..screen }, buffer);

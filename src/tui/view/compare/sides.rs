@@ -167,7 +167,7 @@ pub(super) fn progress_row(model: &Model) -> Row {
             let parts = comparison
                 .pairs
                 .iter()
-                .map(|pair| format!("{} against 1: {}", pair.column + 1, first_difference(pair)));
+                .map(|pair| format!("run {} against run 1: {}", pair.column + 1, first_difference(pair)));
             format!(" {}", parts.collect::<Vec<_>>().join("   "))
         }
         None => String::new(),
@@ -386,6 +386,16 @@ impl Columns {
     }
 }
 
+/// The first line of a run's definition that differs: of the first run that no other run has, of another one that the first has not.
+fn different_line(comparison: &Comparison, column: usize) -> Option<&str> {
+    let (sign, pairs) = match column {
+        0 => ('-', comparison.pairs.as_slice()),
+        _ => ('+', comparison.pairs.get(column - 1..column)?),
+    };
+    let lines = pairs.iter().flat_map(|pair| &pair.definition);
+    lines.filter(|line| line.sign() == sign).map(|line| line.text.trim()).find(|line| !line.is_empty())
+}
+
 /// What a run has on a line.
 fn text(comparison: &Comparison, target: Target, column: usize, frame: Frame) -> Option<String> {
     let shown = comparison.columns.get(column)?;
@@ -396,7 +406,8 @@ fn text(comparison: &Comparison, target: Target, column: usize, frame: Frame) ->
         }
         Target::Definition => shown.side.runs.first().map(|run| {
             let signature = run.step.signature.as_deref().unwrap_or_default();
-            format!("{}  {signature}", run.step.name)
+            let line = different_line(comparison, column).unwrap_or(signature);
+            format!("{}  {line}", run.step.name)
         }),
         Target::Answers => {
             let answer =
