@@ -327,4 +327,31 @@ mod tests {
         assert_eq!(of(&tree(Some(4.0))), (6, Some(3_000_000), Some(7.0)));
         assert_eq!(of(&tree(None)), (6, Some(3_000_000), None), "a sum without one of its parts is no sum");
     }
+    #[test]
+    fn a_kept_trial_has_its_texts_without_spare_room_and_its_outcome_only_where_it_is_wanted() {
+        let roomy = |text: &str| {
+            let mut roomy = String::with_capacity(4096);
+            roomy.push_str(text);
+            roomy
+        };
+        let mismatch = || Mismatch { expectation: roomy("all.0.run"), path: roomy("a.b"), why: roomy("not so") };
+        for verdict in [Verdict::Pass, Verdict::Fail(vec![mismatch(), mismatch()]), Verdict::Error(roomy("no reply"))] {
+            let outcome = Some(Outcome::Fail("timeout".to_owned()));
+            let trial = || TrialReport {
+                verdict: verdict.clone(),
+                session: Some(roomy("2026-01-01")),
+                outcome: outcome.clone(),
+                ..begun(2)
+            };
+            let (with, without) = (trial().kept(true), trial().kept(false));
+            assert_eq!((&with.outcome, &without.outcome), (&outcome, &None));
+            assert_eq!((&with.verdict, with.session.as_deref()), (&verdict, Some("2026-01-01")));
+            let texts = match &with.verdict {
+                Verdict::Pass => Vec::new(),
+                Verdict::Fail(found) => found.iter().flat_map(|one| [&one.expectation, &one.path, &one.why]).collect(),
+                Verdict::Error(why) => vec![why],
+            };
+            assert!(texts.into_iter().chain(&with.session).all(|text| text.capacity() < 100));
+        }
+    }
 }
