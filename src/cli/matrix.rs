@@ -59,7 +59,8 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     let plan = workbench.plan_matrix(&spec)?;
     if plan.cells.is_empty() {
         results::check(&of_matrix.results)?;
-        results::write(&of_matrix.results, "Empty shard", (&[], &MatrixState::new(plan, [])), None)?;
+        results::write_rows(&of_matrix.results, std::iter::empty())?;
+        results::write_pages(&of_matrix.results, "Empty shard", &MatrixState::new(plan, []), None)?;
         print_note("this shard has no case");
         return Ok(exit::OK);
     }
@@ -161,9 +162,7 @@ async fn finish(
     let mut progress = Progress::new(&state, plain);
     let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost, ..Pace::default() };
     let (of_plan, mut growing) = (MatrixRows::of(&state.plan), GrowingRows::of(&flags.matrix.results));
-    for row in matrix_rows(&state) {
-        growing.add(&row);
-    }
+    matrix_rows(&state).for_each(|row| growing.add(&row));
     let watch = &mut |event: &MatrixEvent, state: &MatrixState| {
         let row = match event {
             MatrixEvent::Finished(trial) => of_plan.finished(&state.plan, trial),
@@ -186,7 +185,8 @@ async fn finish(
     let spent = !stopped && ran.is_ok() && !state.missing().is_empty();
     let unfinished = stopped || spent || ran.is_err();
     let title = format!("Matrix {}", file.id);
-    results::write(&flags.matrix.results, &title, (&matrix_rows(&state), &state), Some(workbench))?;
+    results::write_rows(&flags.matrix.results, matrix_rows(&state))?;
+    results::write_pages(&flags.matrix.results, &title, &state, Some(workbench))?;
     let reports = state.reports();
     let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
     let pairs = paired(&reports);
@@ -264,7 +264,8 @@ pub(super) fn print_merged(state: &MatrixState, flags: &MergeFlags, plain: bool)
         let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
         print_note(&safe(&format!("not tried: {cell}, trial {}: {why}", key.trial)));
     }
-    results::write(&flags.results, "Merged results", (&matrix_rows(state), state), None)
+    results::write_rows(&flags.results, matrix_rows(state))?;
+    results::write_pages(&flags.results, "Merged results", state, None)
 }
 
 /// Prints what the judges used, and what came from the cache.

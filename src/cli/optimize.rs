@@ -165,7 +165,7 @@ fn number(progress: &Progress, name: &str) -> Result<usize, UsageError> {
     number.ok_or_else(|| UsageError(format!("there is no candidate `{name}`: they are c00 to c{:02}", count - 1)))
 }
 
-/// The candidates below their first parent, with what they change, their score, their cost and the cases that they win and lose against the agent as it was.
+/// The candidates below their first parent, with what they change, their score, their cost and the cases that they won and lost against their parents.
 fn print_tree(progress: &Progress, dir: &Path) {
     let outline = SearchOutline::of(progress);
     print_line(&safe_line(&format!(
@@ -191,7 +191,7 @@ fn print_tree(progress: &Progress, dir: &Path) {
     } else {
         for (name, gain) in [("validation", &outline.validation), ("held-out", &outline.held_out)] {
             if let Some(gain) = gain {
-                print_line(&format!("c{best:02}, {name}: {}", gain_text(gain)));
+                print_line(&format!("c{best:02} against c00, {name}: {}", gain_text(gain)));
             }
         }
         print_line(&safe_line(&format!(
@@ -220,17 +220,24 @@ fn gain_text(gain: &Gain) -> String {
 
 fn candidate_line(line: &CandidateLine) -> String {
     let standing = match (line.standing, line.score) {
-        (Standing::Accepted, Some(mean)) => {
-            let (won, lost) = line.against_first;
-            format!("{mean:.2}  won {won}, lost {lost}")
-        }
+        (Standing::Accepted, Some(mean)) => format!("{mean:.2}"),
         (Standing::Accepted, None) => "accepted".to_owned(),
         (Standing::Rejected, _) => "rejected".to_owned(),
         (Standing::Trying, _) => "not finished".to_owned(),
     };
+    let against = against_parents(line);
     let reason = if line.reason.is_empty() { String::new() } else { format!("  {}", line.reason) };
     let (indent, number, changed, cost) = (line.depth * 2, line.number, line.change(), line.cost);
-    format!("{:indent$}c{number:02}  {changed}  {standing}  cost {cost:.4}{reason}", "")
+    format!("{:indent$}c{number:02}  {changed}  {standing}{against}  cost {cost:.4}{reason}", "")
+}
+
+/// The cases that a candidate won and lost against its parent; of a merge against each of both.
+fn against_parents(line: &CandidateLine) -> String {
+    let one = |(parent, (won, lost)): (&usize, &(u32, u32))| match line.parents.len() {
+        1 => format!("  won {won}, lost {lost}"),
+        _ => format!("  against c{parent:02}: won {won}, lost {lost}"),
+    };
+    line.parents.iter().zip(&line.against_parents).map(one).collect()
 }
 
 /// What a candidate changes in each of its parents, and its cases with their sessions.
@@ -375,12 +382,10 @@ struct CandidateJson<'p> {
     held_out: Option<f64>,
     cost: f64,
     tries: usize,
-    won: u32,
-    lost: u32,
     against_parents: Vec<AgainstJson>,
 }
 
-/// Cases that a candidate wins and loses against a parent.
+/// Cases that a candidate won and lost against a parent.
 #[derive(Serialize)]
 struct AgainstJson {
     parent: usize,
@@ -392,7 +397,6 @@ impl<'p> SearchJson<'p> {
     fn of(progress: &'p Progress, outline: &'p SearchOutline) -> Self {
         let candidates = progress.search.candidates();
         let one = |line: &'p CandidateLine| {
-            let (won, lost) = line.against_first;
             let texts = &candidates[line.number].texts;
             let against = line.parents.iter().zip(&line.against_parents);
             let against = against.map(|(parent, (won, lost))| AgainstJson { parent: *parent, won: *won, lost: *lost });
@@ -407,8 +411,6 @@ impl<'p> SearchJson<'p> {
                 held_out: line.held_out,
                 cost: line.cost,
                 tries: line.tries,
-                won,
-                lost,
                 against_parents: against.collect(),
             }
         };

@@ -11,10 +11,10 @@ use super::matrix::print_merged;
 use super::output::{UsageError, exit, print_note, safe, unwritable};
 use crate::agent::Step;
 use crate::workbench::Workbench;
-use crate::workbench::files::{check_place, emptied, write_whole};
+use crate::workbench::files::{check_place, emptied, write_lines, write_whole};
 use crate::workbench::matrix::{
     Failure, MatrixState, RESULTS_BEGIN, ResultRow, Results, SHOWN_FAILURES, matrix_markdown, matrix_page, merge_rows,
-    paired, read_result_lines, result_lines, totals,
+    paired, read_result_lines, totals,
 };
 
 /// How a page begins.
@@ -64,24 +64,32 @@ impl<'f> GrowingRows<'f> {
     }
 }
 
-/// Writes the files that the flags name. `workbench` has the sessions of failed trials; without it the page shows no turns.
-pub(super) fn write(
+/// Writes the file of rows that the flags name, if they name one.
+pub(super) fn write_rows(flags: &ResultFlags, rows: impl Iterator<Item = ResultRow>) -> Result<(), UsageError> {
+    match &flags.results {
+        Some(file) => written(file, write_lines(file, rows.map(|row| row.to_line()))),
+        None => Ok(()),
+    }
+}
+
+/// Prints that a file is written. Errors: it is not.
+fn written(file: &Path, result: io::Result<()>) -> Result<(), UsageError> {
+    result.map_err(|error| unwritable(file, &error))?;
+    print_note(&safe(&format!("written: {}", file.display())));
+    Ok(())
+}
+
+/// Writes the page and the summary that the flags name. `workbench` has the sessions of failed trials; without it the page shows no turns.
+pub(super) fn write_pages(
     flags: &ResultFlags,
     title: &str,
-    (rows, state): (&[ResultRow], &MatrixState),
+    state: &MatrixState,
     workbench: Option<&Workbench>,
 ) -> Result<(), UsageError> {
-    let save = |file: &std::path::PathBuf, text: &str| {
-        write_whole(file, text.as_bytes()).map_err(|error| unwritable(file, &error))?;
-        print_note(&safe(&format!("written: {}", file.display())));
-        Ok::<_, UsageError>(())
-    };
-    if let Some(file) = &flags.results {
-        save(file, &result_lines(rows))?;
-    }
-    if flags.report.is_none() && flags.summary.is_none() {
+    if !flags.wants_pages() {
         return Ok(());
     }
+    let save = |file: &Path, text: &str| written(file, write_whole(file, text.as_bytes()));
     let reports = state.reports();
     let all = totals(&reports, |cell| state.trials_of(cell).collect());
     let pairs = paired(&reports);

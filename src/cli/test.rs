@@ -40,7 +40,8 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         print_note(&format!("none of {} is chosen", plural(total, "case")));
     }
     let pace = Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost, ..Pace::default() };
-    let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, pace };
+    let keeps_outcomes = flags.results.is_wanted();
+    let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, pace, keeps_outcomes };
     workbench.check_suite(&suite).map_err(|error| UsageError(error.to_string()))?;
     if let Some(file) = &flags.junit {
         check_place(file, XML).map_err(|error| unwritable(file, &error))?;
@@ -70,11 +71,11 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
         write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
-    if flags.results.is_wanted() {
-        let rows = suite_rows(&report, flags.trials);
+    results::write_rows(&flags.results, suite_rows(&report, flags.trials))?;
+    if flags.results.wants_pages() {
+        let state = merge_rows(vec![(String::new(), suite_rows(&report, flags.trials).collect())])?;
         let title = format!("Tests of {}", labels.join(", "));
-        let state = merge_rows(vec![(String::new(), rows.clone())])?;
-        results::write(&flags.results, &title, (&rows, &state), Some(workbench))?;
+        results::write_pages(&flags.results, &title, &state, Some(workbench))?;
     }
     if flags.json {
         print_json(&json::suite_json(&report));

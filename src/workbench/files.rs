@@ -72,7 +72,19 @@ pub fn emptied(path: &Path) -> io::Result<fs::File> {
 
 /// Replaces the content of a file, or makes it. Its permissions stay, and of a link the file that it leads to is written.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace(path, content, |new| fs::File::create(new))
+    replace(path, |file| file.write_all(content), |new| fs::File::create(new))
+}
+
+/// The same with lines that are made one by one, each with its line end.
+pub fn write_lines(path: &Path, lines: impl Iterator<Item = String>) -> io::Result<()> {
+    let write = |file: &mut fs::File| {
+        let mut buffered = io::BufWriter::new(file);
+        for line in lines {
+            buffered.write_all(line.as_bytes())?;
+        }
+        buffered.flush()
+    };
+    replace(path, write, |new| fs::File::create(new))
 }
 
 /// The same for a file of the program itself, which only its owner may read, in a folder that is created if necessary.
@@ -80,11 +92,15 @@ pub fn write_whole_private(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         create_private_dir(folder)?;
     }
-    replace(path, content, create_private_file)
+    replace(path, |file| file.write_all(content), create_private_file)
 }
 
-/// Replaces the content of a file by way of a new one, which `create` creates.
-fn replace(path: &Path, content: &[u8], create: impl FnOnce(&Path) -> io::Result<fs::File>) -> io::Result<()> {
+/// Replaces the content of a file by way of a new one, which `create` creates and `write` fills.
+fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+    create: impl FnOnce(&Path) -> io::Result<fs::File>,
+) -> io::Result<()> {
     let path = target(path)?;
     let beside = draft_path(&path)?;
     let permissions = fs::metadata(&path).map(|found| found.permissions());
@@ -92,7 +108,7 @@ fn replace(path: &Path, content: &[u8], create: impl FnOnce(&Path) -> io::Result
     // Before anything is in it: what only its owner may read is never readable by others.
     let written = permissions
         .map_or(Ok(()), |permissions| file.set_permissions(permissions))
-        .and_then(|()| file.write_all(content))
+        .and_then(|()| write(&mut file))
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&beside, &path));
     if written.is_err()

@@ -106,7 +106,7 @@ fn expectations_are_combined_with_all_any_and_not() {
         (
             "{ all = [{ contains = \"a\" }, { not = { contains = \"a\" } }] }",
             "\"a\"",
-            "fail 0.50; all.1.not.not: contains holds",
+            "fail 0.50; all.1.not: contains holds",
         ),
         ("{ any = [\"x\", { matches = \"^a\" }] }", "\"ab\"", "pass 1.00"),
         (
@@ -127,7 +127,7 @@ fn expectations_are_combined_with_all_any_and_not() {
         (
             "{ all = [{ any = [\"p\", \"q\"] }] }",
             "\"a\"",
-            "fail 0.00; all.0.any.any.0.value: expected \"p\", got \"a\"; all.0.any.any.1.value: expected \"q\", got \"a\"",
+            "fail 0.00; all.0.any.0.value: expected \"p\", got \"a\"; all.0.any.1.value: expected \"q\", got \"a\"",
         ),
     ];
     for (expect, answer, expected) in known {

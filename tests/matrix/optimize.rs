@@ -304,4 +304,19 @@ fn a_merge_is_shown_against_both_of_its_parents() {
     let search = found(&program, "search");
     let against = json!([{"parent": one, "won": 1, "lost": 0}, {"parent": other, "won": 1, "lost": 0}]);
     assert_eq!(search["candidates"][merge]["against_parents"], against);
+    // The tree has the figures of every candidate against its parents: those of the JSON and of the screen.
+    let tree = program.run(["optimize", "show", "search"]).exits(0).stdout.clone();
+    let lines =
+        |number: u64| tree.lines().find(|line| line.trim_start().starts_with(&format!("c{number:02}  "))).unwrap();
+    for candidate in search["candidates"].as_array().unwrap() {
+        let parents = candidate["against_parents"].as_array().unwrap();
+        let line = lines(candidate["number"].as_u64().unwrap());
+        for one in parents {
+            let figures = format!("won {}, lost {}", one["won"], one["lost"]);
+            let named = format!("  against c{:02}: {figures}", one["parent"].as_u64().unwrap());
+            assert!(line.contains(&if parents.len() > 1 { named } else { format!("  {figures}") }), "{line}");
+        }
+        assert_eq!(line.matches("won ").count(), parents.len(), "{line}");
+        assert!(candidate.get("won").is_none());
+    }
 }

@@ -184,16 +184,19 @@ fn graded(found: Vec<Mismatch>) -> (Vec<Mismatch>, f64) {
     (found, score)
 }
 
-/// The mismatches of a part, with its name in front.
-fn named(found: Vec<Mismatch>, name: &str) -> Vec<Mismatch> {
+/// The mismatches of a part of a combination, with its place and its form in front: `all.1.contains`.
+fn named(found: Vec<Mismatch>, part: &str, form: &str) -> Vec<Mismatch> {
     let add = |mismatch: Mismatch| {
-        let expectation = match mismatch.expectation.as_str() {
-            "" => name.to_owned(),
-            inner => format!("{name}.{inner}"),
-        };
-        Mismatch { expectation, ..mismatch }
+        // Combinations and `run` begin with their form themselves.
+        let has_form = mismatch.expectation.split('.').next() == Some(form);
+        let inner = if has_form { mismatch.expectation } else { join_names(form, &mismatch.expectation) };
+        Mismatch { expectation: join_names(part, &inner), ..mismatch }
     };
     found.into_iter().map(add).collect()
+}
+
+fn join_names(outer: &str, inner: &str) -> String {
+    if inner.is_empty() { outer.to_owned() } else { format!("{outer}.{inner}") }
 }
 
 fn all(parts: &[Part], at_least: Option<f64>, step: &Step, rulings: &Rulings<'_>) -> Judged {
@@ -203,7 +206,7 @@ fn all(parts: &[Part], at_least: Option<f64>, step: &Step, rulings: &Rulings<'_>
         total += part.weight;
         sum += part.weight * score;
         held += if of_part.is_empty() { part.weight } else { 0.0 };
-        found.extend(named(of_part, &format!("all.{place}.{}", part.expect.form_name())));
+        found.extend(named(of_part, &format!("all.{place}"), part.expect.form_name()));
     }
     let (score, share) = (sum / total, held / total);
     match at_least {
@@ -225,7 +228,7 @@ fn any(parts: &[Expect], step: &Step, rulings: &Rulings<'_>) -> Judged {
             return Ok((Vec::new(), score));
         }
         best = best.max(score);
-        all.extend(named(found, &format!("any.{place}.{}", part.form_name())));
+        all.extend(named(found, &format!("any.{place}"), part.form_name()));
     }
     Ok((all, best))
 }

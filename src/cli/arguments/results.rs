@@ -26,7 +26,12 @@ pub struct ResultFlags {
 impl ResultFlags {
     /// Is any file named?
     pub fn is_wanted(&self) -> bool {
-        self.results.is_some() || self.report.is_some() || self.summary.is_some()
+        self.results.is_some() || self.wants_pages()
+    }
+
+    /// Is a file named that shows a matrix?
+    pub fn wants_pages(&self) -> bool {
+        self.report.is_some() || self.summary.is_some()
     }
 }
 

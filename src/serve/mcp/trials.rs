@@ -54,7 +54,13 @@ pub(super) fn run_cases<'a>(
             return Err(format!("{} has no cases: write [[cases]] into its file", arguments.agent));
         }
         let trials = trials(arguments.trials)?;
-        let suite = Suite { agents: vec![suite_agent], model: arguments.model, trials, pace: JOBS.into() };
+        let suite = Suite {
+            agents: vec![suite_agent],
+            model: arguments.model,
+            trials,
+            pace: JOBS.into(),
+            keeps_outcomes: false,
+        };
         server.workbench.check_suite(&suite).map_err(|error| error.to_string())?;
         let (stop, watch) = (Stop::default(), &mut |_: EndedTrial<'_>| {});
         let report = stopped_with(context, &stop, server.workbench.run_suite(&suite, &stop, watch)).await;

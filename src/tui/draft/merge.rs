@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use similar::{DiffOp, TextDiff};
+use crate::workbench::{LineChange, LineDiff};
 
 /// The text with the changes of both, or `None` where they changed the same lines in different ways. Lines that both add at the same place follow each other, those
 /// of the edited text first.
@@ -39,6 +39,16 @@ pub(in crate::tui) fn merged_text(before: &str, edited: &str, changed: &str) -> 
         at = at.max(change.lines.end);
     }
     text.extend(lines.get(at..).unwrap_or_default().iter().copied());
+    let ends = |text: &str| text.ends_with('\n');
+    let is_ended = if ends(edited) == ends(before) { ends(changed) } else { ends(edited) };
+    match (ends(&text), is_ended) {
+        (true, false) => {
+            let end = text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).map_or(0, str::len);
+            text.truncate(end);
+        }
+        (false, true) if !text.is_empty() => text.push('\n'),
+        _ => {}
+    }
     Some(text)
 }
 
@@ -55,11 +65,9 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
 }
 
 fn changes(before: &str, after: &str) -> Vec<Change> {
-    let diff = TextDiff::from_lines(before, after);
     let lines: Vec<&str> = after.split_inclusive('\n').collect();
-    let change =
-        |op: &DiffOp| Change { lines: op.old_range(), text: lines.get(op.new_range()).unwrap_or_default().concat() };
-    diff.ops().iter().filter(|op| !matches!(op, DiffOp::Equal { .. })).map(change).collect()
+    let change = |one: LineChange| Change { lines: one.old, text: lines.get(one.new).unwrap_or_default().concat() };
+    LineDiff::of(before, after).changes().map(change).collect()
 }
 
 #[cfg(test)]
@@ -78,10 +86,18 @@ mod tests {
             ("a\nb\nc\nd\nown\n", "a\nb\nc\nd\nfile\n", "a\nb\nc\nd\nown\nfile\n"),
             ("a\nb\nc\nd\nsame\n", "a\nb\nc\nd\nsame\n", "a\nb\nc\nd\nsame\n"),
             ("", "a\nb\nc\nd\n", ""),
+            ("a\nb\nc\nd\nown", "A\nb\nc\nd\n", "A\nb\nc\nd\nown"),
+            ("A\nb\nc\nd\n", "a\nb\nc\nd", "A\nb\nc\nd"),
         ] {
             assert_eq!(merged_text(before, edited, changed).as_deref(), Some(merged), "{edited:?} and {changed:?}");
         }
         assert_eq!(merged_text("", "own", "file\n").as_deref(), Some("own\nfile\n"));
+        // A last line without a line end is no change of that line.
+        for (edited, changed, merged) in
+            [("a\nb\nown", "a\nB", "a\nB\nown"), ("a\nb\nown", "a\nb\nfile", "a\nb\nown\nfile"), ("a", "A\nb", "A")]
+        {
+            assert_eq!(merged_text("a\nb", edited, changed).as_deref(), Some(merged), "{edited:?} and {changed:?}");
+        }
     }
 
     #[test]

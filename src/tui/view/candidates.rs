@@ -153,7 +153,7 @@ fn title(model: &Model) -> Row {
     Row::new(left).ending([state])
 }
 
-/// What the search used, and the best candidate against the agent as it is; what cannot be read.
+/// The best candidate against the agent as it is, and what the search used; what cannot be read.
 fn status(candidates: &Candidates) -> Row {
     if let Some(problem) = &candidates.problem {
         return Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, problem)]);
@@ -162,19 +162,20 @@ fn status(candidates: &Candidates) -> Row {
     let gain = |name: &str, gain: &Gain| format!("{name} {:.2} → {:.2}", gain.before, gain.after);
     let gains = [("validation", &outline.validation), ("held out", &outline.held_out)];
     let gains: Vec<String> = gains.into_iter().filter_map(|(name, one)| Some(gain(name, one.as_ref()?))).collect();
+    let mut pieces = vec![Piece::literal(Role::Text, " ")];
+    if !gains.is_empty() {
+        pieces.push(Piece::new(Role::Text, &format!("c{:02}: {}   ", outline.best, gains.join(", "))));
+    }
     let used = format!(
-        " {}   cost {}   {} refused   ",
+        "{}   cost {}   {} refused   ",
         plural(outline.calls, "request"),
         cost(Some(outline.cost)),
         plural(outline.refused.into(), "proposal")
     );
-    let mut pieces = vec![Piece::new(Role::Dim, &used)];
+    pieces.push(Piece::new(Role::Dim, &used));
     if !outline.given_up.is_empty() {
         let names: Vec<String> = outline.given_up.iter().map(ToString::to_string).collect();
-        pieces.push(Piece::new(Role::Warn, &format!("nothing new for {}   ", names.join(", "))));
-    }
-    if !gains.is_empty() {
-        pieces.push(Piece::new(Role::Text, &format!("c{:02}: {}", outline.best, gains.join(", "))));
+        pieces.push(Piece::new(Role::Warn, &format!("nothing new for {}", names.join(", "))));
     }
     Row::new(pieces)
 }

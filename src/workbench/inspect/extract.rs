@@ -113,12 +113,13 @@ fn report(extract: &Extract, reply: &str) -> Vec<Line> {
 
 /// Two texts line by line; lines that differ are paired.
 fn sides(left: &str, right: &str) -> Vec<[Option<String>; 2]> {
-    let diff = TextDiff::configure().timeout(std::time::Duration::from_millis(500)).diff_lines(left, right);
+    let (left, right): (Vec<&str>, Vec<&str>) = (left.lines().collect(), right.lines().collect());
+    let diff = TextDiff::configure().timeout(std::time::Duration::from_millis(500)).diff_slices(&left, &right);
     let mut rows: Vec<[Option<String>; 2]> = Vec::new();
     // The first row of those that differ and still lack their right side.
     let mut open = 0;
     for change in diff.iter_all_changes() {
-        let text = change.value().trim_end_matches('\n').to_owned();
+        let text = change.value().to_owned();
         match change.tag() {
             ChangeTag::Equal => {
                 rows.push([Some(text.clone()), Some(text)]);

@@ -257,16 +257,21 @@ impl Line {
         if old.len() + new.len() > MOST_BYTES {
             return vec![Self::new(Mark::Warn, "too large to be compared line by line")];
         }
-        let diff = similar::TextDiff::configure().timeout(std::time::Duration::from_millis(500)).diff_lines(old, new);
+        let is_other = old != new;
+        // Without line ends: a last line that has none is equal to the same line with one.
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        let diff =
+            similar::TextDiff::configure().timeout(std::time::Duration::from_millis(500)).diff_slices(&old, &new);
         let changes = diff.iter_all_changes().map(|change| {
-            let text = change.value().trim_end_matches('\n');
+            let text = change.value();
             match change.tag() {
                 similar::ChangeTag::Equal => Self::new(Mark::Plain, format!("  {text}")),
                 similar::ChangeTag::Delete => Self::new(Mark::Removed, format!("- {text}")),
                 similar::ChangeTag::Insert => Self::new(Mark::Added, format!("+ {text}")),
             }
         });
-        changes.collect()
+        let only_ends = old == new && is_other;
+        changes.chain(only_ends.then(|| Self::new(Mark::Dim, "  only line ends differ"))).collect()
     }
 }
 

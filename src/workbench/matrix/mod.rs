@@ -34,8 +34,7 @@ pub use plan::{Cell, called};
 pub use plan::{MatrixAgent, MatrixPlan, MatrixSpec, split_models};
 pub use report::{CellReport, Mean, TrialRef, report, totals};
 pub use results::{
-    MatrixRows, RESULTS_BEGIN, ResultRow, RowVerdict, matrix_rows, merge_rows, read_result_lines, result_lines,
-    suite_row, suite_rows,
+    MatrixRows, RESULTS_BEGIN, ResultRow, RowVerdict, matrix_rows, merge_rows, read_result_lines, suite_row, suite_rows,
 };
 pub use run::{MatrixError, Pace, Watch};
 pub use state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};

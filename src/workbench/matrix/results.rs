@@ -102,11 +102,6 @@ impl ResultRow {
     }
 }
 
-/// The rows as text: a line for each.
-pub fn result_lines(rows: &[ResultRow]) -> String {
-    rows.iter().map(ResultRow::to_line).collect()
-}
-
 fn number(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }
@@ -204,19 +199,19 @@ fn place_or_push<'n>(list: &mut Vec<&'n str>, name: &'n str) -> u32 {
 }
 
 /// The rows of a matrix: finished trials, those that could not be tried, and the cells in which the agent cannot run.
-pub fn matrix_rows(state: &MatrixState) -> Vec<ResultRow> {
+pub fn matrix_rows(state: &MatrixState) -> impl Iterator<Item = ResultRow> {
     let (plan, with) = (&state.plan, MatrixRows::of(&state.plan));
-    let mut rows = Vec::new();
-    for (at, cell) in plan.cells.iter().enumerate() {
-        if let Some(why) = &cell.unfit {
-            let row = with.row(plan, at, 0, RowVerdict::CannotRun);
-            rows.extend(row.map(|row| ResultRow { why: Some(why.clone()), ..row }));
-        }
+    plan.cells.iter().enumerate().flat_map(move |(at, cell)| {
+        let unfit = cell.unfit.as_ref().and_then(|why| {
+            let row = with.row(plan, at, 0, RowVerdict::CannotRun)?;
+            Some(ResultRow { why: Some(why.clone()), ..row })
+        });
+        let mut rows: Vec<ResultRow> = unfit.into_iter().collect();
         rows.extend(state.trials_of(at).filter_map(|trial| with.finished(plan, trial)));
         let of_cell = TrialKey { cell: at, trial: 0 }..TrialKey { cell: at + 1, trial: 0 };
         rows.extend(state.untried().range(of_cell).filter_map(|(key, why)| with.untried(plan, *key, why)));
-    }
-    rows
+        rows
+    })
 }
 
 /// The row of a trial of a suite with so many trials of each case.
@@ -256,7 +251,7 @@ pub fn suite_row(ended: &EndedTrial<'_>, trials: u32) -> ResultRow {
 }
 
 /// The rows of a suite.
-pub fn suite_rows(report: &SuiteReport, trials: u32) -> Vec<ResultRow> {
+pub fn suite_rows(report: &SuiteReport, trials: u32) -> impl Iterator<Item = ResultRow> {
     let cases = report
         .agents
         .iter()
@@ -265,7 +260,7 @@ pub fn suite_rows(report: &SuiteReport, trials: u32) -> Vec<ResultRow> {
     let ended = cases.flat_map(|(agent_place, agent, case)| {
         case.trials.iter().map(move |trial| EndedTrial { agent_place, agent, case, trial })
     });
-    ended.map(|ended| suite_row(&ended, trials)).collect()
+    ended.map(move |ended| suite_row(&ended, trials))
 }
 
 /// The rows of a file. Errors: it cannot be read, a line that is no row.
@@ -315,6 +310,7 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
             }
         }
     }
+    drop(seen);
     rows.sort_by_key(|row| (row.order, row.trial));
     let (_, trials, seed) = plan.unwrap_or_default();
     let mut plan = MatrixPlan { agents: Vec::new(), trials, seed, cells: Vec::new() };

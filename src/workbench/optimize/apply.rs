@@ -5,8 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use similar::{ChangeTag, TextDiff};
-
 use super::components::with_texts;
 use super::{OptimizeError, Progress};
 use crate::agent::Agent;
@@ -14,6 +12,7 @@ use crate::config::read_regular_file;
 use crate::event::hex_sha;
 use crate::workbench::Workbench;
 use crate::workbench::files::write_whole;
+use crate::workbench::line_diff::LineDiff;
 
 /// Unchanged lines around the changes of a hunk.
 const CONTEXT: usize = 3;
@@ -107,40 +106,18 @@ impl AgentChanges {
 
 /// The hunks between two texts, in order.
 pub(super) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
-    let diff = TextDiff::from_lines(old, new);
-    let hunk = |ops: &Vec<similar::DiffOp>| Hunk {
-        line: ops.first().map_or(1, |op| op.old_range().start + 1),
-        lines: ops
-            .iter()
-            .flat_map(|op| diff.iter_changes(op))
-            .map(|change| {
-                let sign = match change.tag() {
-                    ChangeTag::Equal => ' ',
-                    ChangeTag::Delete => '-',
-                    ChangeTag::Insert => '+',
-                };
-                format!("{sign}{}", change.value().trim_end_matches(['\n', '\r']))
-            })
-            .collect(),
-    };
-    diff.grouped_ops(CONTEXT).iter().map(hunk).collect()
+    let groups = LineDiff::of(old, new).groups(CONTEXT);
+    groups.into_iter().map(|group| Hunk { line: group.first + 1, lines: group.lines }).collect()
 }
 
 /// The old text with the accepted hunks, by their place among [`hunks`].
 fn applied(old: &str, new: &str, accepted: &[bool]) -> String {
-    let diff = TextDiff::from_lines(old, new);
-    let groups = diff.grouped_ops(CONTEXT);
-    let is_refused = |op: &similar::DiffOp| {
-        let place = groups.iter().position(|group| group.contains(op));
-        place.is_some_and(|place| !accepted.get(place).copied().unwrap_or(false))
-    };
-    let mut text = String::with_capacity(new.len());
-    for op in diff.ops() {
-        let left_out = if is_refused(op) { ChangeTag::Insert } else { ChangeTag::Delete };
-        let changes = diff.iter_changes(op).filter(|change| change.tag() != left_out);
-        changes.for_each(|change| text.push_str(change.value()));
-    }
-    text
+    let diff = LineDiff::of(old, new);
+    let groups = diff.groups(CONTEXT);
+    diff.with(|change| {
+        let place = groups.iter().position(|group| group.changes.contains(change));
+        place.is_none_or(|place| accepted.get(place).copied().unwrap_or(false))
+    })
 }
 
 #[cfg(test)]
@@ -163,5 +140,17 @@ mod tests {
                 [2, 30].into_iter().zip(accepted).filter(|(_, one)| *one).map(|(line, _)| line).collect();
             assert_eq!(applied(&old, &new, &accepted), lines(&taken));
         }
+    }
+    #[test]
+    fn a_last_line_without_a_line_end_is_no_change() {
+        for (old, new, made) in
+            [("a\nb", "X\nb\n", "X\nb"), ("a\nb\n", "X\nb", "X\nb\n"), ("a\nb", "a\nb\nX", "a\nb\nX")]
+        {
+            let lines = hunks(old, new).into_iter().flat_map(|hunk| hunk.lines);
+            let changed: Vec<String> = lines.filter(|line| !line.starts_with(' ')).collect();
+            assert!(changed.iter().all(|line| line == "-a" || line == "+X"), "{old:?} to {new:?}: {changed:?}");
+            assert_eq!((applied(old, new, &[false]), applied(old, new, &[true])), (old.to_owned(), made.to_owned()));
+        }
+        assert_eq!(hunks("a\nb", "a\nb\n"), []);
     }
 }

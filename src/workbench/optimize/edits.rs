@@ -3,9 +3,9 @@
 //! In: the texts as they are and as they are suggested. Out: [`Fix`]es, each of which can be made alone. Pure.
 
 use ptc_core::text::Span;
-use similar::{ChangeTag, DiffOp, TextDiff};
 
 use crate::agent::{DraftTexts, Fix, Place};
+use crate::workbench::line_diff::{LineChange, LineDiff};
 
 /// A block of changed lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,24 +27,14 @@ pub fn edits(now: &DraftTexts, suggested: &DraftTexts) -> Vec<SuggestedEdit> {
 }
 
 fn edits_of(place: Place, name: &str, old: &str, new: &str) -> Vec<SuggestedEdit> {
-    let diff = TextDiff::from_lines(old, new);
-    let starts: Vec<usize> =
-        old.split_inclusive('\n').scan(0, |at, line| Some(std::mem::replace(at, *at + line.len()))).collect();
-    let byte = |line: usize| starts.get(line).copied().unwrap_or(old.len());
-    let edit = |op: &DiffOp| {
-        let range = op.old_range();
-        let span = Span::new(byte(range.start), byte(range.end));
-        let changes: Vec<_> = diff.iter_changes(op).collect();
-        let text =
-            changes.iter().filter(|change| change.tag() == ChangeTag::Insert).map(similar::Change::value).collect();
-        let lines = changes.iter().map(|change| {
-            let sign = if change.tag() == ChangeTag::Insert { '+' } else { '-' };
-            format!("{sign}{}", change.value().trim_end_matches(['\n', '\r']))
-        });
-        let title = format!("{name}, line {}", range.start + 1);
-        SuggestedEdit { lines: lines.collect(), fix: Fix { title, place, span, text } }
+    let diff = LineDiff::of(old, new);
+    let edit = |change: LineChange| {
+        let (bytes, text) = diff.replacement(&change);
+        let title = format!("{name}, line {}", change.old.start + 1);
+        let lines = diff.signed_lines(&change).collect();
+        SuggestedEdit { lines, fix: Fix { title, place, span: Span::new(bytes.start, bytes.end), text } }
     };
-    diff.ops().iter().filter(|op| !matches!(op, DiffOp::Equal { .. })).map(edit).collect()
+    diff.changes().map(edit).collect()
 }
 
 #[cfg(test)]
@@ -64,7 +54,17 @@ mod tests {
             text.replace_range(fix.span.start..fix.span.end, &fix.text);
             made += 1;
         }
-        assert_eq!((&now, made), (&suggested, 3));
+        assert_eq!((&now, made), (&suggested, 4));
+    }
+
+    #[test]
+    fn a_last_line_without_a_line_end_is_left_as_it_is() {
+        let lines = |old: &str, new: &str| -> Vec<String> {
+            edits(&texts(old, ""), &texts(new, "")).into_iter().flat_map(|edit| edit.lines).collect()
+        };
+        assert_eq!(lines("a\nb", "a\nb\nc"), ["+c"]);
+        assert_eq!(lines("a\nb\n", "X\na\nb"), ["+X"]);
+        assert_eq!(lines("a\nb", "a\nb\n"), [""; 0]);
     }
 
     #[test]

@@ -283,7 +283,8 @@ impl OptimizeRun<'_> {
         let with_cases = SuiteAgent::new(&self.job.file.0, &agent, None, place, &filter).map_err(|found| {
             OptimizeError(found.iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("; "))
         })?;
-        let suite = Suite { agents: vec![with_cases], model: self.job.model.clone(), trials: 1, pace: self.pace };
+        let model = self.job.model.clone();
+        let suite = Suite { agents: vec![with_cases], model, trials: 1, pace: self.pace, keeps_outcomes: false };
         if progress.tries.is_empty() {
             self.workbench.check_suite(&suite).map_err(|error| OptimizeError(error.to_string()))?;
         }

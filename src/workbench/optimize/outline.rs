@@ -64,9 +64,7 @@ pub struct CandidateLine {
     pub cost: f64,
     /// Its runs.
     pub tries: usize,
-    /// Validation cases that it wins and loses against the agent as it is.
-    pub against_first: (u32, u32),
-    /// Cases that it wins and loses against each of its parents, among those that both were tried on.
+    /// Cases that it won and lost against each of its parents, among those that both were tried on.
     pub against_parents: Vec<(u32, u32)>,
 }
 
@@ -207,7 +205,6 @@ fn line(progress: &Progress, number: usize) -> CandidateLine {
         standing: one.standing,
         score: search.mean(number, &start.validation),
         held_out: search.mean(number, &start.held_out),
-        against_first: search.won_and_lost(number, 0, &start.validation),
         against_parents: one.parents.iter().map(|parent| search.won_and_lost(number, *parent, &tried)).collect(),
         ..CandidateLine::default()
     }

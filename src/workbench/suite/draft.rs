@@ -92,7 +92,7 @@ impl Workbench {
     }
 
     async fn try_only_case(&self, with: SuiteAgent, name: &str, stop: &Stop) -> Option<TestedCase> {
-        let suite = Suite { agents: vec![with], model: None, trials: 1, pace: 1.into() };
+        let suite = Suite { agents: vec![with], model: None, trials: 1, pace: 1.into(), keeps_outcomes: false };
         let report = self.run_suite(&suite, stop, &mut |_| {}).await;
         let trial = report.agents.into_iter().flat_map(|agent| agent.cases).flat_map(|case| case.trials).next();
         trial.map(|trial| {

@@ -11,7 +11,7 @@ mod selection;
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Agent, Case, Diagnostic, JudgesUsage, Mode, Ruling, Verdict};
+use crate::agent::{Agent, Case, Diagnostic, JudgesUsage, Mismatch, Mode, Ruling, Verdict};
 use crate::event::{FromCache, Tokens};
 use crate::tool::FileAccess;
 use crate::workbench::matrix::{Outcome, Pace};
@@ -32,6 +32,8 @@ pub struct Suite {
     pub trials: u32,
     /// Runs at the same time, and the cost at which no further run begins.
     pub pace: Pace,
+    /// The report has how each run came out, which rows of results need.
+    pub keeps_outcomes: bool,
 }
 
 /// An agent with the choice of its cases.
@@ -169,7 +171,7 @@ pub struct TrialReport {
     pub verdict: Verdict,
     /// The share of what is expected that holds, from 0 to 1.
     pub score: f64,
-    /// How the run came out; `None` where there was none.
+    /// How the run came out; `None` where there was none, and in the reports of a suite that does not keep it.
     pub outcome: Option<Outcome>,
     /// The session that recorded it; of a cassette the cassette's id.
     pub session: Option<String>,
@@ -188,6 +190,30 @@ pub struct TrialReport {
 }
 
 impl TrialReport {
+    /// The trial as a report holds it: a suite may have 100,000, so texts take no more memory than they need.
+    fn kept(self, keeps_outcome: bool) -> Self {
+        let short = |mut text: String| {
+            text.shrink_to_fit();
+            text
+        };
+        let verdict = match self.verdict {
+            Verdict::Pass => Verdict::Pass,
+            Verdict::Fail(found) => {
+                let mismatch = |one: Mismatch| Mismatch {
+                    expectation: short(one.expectation),
+                    path: short(one.path),
+                    why: short(one.why),
+                };
+                let mut kept = Vec::with_capacity(found.len());
+                kept.extend(found.into_iter().map(mismatch));
+                Verdict::Fail(kept)
+            }
+            Verdict::Error(why) => Verdict::Error(short(why)),
+        };
+        let outcome = self.outcome.filter(|_| keeps_outcome);
+        Self { verdict, outcome, session: self.session.map(short), ..self }
+    }
+
     /// The cost of the run and of its judges that was paid now, as far as it is known.
     pub fn spent(&self) -> f64 {
         self.from_cache.spent(self.cost) + self.rulings.iter().map(Ruling::spent).sum::<f64>()

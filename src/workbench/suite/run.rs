@@ -1,6 +1,5 @@
 //! Running a suite: several trials at once, reported as they end.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +53,8 @@ impl Workbench {
             agents: suite.agents.iter().map(|agent| self.empty(suite, agent, started_ms)).collect(),
             ..SuiteReport::default()
         };
-        let mut cases: Vec<BTreeMap<usize, CaseReport>> = vec![BTreeMap::new(); suite.agents.len()];
+        let of_agent = |agent: &SuiteAgent| Vec::with_capacity(agent.selection.count());
+        let mut cases: Vec<Vec<CaseReport>> = suite.agents.iter().map(of_agent).collect();
         let together = self.sharing_adapters();
         let (mut cost, spent, left) = (0.0, AtomicBool::new(false), AtomicBool::new(false));
         let affordable = due(suite).take_while(|_| {
@@ -66,10 +66,13 @@ impl Workbench {
             .map(|due| together.try_case(suite, due, stop))
             .buffer_unordered(suite.pace.jobs.max(1));
         while let Some((due, trial)) = ended.next().await {
-            let case = cases[due.agent].entry(due.place).or_insert_with(|| {
-                let places = &suite.agents[due.agent].selection.places;
-                CaseReport { place: places.get(due.place).copied().unwrap_or(u32::MAX), ..empty_case(&due) }
+            let place = suite.agents[due.agent].selection.places.get(due.place).copied().unwrap_or(u32::MAX);
+            let cases = &mut cases[due.agent];
+            let at = cases.binary_search_by_key(&place, |case| case.place).unwrap_or_else(|at| {
+                cases.insert(at, CaseReport { place, ..empty_case(&due, suite.trials) });
+                at
             });
+            let case = &mut cases[at];
             let Some(trial) = trial else {
                 report.stopped = true;
                 continue;
@@ -78,12 +81,12 @@ impl Workbench {
             watch(EndedTrial { agent_place: due.agent, agent, case, trial: &trial });
             cost += trial.spent();
             spent.store(suite.pace.is_spent(cost), Ordering::Relaxed);
-            case.trials.push(trial);
+            case.trials.push(trial.kept(suite.keeps_outcomes));
         }
         drop(ended);
         report.is_spent = left.load(Ordering::Relaxed);
         for (agent, cases) in report.agents.iter_mut().zip(cases) {
-            agent.cases = cases.into_values().collect();
+            agent.cases = cases;
             agent.cases.iter_mut().for_each(|case| case.trials.sort_by_key(|trial| trial.number));
         }
         report.stopped |= stop.reason().is_some();
@@ -255,8 +258,8 @@ fn due(suite: &Suite) -> impl Iterator<Item = Due> + Send {
     suite.agents.iter().enumerate().flat_map(of_agent)
 }
 
-/// A case without trials.
-fn empty_case(due: &Due) -> CaseReport {
+/// A case without trials, with room for those that it will have.
+fn empty_case(due: &Due, trials: u32) -> CaseReport {
     let unread = Case { name: "a case that cannot be read".to_owned(), ..Case::default() };
     let case = due.case.as_ref().as_ref().unwrap_or(&unread);
     CaseReport {
@@ -265,7 +268,7 @@ fn empty_case(due: &Due) -> CaseReport {
         weight: case.weight,
         tags: case.tags.clone(),
         place: 0,
-        trials: Vec::new(),
+        trials: Vec::with_capacity(if case.cassette.is_some() { 1 } else { trials.max(1) as usize }),
     }
 }
 
@@ -323,5 +326,32 @@ mod tests {
         };
         assert_eq!(of(&tree(Some(4.0))), (6, Some(3_000_000), Some(7.0)));
         assert_eq!(of(&tree(None)), (6, Some(3_000_000), None), "a sum without one of its parts is no sum");
+    }
+    #[test]
+    fn a_kept_trial_has_its_texts_without_spare_room_and_its_outcome_only_where_it_is_wanted() {
+        let roomy = |text: &str| {
+            let mut roomy = String::with_capacity(4096);
+            roomy.push_str(text);
+            roomy
+        };
+        let mismatch = || Mismatch { expectation: roomy("all.0.run"), path: roomy("a.b"), why: roomy("not so") };
+        for verdict in [Verdict::Pass, Verdict::Fail(vec![mismatch(), mismatch()]), Verdict::Error(roomy("no reply"))] {
+            let outcome = Some(Outcome::Fail("timeout".to_owned()));
+            let trial = || TrialReport {
+                verdict: verdict.clone(),
+                session: Some(roomy("2026-01-01")),
+                outcome: outcome.clone(),
+                ..begun(2)
+            };
+            let (with, without) = (trial().kept(true), trial().kept(false));
+            assert_eq!((&with.outcome, &without.outcome), (&outcome, &None));
+            assert_eq!((&with.verdict, with.session.as_deref()), (&verdict, Some("2026-01-01")));
+            let texts = match &with.verdict {
+                Verdict::Pass => Vec::new(),
+                Verdict::Fail(found) => found.iter().flat_map(|one| [&one.expectation, &one.path, &one.why]).collect(),
+                Verdict::Error(why) => vec![why],
+            };
+            assert!(texts.into_iter().chain(&with.session).all(|text| text.capacity() < 100));
+        }
     }
 }
