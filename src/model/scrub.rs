@@ -32,13 +32,16 @@ enum Growth {
     Growing,
 }
 
+/// An index, and the number of late secrets when it was made.
+type MadeIndex = (u64, Arc<SecretIndex>);
+
 /// Removes known secrets from texts.
 #[derive(Clone, Default)]
 pub struct Scrub {
     secrets: Vec<Secret>,
     growth: Growth,
     /// The index of these and of late secrets, with the number of the latter; made when it is first used.
-    index: Arc<RwLock<Option<(u64, Arc<SecretIndex>)>>>,
+    index: Arc<RwLock<Option<MadeIndex>>>,
 }
 
 impl fmt::Debug for Scrub {
@@ -183,7 +186,7 @@ impl Scrub {
 }
 
 /// The index of these secrets and, for a growing one, of those learned late, with the number of the latter.
-fn indexed(secrets: &[Secret], growth: Growth) -> (u64, Arc<SecretIndex>) {
+fn indexed(secrets: &[Secret], growth: Growth) -> MadeIndex {
     let (number, late) = match growth {
         Growth::Fixed => (0, Vec::new()),
         Growth::Growing => late_secrets(),

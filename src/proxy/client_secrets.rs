@@ -33,12 +33,11 @@ impl ClientSecrets {
             return self.known.clone();
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = match kept.iter().position(|(known, _)| *known == keys) {
-            Some(at) => kept.remove(at),
-            None => {
-                let scrub = self.known.clone().knowing(keys.iter().cloned());
-                (keys, scrub)
-            }
+        let entry = if let Some(at) = kept.iter().position(|(known, _)| *known == keys) {
+            kept.remove(at)
+        } else {
+            let scrub = self.known.clone().knowing(keys.iter().cloned());
+            (keys, scrub)
         };
         let scrub = entry.1.clone();
         if kept.len() == KEPT {

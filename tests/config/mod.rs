@@ -200,7 +200,7 @@ fn every_slip_of_a_file_is_reported() {
         "config.toml:5:1: unknown key `provder` in [models.m]; did you mean `provider`?",
     ];
     assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
-    let many = (0..20).map(|number| format!("unknown_{number} = 1\n")).collect::<String>();
+    let many = (0..20).map(|number| format!("unknown_{number} = 1")).collect::<Vec<_>>().join("\n");
     let shown = error(&many);
     assert_eq!(shown.lines().count(), 11, "{shown}");
     assert!(shown.ends_with("config.toml: 10 more"), "{shown}");

@@ -121,9 +121,10 @@ fn draw_no_match(model: &Model, view: &RunView, overview: &Overview, list: Rect,
         return;
     }
     let name = |action| model.keymap.first_name(action);
-    let clear = match view.overview.is_open {
-        true => format!("{} clears the filter", name(Action::Close)),
-        false => format!("{}, then {} clears the filter", name(Action::Overview), name(Action::Close)),
+    let clear = if view.overview.is_open {
+        format!("{} clears the filter", name(Action::Close))
+    } else {
+        format!("{}, then {} clears the filter", name(Action::Overview), name(Action::Close))
     };
     for (at, text) in [format!("no turn matches `{}`", view.overview.typed), clear].iter().enumerate() {
         Row::new([Piece::new(Role::Dim, text)]).indented(2).draw(line_of(list, at), buffer, model.theme);
