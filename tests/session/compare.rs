@@ -98,7 +98,7 @@ async fn one_correction_more_is_a_gap_and_an_answer_is_next_to_an_answer() {
     let frame = Frame { columns: 80, whole: false, words: false };
     let shown: Vec<String> = against(&shorter, &shorter.pairs[0], frame).into_iter().map(|line| line.text).collect();
     assert_eq!(shown[0], "run 2 against run 1: first difference at r0/t1: reply");
-    assert!(shown.contains(&"  t1 of 1: no turn next to it".to_owned()), "{shown:?}");
+    assert!(shown.contains(&"  t1: only in run 1".to_owned()), "{shown:?}");
 }
 
 #[tokio::test]

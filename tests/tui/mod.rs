@@ -13,6 +13,7 @@ mod editing;
 mod ends;
 mod entrances;
 mod exports;
+mod failures;
 mod gaps;
 mod growing;
 mod hands;

@@ -144,7 +144,7 @@ fn sessions_that_are_not_finished_are_reported_at_the_start() {
     let mut model = fresh(SMALL);
     let open = Summary { id: "one".to_owned(), path: "one.jsonl".into(), state: RunState::Open, ..Summary::default() };
     apply_message(&mut model, Msg::Listed(vec![open], Marks::default()));
-    assert!(text(&mut model).contains("nothing has run yet; 1 session not finished: F3, then o resumes it"));
+    assert!(text(&mut model).contains("nothing has run yet   1 session not finished: F3, then o resumes it"));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn models_are_chosen_from_a_list_of_those_that_can_be_used() {
     press(&mut model, "alt-m");
     press(&mut model, "m");
     assert!(matches!(model.popups.last(), Some(Popup::Fixes { selected: 1, .. })), "the one in use is selected");
-    assert!(text(&mut model).contains("demo answers now") && model.screen == Screen::Workbench);
+    assert!(text(&mut model).contains("The model is demo.") && model.screen == Screen::Workbench);
     press(&mut model, "down");
     press(&mut model, "enter");
     assert!(model.workbench.editor(Place::Options).draft.text().contains("model = \"human\""));

@@ -56,7 +56,7 @@ fn actions_of_other_screens_are_found_after_those_of_this_one() {
     assert!(all.iter().all(|entry| !entry.contains("(in: Sessions)")), "{all:?}");
     write(&mut model, "fork");
     let found = entries(&mut model);
-    assert!(found[0].starts_with("fork ") && found[0].contains("(Transcript)"), "the run is nearer: {found:?}");
+    assert!(found[0].starts_with("fork ") && found[0].contains("(in: Transcript)"), "the run is nearer: {found:?}");
     press(&mut model, "esc");
     typed(&mut model, "rep");
     let found = entries(&mut model);

@@ -28,7 +28,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Menu, "menu", "menu", "Lists every action that is available here; a click on the top line does the same.", &["f10"], C::Global, 0),
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),
-    row(A::Compare, "screen.compare", "compare", "Shows runs side by side, first the draft's last two; again switches to the matrix and back.", &["f4"], C::Global, 42),
+    row(A::Compare, "screen.compare", "compare", "Shows runs side by side, first the draft's last two; again switches to the matrix.", &["f4"], C::Global, 42),
     row(A::BothModes, "run.both_modes", "both modes", "Runs the draft in ptc_lisp and json side by side.", &["f9"], C::Global, 44),
     row(A::AgainstSaved, "run.against_saved", "draft against saved", "Tries the draft and its last saved version on the cases.", &["shift-f9"], C::Global, 0),
     row(A::Run, "run.start", "run", "Runs the draft; while it runs, stops it.", &["f5"], C::Global, 1),

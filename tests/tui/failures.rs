@@ -1,0 +1,45 @@
+//! The list of what failed: its kinds, and the places of a kind that happened often.
+
+use ptc_workbench::event::Address;
+use ptc_workbench::tui::archive::ArchiveResponse;
+use ptc_workbench::tui::message::{Effect, Msg};
+use ptc_workbench::workbench::{FailureGroup, FailurePlace};
+
+use super::pictures::text;
+use super::press;
+use super::sessions::{key, list, session};
+use super::story::apply_message;
+
+#[test]
+fn many_places_of_a_failure_are_behind_one_line() {
+    let mut model = list(vec![session("one"), session("two")]);
+    press(&mut model, "x");
+    let place = |number: u32| FailurePlace {
+        session: key("one"),
+        at: Address::from(format!("r0/t{number}").as_str()),
+        created_ms: 0,
+        agent: "sentiment".to_owned(),
+    };
+    let group = |reason: &str, places: u32| FailureGroup {
+        reason: reason.to_owned(),
+        path: String::new(),
+        count: places as usize,
+        sessions: 1,
+        newest: session("one"),
+        at: Address::from("r0/t1"),
+        places: (1..=places).map(place).collect(),
+    };
+    let failures = vec![group("validation_error", 12), group("tool_error", 1)];
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(failures))));
+    let shown = text(&mut model);
+    assert!(shown.contains("tool_error") && shown.contains("… 9 more places"), "the next kind is in sight:\n{shown}");
+    for _ in 0..4 {
+        press(&mut model, "down");
+    }
+    assert!(text(&mut model).contains("Enter list them"), "{}", text(&mut model));
+    press(&mut model, "enter");
+    let shown = text(&mut model);
+    assert!(shown.contains("r0/t4") && !shown.contains("more places"), "{shown}");
+    assert_eq!(press(&mut model, "enter"), [Effect::Open(key("one"))]);
+    assert_eq!(model.compare.wanted, Some(Address::from("r0/t4")));
+}
