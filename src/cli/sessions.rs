@@ -19,7 +19,7 @@ use crate::event::{Address, Event};
 use crate::export::step;
 use crate::session::{Marks, Ruled, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
-use crate::workbench::{CaseSpec, Workbench, agent_of_request, sent_body, write_new_agent};
+use crate::workbench::{CaseSpec, Workbench, agent_of_request, sent_body, unsent_parts, write_new_agent};
 use marks::MarkJson;
 
 /// Columns that a result may take on a terminal.
@@ -118,6 +118,12 @@ fn captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Result<(
     let file = flags.output.as_deref();
     let name = file.and_then(|file| file.file_stem()?.to_str()).unwrap_or("captured");
     let text = agent_of_request(&session, &turn, name)?;
+    let unsent = unsent_parts(&session, &turn);
+    if !unsent.is_empty() {
+        let note =
+            format!("warning: the agent names parts of the request that it does not send: {}", unsent.join(", "));
+        print_note(&safe_line(&note));
+    }
     match file {
         None => print_exact(&text),
         Some(file) => {

@@ -334,6 +334,19 @@ fn cause(error: &reqwest::Error) -> Cause {
     }
 }
 
+/// What to do where the secure connection failed; empty for every other error.
+pub(crate) fn tls_advice(error: &reqwest::Error) -> &'static str {
+    let mut next = error.source();
+    while let Some(inner) = next {
+        if is_tls(inner) {
+            return "; check that the address has the right scheme (http or https) and that the system trusts the certificate \
+                    (ca_file names a further authority)";
+        }
+        next = inner.source();
+    }
+    ""
+}
+
 /// TLS errors come wrapped in one or two I/O errors.
 fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
     let wrapped = |error: &std::io::Error| error.get_ref().is_some_and(|inner| is_tls(inner));

@@ -74,6 +74,7 @@ pub(crate) use secret_index::entropy;
 pub(crate) use body::rebuild_body;
 pub(crate) use fault::status_title;
 pub(crate) use history::{accepted, arguments, request_lines};
+pub(crate) use http::tls_advice;
 pub(crate) use outside::HttpClientError;
 pub(crate) use process_group::ProcessGroup;
 pub(crate) use secret::register_secret;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Url};
 
-use super::http::{client, root};
+use super::http::{client, root, tls_advice};
 use crate::config::{Timeouts, TlsFiles};
 
 /// A request of a tool.
@@ -57,7 +57,7 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
     if let Some(body) = &out.body {
         request = request.body(body.clone());
     }
-    let failed = |error: &reqwest::Error| format!("{host} cannot be reached: {}", root(error));
+    let failed = |error: &reqwest::Error| format!("{host} cannot be reached: {}{}", root(error), tls_advice(error));
     let mut answer = request.send().await.map_err(|error| failed(&error))?;
     let header =
         |name: HeaderName| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(ToOwned::to_owned);

@@ -12,8 +12,9 @@ use ptc_core::value::json;
 use regex::Regex;
 use similar::{ChangeTag, TextDiff};
 
+use super::exchange::{PROXY_ENDED, is_broken};
 use crate::config::Protocol;
-use crate::event::{Address, Event};
+use crate::event::{Address, Event, ReplyEnd, ReplyStatus};
 use crate::model::{protocol_of, unpack, unpack_body};
 use crate::replay::came_body;
 use crate::session::Session;
@@ -42,6 +43,10 @@ pub(super) struct RecordedReply {
     pub(super) headers: Vec<(String, String)>,
     /// The reads of the body.
     pub(super) pieces: Vec<Vec<u8>>,
+    /// Why the connection broke after them, if it did.
+    pub(super) broken: Option<String>,
+    /// The client closed the connection: what would have followed is unknown.
+    has_client_left: bool,
 }
 
 struct Recorded {
@@ -96,7 +101,28 @@ struct Turn {
     status: Option<u16>,
     headers: Vec<(String, String)>,
     pieces: Vec<Vec<u8>>,
-    is_whole: bool,
+    end: Option<TurnOutcome>,
+}
+
+/// How a recorded reply ended.
+enum TurnOutcome {
+    Whole,
+    /// The connection to the service broke.
+    Broken(String),
+    /// The client closed the connection, or the proxy ended.
+    ClientLeft,
+}
+
+impl TurnOutcome {
+    fn of(end: &ReplyEnd) -> Self {
+        match &end.error {
+            _ if end.status == ReplyStatus::Cancelled => Self::ClientLeft,
+            Some(error) if error.message.ends_with(PROXY_ENDED) => Self::ClientLeft,
+            Some(error) if is_broken(&error.message) => Self::Broken(error.message.clone()),
+            // An error that the service answered with is an answer too.
+            _ => Self::Whole,
+        }
+    }
 }
 
 impl Answers {
@@ -147,7 +173,7 @@ impl Answers {
                         status: None,
                         headers: Vec::new(),
                         pieces: Vec::new(),
-                        is_whole: false,
+                        end: None,
                     };
                     turns.push((at.clone(), turn));
                 }
@@ -163,17 +189,22 @@ impl Answers {
                 }
                 Event::ReplyEnd(end) => {
                     if let Some((_, turn)) = turns.last_mut().filter(|(known, _)| known == at) {
-                        // An error that the service answered with is an answer too.
-                        turn.is_whole = end.error.is_none() || turn.status.is_some_and(|status| status >= 400);
+                        turn.end = Some(TurnOutcome::of(end));
                     }
                 }
                 _ => {}
             }
         }
         for (at, turn) in turns {
-            let Some(status) = turn.status.filter(|_| turn.is_whole) else { continue };
+            let (Some(status), Some(end)) = (turn.status, turn.end) else { continue };
+            let (broken, has_client_left) = match end {
+                TurnOutcome::Whole => (None, false),
+                TurnOutcome::Broken(why) => (Some(why), false),
+                TurnOutcome::ClientLeft => (Some("the client left here when it was recorded".to_owned()), true),
+            };
             let place = format!("{id} {at}");
-            let reply = RecordedReply { place, status, headers: turn.headers, pieces: turn.pieces };
+            let (headers, pieces) = (turn.headers, turn.pieces);
+            let reply = RecordedReply { place, status, headers, pieces, broken, has_client_left };
             let of = |body: Vec<u8>| RecordedBody { normal: self.normal(&body), body };
             let bodies = turn.bodies.into_iter().map(of).collect();
             self.all.push(Recorded { protocol: protocol_of(&turn.path), path: turn.path, bodies, reply });
@@ -203,7 +234,11 @@ impl Answers {
         };
         let normal = self.normal(body);
         let exact = found_by(&|recorded| recorded.body == body);
-        let found = if exact.is_empty() { found_by(&|recorded| recorded.normal == normal) } else { exact };
+        let mut found = if exact.is_empty() { found_by(&|recorded| recorded.normal == normal) } else { exact };
+        // What the client did not wait for is an answer only if there is no other.
+        if found.iter().any(|recorded| !recorded.reply.has_client_left) {
+            found.retain(|recorded| !recorded.reply.has_client_left);
+        }
         if let Some(last) = found.len().checked_sub(1) {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             let count = used.entry(format!("{} {normal}", path_of(path))).or_default();

@@ -66,6 +66,9 @@ struct Conversation {
     messages: Vec<Digest>,
     reply: Option<Digest>,
     reply_id: Option<String>,
+    continues: Option<String>,
+    thread: Option<String>,
+    frame: u64,
     is_answered: bool,
     is_open: bool,
     last_ms: i64,
@@ -89,6 +92,10 @@ pub struct Asked {
     pub messages: Vec<Digest>,
     /// The id of the reply that it continues.
     pub continues: Option<String>,
+    /// The id of the conversation that the service adds it to.
+    pub thread: Option<String>,
+    /// A digest of the body without its messages.
+    pub frame: u64,
     /// Unix time in ms.
     pub at_ms: i64,
 }
@@ -100,7 +107,8 @@ impl Conversations {
             .known
             .iter_mut()
             .filter_map(|known| known.fits(&asked).map(|score| (score, known)))
-            .max_by(|(one, first), (other, second)| one.cmp(other).then(second.last_ms.cmp(&first.last_ms)));
+            // Of equal ones the last: an older one was given up.
+            .max_by(|(one, first), (other, second)| one.cmp(other).then(first.last_ms.cmp(&second.last_ms)));
         let (id, is_new) = if let Some((_, known)) = best {
             (known.id, false)
         } else {
@@ -114,6 +122,9 @@ impl Conversations {
             messages: asked.messages,
             reply: None,
             reply_id: None,
+            continues: asked.continues,
+            thread: asked.thread,
+            frame: asked.frame,
             is_answered: false,
             is_open: true,
             last_ms: asked.at_ms,
@@ -165,26 +176,30 @@ impl Conversations {
 
 impl Conversation {
     /// How well a request continues this conversation; `None`: it does not.
-    fn fits(&self, asked: &Asked) -> Option<(u8, bool, usize)> {
+    fn fits(&self, asked: &Asked) -> Option<(u8, bool, usize, bool)> {
         if self.is_open || self.key != asked.key {
             return None;
         }
-        let same_system = self.system == asked.system;
+        let (same_system, same_frame) = (self.system == asked.system, self.frame == asked.frame);
         if let Some(continued) = &asked.continues {
-            return (self.reply_id.as_ref() == Some(continued)).then_some((4, same_system, 0));
+            let is_next = self.reply_id.as_ref() == Some(continued);
+            let is_retry = !self.is_answered && self.continues == asked.continues && self.messages == asked.messages;
+            return (is_next || is_retry).then_some((4, same_system, 0, same_frame));
+        }
+        if let Some(thread) = &asked.thread {
+            return (self.thread.as_ref() == Some(thread)).then_some((4, same_system, 0, same_frame));
         }
         let rest = asked.messages.strip_prefix(self.messages.as_slice())?;
         let length = self.messages.len();
-        match (rest.first(), self.reply) {
+        let score = match (rest.first(), self.reply) {
             // The same again: only after a failure. Else two clients asked the same.
-            (None, _) => (!self.is_answered && same_system).then_some((2, same_system, length)),
-            (Some(next), Some(reply)) if *next == reply => Some((3, same_system, length)),
+            (None, _) => (!self.is_answered && same_system).then_some(2),
+            (Some(next), Some(reply)) if *next == reply => Some(3),
             // The client edited the reply or left it out: more than one message, or a system text, must match.
-            (Some(_), Some(_)) => {
-                (length > 1 || same_system && !self.system.is_empty()).then_some((1, same_system, length))
-            }
-            (Some(_), None) => Some((1, same_system, length)),
-        }
+            (Some(_), Some(_)) => (length > 1 || same_system && !self.system.is_empty()).then_some(1),
+            (Some(_), None) => Some(1),
+        };
+        Some((score?, same_system, length, same_frame))
     }
 }
 
@@ -237,7 +252,35 @@ mod tests {
         all.end(first, Some(Digest::of_reply("hi", &[])), Some("resp_1".into()), 2);
         let next = Asked { continues: Some("resp_1".into()), ..asked(&[(USER, "and?")], 3) };
         assert_eq!(all.place(next.clone()), (first, false));
+        all.end(first, None, None, 4);
+        assert_eq!(all.place(next.clone()), (first, false), "a retry after a failure");
         assert!(all.place(Asked { continues: Some("resp_2".into()), ..next }).1);
+    }
+
+    #[test]
+    fn a_conversation_that_the_service_keeps_is_continued_by_its_id() {
+        let mut all = Conversations::default();
+        let of = |thread: &str, at_ms| Asked { thread: Some(thread.into()), ..asked(&[(USER, "go on")], at_ms) };
+        let (first, _) = all.place(of("conv_1", 1));
+        all.end(first, Some(Digest::of_reply("hi", &[])), Some("resp_1".into()), 2);
+        assert!(all.place(of("conv_2", 3)).1);
+        assert_eq!(all.place(of("conv_1", 4)), (first, false));
+    }
+
+    #[test]
+    fn of_conversations_alike_the_one_with_the_same_tools_is_continued_and_else_the_last() {
+        let mut all = Conversations::default();
+        let of = |words: &[(Role, &str)], frame, at_ms| Asked { frame, ..asked(words, at_ms) };
+        let ids: Vec<ConversationId> = [7, 8, 8, 9]
+            .into_iter()
+            .zip(1..)
+            .map(|(frame, at)| all.place(of(&[(USER, "hello")], frame, at)).0)
+            .collect();
+        ids.iter().zip(5..).for_each(|(id, at)| all.end(*id, Some(Digest::of_reply("hi", &[])), None, at));
+        let next = [(USER, "hello"), (MODEL, "hi"), (USER, "and?")];
+        assert_eq!(all.place(of(&next, 8, 10)), (ids[2], false), "the last with these tools");
+        assert_eq!(all.place(of(&next, 7, 11)), (ids[0], false), "the one with these tools");
+        assert_eq!(all.place(of(&next, 1, 12)), (ids[3], false), "the last");
     }
 
     #[test]

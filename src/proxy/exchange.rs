@@ -85,6 +85,22 @@ pub enum ExchangeEnd {
     NoReply(String),
 }
 
+/// What a session has of a connection that broke: no other field of it tells this from an error that the service sent.
+pub(super) fn broken_connection(upstream: &str, why: &str) -> String {
+    format!("{BROKEN_START}{upstream}{BROKEN_MIDDLE}{why}")
+}
+
+/// Was it written by [`broken_connection`]?
+pub(super) fn is_broken(message: &str) -> bool {
+    message.strip_prefix(BROKEN_START).is_some_and(|rest| rest.contains(BROKEN_MIDDLE))
+}
+
+/// Why a connection ended that was open when the proxy was ended.
+pub(super) const PROXY_ENDED: &str = "the proxy ended";
+
+const BROKEN_START: &str = "the connection to ";
+const BROKEN_MIDDLE: &str = " broke: ";
+
 /// What the recorder learns.
 pub(super) enum Note {
     Begun {

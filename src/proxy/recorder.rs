@@ -4,10 +4,11 @@
 //! parts. It must never write a known secret.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::capture::CaptureOptions;
 use super::conversations::{Asked, ConversationId, Conversations, Digest};
-use super::exchange::{Begun, ExchangeEnd, ExchangeLine, Note};
+use super::exchange::{Begun, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, broken_connection};
 use super::headers;
 use super::reply::{OpenReply, clean_came};
 use super::session::CapturedSession;
@@ -46,6 +47,13 @@ pub(super) struct Recorder {
     is_rebuilt: bool,
     /// Conversations whose sessions exist already: they are not imported again.
     known: HashSet<ConversationId>,
+}
+
+/// A digest of the body without its messages.
+fn frame_digest(request: &CapturedRequest) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    request.frame.as_str().hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Recorder {
@@ -152,6 +160,8 @@ impl Recorder {
             system: digests(true),
             messages: digests(false),
             continues: request.continues.clone(),
+            thread: request.thread.clone(),
+            frame: frame_digest(&request),
             at_ms,
         };
         let (conversation, is_new) = self.conversations.place(asked);
@@ -207,7 +217,7 @@ impl Recorder {
         let problem = match end {
             _ if is_answered => None,
             ExchangeEnd::ClientLeft => Some("the client closed the connection before the end of the reply".to_owned()),
-            ExchangeEnd::Broken(why) => Some(format!("the connection to {} broke: {why}", begun.upstream)),
+            ExchangeEnd::Broken(why) => Some(broken_connection(&begun.upstream, why)),
             ExchangeEnd::NoReply(why) => Some(begun.scrub.text(why)),
             ExchangeEnd::Complete => {
                 Some(outcome.error.clone().unwrap_or_else(|| "the reply ended before the model did".to_owned()))
@@ -249,7 +259,7 @@ impl Recorder {
         let mut open: Vec<u64> = self.open.keys().copied().collect();
         open.sort_unstable();
         for id in open {
-            self.end(id, at_ms, 0, &ExchangeEnd::Broken("the proxy ended".to_owned()));
+            self.end(id, at_ms, 0, &ExchangeEnd::Broken(PROXY_ENDED.to_owned()));
         }
         let sessions: Vec<ConversationId> = self.sessions.keys().copied().collect();
         for id in sessions {

@@ -350,8 +350,8 @@ fn answered(exchange: Option<Exchange>, reply: RecordedReply, cut: Option<usize>
         exchange.replied(reply.status, map.clone(), Some(reply.place.clone()));
     }
     let pieces: Vec<Bytes> = reply.pieces.into_iter().map(Bytes::from).collect();
-    let pieces = Pieces::InHand(pieces.into_iter(), After::End);
-    passing(pieces, (reply.status, headers::passed(&map)), exchange, cut)
+    let after = reply.broken.map_or(After::End, After::Broken);
+    passing(Pieces::InHand(pieces.into_iter(), after), (reply.status, headers::passed(&map)), exchange, cut)
 }
 
 /// A failure that a rule asks for, in the form of the protocol.

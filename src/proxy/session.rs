@@ -13,10 +13,11 @@ use super::conversations::Digest;
 use super::exchange::{Begun, ExchangeEnd, ExchangeLine};
 use super::headers;
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
+use crate::config::Protocol;
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Message, MessagePart, ModelRecord, Notice, NoticeLevel, Price,
-    RawReply, RawRequest, Remaining, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source, Totals,
-    TurnEnd, TurnStart, UsageRecord, Want, hex_sha,
+    RawReply, RawRequest, Remaining, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source,
+    ToolSchema, Totals, TurnEnd, TurnStart, UsageRecord, Want, hex_sha,
 };
 use crate::model::{CapturedMessage, CapturedRequest, ReplyOutcome, pack_body};
 use crate::session::{Captured, Header, Imported, RecorderError, SessionId, SessionWriter};
@@ -37,12 +38,27 @@ pub(super) struct CapturedSession {
     body: Option<(Address, Vec<u8>)>,
     /// The replies so far and the turns that they are of.
     replies: HashMap<Digest, Address>,
+    /// The last request and its reply, for one that continues them by an id.
+    last: Kept,
     has_schema: bool,
     last_text: Option<String>,
     last_error: Option<ErrorRecord>,
     price: Option<Price>,
     line: ConversationLine,
     live: Option<LiveTraffic>,
+}
+
+/// What a service keeps of a conversation.
+#[derive(Default)]
+struct Kept {
+    /// The numbers of the messages, and whether they are system messages.
+    messages: Vec<(u32, bool)>,
+    /// The first of them is a member of the body on its own, which the next request may replace.
+    has_system_member: bool,
+    /// How many of them, at the end, are of the last request: without a reply the service does not keep them.
+    own: usize,
+    tools: Vec<ToolSchema>,
+    reply: Option<CapturedMessage>,
 }
 
 impl CapturedSession {
@@ -106,6 +122,7 @@ impl CapturedSession {
             next_message: 0,
             body: None,
             replies: HashMap::new(),
+            last: Kept::default(),
             has_schema: false,
             last_text: None,
             last_error: None,
@@ -190,17 +207,33 @@ impl CapturedSession {
         let remaining = Remaining { turns: 1, tree: None, tokens: None, mission_ms: None };
         let start = TurnStart { now: at_ms, kind: None, remaining, waited_ms: 0, stop: None };
         self.of_turn(at_ms, start.into());
-        let numbers: Vec<u32> = request.messages.iter().map(|message| self.message(at_ms, message)).collect();
+        let kept = self.kept_messages(at_ms, begun.protocol, request);
+        let own = request.messages.iter().map(|message| (self.message(at_ms, message), message.role == Role::System));
+        let own: Vec<(u32, bool)> = own.collect();
+        let frame = request.frame.json();
+        let has_system_member = ["system", "instructions"].iter().any(|key| frame.get(key).is_some());
+        let has_system_member = has_system_member && own.first().is_some_and(|(_, is_system)| *is_system);
+        let (system, own) = own.split_at(usize::from(has_system_member));
+        let messages: Vec<(u32, bool)> = [system, kept.as_slice(), own].concat();
+        let numbers: Vec<u32> = messages.iter().map(|(number, _)| *number).collect();
+        // There the tools stay, too, unless others are sent.
+        let keeps_tools = !kept.is_empty() && request.tools.is_empty() && begun.protocol == Protocol::Anthropic;
+        let tools = if keeps_tools { std::mem::take(&mut self.last.tools) } else { request.tools.clone() };
+        self.last = Kept { messages, has_system_member, own: own.len(), tools: tools.clone(), reply: None };
         let made = RequestMade {
             messages: ranges(&numbers),
             want: if request.schema.is_some() { Want::Json } else { Want::Text },
             schema: request.schema.clone(),
-            tools: request.tools.clone(),
-            tool_names: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+            tool_names: tools.iter().map(|tool| tool.name.clone()).collect(),
+            tools,
             options: request.options.clone(),
             cache: false,
         };
         self.of_turn(at_ms, made.into());
+        if !kept.is_empty() {
+            let text = format!("{} messages before are kept by the service: the body does not repeat them", kept.len());
+            self.notice(at_ms, NoticeLevel::Info, text);
+        }
         let base = self.body.as_ref().map(|(address, body)| (address, body.as_slice()));
         let raw = pack_body(&body, base, masked);
         let sent = Sent {
@@ -231,6 +264,29 @@ impl CapturedSession {
         if let Some(count) = retry.filter(|count| *count != "0") {
             self.notice(at_ms, NoticeLevel::Info, format!("the client sent it again: retry {count}"));
         }
+    }
+
+    /// The messages before those of the request, which the service keeps; none unless the request continues a reply by its id.
+    fn kept_messages(&mut self, at_ms: i64, protocol: Protocol, request: &CapturedRequest) -> Vec<(u32, bool)> {
+        if request.continues.is_none() && request.thread.is_none() {
+            return Vec::new();
+        }
+        // Instructions of the Responses API are for one reply; a system text stays unless another one comes.
+        let is_replaced = match protocol {
+            Protocol::Responses => self.last.has_system_member,
+            _ => request.messages.iter().any(|message| message.role == Role::System),
+        };
+        let mut kept = std::mem::take(&mut self.last.messages);
+        if self.last.reply.is_none() {
+            kept.truncate(kept.len().saturating_sub(self.last.own));
+        }
+        if is_replaced && kept.first().is_some_and(|(_, is_system)| *is_system) {
+            kept.remove(0);
+        }
+        if let Some(reply) = self.last.reply.take() {
+            kept.push((self.message(at_ms, &reply), false));
+        }
+        kept
     }
 
     /// The number of a message; one that is new is recorded.
@@ -313,6 +369,7 @@ impl CapturedSession {
         self.writer.sync();
         if error.is_none() {
             self.replies.insert(Digest::of_reply(&outcome.text, &outcome.calls), self.turn());
+            self.last.reply = Some(CapturedMessage::of_reply(outcome));
             self.last_text = Some(outcome.text.clone());
         }
         self.last_error = error;

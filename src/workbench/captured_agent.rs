@@ -7,12 +7,13 @@ use std::path::Path;
 
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{Type, from_json_schema};
-use ptc_core::value::Json;
-use toml_edit::{DocumentMut, InlineTable, Item, Table, Value, value};
+use ptc_core::value::{Json, json};
+use toml_edit::{DocumentMut, Item, Table, Value, value};
 
 use super::files::write_whole_in_folder;
 use crate::agent::Agent;
-use crate::event::{Address, ErrorRecord, Event, RequestMade, Role, SentMessage, SentPart, ToolSchema};
+use crate::config::document::to_inline;
+use crate::event::{Address, ErrorRecord, Event, NativeCall, RequestMade, Role, SentMessage, SentPart, ToolSchema};
 use crate::session::Session;
 
 /// Returns the text of an agent file for the request of a turn.
@@ -39,6 +40,17 @@ pub fn agent_of_request(session: &Session, turn: &Address, name: &str) -> Result
     });
     let model = start.map(|start| start.model.alias).filter(|alias| !alias.ends_with(':'));
     Ok(document(name, model.as_deref(), &made, &messages, &all_messages(session)).to_string())
+}
+
+/// Returns the kinds of the parts of a request that are no text: images, sounds, documents. Its agent names them and does not send them.
+pub fn unsent_parts(session: &Session, turn: &Address) -> Vec<String> {
+    let messages = session.request(turn).unwrap_or_default();
+    let parts = messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.parts);
+    let kinds = parts.filter_map(|part| match part {
+        SentPart::Text { section, .. } if section != Role::User.name() => Some(section.clone()),
+        _ => None,
+    });
+    kinds.collect()
 }
 
 /// Creates an agent file; one that exists is not changed.
@@ -146,31 +158,44 @@ fn tool_table(tool: &ToolSchema, all: &[SentMessage]) -> Table {
     table["kind"] = value("table");
     table["signature"] = value(signature(&tool.parameters.json()));
     table["description"] = value(tool.description.clone().unwrap_or_else(|| tool.name.clone()));
-    let parts = all.iter().flat_map(|message| &message.parts);
-    let calls: Vec<(&str, &str)> = parts
-        .clone()
-        .filter_map(|part| match part {
-            SentPart::Call(call) if call.name == tool.name => Some((call.id.as_str(), call.args.as_str())),
-            _ => None,
-        })
-        .collect();
-    let mut rows = toml_edit::Array::new();
-    let results = parts.filter_map(|part| match part {
-        SentPart::Result { call, result, .. } => Some((call.as_str(), result.as_str())),
-        _ => None,
-    });
-    for (id, result) in results {
-        let Some((_, args)) = calls.iter().find(|(known, _)| *known == id) else { continue };
-        let mut row = InlineTable::new();
-        row.insert("args", Value::from(*args));
-        row.insert("result", Value::from(result));
-        rows.push(row);
-    }
-    if !rows.is_empty() {
-        table["rows"] = value(rows);
+    let rows = Json::list(answers_of(&tool.name, all).into_iter().map(|(args, result)| {
+        Json::object([
+            ("args", json_of(args).unwrap_or_else(Json::empty)),
+            ("result", json_of(result).unwrap_or_default()),
+        ])
+    }));
+    if rows.items().is_some_and(|rows| !rows.is_empty()) {
+        // Values that TOML cannot represent are stored as JSON text.
+        let inline = to_inline(&rows).and_then(|text| text.parse::<Value>().ok());
+        table["rows"] = value(inline.unwrap_or_else(|| Value::from(rows.to_text())));
     }
     table["default"] = value("not recorded");
     table
+}
+
+fn json_of(text: &str) -> Option<Json> {
+    json::parse(text).ok()
+}
+
+/// Arguments and result of each call of a tool. Results name their call by its id; where a protocol has none, they come in the order of the
+/// calls.
+fn answers_of<'m>(tool: &str, all: &'m [SentMessage]) -> Vec<(&'m str, &'m str)> {
+    let mut calls: Vec<&NativeCall> = Vec::new();
+    let mut answers = Vec::new();
+    for part in all.iter().flat_map(|message| &message.parts) {
+        match part {
+            SentPart::Call(call) if call.name == tool => calls.push(call),
+            SentPart::Result { call, name, result } => {
+                let by_id = calls.iter().position(|known| !call.is_empty() && known.id == *call);
+                let next = || (call.is_empty() && name == tool && !calls.is_empty()).then_some(0);
+                if let Some(place) = by_id.or_else(next) {
+                    answers.push((calls.remove(place).args.as_str(), result.as_str()));
+                }
+            }
+            _ => {}
+        }
+    }
+    answers
 }
 
 /// The signature of a tool, as far as its schema has one: what cannot be expressed is `:any`.

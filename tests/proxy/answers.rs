@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ptc_workbench::proxy::Answers;
 
-use crate::openai::server::{Play, Server, answer};
+use crate::openai::server::{Play, Server, answer, delta};
 
 use super::kit::{Got, Proxied, Wish, body_of, fetch, sessions_in};
 
@@ -74,6 +74,50 @@ async fn a_request_that_is_not_recorded_is_a_404_with_the_nearest_as_a_diff() {
     let models = fetch(super::kit::client().get(format!("{}/v1/models", proxied.base))).await;
     assert_eq!(models.status, 404);
     assert_eq!((proxied.misses(), proxied.server.received().len()), (1, 0));
+}
+
+/// Sends the request, reads its first piece and leaves.
+async fn leave(proxied: &Proxied, words: &str) {
+    let mut reply = proxied.post("/v1/chat/completions", body_of(&[("user", words)])).send().await.unwrap();
+    assert!(reply.chunk().await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_that_broke_off_break_off_again_and_errors_inside_of_replies_come_again() {
+    let inside = "data: {\"error\":{\"message\":\"overloaded\"}}\n\n";
+    let proxied = Proxied::play([Play::cut([delta("one")]), answer("two"), Play::events([inside])]).await;
+    let mut recorded = Vec::new();
+    for words in ["cut", "cut", "inside"] {
+        recorded.push(proxied.chat(&[("user", words)]).await);
+    }
+    assert_eq!(recorded.iter().map(|got| got.is_whole).collect::<Vec<_>>(), [false, true, true]);
+    let (sessions, _dir) = proxied.end().await;
+    let files: Vec<PathBuf> = sessions.iter().map(|session| session.path.clone()).collect();
+    let proxied = answering(&files, false, vec![]).await;
+    for (words, recorded) in ["cut", "cut", "inside"].into_iter().zip(recorded) {
+        let got = proxied.chat(&[("user", words)]).await;
+        assert_eq!((got.body, got.is_whole), (recorded.body, recorded.is_whole), "{words}");
+    }
+    assert_eq!(proxied.misses(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_did_not_wait_for_is_an_answer_only_if_there_is_no_other() {
+    let proxied = Proxied::script(|number, _| match number {
+        1 => answer("whole"),
+        _ => Play::silent([delta("begin")]),
+    })
+    .await;
+    leave(&proxied, "twice").await;
+    let whole = proxied.chat(&[("user", "twice")]).await;
+    leave(&proxied, "once").await;
+    let (sessions, _dir) = proxied.end().await;
+    let files: Vec<PathBuf> = sessions.iter().map(|session| session.path.clone()).collect();
+    let proxied = answering(&files, false, vec![]).await;
+    assert_eq!(proxied.chat(&[("user", "twice")]).await.body, whole.body);
+    let begun = proxied.chat(&[("user", "once")]).await;
+    assert!(!begun.is_whole && begun.text().contains("begin"), "{begun:?}");
+    assert_eq!(proxied.misses(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

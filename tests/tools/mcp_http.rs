@@ -1,5 +1,7 @@
 //! Servers of tools over HTTP that refuse, redirect or speak something else: what the user reads, and how the program introduces itself.
 
+use std::io::Write as _;
+
 use super::mcp::{CALL, ran};
 use crate::cli::program::Program;
 use crate::openai::server::{Play, Server};
@@ -33,6 +35,15 @@ async fn a_server_that_refuses_is_described_by_its_status_and_what_to_do() {
             Play::page("429 Too Many Requests", "retry-after: 7\r\n", ""),
             "answered 429 Too Many Requests; Retry-After: 7",
         ),
+        (
+            Play::json("200 OK", r#"{"hello": "world"}"#),
+            "answered with something else than MCP: {\"hello\": \"world\"}; check url under [mcp.files]",
+        ),
+        (Play::json("200 OK", ""), "answered with an empty body, not with MCP; check url under [mcp.files]"),
+        (
+            Play::events([": nothing\n\n"]),
+            "did not start: it ended its reply before it answered; check url under [mcp.files]",
+        ),
     ];
     for (play, words) in cases {
         let server = Server::play([play]).await;
@@ -56,4 +67,21 @@ async fn a_server_that_is_not_there_is_described_by_its_address() {
     program.file("config.toml", format!("[mcp.files]\nurl = \"http://{free}/mcp\"\n"));
     let done = tokio::task::block_in_place(|| ran(&program, CALL, ""));
     done.exits(1).reports(&format!("the server files at http://{free}/mcp cannot be reached: "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_tls_is_described_by_what_to_check() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answering = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        client.write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n").unwrap();
+        // The client closes first, so that it reads the answer.
+        std::io::copy(&mut client, &mut std::io::sink()).unwrap_or_default();
+    });
+    let program = Program::new();
+    program.file("config.toml", format!("[mcp.files]\nurl = \"https://{address}/mcp\"\n"));
+    let done = tokio::task::block_in_place(|| ran(&program, CALL, ""));
+    done.exits(1).reports("cannot be reached: ").reports("check that the address has the right scheme (http or https)");
+    answering.join().unwrap();
 }

@@ -40,6 +40,30 @@ fn messages_that_are_nested_too_deep_are_errors_at_once() {
 }
 
 #[test]
+fn a_server_that_does_not_start_is_described_in_words_with_what_to_do() {
+    let refusal = r#"read -r line; id=${line#*\"id\":}; id=${id%%[,\}]*}
+printf '%s\n' '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32602,"message":"too old","data":{"supported":["2020-01-01"]}}}'"#;
+    let cases = [
+        ("echo no such folder >&2; exit 3", "its program ended with exit status: 3; its last output: no such folder"),
+        ("exec true", "its program ended with exit status: 0"),
+        ("exec <&-; exec sleep 0.05", "its program ended with exit status: 0"),
+        (
+            "echo usage: server FOLDER; exit 2",
+            "its program ended with exit status: 2; its last output: usage: server FOLDER",
+        ),
+        (refusal, "it refused: too old {\"supported\":[\"2020-01-01\"]} (code -32602)"),
+    ];
+    for (start, words) in cases {
+        let program = Program::new();
+        server(&program, start, READ, "");
+        let done = program.run(["--config", "config.toml", "tools", "--server", "files"]);
+        let done =
+            done.exits(1).reports(&format!("the server files did not start: {words}; check command under [mcp.files]"));
+        assert!(!done.stderr.contains("rmcp") && !done.stderr.contains("Transport"), "{start}: {}", done.stderr);
+    }
+}
+
+#[test]
 fn progress_goes_to_the_call_whose_it_is() {
     let program = Program::new();
     // The first call waits for the second; then progress of both comes, that of the later one first.

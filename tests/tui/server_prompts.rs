@@ -96,7 +96,7 @@ fn the_text_of_a_prompt_goes_to_the_cursor_of_the_prompt_editor() {
     assert!(text(&mut model).contains("file"), "the arguments of the chosen prompt are fields");
     assert_eq!(press(&mut model, "ctrl-enter"), []);
     assert!(text(&mut model).contains("the argument `file` is missing"));
-    press(&mut model, "tab");
+    // What is written next is that argument.
     write(&mut model, "main.rs");
     let arguments = vec![("file".to_owned(), "main.rs".to_owned())];
     let fill =

@@ -32,6 +32,7 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
                 .or_else(|| body.at("output_config.effort").and_then(Json::as_str).map(str::to_owned)),
             ..Options::default()
         },
+        continues: body.at("thread.previous_message_id").and_then(Json::as_str).map(str::to_owned),
         is_streamed: is_true(body, "stream"),
         ..CapturedRequest::default()
     }
@@ -41,6 +42,7 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
 fn message(json: &Json) -> Vec<CapturedMessage> {
     let role = match json.get("role").and_then(Json::as_str) {
         Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
         _ => Role::User,
     };
     let section = role.name();

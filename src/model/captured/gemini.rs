@@ -4,9 +4,10 @@
 
 use ptc_core::value::Json;
 
+use super::open_api::json_schema;
 use super::parts::{call, other, result, text};
 use super::{CapturedMessage, CapturedRequest, number, text_of, texts, tool};
-use crate::event::{JsonText, MessagePart, Options, Role};
+use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
 
 /// Reads a body.
 pub(super) fn read(body: &Json, path: &str) -> CapturedRequest {
@@ -25,8 +26,8 @@ pub(super) fn read(body: &Json, path: &str) -> CapturedRequest {
     CapturedRequest {
         model: model.unwrap_or_default().to_owned(),
         messages: system.into_iter().chain(given).collect(),
-        tools: tools.filter_map(|item| tool(item, &["parametersJsonSchema", "parameters"])).collect(),
-        schema: schema.iter().find_map(|key| config.get(key)).map(JsonText::of),
+        tools: tools.filter_map(function).collect(),
+        schema: schema.iter().find_map(|key| config.get(key)).map(|schema| JsonText::of(&json_schema(schema))),
         options: Options {
             temperature: number(config, "temperature"),
             max_tokens: number(config, "maxOutputTokens").or_else(|| number(config, "max_output_tokens")),
@@ -39,6 +40,12 @@ pub(super) fn read(body: &Json, path: &str) -> CapturedRequest {
         is_streamed: path.contains(":streamGenerateContent"),
         ..CapturedRequest::default()
     }
+}
+
+/// A function; its schema may have either form.
+fn function(json: &Json) -> Option<ToolSchema> {
+    let found = tool(json, &["parametersJsonSchema", "parameters_json_schema", "parameters"])?;
+    Some(ToolSchema { parameters: JsonText::of(&json_schema(&found.parameters.json())), ..found })
 }
 
 /// The service accepts both spellings of names.

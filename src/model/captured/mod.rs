@@ -7,6 +7,7 @@ mod anthropic;
 mod body;
 mod chat;
 mod gemini;
+mod open_api;
 mod parts;
 mod reply;
 mod responses;
@@ -36,6 +37,8 @@ pub struct CapturedRequest {
     pub frame: JsonText,
     /// The id of the reply that it continues, when the service keeps the messages before it.
     pub continues: Option<String>,
+    /// The id of the conversation that the service adds it to.
+    pub thread: Option<String>,
     /// The reply is to come in pieces.
     pub is_streamed: bool,
 }
@@ -47,6 +50,15 @@ pub struct CapturedMessage {
     pub role: Role,
     /// Texts, calls and results, in order.
     pub parts: Vec<MessagePart>,
+}
+
+impl CapturedMessage {
+    /// A reply, as the next request would repeat it.
+    pub fn of_reply(reply: &ReplyOutcome) -> Self {
+        let text = (!reply.text.is_empty()).then(|| parts::text("assistant", reply.text.as_str()));
+        let calls = reply.calls.iter().map(|call| MessagePart::Call { call: call.clone() });
+        Self { role: Role::Assistant, parts: text.into_iter().chain(calls).collect() }
+    }
 }
 
 /// Returns the protocol of the endpoint that a path names; `None` for everything that asks no model.

@@ -128,6 +128,8 @@ pub struct CapturedReply {
     scrub: Scrub,
     echoes: Echoes,
     text: String,
+    /// The service can continue the reply by its id.
+    has_id: bool,
     id: Option<String>,
     error: Option<String>,
 }
@@ -162,6 +164,7 @@ impl CapturedReply {
             scrub,
             echoes: Echoes::default(),
             text: String::new(),
+            has_id: matches!(protocol, Protocol::Responses | Protocol::Anthropic),
             id: None,
             error,
         }
@@ -212,8 +215,8 @@ impl CapturedReply {
             self.error.get_or_insert_with(|| fault::text_of(data));
             return Vec::new();
         }
-        if self.id.is_none() && data.contains("\"resp_") {
-            self.id = response_id(data);
+        if self.has_id && self.id.is_none() && data.contains("\"id\"") {
+            self.id = reply_id(data);
         }
         match self.reader.take(data, &mut self.assembly) {
             Ok(pieces) => {
@@ -314,10 +317,9 @@ impl CapturedReply {
     }
 }
 
-/// The id of a reply of the Responses API, in its first event or in the whole reply.
-fn response_id(data: &str) -> Option<String> {
+/// The id of a reply, in its first event or in the whole reply. Each service has its own form of ids.
+fn reply_id(data: &str) -> Option<String> {
     let json = ptc_core::value::json::parse(data).ok()?;
-    let response = json.get("response").unwrap_or(&json);
-    let id = response.get("id")?.as_str()?;
-    id.starts_with("resp_").then(|| id.to_owned())
+    let reply = json.get("response").or_else(|| json.get("message")).unwrap_or(&json);
+    Some(reply.get("id")?.as_str()?.to_owned())
 }

@@ -38,6 +38,8 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
             ..Options::default()
         },
         continues: text_of(body, "previous_response_id"),
+        thread: text_of(body, "conversation")
+            .or_else(|| body.at("conversation.id").and_then(Json::as_str).map(str::to_owned)),
         is_streamed: is_true(body, "stream"),
         ..CapturedRequest::default()
     }

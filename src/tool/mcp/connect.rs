@@ -13,11 +13,12 @@ use tokio::process::Child;
 use super::Connection;
 use super::access::ServerAccess;
 use super::client::Client;
-use super::http_error::{ServerPlace, describe_http_error};
+use super::http_error::ServerPlace;
 use super::lines::copy_lines;
 use super::log::Log;
 use super::notifications::RecordedTransport;
 use super::oauth::authorized;
+use super::start_error;
 use crate::config::Sampling;
 use crate::model::{ProcessGroup, speaker, variables};
 
@@ -52,12 +53,12 @@ pub(super) async fn open(
             }
             let (reader, writer) = tokio::io::duplex(PIPE_BYTES);
             let lines = Arc::clone(log);
-            tokio::spawn(async move { copy_lines(output, writer, &lines).await });
+            log.read_in_background(async move { copy_lines(output, writer, &lines).await });
             // From here on dropping this call kills the process group.
             let transport = AsyncRwTransport::new_client(reader, input);
             match own.serve_over(transport).await {
                 Ok(service) => Ok(Open { service, process: Some((child, group)) }),
-                Err(error) => Err(format!("the server {server} did not start: {error}{}", log.last_of_ended().await)),
+                Err(error) => Err(start_error::of_process(server, &error, &mut child, log).await),
             }
         }
         Connection::Http { url, headers } => {
@@ -83,15 +84,9 @@ pub(super) async fn open(
             };
             match served {
                 Ok(service) => Ok(Open { service, process: None }),
-                Err(error) => Err(match &error {
-                    ClientInitializeError::TransportError { error: inner, .. } => {
-                        describe_http_error(inner, &ServerPlace { server, login: access.login_name(url) }).map_or_else(
-                            || format!("the server {server} at {url} did not start: {error}"),
-                            |described| format!("the server {server} at {url} {described}"),
-                        )
-                    }
-                    _ => format!("the server {server} at {url} did not start: {error}"),
-                }),
+                Err(error) => {
+                    Err(start_error::of_url(url, &error, &ServerPlace { server, login: access.login_name(url) }))
+                }
             }
         }
     }

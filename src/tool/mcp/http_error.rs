@@ -10,7 +10,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::transport::worker::WorkerQuitReason;
 
 use super::oauth::describe as describe_oauth;
-use crate::model::{HttpClientError, status_title};
+use crate::model::{HttpClientError, status_title, tls_advice};
 
 type HttpError = StreamableHttpError<HttpClientError>;
 
@@ -43,7 +43,7 @@ pub(super) fn describe_http_error(error: &DynamicTransportError, place: &ServerP
         }
         HttpError::UnexpectedServerResponse(text) => match status_and_body(text) {
             Some((status, body)) => with_advice(status, &quoted(body), place),
-            None => format!("answered with something else than MCP{}", quoted(text)),
+            None => format!("answered with {}; check url under [mcp.{server}]", unreadable(text)),
         },
         HttpError::UnexpectedContentType(Some(kind)) if kind.contains("html") => {
             format!("answered with a web page, not with MCP; check url under [mcp.{server}]")
@@ -56,7 +56,7 @@ pub(super) fn describe_http_error(error: &DynamicTransportError, place: &ServerP
         HttpError::ResponseBodyTooLarge { max_size } => format!("answered with more than {max_size} bytes"),
         HttpError::Client(error) => match error.status() {
             Some(status) => with_advice(status.as_u16(), "", place),
-            None => format!("cannot be reached: {}", cause(error)),
+            None => format!("cannot be reached: {}{}", cause(error), tls_advice(error)),
         },
         other => format!("did not answer: {other}"),
     })
@@ -72,6 +72,16 @@ fn http_error(error: &DynamicTransportError) -> Option<&HttpError> {
         WorkerQuitReason::Fatal { error, .. } => Some(error),
         _ => None,
     }
+}
+
+/// What came in the place of a message of MCP: the library's words, without those about its own types.
+fn unreadable(text: &str) -> String {
+    let text = text.strip_prefix("could not parse JSON response as ServerJsonRpcMessage: ").unwrap_or(text);
+    let body = text.strip_prefix("unrecognized JSON-RPC message: ").unwrap_or(text);
+    if body.ends_with("<empty>") {
+        return "an empty body, not with MCP".to_owned();
+    }
+    format!("something else than MCP{}", quoted(body))
 }
 
 /// Splits `HTTP 307 Temporary Redirect: body`.

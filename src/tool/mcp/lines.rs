@@ -1,8 +1,8 @@
 //! The lines that a server writes to its stdout, before they are parsed.
 //!
 //! In: the server's stdout. Out: the same lines, except those that the protocol library would drop without an answer: lines that are
-//! nested too deep or too long. Where such a line answers a request, an error that names the problem takes its place. It must never
-//! hold more than [`MAX_BYTES`] of a line.
+//! nested too deep or too long. Where such a line answers a request, an error that names the problem takes its place. Lines that are no
+//! messages, such as a banner, are also in the log. It must never hold more than [`MAX_BYTES`] of a line.
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
@@ -12,13 +12,15 @@ use super::log::Log;
 const MAX_DEPTH: usize = 120;
 /// Bytes of a line. The limit of the protocol library is larger.
 const MAX_BYTES: usize = 15 * 1024 * 1024;
+/// Lines that are no messages and are in the log.
+const MAX_LOGGED: usize = 50;
 /// Bytes of the id of a message.
 const MAX_ID_BYTES: usize = 100;
 
 /// Copies lines until one of the sides is closed.
 pub(super) async fn copy_lines(from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, log: &Log) {
     let mut from = BufReader::new(from);
-    let (mut line, mut scan) = (Vec::new(), Scan::default());
+    let (mut line, mut scan, mut logged) = (Vec::new(), Scan::default(), 0);
     loop {
         let piece = match from.fill_buf().await {
             Ok([]) | Err(_) => return,
@@ -42,7 +44,13 @@ pub(super) async fn copy_lines(from: impl AsyncRead + Unpin, mut to: impl AsyncW
         let scanned = std::mem::take(&mut scan);
         let text = std::mem::take(&mut line);
         let written = match scanned.problem() {
-            None => to.write_all(&text).await,
+            None => {
+                if logged < MAX_LOGGED && is_no_message(&text) {
+                    logged += 1;
+                    log.push_line(String::from_utf8_lossy(&text).trim_end());
+                }
+                to.write_all(&text).await
+            }
             Some(problem) => {
                 log.push_line(&format!("a message was refused: {problem}"));
                 match scanned.answer(&problem) {
@@ -55,6 +63,11 @@ pub(super) async fn copy_lines(from: impl AsyncRead + Unpin, mut to: impl AsyncW
             return;
         }
     }
+}
+
+/// Is it a line for readers: neither blank nor the beginning of JSON?
+fn is_no_message(line: &[u8]) -> bool {
+    line.trim_ascii().first().is_some_and(|byte| !matches!(byte, b'{' | b'['))
 }
 
 /// Depth, length and id of a message, read byte by byte.
@@ -161,9 +174,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn lines_that_are_no_messages_are_in_the_log() {
+        let text = "Starting up…\r\n\n  \n{\"id\":1}\n [1]\nnpm warn x\n";
+        let (out, log) = copied(text).await;
+        assert_eq!((out.as_str(), log), (text, vec!["Starting up…".to_owned(), "npm warn x".to_owned()]));
+    }
+
+    #[tokio::test]
     async fn lines_that_can_be_read_are_the_same() {
         let text = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}}\nno JSON\n\n{{\"a\":\"{}\"}}\n",
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}}\n\n{{\"a\":\"{}\"}}\n",
             nested(MAX_DEPTH - 1),
             "[".repeat(500)
         );

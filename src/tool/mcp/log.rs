@@ -192,7 +192,7 @@ impl Log {
         if last.is_empty() { String::new() } else { format!("; its last output: {}", last.join(" | ")) }
     }
 
-    /// The same for a server that has ended, whose stderr is read to its end before.
+    /// The same for a server that has ended, whose output is read to its end before.
     pub(super) async fn last_of_ended(&self) -> String {
         let mut open = self.open_streams.subscribe();
         if tokio::time::timeout(REST_TIMEOUT, open.wait_for(|count| *count == 0)).await.is_err() {
@@ -208,10 +208,16 @@ impl Log {
 
     /// Adds the lines of a stream in a task of its own.
     pub(super) fn follow_in_background(self: &Arc<Self>, from: impl AsyncRead + Send + Unpin + 'static) {
+        let log = Arc::clone(self);
+        self.read_in_background(async move { log.follow(from).await });
+    }
+
+    /// Reads a stream in a task of its own; [`Self::last_of_ended`] waits for it.
+    pub(super) fn read_in_background(self: &Arc<Self>, read: impl Future<Output = ()> + Send + 'static) {
         self.open_streams.send_modify(|count| *count += 1);
         let log = Arc::clone(self);
         tokio::spawn(async move {
-            log.follow(from).await;
+            read.await;
             log.open_streams.send_modify(|count| *count = count.saturating_sub(1));
         });
     }

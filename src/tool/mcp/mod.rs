@@ -21,6 +21,7 @@ mod result;
 mod sampling;
 mod servers;
 mod session;
+mod start_error;
 
 use super::{Grant, Program};
 

@@ -135,14 +135,14 @@ impl Servers {
         let slot = self.slot(server, connection);
         let work =
             async { slot.session(server, connection, &self.access, |_| {}).await?.feature(feature, &arguments).await };
-        slot.within_time(server, Box::pin(work)).await
+        slot.within_time(server, connection, Box::pin(work)).await
     }
 
     /// Reads a resource of a server outside of a call.
     pub async fn resource(&self, server: &str, connection: &Connection, uri: &str) -> Result<Vec<u8>, String> {
         let slot = self.slot(server, connection);
         let work = async { slot.session(server, connection, &self.access, |_| {}).await?.resource(uri).await };
-        slot.within_time(server, Box::pin(work)).await
+        slot.within_time(server, connection, Box::pin(work)).await
     }
 
     /// Starts a server and lists its tools. Errors contain its last log lines.
@@ -154,23 +154,39 @@ impl Servers {
                 let tools = tools.map_err(|error| slot.log.clean(&error))?;
                 Ok(ServerState { tools, log: slot.log.lines() })
             }
-            Err(_) => Err(format!(
-                "the server {server} did not list its tools within {} s{}",
-                LIST_TIMEOUT.as_secs(),
-                slot.log.last()
-            )),
+            Err(_) => Err(slot.log.clean(&slot.too_late(server, connection, "list its tools").await)),
         }
     }
 }
 
 impl Slot {
     /// Waits for an answer of the server for a limited time.
-    async fn within_time<T>(&self, server: &str, work: BoxFuture<'_, Result<T, String>>) -> Result<T, String> {
-        let given = timeout(LIST_TIMEOUT, work).await.unwrap_or_else(|_| {
-            let (time, last) = (LIST_TIMEOUT.as_secs(), self.log.last());
-            Err(format!("the server {server} did not answer within {time} s{last}"))
-        });
+    async fn within_time<T>(
+        &self,
+        server: &str,
+        connection: &Connection,
+        work: BoxFuture<'_, Result<T, String>>,
+    ) -> Result<T, String> {
+        let given = match timeout(LIST_TIMEOUT, work).await {
+            Ok(given) => given,
+            Err(_) => Err(self.too_late(server, connection, "answer").await),
+        };
         given.map_err(|error| self.log.clean(&error))
+    }
+
+    /// Describes a server that did not do something in time.
+    async fn too_late(&self, server: &str, connection: &Connection, what: &str) -> String {
+        let (time, last) = (LIST_TIMEOUT.as_secs(), self.log.last());
+        if self.session.lock().await.1.is_some() {
+            return format!("the server {server} did not {what} within {time} s{last}");
+        }
+        let advice = match connection {
+            Connection::Process(_) => {
+                format!("command under [mcp.{server}] starts a program that speaks MCP on stdin and stdout")
+            }
+            Connection::Http { .. } => format!("url under [mcp.{server}] is that of an MCP server"),
+        };
+        format!("the server {server} did not begin to speak MCP within {time} s{last}; check that {advice}")
     }
 
     /// Returns the session with a server, and starts it if necessary.

@@ -75,20 +75,31 @@ impl Prompts {
         }));
     }
 
+    /// The arguments of a prompt and what is written for them.
+    fn written<'a>(prompt: &'a ServerPrompt, form: &'a Form) -> Vec<(&'a PromptArgument, &'a str)> {
+        let written = form.fields.iter().skip(1).map(|field| match &field.input {
+            Input::Line(draft) => draft.text(),
+            Input::Choice { .. } | Input::Text(..) => "",
+        });
+        prompt.arguments.iter().zip(written).collect()
+    }
+
+    /// The field of the first required argument that is missing.
+    pub fn missing_field(&self, form: &Form) -> Option<usize> {
+        let prompt = self.all.get(form.chosen(PROMPT))?;
+        let is_missing = |(argument, text): (&PromptArgument, &str)| argument.is_required && text.trim().is_empty();
+        Self::written(prompt, form).into_iter().position(is_missing).map(|place| place + 1)
+    }
+
     /// The request that fills in the chosen prompt.
     ///
     /// Errors: a required argument is missing.
     pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
         let prompt = self.all.get(form.chosen(PROMPT)).ok_or("there is no prompt to insert")?;
-        let written = form.fields.iter().skip(1).map(|field| match &field.input {
-            Input::Line(draft) => draft.text(),
-            Input::Choice { .. } | Input::Text(..) => "",
-        });
-        let pairs: Vec<(&PromptArgument, &str)> = prompt.arguments.iter().zip(written).collect();
-        let is_missing = |(argument, text): &&(&PromptArgument, &str)| argument.is_required && text.trim().is_empty();
-        if let Some((argument, _)) = pairs.iter().find(is_missing) {
-            return Err(format!("the argument `{}` is missing", argument.name));
+        if let Some(field) = self.missing_field(form).and_then(|place| form.fields.get(place)) {
+            return Err(format!("the argument `{}` is missing", field.name));
         }
+        let pairs = Self::written(prompt, form);
         let given = pairs.iter().filter(|(_, text)| !text.is_empty());
         let arguments = given.map(|(argument, text)| (argument.name.clone(), (*text).to_owned())).collect();
         let (texts, prompt) = (self.query.texts.clone(), prompt.clone());

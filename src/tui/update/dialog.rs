@@ -238,6 +238,11 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
             vec![effect]
         }
         Err(message) => {
+            if let Purpose::Prompts(prompts) = purpose
+                && let Some(field) = prompts.missing_field(form)
+            {
+                form.focus = field;
+            }
             form.fail(message);
             Vec::new()
         }
