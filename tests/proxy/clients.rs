@@ -1,4 +1,4 @@
-//! What clients of 2026 send and get: exchanges of the SDKs of OpenAI, Anthropic, Google and Ollama and of pydantic-ai with a mock of the services
+//! What clients of 2026 send and get: exchanges of the SDKs of `OpenAI`, Anthropic, Google and Ollama and of pydantic-ai with a mock of the services
 //! (`fixtures/clients.json`), streamed and not, with tools, schemas, images and conversations that the service keeps.
 
 use std::collections::BTreeMap;
@@ -177,7 +177,7 @@ async fn tools_of_a_captured_agent_answer_what_they_answered() {
         let program = Program::new();
         program.file("a.toml", agent_of_request(&session, &"r0/t1".into(), "captured").unwrap());
         let arguments = ["run", "a.toml", "--model", "human", "--allow-tools", "--json"];
-        let done = tokio::task::block_in_place(|| program.fed(arguments, &format!("{call}\n.\nfine\n.\n")));
+        let done = tokio::task::block_in_place(|| program.fed(arguments, format!("{call}\n.\nfine\n.\n")));
         done.exits(0);
         let recorded = program.session();
         let results: Vec<Value> = recorded
