@@ -65,13 +65,11 @@ impl<'t> LineDiff<'t> {
     }
 
     fn signed(&self, op: &DiffOp) -> Vec<String> {
-        match change(op) {
-            Some(change) => self.signed_lines(&change).collect(),
-            None => {
-                let lines = self.old_lines.get(op.old_range()).unwrap_or_default();
-                lines.iter().map(|line| format!(" {}", without_end(line))).collect()
-            }
+        if let Some(change) = change(op) {
+            return self.signed_lines(&change).collect();
         }
+        let lines = self.old_lines.get(op.old_range()).unwrap_or_default();
+        lines.iter().map(|line| format!(" {}", without_end(line))).collect()
     }
 
     /// The bytes of the old text that a change replaces, and their replacement. Changes that are made from the last to the first give the new text, but for
