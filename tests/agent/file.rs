@@ -154,10 +154,10 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
 }
 
 #[test]
-fn the_first_slip_in_the_file_is_the_one_reported() {
+fn the_slips_in_a_file_are_reported_in_its_order() {
     assert_eq!(
         error("max_turns = 0\nmod = \"json\""),
-        "a.toml:1:13: `max_turns` must be between 1 and 10000 turns, found 0"
+        "a.toml:1:13: `max_turns` must be between 1 and 10000 turns, found 0\na.toml:2:1: unknown key `mod`; did you mean `mode`?"
     );
 }
 

@@ -167,7 +167,10 @@ fn what_a_step_of_a_pipeline_does_not_get_comes_from_its_own_context() {
                                program = 'data/city'\nmax_turns = 1\ncontext = { city = \"Paris\" }\n",
     );
     program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\n"));
-    program.run(["run", "files.toml"]).exits(2).reports("step sum: city: expected field");
+    program
+        .run(["run", "files.toml"])
+        .exits(2)
+        .reports("step sum: the input `city` is missing: the answer of step gather");
     program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\ncontext = {{ city = \"Oslo\" }}\n"));
     assert_eq!(program.run(["run", "files.toml", "--json"]).exits(0).json()["return"], "Oslo");
 }
