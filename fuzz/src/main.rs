@@ -58,8 +58,12 @@ fn main() {
     let mut numbers = words.iter().filter_map(|word| word.parse::<u64>().ok());
     let (seconds, seed) = (numbers.next().unwrap_or(60), numbers.next().unwrap_or(1));
     let named: Vec<&str> = words.iter().filter(|word| word.parse::<u64>().is_err()).map(String::as_str).collect();
-    let all = std::iter::once(PROGRAMS).chain(ptc_fuzz::TARGETS.iter().map(|(name, _)| *name));
-    let wanted: Vec<&str> = all.filter(|name| named.is_empty() || named.contains(name)).collect();
+    let all: Vec<&str> = std::iter::once(PROGRAMS).chain(ptc_fuzz::TARGETS.iter().map(|(name, _)| *name)).collect();
+    if let Some(unknown) = named.iter().find(|name| !all.contains(name)) {
+        eprintln!("unknown target `{unknown}`; the targets are {}", all.join(", "));
+        std::process::exit(2);
+    }
+    let wanted: Vec<&str> = all.into_iter().filter(|name| named.is_empty() || named.contains(name)).collect();
     let each = Duration::from_secs(seconds / wanted.len().max(1) as u64);
     let mut found = 0;
     for name in wanted {
