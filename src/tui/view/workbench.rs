@@ -210,9 +210,11 @@ fn placeholder(place: Place) -> &'static str {
         Place::Signature => "(text :string) -> {answer :string}",
         Place::Context => "{\"text\": \"…\"}",
         Place::Tools => {
-            "Functions that the model may call; none is needed. Begin with [tools.NAME] and kind = \"table\"; docs/tools.md lists every kind."
+            "Functions that the model may call; none is needed. Begin with [tools.NAME] and kind = \"table\" for fixed answers or \"command\" for a program; kind = \"?\" lists all kinds."
         }
-        Place::Program => "(return …) answers in the place of a model",
+        Place::Program => {
+            "Optional: a program that runs in the place of the model, such as (return {:answer data/text})"
+        }
         Place::Options => "mode = \"json\"",
     }
 }
