@@ -6,7 +6,7 @@ mod work;
 use std::collections::HashMap;
 use std::io::Write;
 
-use ptc_core::text::{SafeText, width};
+use ptc_core::text::{SafeText, cut, width};
 
 use crate::agent::{Agent, Mode, Plan, Step, edited_start};
 use crate::event::{
@@ -17,7 +17,7 @@ use crate::model::OtherModel;
 use crate::record::{Records, RunRecord, TurnRecord};
 
 use crate::workbench::format::{Marks, cached, cost, plural};
-use crate::workbench::wording::{self, describe_issue, describe_reason, in_plain_words};
+use crate::workbench::wording::{describe_issue, describe_reason, in_plain_words};
 use crate::workbench::{Definitions, next_step};
 use thought::{Rest, Thought};
 
@@ -300,7 +300,7 @@ impl<W: Write> Printer<W> {
         // Text that was printed as it arrived is not printed again.
         let seen = std::mem::take(&mut self.calling);
         for call in end.calls.iter().filter(|_| !seen) {
-            self.line(&format!("  asks for {} {}", call.name, wording::cut(&call.args, work::LONGEST)));
+            self.line(&format!("  asks for {} {}", call.name, cut(&call.args, work::LONGEST)));
         }
         let Some(error) = &end.error else { return };
         let (mark, text) = match end.status {

@@ -3,6 +3,7 @@
 //! In: the answer as it came. Out: a [`Failure`] with the service's own words, cut and without secrets.
 //! It must never guess beyond the table below: an unknown word of a service stays in the message.
 
+use ptc_core::text::cut;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION};
 use serde_json::Value;
@@ -128,17 +129,13 @@ impl ServiceError {
 
     /// `: message (code)`, cut, or nothing.
     fn after_colon(&self, scrub: &Scrub) -> String {
-        let message = scrub.text(self.message.trim());
-        let cut = match message.char_indices().nth(QUOTE_MAX_CHARS) {
-            Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
-            None => message,
-        };
-        let code = self.code.as_deref().or(self.kind.as_deref()).filter(|code| !cut.contains(code));
-        match (cut.is_empty(), code) {
+        let message = cut(&scrub.text(self.message.trim()), QUOTE_MAX_CHARS);
+        let code = self.code.as_deref().or(self.kind.as_deref()).filter(|code| !message.contains(code));
+        match (message.is_empty(), code) {
             (true, None) => String::new(),
             (true, Some(code)) => format!(": {code}"),
-            (false, None) => format!(": {cut}"),
-            (false, Some(code)) => format!(": {cut} ({code})"),
+            (false, None) => format!(": {message}"),
+            (false, Some(code)) => format!(": {message} ({code})"),
         }
     }
 

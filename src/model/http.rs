@@ -336,15 +336,13 @@ fn cause(error: &reqwest::Error) -> Cause {
 
 /// What to do where the secure connection failed; empty for every other error.
 pub(crate) fn tls_advice(error: &reqwest::Error) -> &'static str {
-    let mut next = error.source();
-    while let Some(inner) = next {
-        if is_tls(inner) {
-            return "; check that the address has the right scheme (http or https) and that the system trusts the certificate \
-                    (ca_file names a further authority)";
+    match cause(error) {
+        Cause::Tls => {
+            "; check that the address has the right scheme (http or https) and that the system trusts the certificate \
+             (ca_file names a further authority)"
         }
-        next = inner.source();
+        _ => "",
     }
-    ""
 }
 
 /// TLS errors come wrapped in one or two I/O errors.

@@ -1,7 +1,7 @@
 //! The secrets to remove from the record of a request: those of this machine, and the keys that the client sent.
 //!
-//! In: headers and paths of requests. Out: a scrub for each. Clients send the same keys again and again, so that their scrubs are kept: an index
-//! of all forms of all secrets takes longer to make than a request to pass. It must never keep more than a few.
+//! In: headers and paths of requests. Out: a scrub for each. Clients send the same keys again and again, so the scrubs are stored: making an
+//! index of all forms of all secrets takes longer than passing a request. It must never store more than a few.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,20 +10,20 @@ use hyper::header::HeaderMap;
 use super::headers;
 use crate::model::{Scrub, Secret};
 
-/// Most scrubs that are kept; the one that was used least recently goes first.
-const KEPT: usize = 32;
+/// The most scrubs that are stored; the one that was used least recently goes first.
+const RECENT_MAX: usize = 32;
 
 /// Scrubs by the keys of requests.
 pub(super) struct ClientSecrets {
     /// The secrets of this machine.
     known: Scrub,
     /// Scrubs that know the keys of a client as well, the last used last.
-    kept: Mutex<Vec<(Vec<Secret>, Scrub)>>,
+    recent: Mutex<Vec<(Vec<Secret>, Scrub)>>,
 }
 
 impl ClientSecrets {
     pub(super) fn new(known: Scrub) -> Self {
-        Self { known, kept: Mutex::default() }
+        Self { known, recent: Mutex::default() }
     }
 
     /// The scrub for a request with these headers, path and query.
@@ -32,18 +32,18 @@ impl ClientSecrets {
         if keys.is_empty() {
             return self.known.clone();
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = if let Some(at) = kept.iter().position(|(known, _)| *known == keys) {
-            kept.remove(at)
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = if let Some(at) = recent.iter().position(|(known, _)| *known == keys) {
+            recent.remove(at)
         } else {
             let scrub = self.known.clone().knowing(keys.iter().cloned());
             (keys, scrub)
         };
         let scrub = entry.1.clone();
-        if kept.len() == KEPT {
-            kept.remove(0);
+        if recent.len() == RECENT_MAX {
+            recent.remove(0);
         }
-        kept.push(entry);
+        recent.push(entry);
         scrub
     }
 }
@@ -73,7 +73,7 @@ mod tests {
         for number in 0..100 {
             secrets.of_request(&headers(&key(number)), "/v1/messages");
         }
-        assert_eq!(secrets.kept.lock().expect("no panic").len(), KEPT);
+        assert_eq!(secrets.recent.lock().expect("no panic").len(), RECENT_MAX);
         assert_eq!(secrets.of_request(&HeaderMap::new(), "/v1/x").text(&key(1)), key(1));
     }
 }

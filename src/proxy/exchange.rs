@@ -85,7 +85,8 @@ pub enum ExchangeEnd {
     NoReply(String),
 }
 
-/// What a session has of a connection that broke: no other field of it tells this from an error that the service sent.
+/// The message that a session stores about a broken connection. A replay recognises it by this text: no other field distinguishes it from an
+/// error that the service sent.
 pub(super) fn broken_connection(upstream: &str, why: &str) -> String {
     format!("{BROKEN_START}{upstream}{BROKEN_MIDDLE}{why}")
 }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use ptc_core::text::cut;
 use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
@@ -149,11 +150,7 @@ fn line_diff(recorded: &str, now: &str) -> Option<String> {
     if whole.lines().any(|line| line.starts_with(['-', '+']) && is_cut(line)) {
         return None;
     }
-    let cut = |line: &str| match line.char_indices().nth(MAX_COLUMNS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    };
-    let mut lines: Vec<String> = whole.lines().take(MAX_DIFF_LINES).map(cut).collect();
+    let mut lines: Vec<String> = whole.lines().take(MAX_DIFF_LINES).map(|line| cut(line, MAX_COLUMNS)).collect();
     let more = whole.lines().count().saturating_sub(MAX_DIFF_LINES);
     if more > 0 {
         lines.push(format!("… {more} more lines"));
@@ -162,11 +159,7 @@ fn line_diff(recorded: &str, now: &str) -> Option<String> {
 }
 
 fn shorten(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(3 * CONTEXT_CHARS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    cut(&value.to_string(), 3 * CONTEXT_CHARS)
 }
 
 /// Returns both texts around the first differing character.

@@ -158,13 +158,14 @@ fn tool_table(tool: &ToolSchema, all: &[SentMessage]) -> Table {
     table["kind"] = value("table");
     table["signature"] = value(signature(&tool.parameters.json()));
     table["description"] = value(tool.description.clone().unwrap_or_else(|| tool.name.clone()));
-    let rows = Json::list(answers_of(&tool.name, all).into_iter().map(|(args, result)| {
-        Json::object([
-            ("args", json_of(args).unwrap_or_else(Json::empty)),
-            ("result", json_of(result).unwrap_or_default()),
-        ])
-    }));
-    if rows.items().is_some_and(|rows| !rows.is_empty()) {
+    let answers = answers_of(&tool.name, all);
+    if !answers.is_empty() {
+        let rows = Json::list(answers.into_iter().map(|(args, result)| {
+            Json::object([
+                ("args", json_of(args).unwrap_or_else(Json::empty)),
+                ("result", json_of(result).unwrap_or_default()),
+            ])
+        }));
         // Values that TOML cannot represent are stored as JSON text.
         let inline = to_inline(&rows).and_then(|text| text.parse::<Value>().ok());
         table["rows"] = value(inline.unwrap_or_else(|| Value::from(rows.to_text())));

@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use super::wording::cut;
+use ptc_core::text::cut;
+
 use crate::event::{Address, Envelope, Event};
 
 /// Characters of a value that are kept.

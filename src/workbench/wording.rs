@@ -3,7 +3,7 @@
 //! In: event data. Out: short plain texts. Nothing here is safe for a terminal yet: the faces see to that.
 
 use ptc_core::reasons::Reason;
-use ptc_core::text::LineCol;
+use ptc_core::text::{LineCol, cut};
 use ptc_core::value::json::Node;
 
 use super::format::{plural, size};
@@ -28,14 +28,6 @@ pub fn in_short(data: &JsonText, bytes: usize) -> String {
             format!("{{{}{more}}}, {large}", named.join(", "))
         }
         _ => format!("{}…, {large}", start(text, bytes)),
-    }
-}
-
-/// The first characters of a text, and a mark when more follow.
-pub fn cut(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

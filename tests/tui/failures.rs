@@ -11,7 +11,7 @@ use super::sessions::{key, list, session};
 use super::story::apply_message;
 
 #[test]
-fn many_places_of_a_failure_are_behind_one_line() {
+fn the_places_of_a_failure_beyond_the_first_few_are_listed_by_one_line() {
     let mut model = list(vec![session("one"), session("two")]);
     press(&mut model, "x");
     let place = |number: u32| FailurePlace {

@@ -14,6 +14,14 @@ pub use nearest::{did_you_mean, matches_wildcard, nearest};
 pub use safe::SafeText;
 pub use span::{LineCol, Span};
 
+/// The first characters of a text, and a mark when more follow.
+pub fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// An estimate of a text's tokens: a quarter of its characters, rounded up (agent contract §11.2).
 pub fn estimate_tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
@@ -22,6 +30,13 @@ pub fn estimate_tokens(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_cut_after_characters_and_marked_only_where_more_follow() {
+        for (text, chars, shown) in [("", 0, ""), ("é", 0, "…"), ("éé", 2, "éé"), ("ééé", 2, "éé…")] {
+            assert_eq!(cut(text, chars), shown, "{text:?}");
+        }
+    }
 
     #[test]
     fn four_characters_are_a_token_and_a_rest_counts_as_one() {

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 
+use ptc_core::text::cut;
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Difference, Node};
 
@@ -367,9 +368,5 @@ fn mismatch(found: &Difference) -> Mismatch {
 
 /// A value on one line.
 pub(super) fn shown(json: &Json) -> String {
-    let text = json.to_text();
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    cut(&json.to_text(), SHOWN)
 }

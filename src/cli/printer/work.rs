@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use ptc_core::lisp::format;
-use ptc_core::text::SafeText;
 use ptc_core::text::width::width;
+use ptc_core::text::{SafeText, cut};
 
 use super::Printer;
 use crate::event::{
@@ -12,7 +12,7 @@ use crate::event::{
     QuestionAsked, RunEnd, TasksKept, ToolCall, ToolEnd,
 };
 use crate::workbench::format::{cost, plural};
-use crate::workbench::wording::{self, Excerpt, cut};
+use crate::workbench::wording::{self, Excerpt};
 
 /// Characters of a value, an argument or a text that are printed.
 pub(super) const LONGEST: usize = 200;

@@ -3,7 +3,9 @@
 //! In: a schema as a client sent it, in either form. Out: JSON Schema. The clients write types in capitals, `nullable` in the place of the type
 //! `null`, some names with underscores and some numbers as texts. A schema that is JSON Schema already stays as it is.
 
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
+
+use super::is_true;
 
 /// The names that some clients write with underscores, and how JSON Schema writes them.
 const NAMES: [(&str, &str); 10] = [
@@ -22,7 +24,7 @@ const NAMES: [(&str, &str); 10] = [
 /// Returns the schema as JSON Schema.
 pub(super) fn json_schema(schema: &Json) -> Json {
     let Some(members) = schema.members() else { return schema.clone() };
-    let is_nullable = schema.get("nullable").is_some_and(|value| value.to_text() == "true");
+    let is_nullable = is_true(schema, "nullable");
     let written = members.iter().filter_map(|member| {
         let key = member.key.as_str();
         let name = NAMES.iter().find(|(snake, _)| *snake == key).map_or(key, |(_, camel)| camel);
@@ -54,18 +56,19 @@ fn type_of(value: &Json, is_nullable: bool) -> Json {
 }
 
 fn with_null(values: &Json) -> Json {
-    let null = json::parse("null").ok();
-    Json::list(values.items().unwrap_or_default().iter().cloned().chain(null))
+    Json::list(values.items().unwrap_or_default().iter().cloned().chain([Json::default()]))
 }
 
 /// A number that was written as a text.
 fn number(value: &Json) -> Json {
-    let read = value.as_str().and_then(|text| text.parse::<u64>().ok()).and_then(|n| json::parse(&n.to_string()).ok());
-    read.unwrap_or_else(|| value.clone())
+    let read = value.as_str().and_then(|text| text.parse::<u64>().ok());
+    read.map_or_else(|| value.clone(), Json::from)
 }
 
 #[cfg(test)]
 mod tests {
+    use ptc_core::value::json;
+
     use super::*;
 
     fn converted(text: &str) -> String {

@@ -5,6 +5,7 @@
 
 use std::error::Error;
 
+use ptc_core::text::cut;
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::transport::worker::WorkerQuitReason;
@@ -119,11 +120,12 @@ fn with_advice(status: u16, detail: &str, place: &ServerPlace<'_>) -> String {
 /// A server's own text after a colon, cut; a web page is only named.
 fn quoted(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
-    match text.char_indices().nth(QUOTE_CHARS) {
-        _ if text.trim().is_empty() => String::new(),
-        _ if lower.contains("<html") || lower.contains("<!doctype") => ": a web page".to_owned(),
-        Some((end, _)) => format!(": {}…", text.get(..end).unwrap_or_default()),
-        None => format!(": {text}"),
+    if text.trim().is_empty() {
+        String::new()
+    } else if lower.contains("<html") || lower.contains("<!doctype") {
+        ": a web page".to_owned()
+    } else {
+        format!(": {}", cut(text, QUOTE_CHARS))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use ptc_core::text::cut;
 use rmcp::service::ClientInitializeError;
 use tokio::process::Child;
 use tokio::time::timeout;
@@ -50,8 +51,12 @@ pub(super) fn of_url(url: &str, error: &ClientInitializeError, place: &ServerPla
 fn of_answer(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::JsonRpcError(refusal) => {
-            let data = refusal.data.as_ref().map(|data| format!(" {}", cut(&data.to_string()))).unwrap_or_default();
-            format!("it refused: {}{data} (code {})", cut(&refusal.message), refusal.code.0)
+            let data = refusal
+                .data
+                .as_ref()
+                .map(|data| format!(" {}", cut(&data.to_string(), QUOTE_CHARS)))
+                .unwrap_or_default();
+            format!("it refused: {}{data} (code {})", cut(&refusal.message, QUOTE_CHARS), refusal.code.0)
         }
         ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
             let versions: Vec<String> = server_supported.iter().map(ToString::to_string).collect();
@@ -59,12 +64,5 @@ fn of_answer(error: &ClientInitializeError) -> String {
         }
         ClientInitializeError::Cancelled => "the start was cancelled".to_owned(),
         _ => "its first message is no answer to `initialize`".to_owned(),
-    }
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(QUOTE_CHARS) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }

@@ -259,8 +259,8 @@ pub struct FailureLine {
 /// Places of a kind of failure that are listed at first.
 const FIRST_PLACES: usize = 3;
 
-/// Lines for kinds of failures: one for the kind, which opens the newest, and one for each place where there are several; many places are
-/// behind a line that lists them.
+/// Lines for kinds of failures: one for the kind, which opens the newest, and one for each place where there are several; the places beyond the first
+/// few are in one line that lists them when it is opened.
 pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> Vec<FailureLine> {
     let mut lines = Vec::new();
     for group in groups {

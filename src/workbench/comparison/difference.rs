@@ -1,5 +1,6 @@
 //! What differs between a session and the first one, as lines: where they part, then inputs, turns and answers.
 
+use ptc_core::text::cut;
 use ptc_core::value::Json;
 use ptc_core::value::json::Difference;
 
@@ -9,7 +10,6 @@ use crate::session::diff::{
     Comparison, DiffLine, Pair, PartChange, PartDifference, Row, TurnPair, TurnPart, TurnPosition,
 };
 use crate::workbench::format::plural;
-use crate::workbench::wording::cut;
 
 /// Lines of a text that are shown.
 const LINES: usize = 12;

@@ -3,6 +3,7 @@
 //! In: a turn that went over a wire. Out: one part, in lines; a line with `!` is one in which both differ. It
 //! must never claim a difference that is not recorded.
 
+use ptc_core::text::cut;
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
 
@@ -10,7 +11,6 @@ use super::{Body, Line, Mark, Part, Turn};
 use crate::event::{Event, ReplyEnd, ReplyStatus, RequestMade, Sent, StructuredBy};
 use crate::model::{OtherModel, asked, carries, strict_tools};
 use crate::workbench::format::{count, plural};
-use crate::workbench::wording::cut;
 
 /// Characters of what was asked for.
 const MOST: usize = 28;

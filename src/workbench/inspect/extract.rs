@@ -1,12 +1,13 @@
 //! What was found in the reply: by which rule, with which repairs, which value, and what was wrong with it, at its place.
 
+use ptc_core::text::cut;
 use ptc_core::value::json;
 use similar::{ChangeTag, TextDiff};
 
 use super::{Body, Finding, Line, Mark, Part, Turn};
 use crate::event::{Event, Extract, ExtractKind, IssueSeverity, Kept};
 use crate::workbench::format::{count, plural};
-use crate::workbench::wording::{self, Excerpt, describe_issue};
+use crate::workbench::wording::{Excerpt, describe_issue};
 
 pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     let extract = turn.find(|event| match event {
@@ -93,10 +94,7 @@ fn report(extract: &Extract, reply: &str) -> Vec<Line> {
     say("repairs", if extract.fixes.is_empty() { "none".to_owned() } else { count(extract.fixes.len() as u64) });
     for (name, from, to) in &extract.fixes {
         let was = reply.get(*from..*to).unwrap_or_default();
-        lines.push(Line::new(
-            Mark::Warn,
-            format!("  ~ {name:<24} byte {}  {}", count(*from as u64), wording::cut(was, 60)),
-        ));
+        lines.push(Line::new(Mark::Warn, format!("  ~ {name:<24} byte {}  {}", count(*from as u64), cut(was, 60))));
     }
     if let Some(error) = &extract.error {
         lines.extend(Line::error(&error.reason, &error.message, error.hint.as_deref()));

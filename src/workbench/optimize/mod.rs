@@ -83,7 +83,7 @@ pub struct OptimizeJob {
     pub most_time: Option<Duration>,
 }
 
-/// Why a search cannot be begun, continued or read.
+/// Why a search cannot be started, continued or read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptimizeError(pub String);
 
@@ -99,12 +99,12 @@ impl std::error::Error for OptimizeError {}
 pub type Watch<'a> = &'a mut (dyn FnMut(&Action, &Progress) + Send);
 
 impl Workbench {
-    /// The search in a folder, as far as its journal tells. Errors: there is none, it cannot be read.
+    /// The search in a folder, as far as its journal records it. Errors: there is none, it cannot be read.
     pub fn read_optimization(&self, dir: &Path) -> Result<Progress, OptimizeError> {
         Progress::of(journal::entries_after(dir, End::default())?.0, None)
     }
 
-    /// Runs or continues a search until it ends, a budget is used or it is stopped; [`Progress::ending`] tells which. Errors: the cases are too few, the folder
+    /// Runs or continues a search until it ends, a budget is used or it is stopped; [`Progress::ending`] has the reason. Errors: the cases are too few, the folder
     /// contains another search or cannot be written, no run could be started.
     pub async fn optimize(&self, job: &OptimizeJob, stop: &Stop, watch: Watch<'_>) -> Result<Progress, OptimizeError> {
         let cases = self.cases_of(job)?;

@@ -2,6 +2,8 @@
 //!
 //! In: the record of a turn, the start of its run, the sizes of its messages. Out: a [`TurnLine`]. Times are in ms. It must never read events.
 
+use ptc_core::text::cut;
+
 use crate::event::{Address, CallStatus, IssueRecord, RunStart, Tokens};
 use crate::record::{TurnRecord, TurnState};
 use crate::workbench::wording::describe_issue;
@@ -225,9 +227,5 @@ fn issue_text(issue: &IssueRecord) -> String {
 
 /// The first line of a text, as far as it is kept.
 fn short(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(TEXT_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    cut(text.lines().next().unwrap_or_default(), TEXT_CHARS)
 }

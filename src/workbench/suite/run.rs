@@ -327,6 +327,7 @@ mod tests {
         assert_eq!(of(&tree(Some(4.0))), (6, Some(3_000_000), Some(7.0)));
         assert_eq!(of(&tree(None)), (6, Some(3_000_000), None), "a sum without one of its parts is no sum");
     }
+
     #[test]
     fn a_kept_trial_has_its_texts_without_spare_room_and_its_outcome_only_where_it_is_wanted() {
         let roomy = |text: &str| {

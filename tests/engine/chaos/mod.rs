@@ -88,12 +88,12 @@ async fn resume(play: &Play, path: &Path) -> Played {
 
 /// Was a session written in one piece?
 #[derive(Clone, Copy)]
-enum Told {
+enum Written {
     /// Up to its end or a question.
     Whole,
-    /// The run went on after a question.
+    /// The run was resumed after a question.
     Resumed,
-    /// The run went on after a cut. A call that was begun when it was cut is made, whether it was about to be refused or not.
+    /// The run was resumed after a cut. A call that had started before the cut is made, whether it was about to be refused or not.
     Cut,
 }
 
@@ -112,7 +112,7 @@ fn holds_unended_child(session: &Session) -> bool {
 }
 
 /// What a file folds to, and that it replays.
-async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
+async fn holds(play: &Play, played: &Played, path: &Path, written: Written) {
     let step = &played.step;
     let before = std::fs::read(path).unwrap();
     let session = Session::open(path).unwrap();
@@ -123,8 +123,8 @@ async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
     if step.waits_for.is_none() {
         assert!(fold.is_complete());
         let text = String::from_utf8_lossy(&before);
-        match whole {
-            Told::Whole => {
+        match written {
+            Written::Whole => {
                 assert!(
                     shown == *step,
                     "the file folds to another Step: {}\n{}\n{text}",
@@ -134,7 +134,7 @@ async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
             }
             // What branches had begun before may not be begun again, for example because the budget of the tree is exhausted now: the
             // file knows more, and what it knows was paid for.
-            Told::Resumed | Told::Cut => {
+            Written::Resumed | Written::Cut => {
                 assert_eq!((&shown.answer, &shown.fail, &shown.usage.own), (&step.answer, &step.fail, &step.usage.own));
                 let (in_file, in_step) = (shown.usage.total.totals(), step.usage.total.totals());
                 assert!(
@@ -145,7 +145,7 @@ async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
             }
         }
         assert!(step.answer.is_some() != step.fail.is_some());
-        within_budgets(play, step, &session, whole);
+        within_budgets(play, step, &session, written);
     } else {
         assert_eq!(step.fail.as_ref().unwrap().reason, "suspended");
         assert_eq!(shown.waits_for, step.waits_for);
@@ -179,7 +179,7 @@ fn summary_of(outcome: &ReplayOutcome) -> String {
     }
 }
 
-fn within_budgets(play: &Play, step: &Step, session: &Session, whole: Told) {
+fn within_budgets(play: &Play, step: &Step, session: &Session, written: Written) {
     let limits = play.agent();
     let turns = step.usage.own.turns;
     assert!(turns <= limits.max_turns + play.retry_turns, "{turns} turns\n{}", play.toml);
@@ -199,8 +199,8 @@ fn within_budgets(play: &Play, step: &Step, session: &Session, whole: Told) {
     }
     assert!(begun <= play.turn_budget, "{begun} turns in the tree\n{}", play.toml);
     let shown = || session.events().filter_map(|envelope| envelope.to_line(None).ok()).collect::<Vec<_>>().join("\n");
-    let begun_when_cut = if matches!(whole, Told::Cut) { 4 } else { 0 };
-    assert!(made <= play.max_tool_calls + begun_when_cut, "{made} calls\n{}\n{}", play.toml, shown());
+    let started_before_cut = if matches!(written, Written::Cut) { 4 } else { 0 };
+    assert!(made <= play.max_tool_calls + started_before_cut, "{made} calls\n{}\n{}", play.toml, shown());
     let total = step.usage.own.with_children(step.children.iter().map(|child| &child.usage.total));
     assert_eq!(step.usage.total, total, "{}", play.toml);
 }
@@ -225,7 +225,7 @@ async fn goes_on_after_a_cut(play: &Play, path: &Path) {
         }
         played = resume(play, path).await;
     }
-    holds(play, &played, path, Told::Cut).await;
+    holds(play, &played, path, Written::Cut).await;
 }
 
 /// Every point of a session where a fork can begin.
@@ -281,7 +281,7 @@ async fn goes_on_from_a_fork(play: &Play, path: &Path, dir: &Path) {
         }
         played = resume(play, &fork).await;
     }
-    holds(play, &played, &fork, Told::Cut).await;
+    holds(play, &played, &fork, Written::Cut).await;
     assert_eq!(std::fs::read(path).unwrap(), before, "a fork never changes the other session");
     let lines = |bytes: &[u8]| -> Vec<Vec<u8>> { bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect() };
     let kept = usize::try_from(point.seq).unwrap();
@@ -291,13 +291,13 @@ async fn goes_on_from_a_fork(play: &Play, path: &Path, dir: &Path) {
 async fn perform(play: &Play) {
     let dir = tempfile::tempdir().unwrap();
     let (mut played, path) = record(play, dir.path()).await;
-    holds(play, &played, &path, Told::Whole).await;
+    holds(play, &played, &path, Written::Whole).await;
     for _ in 0..MOST_RESUMES {
         if played.step.waits_for.is_none() {
             break;
         }
         played = resume(play, &path).await;
-        holds(play, &played, &path, Told::Resumed).await;
+        holds(play, &played, &path, Written::Resumed).await;
     }
     assert!(played.step.waits_for.is_none(), "it waits for ever\n{}", play.toml);
     goes_on_from_a_fork(play, &path, dir.path()).await;

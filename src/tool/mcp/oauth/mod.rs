@@ -10,6 +10,7 @@ mod tokens;
 
 use std::sync::Arc;
 
+use ptc_core::text;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, OAuthClientConfig};
 
 pub use login::{Login, LoginError, LoginReport};
@@ -76,8 +77,5 @@ pub(super) fn describe(error: &AuthError) -> String {
 const QUOTE_CHARS: usize = 300;
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(QUOTE_CHARS) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    text::cut(text, QUOTE_CHARS)
 }

@@ -1,6 +1,6 @@
 //! A turn: what was answered, what was found in it, how it was checked, what went wrong.
 
-use ptc_core::text::{LineCol, estimate_tokens};
+use ptc_core::text::{LineCol, cut, estimate_tokens};
 use ptc_core::value::Json;
 
 use super::block::{error, indent, prose};
@@ -17,7 +17,7 @@ use crate::tui::transcript::outline::Scope;
 use crate::tui::transcript::partial::{self, Reading};
 use crate::tui::transcript::wrapped::View;
 use crate::tui::transcript::wrapped::Wrapped;
-use crate::workbench::wording::{self, describe_issue};
+use crate::workbench::wording::describe_issue;
 use ptc_core::text::width::width;
 
 /// Columns from which on a header has room for what a turn cost.
@@ -357,7 +357,7 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
             let which = attempt(card);
             let attempt = card.last_attempt()?;
             if attempt.text.is_empty() {
-                return Some(format!("{which}calling {}", wording::cut(&attempt.calling, 120)));
+                return Some(format!("{which}calling {}", cut(&attempt.calling, 120)));
             }
             let kind_text = match card.record.want() {
                 "program" => {

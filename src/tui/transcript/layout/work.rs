@@ -1,7 +1,7 @@
 //! What a turn did: compaction, tool calls, questions, prints, value, error at its place, memory, checklist.
 
-use ptc_core::text::SafeText;
 use ptc_core::text::width::width;
+use ptc_core::text::{SafeText, cut};
 
 use super::block::{error, prose};
 use crate::event::{
@@ -70,7 +70,7 @@ pub(super) fn calls(card: &TurnCard, over: bool, now_ms: i64, columns: usize) ->
     let mut rows: Vec<Row> = card.calls.iter().flat_map(|line| call(line, over, now_ms, room)).collect();
     for asked in card.asked_calls() {
         let name = Piece::new(Role::Accent, &format!("{} ", asked.name));
-        rows.extend(prose(vec![name], &wording::cut(&asked.args, 300), Role::Text, room));
+        rows.extend(prose(vec![name], &cut(&asked.args, 300), Role::Text, room));
     }
     labelled("tools", rows)
 }
@@ -116,7 +116,7 @@ fn gate(gate: Gate, answer: Option<&AnswerGiven>, over: bool) -> Vec<Row> {
 pub(super) fn edits(edits: &[Edit], columns: usize) -> Vec<Row> {
     let row = |edit: &Edit| {
         let head = vec![Piece::new(Role::Accent, &format!("✎ {} edited by {}  ", edit.target, edit.by))];
-        prose(head, &wording::cut(&edit.text(), OLD), Role::Dim, columns)
+        prose(head, &cut(&edit.text(), OLD), Role::Dim, columns)
     };
     edits.iter().flat_map(row).collect()
 }
@@ -211,16 +211,16 @@ pub(super) fn memory(change: &MemoryChange, replaced: &[(String, String)], colum
         let key = Piece::new(Role::JsonKey, &format!("{name} "));
         let (mark, text) = match old(name) {
             Some(old) => {
-                let (old, new) = (wording::cut(old, OLD), wording::cut(value.text(), 200));
+                let (old, new) = (cut(old, OLD), cut(value.text(), 200));
                 (Piece::literal(Role::Accent, "~ "), format!("{old}  →  {new}"))
             }
-            None => (Piece::literal(Role::Good, "+ "), wording::cut(value.text(), 200)),
+            None => (Piece::literal(Role::Good, "+ "), cut(value.text(), 200)),
         };
         rows.extend(prose(vec![mark, key], &text, Role::Text, room));
     }
     for name in &change.del {
         let head = vec![Piece::literal(Role::Bad, "- "), Piece::new(Role::JsonKey, &format!("{name} "))];
-        rows.extend(prose(head, &wording::cut(old(name).unwrap_or_default(), OLD), Role::Dim, room));
+        rows.extend(prose(head, &cut(old(name).unwrap_or_default(), OLD), Role::Dim, room));
     }
     if change.rolled_back {
         let text = format!("{} bytes are too many: the turn's definitions are dropped", count(change.bytes));
@@ -234,7 +234,7 @@ pub(super) fn tasks(tasks: &TasksKept, columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
     let kept = tasks.set.iter().flat_map(|(id, value)| {
         let head = vec![Piece::literal(Role::Good, "✓ "), Piece::new(Role::JsonKey, &format!("{id}  "))];
-        prose(head, &wording::cut(value.text(), 200), Role::Text, room)
+        prose(head, &cut(value.text(), 200), Role::Text, room)
     });
     let forgotten = tasks.del.iter().map(|id| {
         let head = [Piece::literal(Role::Bad, "- "), Piece::new(Role::JsonKey, &format!("{id}  "))];
