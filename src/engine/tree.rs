@@ -36,7 +36,7 @@ struct Waits {
 
 impl Tree {
     /// The turns left in a tree that starts with so many.
-    pub(super) fn left(&self, start: u32) -> u32 {
+    pub(super) fn remaining(&self, start: u32) -> u32 {
         *self.turns.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(start)
     }
 

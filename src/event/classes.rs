@@ -64,7 +64,7 @@ mod tests {
     use crate::event::{ReplyEnd, ReplyStatus, RunStart};
 
     #[test]
-    fn a_row_covers_its_field_and_what_is_below_it() {
+    fn a_row_covers_its_field_and_the_fields_inside_it() {
         let start = Event::from(RunStart::default());
         assert_eq!(class_of_field(&start, "limits.0.1"), Class::Derived);
         assert_eq!(class_of_field(&start, "agent.toml"), Class::Input);

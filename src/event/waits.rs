@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_who_left_and_came_back_is_waited_for_once() {
+    fn a_user_who_reconnects_is_waited_for_once() {
         let waits = waits(&[
             ("r0/t1/q0", QuestionAsked::default().into(), 10),
             ("r0", RunWait::default().into(), 12),

@@ -38,16 +38,16 @@ pub(super) struct Assembly {
     pub(super) server_tools: Vec<String>,
 }
 
-/// A piece of a reply that gives nothing to read.
+/// Why a piece of a reply cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Odd {
+pub(super) enum ChunkError {
     /// It is not the JSON of this protocol.
     Malformed(String),
     /// It reports an error.
     Error,
 }
 
-impl From<serde_json::Error> for Odd {
+impl From<serde_json::Error> for ChunkError {
     fn from(error: serde_json::Error) -> Self {
         Self::Malformed(error.to_string())
     }

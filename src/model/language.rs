@@ -7,7 +7,7 @@ use ptc_core::value::Json;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 
-use super::assembly::{Assembly, Odd, Pieces};
+use super::assembly::{Assembly, ChunkError, Pieces};
 use super::attached::Attached;
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
@@ -254,5 +254,5 @@ pub(super) struct Listing {
 /// The state of reading one reply.
 pub(super) trait Reader: Send {
     /// Takes the JSON of an event, of a line, or of a whole answer; returns the pieces in it.
-    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd>;
+    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, ChunkError>;
 }

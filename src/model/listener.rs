@@ -3,7 +3,7 @@
 //! In: the response and the protocol's reader. Out: deltas while it comes, and the reply, or why there is none.
 //! It must never take what ended early for a reply.
 
-use super::assembly::{Assembly, Odd, joined};
+use super::assembly::{Assembly, ChunkError, joined};
 use super::bedrock::FrameReader;
 use super::calls::Respond;
 use super::history::calls_before;
@@ -178,12 +178,12 @@ impl<'a> Listener<'a> {
         self.outlet.count(self.assembly.usage);
         let pieces = match taken {
             Ok(pieces) => pieces,
-            Err(Odd::Error) => return Err(fault::of_event(self.target, json, self.scrub)),
-            Err(Odd::Malformed(why)) if self.assembly.is_whole() => {
+            Err(ChunkError::Error) => return Err(fault::of_event(self.target, json, self.scrub)),
+            Err(ChunkError::Malformed(why)) if self.assembly.is_whole() => {
                 tracing::debug!(why, "something malformed after the end was read over");
                 return Ok(());
             }
-            Err(Odd::Malformed(why)) => return Err(self.malformed(&why).into()),
+            Err(ChunkError::Malformed(why)) => return Err(self.malformed(&why).into()),
         };
         for (kind, piece) in pieces {
             self.first_ms.get_or_insert_with(|| tape.elapsed_ms());

@@ -20,7 +20,7 @@ use crate::model::{Embedding, Endpoint, cosine, embedded, has_embeddings, hashed
 use crate::port::Stop;
 
 /// Vectors that are kept; all are forgotten when there are more.
-const MOST_KEPT: usize = 2_000;
+const MAX_VECTORS: usize = 2_000;
 
 /// A text of a model: its name and a hash.
 type Key = (String, [u8; 32]);
@@ -35,7 +35,7 @@ pub(super) struct Embeddings(Arc<Mutex<HashMap<Key, Pending>>>);
 impl Embeddings {
     fn of(&self, model: &str, text: &str) -> Pending {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_KEPT {
+        if known.len() >= MAX_VECTORS {
             known.clear();
         }
         let key = (model.to_owned(), Sha256::digest(text.as_bytes()).into());

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_the_part_is_left_as_it_is() {
+    fn a_request_without_the_part_does_not_change() {
         let removal = Removal { messages: vec![7], text: None };
         assert_eq!(removal.apply(SHOWN), None);
         let removal = Removal { messages: Vec::new(), text: Some((0, 0, "Another text.".to_owned())) };

@@ -34,7 +34,7 @@ impl Driver<'_> {
         let most = plan.settings.turn_budget.saturating_sub(self.done.turns);
         // A turn that a resumed recording holds is among those that were done.
         let is_used = mission_ms == Some(0) || (recorded.is_some() && self.done.turns > 0);
-        let counted = if is_used { tree.left(most) } else { tree.take(most) };
+        let counted = if is_used { tree.remaining(most) } else { tree.take(most) };
         let tree = recorded.and_then(|turn| turn.tree_turns).unwrap_or(counted);
         self.usage.begin_turn(tree);
         let stop = match (tree, mission_ms) {

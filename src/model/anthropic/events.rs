@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error, joined};
+use crate::model::assembly::{Assembly, ChunkError, Pieces, count, is_error, joined};
 use crate::model::calls::CallPiece;
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
@@ -105,10 +105,10 @@ struct Reasoning {
 }
 
 impl Reader for EventReader {
-    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd> {
+    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, ChunkError> {
         let event: Event<'_> = serde_json::from_str(json)?;
         if event.kind == "error" || is_error(event.error) {
-            return Err(Odd::Error);
+            return Err(ChunkError::Error);
         }
         let mut pieces = Vec::new();
         match event.kind.as_str() {

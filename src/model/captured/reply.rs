@@ -9,7 +9,7 @@ use flate2::write::{MultiGzDecoder, ZlibDecoder};
 
 use crate::config::Protocol;
 use crate::event::{NativeCall, PartKind, Tokens};
-use crate::model::assembly::{Assembly, Odd, joined};
+use crate::model::assembly::{Assembly, ChunkError, joined};
 use crate::model::calls::Respond;
 use crate::model::language::{Framing, Reader};
 use crate::model::protocols::language;
@@ -228,11 +228,11 @@ impl CapturedReply {
                 let parts: Vec<_> = parts.collect();
                 parts.into_iter().filter_map(|(kind, clean)| self.keep(kind, clean)).collect()
             }
-            Err(Odd::Error) => {
+            Err(ChunkError::Error) => {
                 self.error.get_or_insert_with(|| fault::text_of(data));
                 Vec::new()
             }
-            Err(Odd::Malformed(why)) => {
+            Err(ChunkError::Malformed(why)) => {
                 if !self.assembly.is_whole() {
                     self.error.get_or_insert_with(|| format!("something in it is no reply of its protocol: {why}"));
                 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error};
+use crate::model::assembly::{Assembly, ChunkError, Pieces, count, is_error};
 use crate::model::calls::CallPiece;
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
@@ -75,7 +75,7 @@ pub(super) struct ChunkReader {
 }
 
 impl Reader for ChunkReader {
-    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd> {
+    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, ChunkError> {
         // Asked without events, some servers stream one long list.
         let chunks: Vec<Chunk<'_>> = if json.trim_start().starts_with('[') {
             serde_json::from_str(json)?
@@ -91,9 +91,9 @@ impl Reader for ChunkReader {
 }
 
 impl ChunkReader {
-    fn chunk(&mut self, chunk: Chunk<'_>, assembly: &mut Assembly, pieces: &mut Pieces) -> Result<(), Odd> {
+    fn chunk(&mut self, chunk: Chunk<'_>, assembly: &mut Assembly, pieces: &mut Pieces) -> Result<(), ChunkError> {
         if is_error(chunk.error) {
-            return Err(Odd::Error);
+            return Err(ChunkError::Error);
         }
         assembly.answered_by(chunk.model_version.as_ref());
         assembly.usage = chunk.usage_metadata.as_ref().and_then(tokens).or(assembly.usage);

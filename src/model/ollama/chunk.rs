@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error, joined};
+use crate::model::assembly::{Assembly, ChunkError, Pieces, count, is_error, joined};
 use crate::model::calls::CallPiece;
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
@@ -66,10 +66,10 @@ pub(super) struct LineReader {
 }
 
 impl Reader for LineReader {
-    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd> {
+    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, ChunkError> {
         let line: Line<'_> = serde_json::from_str(json)?;
         if is_error(line.error) {
-            return Err(Odd::Error);
+            return Err(ChunkError::Error);
         }
         assembly.answered_by(line.model.as_ref());
         let mut pieces = Vec::new();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::call::CallDelta;
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error, joined, texts};
+use crate::model::assembly::{Assembly, ChunkError, Pieces, count, is_error, joined, texts};
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
 
@@ -65,10 +65,10 @@ pub(super) struct ChunkReader {
 }
 
 impl Reader for ChunkReader {
-    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd> {
+    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, ChunkError> {
         let chunk: Chunk<'_> = serde_json::from_str(json)?;
         if is_error(chunk.error) {
-            return Err(Odd::Error);
+            return Err(ChunkError::Error);
         }
         assembly.answered_by(chunk.model.as_ref());
         assembly.usage = chunk.usage.as_ref().and_then(tokens).or(assembly.usage);
@@ -226,12 +226,15 @@ mod tests {
     fn data_without_a_chunk_is_unexpected() {
         assert!(matches!(
             ChunkReader::default().take("{\"choices\":[{", &mut Assembly::default()),
-            Err(Odd::Malformed(_))
+            Err(ChunkError::Malformed(_))
         ));
-        assert!(matches!(ChunkReader::default().take("hello", &mut Assembly::default()), Err(Odd::Malformed(_))));
+        assert!(matches!(
+            ChunkReader::default().take("hello", &mut Assembly::default()),
+            Err(ChunkError::Malformed(_))
+        ));
         assert_eq!(
             ChunkReader::default().take(r#"{"error":{"message":"boom"}}"#, &mut Assembly::default()),
-            Err(Odd::Error)
+            Err(ChunkError::Error)
         );
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
-use crate::model::assembly::{Assembly, Odd, Pieces, count, is_error};
+use crate::model::assembly::{Assembly, ChunkError, Pieces, count, is_error};
 use crate::model::calls::CallPiece;
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
@@ -90,10 +90,10 @@ pub(super) struct EventReader {
 }
 
 impl Reader for EventReader {
-    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd> {
+    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, ChunkError> {
         let event: Event<'_> = serde_json::from_str(json)?;
         if event.kind == "error" || event.kind == "response.failed" || is_error(event.error) {
-            return Err(Odd::Error);
+            return Err(ChunkError::Error);
         }
         let mut pieces = Vec::new();
         let index = event.output_index.unwrap_or(0);
@@ -128,15 +128,20 @@ impl Reader for EventReader {
     }
 }
 
-fn item(raw: Option<&RawValue>) -> Result<Item, Odd> {
+fn item(raw: Option<&RawValue>) -> Result<Item, ChunkError> {
     Ok(serde_json::from_str(raw.map_or("{}", RawValue::get))?)
 }
 
 impl EventReader {
     /// A response that came at once.
-    fn whole(&mut self, response: &Response<'_>, assembly: &mut Assembly, pieces: &mut Pieces) -> Result<(), Odd> {
+    fn whole(
+        &mut self,
+        response: &Response<'_>,
+        assembly: &mut Assembly,
+        pieces: &mut Pieces,
+    ) -> Result<(), ChunkError> {
         if is_error(response.error) || response.status.as_deref() == Some("failed") {
-            return Err(Odd::Error);
+            return Err(ChunkError::Error);
         }
         assembly.heard = true;
         for (index, raw) in (0..).zip(response.output.iter().flatten()) {
@@ -188,7 +193,7 @@ impl EventReader {
         raw: Option<&RawValue>,
         assembly: &mut Assembly,
         pieces: &mut Pieces,
-    ) -> Result<(), Odd> {
+    ) -> Result<(), ChunkError> {
         let done = item(raw)?;
         match done.kind.as_str() {
             "function_call" if self.calls.iter().any(|(known, is_filled)| *known == index && !is_filled) => {

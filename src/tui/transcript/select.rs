@@ -67,7 +67,7 @@ impl Transcript {
     pub fn select_word(&mut self, at: Spot) {
         let Some((row, _)) = self.cells.get(at.cell).and_then(|cell| cell.row(at.line)) else { return };
         let mut column = 0;
-        for word in left(row).split_word_bounds() {
+        for word in left_text(row).split_word_bounds() {
             let end = column + width(word);
             if (column..end).contains(&at.column) {
                 let (from, to) = (Spot { column, ..at }, Spot { column: end, ..at });
@@ -119,7 +119,7 @@ impl Transcript {
             for line in 0..height {
                 let Some(columns) = self.selected_columns(cell, line) else { continue };
                 let Some((row, _)) = self.cells.get(cell).and_then(|cell| cell.row(line)) else { continue };
-                lines.push(slice(&left(row), columns));
+                lines.push(slice(&left_text(row), columns));
             }
         }
         lines.join("\n")
@@ -127,7 +127,7 @@ impl Transcript {
 }
 
 /// The text of a row without the text at its right edge.
-fn left(row: &Row) -> String {
+fn left_text(row: &Row) -> String {
     row.left.iter().map(|piece| piece.text.as_str()).collect()
 }
 

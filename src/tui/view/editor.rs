@@ -316,7 +316,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hidden_rows_are_those_that_are_drawn_above_and_below(
+        fn hidden_rows_are_those_outside_the_window(
             lines in prop::collection::vec("[a-z 日\t]{0,60}", 1..40),
             (width, height) in (2_u16..50, 1_u16..12),
             cursor in 0_usize..2_000,

@@ -11,7 +11,7 @@ pub(super) fn audit(text: &str, path: &Path, auditor: &mut Auditor<'_>) {
     let built_in = Config::built_in().ok();
     let config = match Config::from_toml(text, &path.display().to_string(), &|_| None) {
         Ok(config) => config,
-        Err(error) => return auditor.odd("configuration", format!("cannot be used: {error}")),
+        Err(error) => return auditor.add_oddity("configuration", format!("cannot be used: {error}")),
     };
     let is_new = |provider: &&Provider| built_in.as_ref().is_none_or(|built_in| !built_in.providers.contains(provider));
     for provider in config.providers.iter().filter(is_new) {

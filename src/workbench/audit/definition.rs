@@ -23,7 +23,7 @@ const SENT: [&str; 6] = ["prompt", "system_prompt", "context", "schema", "plan",
 pub(super) fn agent(agent: &Agent, at: &str, auditor: &mut Auditor<'_>) {
     match document::parse(&agent.to_toml()) {
         Ok(table) => of_table(&table, at, Root::Yes, auditor),
-        Err(problem) => auditor.odd(at, problem.message),
+        Err(problem) => auditor.add_oddity(at, problem.message),
     }
     resources(agent, at, auditor);
 }
@@ -44,7 +44,7 @@ fn resources(agent: &Agent, at: &str, auditor: &mut Auditor<'_>) {
                     let consent = if is_granted { AuditConsent::Given } else { AuditConsent::Needed };
                     connection(&to, &key, consent, auditor);
                 }
-                Err(why) => auditor.odd(key, format!("the resource {uri} cannot be read: {why}")),
+                Err(why) => auditor.add_oddity(key, format!("the resource {uri} cannot be read: {why}")),
             }
         }
     }
@@ -153,7 +153,7 @@ pub(super) fn tool(name: &str, table: &Json, key: &str, auditor: &mut Auditor<'_
             // A child agent whose file needs consent is reported with the file.
             let is_file = |key: &str| key == "file" && table.get("file").is_some();
             for (_, message) in wrong.iter().filter(|(key, _)| !is_file(key)) {
-                auditor.odd(key, format!("cannot be used: {message}"));
+                auditor.add_oddity(key, format!("cannot be used: {message}"));
             }
             return;
         }
@@ -181,7 +181,7 @@ pub(super) fn tool(name: &str, table: &Json, key: &str, auditor: &mut Auditor<'_
             let consent = consent(&tool, auditor);
             self::connection(connection, key, consent, auditor);
         }
-        Kind::Mcp(mcp) => auditor.odd(key, format!("the configuration has no server {}", mcp.server)),
+        Kind::Mcp(mcp) => auditor.add_oddity(key, format!("the configuration has no server {}", mcp.server)),
         Kind::Snippet(_) => auditor.line(AuditLine {
             effect: AuditEffect::Computes,
             key: format!("{key}.code"),
@@ -278,7 +278,7 @@ fn model(name: &str, key: &str, auditor: &mut Auditor<'_>) {
             }
         }
         Ok(_) => {}
-        Err(error) => auditor.odd(key, format!("the model {name} cannot be used: {error}")),
+        Err(error) => auditor.add_oddity(key, format!("the model {name} cannot be used: {error}")),
     }
 }
 

@@ -5,7 +5,7 @@
 
 mod configuration;
 mod definition;
-mod odd;
+mod oddities;
 mod recording;
 
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ impl Auditor<'_> {
         }
     }
 
-    fn odd(&mut self, at: impl Into<String>, what: impl Into<String>) {
+    fn add_oddity(&mut self, at: impl Into<String>, what: impl Into<String>) {
         let oddity = Oddity { at: at.into(), what: what.into() };
         if !self.odd.contains(&oddity) {
             self.odd.push(oddity);
@@ -184,7 +184,7 @@ impl Workbench {
     /// Errors: it cannot be read, or is of no known kind.
     pub async fn audit(&self, path: &Path) -> Result<Audit, String> {
         let mut auditor = Auditor { workbench: self, grants: self.grants(), lines: Vec::new(), odd: Vec::new() };
-        odd::owner(path, &mut auditor);
+        oddities::owner(path, &mut auditor);
         let kind = if path.is_dir() {
             recording::bundle(path, &mut auditor).await?;
             AuditKind::Bundle
@@ -211,7 +211,7 @@ impl Workbench {
         let file = path.display().to_string();
         let document =
             document::parse(text).map_err(|problem| document::FileError::of(&file, text, &problem).to_string())?;
-        odd::document(&document, auditor);
+        oddities::document(&document, auditor);
         let kind = kind_of(&document);
         match kind {
             AuditKind::Theme => {}
@@ -252,7 +252,7 @@ impl Workbench {
 /// A problem of a definition; that a file needs consent is reported with the file.
 fn refused(problem: &str, auditor: &mut Auditor<'_>) {
     if !problem.contains("reading it needs consent") {
-        auditor.odd("definition", format!("cannot be used: {problem}"));
+        auditor.add_oddity("definition", format!("cannot be used: {problem}"));
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ptc_core::value::json;
 
-use super::{Auditor, definition, odd};
+use super::{Auditor, definition, oddities};
 use crate::config::{document, read_regular_file};
 use crate::event::{Event, QuestionKind, hex_sha};
 use crate::replay::ReplayOutcome;
@@ -43,7 +43,7 @@ pub(super) async fn bundle(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_link = path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file());
         if is_link {
-            auditor.odd(name, "is no regular file: it is not opened");
+            auditor.add_oddity(name, "is no regular file: it is not opened");
         } else if Path::new(&name).extension().is_some_and(|end| end == "jsonl") {
             sessions += 1;
             session_file(&path, auditor).await?;
@@ -51,11 +51,11 @@ pub(super) async fn bundle(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(
             let text = read_regular_file(&path).map_err(|error| format!("{name}: cannot be read: {error}"))?;
             // The same definition as the session's: its effects are in the list already.
             match document::parse(&text) {
-                Ok(document) => odd::tree(&document, &name, auditor),
-                Err(problem) => auditor.odd(name, problem.message),
+                Ok(document) => oddities::tree(&document, &name, auditor),
+                Err(problem) => auditor.add_oddity(name, problem.message),
             }
         } else if !BUNDLE.contains(&name.as_str()) {
-            auditor.odd(name, "is not a part of a bundle");
+            auditor.add_oddity(name, "is not a part of a bundle");
         }
     }
     if sessions == 0 {
@@ -67,7 +67,7 @@ pub(super) async fn bundle(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(
 async fn audit(session: &Session, auditor: &mut Auditor<'_>) {
     origin(&session.header, auditor);
     if let Some(damage) = session.damage_summary() {
-        auditor.odd("file", damage);
+        auditor.add_oddity("file", damage);
     }
     let mut consents = 0_u64;
     for index in 0..session.len() {
@@ -76,20 +76,23 @@ async fn audit(session: &Session, auditor: &mut Auditor<'_>) {
         if let Some(line) = session.line(index)
             && let Ok(tree) = json::parse(&line)
         {
-            odd::tree(tree.get("d").unwrap_or(&tree), &at, auditor);
+            oddities::tree(tree.get("d").unwrap_or(&tree), &at, auditor);
         }
         match &envelope.event {
             Event::RunStart(start) => {
                 if start.agent.sha != hex_sha(start.agent.toml.as_bytes()) {
-                    auditor.odd(at.as_str(), "edited recording: the agent's definition differs from its recorded hash");
+                    auditor.add_oddity(
+                        at.as_str(),
+                        "edited recording: the agent's definition differs from its recorded hash",
+                    );
                 }
                 match document::parse(&start.agent.toml) {
-                    Ok(table) => odd::tree(&table, &format!("{at}: agent"), auditor),
-                    Err(problem) => auditor.odd(at.as_str(), problem.message),
+                    Ok(table) => oddities::tree(&table, &format!("{at}: agent"), auditor),
+                    Err(problem) => auditor.add_oddity(at.as_str(), problem.message),
                 }
                 match crate::agent::Agent::recorded(&start.agent.toml) {
                     Ok(agent) => definition::agent(&agent, &format!("{at}: "), auditor),
-                    Err(error) => auditor.odd(at.as_str(), format!("the agent cannot be used: {error}")),
+                    Err(error) => auditor.add_oddity(at.as_str(), format!("the agent cannot be used: {error}")),
                 }
             }
             Event::QuestionAsked(asked) if asked.kind == QuestionKind::Consent => consents += 1,
@@ -97,7 +100,8 @@ async fn audit(session: &Session, auditor: &mut Auditor<'_>) {
         }
     }
     if consents > 0 {
-        auditor.odd("file", format!("{consents} recorded questions of consent: their answers are for replay only"));
+        auditor
+            .add_oddity("file", format!("{consents} recorded questions of consent: their answers are for replay only"));
     }
     if session.header.foreign_origin().is_none() {
         replayed(session, auditor).await;
@@ -106,11 +110,11 @@ async fn audit(session: &Session, auditor: &mut Auditor<'_>) {
 
 fn origin(header: &Header, auditor: &mut Auditor<'_>) {
     if let Some(origin) = header.foreign_origin() {
-        auditor.odd("header", format!("foreign origin: {origin}"));
+        auditor.add_oddity("header", format!("foreign origin: {origin}"));
     }
     let own = Header::new(header.id.clone(), header.created_ms).program;
     if header.program != own {
-        auditor.odd("header", format!("foreign origin: written by {}, this is {own}", header.program));
+        auditor.add_oddity("header", format!("foreign origin: written by {}, this is {own}", header.program));
     }
 }
 
@@ -119,12 +123,12 @@ async fn replayed(session: &Session, auditor: &mut Auditor<'_>) {
     match auditor.workbench.replay(session).await {
         Ok(report) => {
             if let ReplayOutcome::Diverged(divergence) = report.outcome {
-                auditor.odd(
+                auditor.add_oddity(
                     "file",
                     format!("edited recording, or recorded by another version: its replay differs: {divergence}"),
                 );
             }
         }
-        Err(error) => auditor.odd("file", format!("cannot be replayed: {error}")),
+        Err(error) => auditor.add_oddity("file", format!("cannot be replayed: {error}")),
     }
 }

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_hunk_is_taken_or_left() {
+    fn each_hunk_is_applied_or_not() {
         let lines = |changed: &[usize]| -> String {
             (0..40)
                 .map(|line| if changed.contains(&line) { format!("new {line}\n") } else { format!("{line}\n") })

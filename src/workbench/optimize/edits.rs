@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_line_without_a_line_end_is_left_as_it_is() {
+    fn a_last_line_without_a_line_end_does_not_change() {
         let lines = |old: &str, new: &str| -> Vec<String> {
             edits(&texts(old, ""), &texts(new, "")).into_iter().flat_map(|edit| edit.lines).collect()
         };

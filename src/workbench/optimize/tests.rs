@@ -384,7 +384,7 @@ fn with_tool(texts: &Texts) -> Texts {
 type Propose = fn(&Component, usize) -> Result<String, String>;
 
 #[test]
-fn a_text_for_which_three_proposals_in_a_row_give_nothing_new_is_given_up_and_the_search_ends() {
+fn a_text_for_which_three_proposals_in_a_row_give_nothing_new_is_dropped_and_the_search_ends() {
     let start = || "start".to_owned();
     let texts: Texts = [(Component::Prompt, start())].into();
     let refused: Propose = |_, _| Err("it lacks {{text}}".to_owned());
@@ -400,7 +400,7 @@ fn a_text_for_which_three_proposals_in_a_row_give_nothing_new_is_given_up_and_th
 }
 
 #[test]
-fn the_search_goes_on_with_other_texts_and_asks_for_a_given_up_one_again_after_a_candidate_is_accepted() {
+fn the_search_continues_with_other_texts_and_asks_for_a_dropped_one_again_after_a_candidate_is_accepted() {
     let texts: Texts = [(Component::Prompt, "start".to_owned()), (tool(), "start".to_owned())].into();
     let (search, asked, ending) = proposed_by(texts.clone(), |component, number| match component {
         Component::Prompt => Err("the answer has no text".to_owned()),

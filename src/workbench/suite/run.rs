@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_trial_has_its_texts_without_spare_room_and_its_outcome_only_where_it_is_wanted() {
+    fn a_stored_trial_has_its_texts_without_spare_room_and_its_outcome_only_where_it_is_wanted() {
         let roomy = |text: &str| {
             let mut roomy = String::with_capacity(4096);
             roomy.push_str(text);

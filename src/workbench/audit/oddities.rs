@@ -56,10 +56,10 @@ pub(super) fn tree(root: &Json, at: &str, auditor: &mut Auditor<'_>) {
         }
     }
     for (at, what) in found {
-        auditor.odd(at, what);
+        auditor.add_oddity(at, what);
     }
     if dropped > 0 {
-        auditor.odd(at, format!("{dropped} further findings"));
+        auditor.add_oddity(at, format!("{dropped} further findings"));
     }
 }
 
@@ -85,10 +85,10 @@ pub(super) fn owner(path: &Path, auditor: &mut Auditor<'_>) {
         let Ok(metadata) = std::fs::metadata(path) else { return };
         let file = path.display().to_string();
         if metadata.uid() != rustix::process::geteuid().as_raw() {
-            auditor.odd(file.as_str(), format!("foreign origin: it belongs to the user {}", metadata.uid()));
+            auditor.add_oddity(file.as_str(), format!("foreign origin: it belongs to the user {}", metadata.uid()));
         }
         if metadata.mode() & 0o002 != 0 && metadata.is_file() {
-            auditor.odd(file, "every user of this machine can change it");
+            auditor.add_oddity(file, "every user of this machine can change it");
         }
     }
     #[cfg(not(unix))]
