@@ -277,7 +277,7 @@ fn a_file_that_only_its_owner_may_read_stays_so() {
 }
 
 #[test]
-fn every_example_is_exported_by_every_redaction_and_its_bundle_replays() {
+fn examples_are_exported_by_every_redaction_and_their_bundles_replay() {
     let program = Program::new();
     let listed = program.run(["sessions", "search", "is:example", "--json", "--limit", "1000"]).exits(0).json();
     let ids: Vec<String> = listed["sessions"]
@@ -301,8 +301,8 @@ fn every_example_is_exported_by_every_redaction_and_its_bundle_replays() {
         "regex:[a-z]{5,}",
     ];
     for (number, id) in ids.iter().enumerate() {
-        // Each example by one of the rules; the long form tries all.
-        let is_tried = |place: usize| crate::is_long() || place == number % rules.len();
+        // Each rule once, for another example; the long form tries all for all.
+        let is_tried = |place: usize| crate::is_long() || (number < rules.len() && place == number);
         let tried = rules.iter().enumerate().filter(|(place, _)| is_tried(*place));
         for (_, rule) in tried {
             let folder = format!("{number}.bundle");

@@ -40,6 +40,11 @@ fn a_file_without_one_of_its_lines_is_damaged_or_ends_before_its_run() {
     }
 }
 
+/// Is a recording without this event tried? The short form takes every third event, another third of each session.
+fn is_tried(session: usize, place: usize) -> bool {
+    crate::is_long() || (session + place).is_multiple_of(3)
+}
+
 /// Is nothing computed from this event?
 fn is_only_shown(lost: &Envelope, events: &[Envelope]) -> bool {
     let calls = |known: &Envelope| matches!(&known.event, Event::ReplyEnd(end) if !end.calls.is_empty());
@@ -54,10 +59,11 @@ fn is_only_shown(lost: &Envelope, events: &[Envelope]) -> bool {
 
 #[tokio::test]
 async fn what_counts_is_missed_even_where_the_numbers_do_not_show_it() {
-    for session in example_sessions() {
+    for (number, session) in example_sessions().into_iter().enumerate() {
         let events: Vec<Envelope> = session.events().collect();
         assert_eq!(outcome(Recording::of_events(events.clone())).await, "identical");
-        for (place, lost) in events.iter().enumerate().filter(|(_, lost)| !is_only_shown(lost, &events)) {
+        let counts = |(place, lost): &(usize, &Envelope)| is_tried(number, *place) && !is_only_shown(lost, &events);
+        for (place, lost) in events.iter().enumerate().filter(counts) {
             let found = outcome(without(&events, place)).await;
             let ends_a_root_run = matches!(lost.event, Event::RunEnd(_)) && !lost.address.is_call();
             let ok = ["diverged", "refused"].contains(&found) || (found == "unfinished" && ends_a_root_run);
@@ -69,7 +75,7 @@ async fn what_counts_is_missed_even_where_the_numbers_do_not_show_it() {
 #[tokio::test]
 async fn what_is_missing_before_the_last_turn_is_not_the_end_of_a_recording() {
     let mut compared = 0;
-    for session in example_sessions() {
+    for (number, session) in example_sessions().into_iter().enumerate() {
         let all: Vec<Envelope> = session.events().collect();
         let last = all.iter().rposition(|envelope| {
             matches!(envelope.event, Event::RequestMade(_)) && envelope.address.run_part() == envelope.address.root()
@@ -77,7 +83,8 @@ async fn what_is_missing_before_the_last_turn_is_not_the_end_of_a_recording() {
         let events = &all[..=last.unwrap()];
         assert_eq!(outcome(Recording::of_events(events.to_vec())).await, "unfinished");
         let last_turn = &events[events.len() - 1].address;
-        for (place, lost) in events.iter().enumerate().filter(|(_, lost)| !is_only_shown(lost, events)) {
+        let counts = |(place, lost): &(usize, &Envelope)| is_tried(number, *place) && !is_only_shown(lost, events);
+        for (place, lost) in events.iter().enumerate().filter(counts) {
             if lost.address.is_within(last_turn) {
                 continue;
             }
@@ -87,7 +94,7 @@ async fn what_is_missing_before_the_last_turn_is_not_the_end_of_a_recording() {
             compared += 1;
         }
     }
-    assert!(compared > 300, "{compared}");
+    assert!(compared > 100, "{compared}");
 }
 
 #[tokio::test]

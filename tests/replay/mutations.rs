@@ -16,7 +16,7 @@ use ptc_workbench::workbench::example_sessions;
 use serde_json::{Value, json};
 
 /// Mutations of the sample; the complete test makes all.
-const SAMPLE: usize = 400;
+const SAMPLE: usize = 150;
 
 /// A changed session.
 struct Mutation {
@@ -227,7 +227,7 @@ async fn every_change_of_a_recording_is_noticed_unless_it_is_a_note() {
             changes(events).into_iter().map(move |(index, change)| (session, index, change))
         })
         .collect();
-    let is_long = std::env::var_os("PTC_LONG_TESTS").is_some();
+    let is_long = crate::is_long();
     if !is_long {
         let mut seed = 0x2545_f491_4f6c_dd1d;
         let mut sample = Vec::new();

@@ -144,7 +144,7 @@ fn files(dir: PathBuf) -> Vec<PathBuf> {
 
 #[test]
 fn a_run_whose_file_is_lost_names_the_spare_folder_which_has_all_of_it() {
-    for (accident, cause, _) in ACCIDENTS {
+    let run = |(accident, cause, _): Accident| {
         let program = Program::new();
         let (code, shown) = interrupted(&program, "spare", cause);
         assert_eq!(code, Some(0), "{accident}: {shown}");
@@ -152,7 +152,9 @@ fn a_run_whose_file_is_lost_names_the_spare_folder_which_has_all_of_it() {
         let moved = files(program.dir().join("spare"));
         assert_eq!(moved.len(), 1, "{accident}: {moved:?}");
         program.run(["sessions", "verify", moved[0].to_str().unwrap()]).exits(0);
-    }
+    };
+    // At once: each run waits for its slow model most of the time.
+    std::thread::scope(|scope| ACCIDENTS.into_iter().for_each(|accident| _ = scope.spawn(move || run(accident))));
 }
 
 #[test]

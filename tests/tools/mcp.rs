@@ -145,18 +145,21 @@ fn a_server_that_dies_within_a_call_costs_the_call_and_is_started_again() {
 #[test]
 fn servers_that_never_begin_or_flood_or_talk_nonsense_are_survived() {
     let one = answer(r#"{"content":[{"type":"text","text":"one"}]}"#);
-    for (start, call, words) in [
+    let silent = |(start, call, words): (&str, &str, &str)| {
+        let program = Program::new();
+        server(&program, start, READ, call);
+        let rest = "signature = \"(file_path :string) -> :string\"\ntimeout_ms = 2000\n";
+        ran(&program, CALL, rest).exits(1).reports(words);
+    };
+    let faults = [
         ("echo broken >&2; exit 1", "", "did not start"),
         ("sleep 600", "", "did not answer within timeout_ms = 2000"),
         ("while :; do echo nonsense; done", "", "did not answer within timeout_ms = 2000"),
         ("", "sleep 600", "did not answer within timeout_ms = 2000"),
         ("", "printf 'garbage {{{\\n'", "did not answer within timeout_ms = 2000"),
-    ] {
-        let program = Program::new();
-        server(&program, start, READ, call);
-        let rest = "signature = \"(file_path :string) -> :string\"\ntimeout_ms = 2000\n";
-        ran(&program, CALL, rest).exits(1).reports(words);
-    }
+    ];
+    // At once: each waits for its time limit.
+    std::thread::scope(|scope| faults.into_iter().for_each(|fault| _ = scope.spawn(move || silent(fault))));
     let program = Program::new();
     let flood = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo 'a long line on stderr that nobody reads' >&2; done; printf 'garbage\\n'";
     server(&program, flood, READ, &format!("{flood}\n{one}"));

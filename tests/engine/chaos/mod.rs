@@ -342,7 +342,7 @@ fn stopped(mode: &str, stop_after: u32, cut: usize) -> Play {
 async fn a_run_that_was_stopped_replays_wherever_its_recording_was_cut_and_resumed() {
     let modes = ["ptc_lisp", "json", "text", "json_loop"];
     for (mode, stop_after) in modes.iter().flat_map(|mode| (0..12).map(move |after| (mode, after))) {
-        let step = if crate::is_long() { 1 } else { 7 };
+        let step = if crate::is_long() { 1 } else { 13 };
         for cut in (stop_after as usize % step..18).step_by(step) {
             perform(&stopped(mode, stop_after, cut)).await;
         }
@@ -352,7 +352,7 @@ async fn a_run_that_was_stopped_replays_wherever_its_recording_was_cut_and_resum
 /// Cases; `PTC_LONG_TESTS=1` runs the long form.
 fn cases() -> u32 {
     let shown = std::env::var("PTC_CHAOS_CASES").ok().and_then(|text| text.parse().ok());
-    shown.unwrap_or(if crate::is_long() { 3_000 } else { 64 })
+    shown.unwrap_or(if crate::is_long() { 3_000 } else { 32 })
 }
 
 proptest! {
