@@ -1,7 +1,5 @@
 //! Popups: a box over the screen, its text, its keys in the footer line of the box.
 
-use std::path::Path;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
@@ -89,11 +87,17 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
         }
         Popup::Form(dialog, _) => (answer_columns(screen.width), form::rows(dialog, answer_columns(screen.width)) + 3),
         Popup::Leaving(_) | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
-            let columns = 64.min(screen.width - 2);
+            let place = areas::beside_draft(popup, model, screen);
+            let columns = 64.min(place.unwrap_or(screen).width - 2);
             let text = message(model, popup);
             let rows = wrap(&text, usize::from(columns) - 4).len();
             let input = usize::from(matches!(popup, Popup::SavePath { .. }));
-            (columns, u16::try_from(rows + input + 4).unwrap_or(u16::MAX))
+            let rows = u16::try_from(rows + input + 4).unwrap_or(u16::MAX);
+            if let Some(place) = place {
+                let rows = rows.min(place.height);
+                return Rect::new(place.x + (place.width - columns) / 2, place.bottom() - rows, columns, rows);
+            }
+            (columns, rows)
         }
     };
     let columns = columns.min(screen.width - 2);
@@ -241,6 +245,7 @@ fn title(model: &Model, popup: &Popup) -> String {
         Popup::Recovery(_) => "Kept drafts",
         Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
         Popup::SavePath { .. } => "Save the agent",
+        Popup::Overwrite { .. } if model.overwrites_own_file(std::slice::from_ref(popup)) => "The file has changed",
         Popup::Overwrite { .. } => "Overwrite?",
         Popup::Answer { asker: Asker::Held(asks), .. } => match asks.writes {
             Writes::Request => "A request waits",
@@ -288,10 +293,16 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             }
         }
         Popup::Overwrite { path } => {
-            let known =
-                model.workbench.file.as_ref().is_some_and(|file| file.path == Path::new(path) && !file.sha.is_empty());
-            let what = if known { "has changed since it was read" } else { "exists already" };
-            format!("{path} {what}. Replace it with these texts?")
+            if model.overwrites_own_file(std::slice::from_ref(popup)) {
+                let edits = if model.workbench.unsaved() {
+                    " Reload discards the unsaved edits; undo restores them."
+                } else {
+                    ""
+                };
+                format!("{path} has changed since it was read.{edits}")
+            } else {
+                format!("{path} exists already. Replace it with these texts?")
+            }
         }
         Popup::SavePath { error: Some(error), .. } => error.clone(),
         Popup::SavePath { .. } => {
