@@ -10,7 +10,7 @@ use crate::port::Gate;
 use crate::tui::actions::ActionRow;
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
-use crate::tui::model::{Asker, Leaving, Model, Popup, SaveWhat, place_name};
+use crate::tui::model::{Asker, Leaving, Model, Picks, Popup, SaveWhat, place_name};
 use crate::tui::palette;
 use crate::tui::recovery::Recovery;
 use crate::tui::row::{Piece, Row};
@@ -76,7 +76,9 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
         Popup::Find(find) => return choices::find_frame(model, find, screen),
         Popup::Menu(open) => return menu::frame(open, screen),
         Popup::Fixes { message, fixes, .. } => {
-            let columns = 70.min(screen.width - 2);
+            // Lists of places have texts of what is there.
+            let is_places = matches!(fixes, Picks::Failures(_) | Picks::Hits(_));
+            let columns = (if is_places { 110 } else { 70 }).min(screen.width - 2);
             let rows = choices::message_rows(message, columns - 4) + fixes.count() + 3;
             (columns, u16::try_from(rows).unwrap_or(u16::MAX))
         }
