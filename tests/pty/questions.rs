@@ -131,7 +131,8 @@ fn a_part_of_a_request_is_dropped_and_the_model_asked_again_beside_the_run() {
             terminal.send(F2);
         }
         terminal.send(ENTER);
-        terminal.wait_for("[Request]");
+        // The parts are there when the turn has been read.
+        terminal.wait_for("whole request");
         terminal.send("x");
         terminal.wait_for("Drop a part of the request of r0/t1");
         terminal.send(ENTER);
