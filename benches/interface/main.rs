@@ -89,6 +89,11 @@ fn main() -> Result<(), Failure> {
         let frames = views::side_by_side(&services, size);
         figures.check(&format!("four runs side by side, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
     }
+    println!("\nwhat fills the requests of {} turns", views::CHARTED);
+    for (what, size) in [("120×40", SIZE), ("200×60", (200, 60))] {
+        let frames = views::growth(&services, size).ok_or("no recording has a request")?;
+        figures.check(&format!("growth chart, {what}: frame p99"), percentile(&frames, 0.99), 8.0, "ms");
+    }
     println!("\ntests screen, {} cases", views::CASES);
     for (what, size) in [("120×40", SIZE), ("200×60", (200, 60))] {
         let frames = views::tests(&services, size);

@@ -1,4 +1,5 @@
-//! Frames of the screens that show much at once: the overview of 2,000 turns, four runs of 100,000 lines side by side, 10,000 cases.
+//! Frames of the screens that show much at once: the overview of 2,000 turns, four runs of 100,000 lines side by side, the chart of
+//! the requests of 2,000 turns, 10,000 cases.
 //!
 //! In: the run of the measurement, cases and their results. Out: the time of each frame in ms, a key before each.
 
@@ -6,14 +7,18 @@ use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ptc_workbench::agent::{Mismatch, Verdict};
+use ptc_workbench::event::Address;
+use ptc_workbench::session::Session;
 use ptc_workbench::tui::cases::TestResponse;
 use ptc_workbench::tui::compare::Side;
+use ptc_workbench::tui::inspector::{Inspector, Subject};
 use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::{Model, RunView, Screen};
 use ptc_workbench::tui::services::Services;
 use ptc_workbench::tui::{picture, update};
-use ptc_workbench::workbench::RunUpdate;
+use ptc_workbench::workbench::inspect::{Body, Inspection, TurnPrompt};
 use ptc_workbench::workbench::suite::{CaseOutline, TestedCase, TrialReport};
+use ptc_workbench::workbench::{RunUpdate, example_sessions};
 
 use crate::ms;
 use crate::run::Reply;
@@ -66,6 +71,29 @@ pub(crate) fn side_by_side(services: &Services, size: (u16, u16)) -> Vec<f64> {
         &mut model,
         &[KeyCode::PageUp, KeyCode::PageDown, KeyCode::Tab, KeyCode::End, KeyCode::PageUp, KeyCode::Home],
     )
+}
+
+/// Turns whose requests the chart shows.
+pub(crate) const CHARTED: usize = 2_000;
+
+/// What fills the requests of a long run, as a chart: a recorded one whose turns are repeated. `None` when no recording has a request.
+pub(crate) fn growth(services: &Services, size: (u16, u16)) -> Option<Vec<f64>> {
+    let mut model = Model::new(services.opened(), size, 0);
+    let largest = |session: &Session| session.skeleton().roots().map(|run| run.turns.len()).max();
+    let session = example_sessions().into_iter().max_by_key(largest)?;
+    let turn = session.skeleton().roots().next()?.turns.last()?.address.clone();
+    let mut taken = Inspection::of(&session, &turn)?;
+    let chart = taken.request.iter_mut().find_map(|part| match &mut part.body {
+        Body::Growth(turns, _) => Some(turns),
+        _ => None,
+    })?;
+    let numbered = |(number, one): (u32, &TurnPrompt)| TurnPrompt { turn: Address::run(0).turn(number), ..one.clone() };
+    *chart = (1..).zip(chart.iter().cycle()).take(CHARTED).map(numbered).collect();
+    let mut open = Inspector::new(Subject::Named(session.header.id.to_string()), turn);
+    open.take(Ok(taken));
+    open.go_growth();
+    model.inspector = Some(Box::new(open));
+    Some(frames(&mut model, &[KeyCode::PageDown, KeyCode::PageDown, KeyCode::End, KeyCode::PageUp, KeyCode::Home]))
 }
 
 /// Cases of the tests screen.

@@ -144,7 +144,7 @@ pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
         return Ok(Json::empty());
     }
     let json = json::parse(text).map_err(|error| {
-        let message = format!("the context is not JSON at {}: {}", error.line_col(text), error.message);
+        let message = format!("the inputs are not JSON at {}: {}", error.line_col(text), error.message);
         let end = text[error.offset.min(text.len())..].chars().next().map_or(0, char::len_utf8);
         let found = Diagnostic::error(Place::Context, Reason::InvalidContext, message);
         found.at(Span::new(error.offset, error.offset + end))

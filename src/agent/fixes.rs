@@ -221,7 +221,7 @@ impl Draft<'_> {
         members.extend(missing);
         let text = Json::object(members).to_pretty();
         let span = Span::new(0, self.texts.context.len());
-        Some(fix("fill the context with a sample".to_owned(), Place::Context, span, &text))
+        Some(fix("fill the inputs with a sample".to_owned(), Place::Context, span, &text))
     }
 
     /// A mode that cannot have what is there.

@@ -125,6 +125,11 @@ impl Agent {
         let all = std::iter::once(turns).chain(others);
         all.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
+
+    /// Does its model write programs, so that its runs have definitions?
+    pub fn has_programs(&self) -> bool {
+        self.mode.is_program() || checks::is_combined(self)
+    }
 }
 
 /// A tool as declared.

@@ -13,8 +13,9 @@ use crate::session::index::FoundSession;
 use crate::tool::NamedFile;
 use crate::workbench::optimize::SuggestRequest;
 use crate::workbench::{
-    CaseSpec, CurrentText, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints, ForkSpec,
-    MadeCase, NewAgent, OpenAgent, PromptList, PromptQuery, PromptRequest, RerunSpec, SearchError, SessionKey,
+    AgentFile, CaseSpec, CurrentText, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, ForkPoints,
+    ForkSpec, MadeCase, NewAgent, OpenAgent, PromptList, PromptQuery, PromptRequest, RerunSpec, SearchError,
+    SessionKey,
 };
 
 /// Something that the workbench is to do with saved sessions.
@@ -63,6 +64,8 @@ pub enum ArchiveRequest {
     OpenAgent(AgentSource),
     /// Read the open agent's file, which another program changed; answers [`ArchiveResponse::ChangedFile`].
     ChangedFile(String, Taking),
+    /// Look whether this file is as it was read or saved; answers [`ArchiveResponse::FileLooked`].
+    LookAtFile(AgentFile),
     /// Read the example run of an agent in a mode; answers [`ArchiveResponse::ExampleRun`], or nothing where there is none.
     ExampleRun(String, String),
     /// Read a file that is inserted; answers [`ArchiveResponse::FileRead`].
@@ -126,6 +129,8 @@ pub enum ArchiveResponse {
     AgentOpened(AgentSource, Result<Box<OpenAgent>, ErrorRecord>),
     /// The agent in a file that another program changed.
     ChangedFile(Taking, Result<Box<OpenAgent>, ErrorRecord>),
+    /// The file as it is known, and the hash of its content when that is another one.
+    FileLooked(AgentFile, Option<String>),
     /// The session of an example run and its events; `None` without one.
     ExampleRun(Option<(String, Arc<[Envelope]>)>),
     /// The text of a file that is inserted.

@@ -304,7 +304,8 @@ impl Driver {
             Input::Terminal(Event::Mouse(mouse)) if mouse.kind == MouseEventKind::Moved => return Ok(None),
             Input::Terminal(Event::Mouse(mouse)) => Msg::Mouse(mouse),
             Input::Terminal(Event::Resize(columns, rows)) => Msg::Resize(columns, rows),
-            Input::Terminal(Event::FocusGained | Event::FocusLost) => return Ok(None),
+            Input::Terminal(Event::FocusGained) => Msg::FocusGained,
+            Input::Terminal(Event::FocusLost) => return Ok(None),
             Input::Terminate(signal) => return Ok(Some(Exit::Signal(signal))),
             Input::Stop => {
                 effects::suspend(model, stage).await;

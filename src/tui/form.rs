@@ -70,6 +70,8 @@ pub enum Input {
         options: Vec<Choice>,
         /// Which one.
         chosen: usize,
+        /// All of them are shown, one below the other.
+        listed: bool,
     },
     /// One line of text.
     Line(Draft),
@@ -96,7 +98,12 @@ impl Choice {
 impl Field {
     /// A choice.
     pub fn choice(name: impl Into<Cow<'static, str>>, hint: &'static str, options: Vec<Choice>, chosen: usize) -> Self {
-        Self { name: name.into(), hint, input: Input::Choice { options, chosen } }
+        Self { name: name.into(), hint, input: Input::Choice { options, chosen, listed: false } }
+    }
+
+    /// A choice whose values are shown as a list.
+    pub fn list(name: impl Into<Cow<'static, str>>, hint: &'static str, options: Vec<Choice>, chosen: usize) -> Self {
+        Self { name: name.into(), hint, input: Input::Choice { options, chosen, listed: true } }
     }
 
     /// One line of text, selected as a whole, so that typing replaces it.
@@ -118,7 +125,23 @@ impl Field {
     }
 }
 
+/// The first shown entry of a list with so many rows.
+pub fn first_listed(options: usize, chosen: usize, rows: usize) -> usize {
+    (chosen + 1).saturating_sub(rows).min(options.saturating_sub(rows))
+}
+
 impl Form {
+    /// Selects an entry of the focused list.
+    pub fn choose_listed(&mut self, entry: usize) -> bool {
+        match self.focused_mut().map(|field| &mut field.input) {
+            Some(Input::Choice { options, chosen, listed: true }) if entry < options.len() => {
+                *chosen = entry;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The field of a name, to be changed.
     pub fn field_mut(&mut self, name: &str) -> Option<&mut Field> {
         self.fields.iter_mut().find(|field| field.name == name)
@@ -128,6 +151,7 @@ impl Form {
     pub fn contexts(&self) -> Vec<Context> {
         use Context as C;
         match self.focused().map(|field| &field.input) {
+            Some(Input::Choice { listed: true, .. }) => vec![C::ListChoice, C::Dialog, C::Always],
             Some(Input::Choice { .. }) => vec![C::Choice, C::Dialog, C::Always],
             Some(Input::Line(_)) => vec![C::OneLine, C::Dialog, C::Text, C::Always],
             Some(Input::Text(..)) => vec![C::Dialog, C::Lines, C::Text, C::Always],
@@ -170,7 +194,9 @@ impl Form {
     /// The name of the chosen value; empty without such a field.
     pub fn choice(&self, name: &str) -> &str {
         match self.field(name).map(|field| &field.input) {
-            Some(Input::Choice { options, chosen }) => options.get(*chosen).map_or("", |choice| choice.name.as_str()),
+            Some(Input::Choice { options, chosen, .. }) => {
+                options.get(*chosen).map_or("", |choice| choice.name.as_str())
+            }
             _ => "",
         }
     }
@@ -213,7 +239,7 @@ impl Form {
     /// Chooses another value of the focused choice. Returns whether there is one.
     pub fn choose(&mut self, by: isize) -> bool {
         match self.focused_mut().map(|field| &mut field.input) {
-            Some(Input::Choice { options, chosen }) if options.len() > 1 => {
+            Some(Input::Choice { options, chosen, .. }) if options.len() > 1 => {
                 let count = options.len().cast_signed();
                 *chosen = (chosen.cast_signed() + by).rem_euclid(count).unsigned_abs();
                 true

@@ -60,6 +60,8 @@ pub enum Msg {
     Paste(String),
     /// The mouse was used.
     Mouse(MouseEvent),
+    /// The terminal has the focus again: another program may have changed the file.
+    FocusGained,
     /// The screen has another size.
     Resize(u16, u16),
     /// The texts were checked: version, findings, meaning.

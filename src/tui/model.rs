@@ -21,6 +21,7 @@ use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 mod deadline;
 mod draft_runs;
 mod editors;
+mod file_watch;
 mod find;
 mod footer;
 mod inputs;
@@ -35,6 +36,7 @@ pub use super::menu::Menu;
 pub use super::run_view::{Phase, RunView};
 pub use draft_runs::{DraftRun, DraftRuns, MOST_RUNS, draft_difference, summarize_difference};
 pub use editors::{PLACES, RECOVERED, first_place, place_language, place_name, texts_of};
+pub use file_watch::FileWatch;
 pub use find::{Find, FindField};
 pub use inputs::{ContextView, InputField, InputKind, Inputs};
 pub use pointer::{Pointer, Sweep};
@@ -182,6 +184,8 @@ pub struct Workbench {
     pub checked: Option<u64>,
     /// The agent's file.
     pub file: Option<AgentFile>,
+    /// Whether another program changed it.
+    pub watch: FileWatch,
     /// The pipeline that is open in the place of the editors, and its first visible row.
     pub pipeline: Option<(PipelineOutline, usize)>,
     /// The texts as they were loaded or saved.
@@ -267,6 +271,7 @@ impl Model {
                 preview: DraftSummary::default(),
                 checked: None,
                 file: opened.file,
+                watch: FileWatch::default(),
                 pipeline: opened.pipeline.map(|pipeline| (pipeline, 0)),
                 saved: opened.texts,
                 keep_at_ms: None,

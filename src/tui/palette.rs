@@ -150,6 +150,7 @@ pub(super) fn opener(context: Context) -> Option<Action> {
         | C::Recovery
         | C::Dialog
         | C::Choice
+        | C::ListChoice
         | C::OneLine => None,
     }
 }

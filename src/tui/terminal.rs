@@ -9,8 +9,9 @@ use std::thread::ThreadId;
 
 use base64::Engine as _;
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, EventStream,
-    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
+    EnableMouseCapture, Event, EventStream, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
+    PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
@@ -211,7 +212,14 @@ fn enter(pointer: Pointer) -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
     let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
-    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste, PushKeyboardEnhancementFlags(flags), cursor::Hide)?;
+    execute!(
+        stdout(),
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        EnableFocusChange,
+        PushKeyboardEnhancementFlags(flags),
+        cursor::Hide
+    )?;
     match pointer {
         Pointer::Taken => execute!(stdout(), EnableMouseCapture),
         Pointer::Left => Ok(()),
@@ -224,10 +232,16 @@ pub fn restore() {
         return;
     }
     let mut out = stdout();
-    let modes =
-        queue!(out, EndSynchronizedUpdate, PopKeyboardEnhancementFlags, DisableMouseCapture, DisableBracketedPaste)
-            .and_then(|()| queue!(out, LeaveAlternateScreen, cursor::Show))
-            .and_then(|()| out.flush());
+    let modes = queue!(
+        out,
+        EndSynchronizedUpdate,
+        PopKeyboardEnhancementFlags,
+        DisableMouseCapture,
+        DisableFocusChange,
+        DisableBracketedPaste
+    )
+    .and_then(|()| queue!(out, LeaveAlternateScreen, cursor::Show))
+    .and_then(|()| out.flush());
     for result in [modes, disable_raw_mode()] {
         if let Err(error) = result {
             tracing::debug!(%error, "restoring the terminal");

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,15 @@ pub enum SaveError {
     Failed(ErrorRecord),
 }
 
+/// A file as it was looked at: it is read again only when time or size differ.
+#[derive(Debug)]
+struct FileLook {
+    path: PathBuf,
+    changed: Option<SystemTime>,
+    bytes: u64,
+    sha: String,
+}
+
 /// The agent files of one editor.
 #[derive(Debug)]
 pub struct AgentFiles {
@@ -55,13 +65,20 @@ pub struct AgentFiles {
     home: Option<PathBuf>,
     /// The texts of files as they were read or written last: their comments outlive a file that was deleted.
     originals: Mutex<HashMap<PathBuf, String>>,
+    /// The last look at a file.
+    looked: Mutex<Option<FileLook>>,
     /// The files that they may name.
     pub access: FileAccess,
 }
 
 impl Default for AgentFiles {
     fn default() -> Self {
-        Self { home: std::env::home_dir(), originals: Mutex::default(), access: FileAccess::default() }
+        Self {
+            home: std::env::home_dir(),
+            originals: Mutex::default(),
+            looked: Mutex::default(),
+            access: FileAccess::default(),
+        }
     }
 }
 
@@ -91,6 +108,23 @@ impl AgentFiles {
         let file = AgentFile { path: path.to_owned(), sha: hex_sha(text.as_bytes()) };
         self.originals.lock().unwrap_or_else(PoisonError::into_inner).insert(resolved, text);
         Some(file)
+    }
+
+    /// Returns the hash of a file's content where it is not as it is known; `None` when it is, when it is gone, and when it cannot be read.
+    pub fn changed(&self, known: &AgentFile) -> Option<String> {
+        let path = self.resolve(&known.path);
+        let found = fs::metadata(&path).ok()?;
+        let (changed, bytes) = (found.modified().ok(), found.len());
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |look: &&FileLook| look.path == path && look.changed == changed && look.bytes == bytes;
+        let sha = if let Some(look) = looked.as_ref().filter(is_same) {
+            look.sha.clone()
+        } else {
+            let sha = hex_sha(read_regular_file(&path).ok()?.as_bytes());
+            *looked = Some(FileLook { path, changed, bytes, sha: sha.clone() });
+            sha
+        };
+        (sha != known.sha).then_some(sha)
     }
 
     /// Reads an agent or a pipeline by its path or the name of an example; the file is `None` for examples and pipelines.

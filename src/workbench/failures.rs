@@ -42,6 +42,8 @@ pub struct FailurePlace {
     pub created_ms: i64,
     /// The turn or call.
     pub at: Address,
+    /// The message of the error; empty where it is not known.
+    pub message: String,
 }
 
 /// What fails in the sessions of a query.
@@ -76,7 +78,7 @@ fn grouped(found: Vec<FoundSession>, counts: impl Fn(&Failure) -> bool) -> Vec<F
     for FoundSession { summary, failures, .. } in found {
         let mut here = HashSet::new();
         for failure in failures.into_iter().filter(|failure| counts(failure)) {
-            let (reason, path, at) = (failure.reason, failure.path, failure.at);
+            let Failure { reason, path, at, message } = failure;
             let place = *places.entry((reason.clone(), path.clone())).or_insert_with(|| {
                 let (newest, at, places) = (summary.clone(), at.clone(), Vec::new());
                 groups.push(FailureGroup { reason, path, count: 0, sessions: 0, newest, at, places });
@@ -85,7 +87,7 @@ fn grouped(found: Vec<FoundSession>, counts: impl Fn(&Failure) -> bool) -> Vec<F
             groups[place].count += 1;
             if groups[place].places.len() < MAX_PLACES {
                 let (agent, created_ms) = (summary.agent.clone(), summary.created_ms);
-                groups[place].places.push(FailurePlace { session: summary.key(), agent, created_ms, at });
+                groups[place].places.push(FailurePlace { session: summary.key(), agent, created_ms, at, message });
             }
             groups[place].sessions += usize::from(here.insert(place));
         }

@@ -210,7 +210,7 @@ impl Workbench {
         let context = Context::from(edited.context.clone());
         self.refuse_keys(&edited.plan.agent, &context)?;
         engine::check_definitions(&edited.memory).map_err(unusable)?;
-        if !edited.memory.is_empty() && !edited.plan.agent.mode.is_program() && !edited.plan.is_combined() {
+        if !edited.memory.is_empty() && !edited.plan.agent.has_programs() {
             return Err(unusable("this run has no programs, so that it has no definitions to edit"));
         }
         engine::preview(&edited.plan, &context).map(|_| ()).map_err(StartError::Agent)

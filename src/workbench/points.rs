@@ -9,6 +9,7 @@ use super::fork::{inputs_at, standing};
 use super::replies::RecordedTurn;
 use super::resume::unusable;
 use super::{Definitions, StartError, Workbench};
+use crate::agent::Inputs;
 use crate::engine::{Reader, Turn};
 use crate::event::{Address, Event, JsonText};
 use crate::replay::{Point, Recording, Stage};
@@ -38,6 +39,8 @@ pub struct TurnPoints {
     pub program: bool,
     /// The names that it defined.
     pub defined: Vec<String>,
+    /// Its run has programs, so that definitions can be edited.
+    pub has_memory: bool,
 }
 
 /// The text at the target of an edit, and what the request of its turn asks for.
@@ -62,6 +65,10 @@ impl Workbench {
     pub fn fork_points(&self, session: &Session) -> Result<ForkPoints, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
         let mut turns: Vec<TurnPoints> = Vec::new();
+        let has_programs = |run: &Address| {
+            let agent = recording.run_start(run).and_then(|start| Inputs::of(start).ok());
+            agent.is_none_or(|inputs| inputs.agent.has_programs())
+        };
         session.visit(|place, line| {
             let address = Address::from(&*line.r);
             if line.k == "turn.start" {
@@ -70,7 +77,10 @@ impl Workbench {
                 let stages = [Stage::Request, Stage::Reply, Stage::After].into_iter().filter(has).collect();
                 let recorded_turn = RecordedTurn::new(&recording, &address);
                 let (program, defined) = (recorded_turn.program().is_some(), recorded_turn.defined());
-                turns.push(TurnPoints { address, stages, calls: Vec::new(), program, defined });
+                let run = address.run_part();
+                let before = turns.iter().rev().find(|turn| turn.address.run_part() == run);
+                let has_memory = before.map_or_else(|| has_programs(&run), |turn| turn.has_memory);
+                turns.push(TurnPoints { address, stages, calls: Vec::new(), program, defined, has_memory });
             } else if line.k == "tool.call"
                 && let Some(turn) = turns.iter_mut().rfind(|turn| turn.address == address.turn_part())
                 && let Some(Event::ToolCall(call)) = session.event(place).map(|envelope| envelope.event)

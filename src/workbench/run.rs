@@ -213,7 +213,7 @@ pub(super) fn stored_files(session: Option<&Path>, context: &Context) -> Result<
 
 /// Results of tasks mean nothing to an agent that keeps none.
 fn refuse_journal(plan: &Plan, journal: Option<&Map>) -> Result<(), StartError> {
-    let has_programs = plan.agent.mode.is_program() || plan.is_combined();
+    let has_programs = plan.agent.has_programs();
     if journal.is_none() || (has_programs && plan.settings.journaling) {
         return Ok(());
     }

@@ -54,12 +54,12 @@ fn what_cannot_be_read_is_at_its_place() {
     let cases: [(DraftTexts, &[&str]); 6] = [
         (
             draft("p", ":int", "{\n  \"a\": tru\n}", ""),
-            &["error context 9..10: the context is not JSON at line 2, column 8: expected a JSON value, found 't'"],
+            &["error context 9..10: the inputs are not JSON at line 2, column 8: expected a JSON value, found 't'"],
         ),
         (
             draft("p", ":int", "{\"a\": 1", ""),
             &[
-                "error context 7..7: the context is not JSON at line 1, column 8: expected ',' or '}', found the end of the text",
+                "error context 7..7: the inputs are not JSON at line 1, column 8: expected ',' or '}', found the end of the text",
             ],
         ),
         (

@@ -95,7 +95,7 @@ fn unused_parameters_go_with_their_comma() {
 fn values_are_filled_in_and_converted_at_their_place() {
     let texts = draft("{{text}} {{n}}", "(text :string, n :int) -> :int", "{\"n\": \"5\"}", JSON);
     let found = titles(&texts);
-    assert!(found.contains(&"fill the context with a sample".to_owned()), "{found:?}");
+    assert!(found.contains(&"fill the inputs with a sample".to_owned()), "{found:?}");
     assert!(found.contains(&"write 5 here".to_owned()), "{found:?}");
     let fixed = diagnose(&texts).into_iter().flat_map(|found| found.fixes);
     let fill = fixed.into_iter().find(|fix| fix.title.starts_with("fill")).unwrap();

@@ -38,7 +38,7 @@ fn both_modes_run_side_by_side_and_a_matrix_of_three_trials_follows() {
     terminal.send(ENTER);
     terminal.wait_for("read-only");
     terminal.send(F4);
-    terminal.send("o");
+    terminal.send("M");
     terminal.wait_for("✓ 6 passed");
     terminal.send(CTRL_Q);
     assert_eq!(terminal.exit_code(), 0);

@@ -259,3 +259,23 @@ fn a_reply_is_found_changed_in_the_transcript_and_the_run_continues_from_it() {
     terminal.wait_for("0.125");
     leave(terminal);
 }
+
+#[test]
+fn a_file_that_another_program_changes_is_noticed_and_merged_while_the_draft_is_edited() {
+    let (home, agent) = home("sample");
+    let mut terminal = open(&home);
+    terminal.send("Please: ");
+    terminal.wait_for("● unsaved");
+    let text = std::fs::read_to_string(&agent).unwrap();
+    std::fs::write(&agent, text.replace("max_turns = 3", "max_turns = 2")).unwrap();
+    terminal.wait_for("another program changed mood.toml");
+    terminal.wait_for("changed on disk");
+    terminal.send(CTRL_S);
+    terminal.wait_for("has changed since it was read");
+    terminal.wait_for("Please: Mood of");
+    terminal.send("m");
+    terminal.wait_for("saved mood.toml");
+    let merged = std::fs::read_to_string(&agent).unwrap();
+    assert!(merged.contains("max_turns = 2") && merged.contains("Please: Mood of"), "{merged}");
+    leave(terminal);
+}

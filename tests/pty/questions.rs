@@ -1,11 +1,12 @@
 //! The questions of docs/debugging.md, answered by the real program in a pseudo-terminal about a recorded run of 33 turns.
 
 use super::terminal::{Start, Terminal};
-use super::{CTRL_Q, ENTER, F3, home_after_a_run};
+use super::{CTRL_Q, ENTER, F2, F3, F5, home_after_a_run};
 
 const DOWN: &str = "\x1b[B";
 const ESC: &str = "\x1b";
 const HOME: &str = "\x1b[H";
+const BACK_TAB: &str = "\x1b[Z";
 const F11: &str = "\x1b[23~";
 /// A run in which a tool failed in four turns, one turn was slow and one waited.
 const AUDIT: &str = include_str!("../../assets/scenes/audit.jsonl");
@@ -83,6 +84,60 @@ fn the_overview_names_why_a_turn_was_slow_at_80_columns_too() {
         terminal.wait_for("1 of 33 turns");
         terminal.send(ENTER);
         terminal.wait_for("Turn 15");
+        terminal.send(CTRL_Q);
+        assert_eq!(terminal.exit_code(), 0);
+    }
+}
+
+#[test]
+fn what_fills_the_prompt_and_what_was_in_memory_is_shown_for_a_turn_of_a_session() {
+    for size in [(80, 24), (140, 40)] {
+        let home = home_after_a_run();
+        let mut terminal = open(&home, size);
+        terminal.send(F3);
+        terminal.wait_for("result");
+        terminal.send("/");
+        terminal.send("agent:sales mode:ptc_lisp");
+        terminal.wait_for("1 of ");
+        terminal.send(ENTER);
+        terminal.wait_for("read-only");
+        terminal.send("b");
+        terminal.wait_for("over the turns");
+        terminal.wait_for("S system");
+        terminal.send(BACK_TAB);
+        terminal.wait_for("[Wire]");
+        terminal.send(BACK_TAB);
+        terminal.wait_for("[Memory]");
+        terminal.wait_for("names");
+        terminal.send("i");
+        terminal.wait_for("REPL on the memory and data of this turn");
+        terminal.send("(count data/rows)");
+        terminal.send(ENTER);
+        terminal.wait_for("500");
+        terminal.send(CTRL_Q);
+        assert_eq!(terminal.exit_code(), 0);
+    }
+}
+
+#[test]
+fn a_part_of_a_request_is_dropped_and_the_model_asked_again_beside_the_run() {
+    for size in [(80, 24), (140, 40)] {
+        let home = home_after_a_run();
+        let mut terminal = open(&home, size);
+        terminal.send(F5);
+        terminal.wait_for("✓ returned");
+        // On a small screen the run has the page already.
+        if size.0 >= 100 {
+            terminal.send(F2);
+        }
+        terminal.send(ENTER);
+        // The parts are there when the turn has been read.
+        terminal.wait_for("whole request");
+        terminal.send("x");
+        terminal.wait_for("Drop a part of the request of r0/t1");
+        terminal.send(ENTER);
+        terminal.wait_for("first difference at r0/t1: request");
+        terminal.wait_for("Compare  mood · 2 runs");
         terminal.send(CTRL_Q);
         assert_eq!(terminal.exit_code(), 0);
     }

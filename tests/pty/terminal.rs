@@ -230,6 +230,8 @@ impl Terminal {
         let bytes = self.output.0.lock().unwrap().bytes.clone();
         let pop: &[u8] = b"\x1b[<1u";
         assert!(bytes.windows(pop.len()).any(|window| window == pop), "the keyboard's flags are taken back");
+        let last = |mode: &[u8]| bytes.windows(mode.len()).rposition(|window| window == mode);
+        assert!(last(b"\x1b[?1004l") > last(b"\x1b[?1004h"), "changes of the focus are not reported any more");
     }
 }
 

@@ -75,6 +75,8 @@ fn a_failed_tool_that_is_asked_for_leads_to_its_calls() {
     let sessions = found("tool:look failed -is:example");
     assert_eq!(sessions.len(), 1);
     assert_eq!(sessions[0]["matches"][0]["address"], "r0/t1/c0");
+    let excerpt = sessions[0]["matches"][0]["excerpt"].as_str().unwrap();
+    assert_eq!(excerpt, "look: no (tool_error)", "the tool's message is in the line");
     assert_eq!(found("tool:l*k failed -is:example").len(), 1);
     assert!(found("tool:other failed -is:example").is_empty());
     assert_eq!(groups(&program, "tool:look failed -is:example").len(), 1);

@@ -105,7 +105,7 @@ fn a_call_that_is_repeated_is_asked_for_again() {
     let program = cut_before("\"k\":\"tool.end\"", 1);
     let effectful = std::fs::read_to_string(program.session_file()).unwrap().contains("\"effectful\":true");
     assert!(effectful, "a command may have had effects");
-    program.run(["resume", "last"]).exits(4).reports("it may have taken effect");
+    program.run(["resume", "last"]).exits(4).reports("may have taken effect");
     program.run(["resume", "last", "--answer", "repeat"]).exits(1).reports("tool_denied");
     assert!(!program.dir().join("calls").exists(), "a call was made on a recorded answer");
     program.run(["replay", "last", "--check"]).exits(0);

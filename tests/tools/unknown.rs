@@ -31,7 +31,7 @@ fn calls(program: &Program) -> usize {
 #[test]
 fn a_resume_asks_and_waits() {
     let program = killed();
-    program.run(["resume", "last"]).exits(4).reports("it may have taken effect");
+    program.run(["resume", "last"]).exits(4).reports("may have taken effect");
     program.run(["resume", "last", "--allow-tools"]).exits(4);
     assert_eq!(calls(&program), 1);
 }

@@ -378,7 +378,7 @@ fn a_matrix_is_watched_stopped_and_gone_on_with() {
 pub(super) fn listed(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f4");
-    assert_eq!(press(&mut model, "o"), [Effect::Compare(CompareRequest::Matrices)]);
+    assert_eq!(press(&mut model, "shift-m"), [Effect::Compare(CompareRequest::Matrices)]);
     let line = |id: &str, done: u32, failed: u32| {
         let mut plan = plan();
         plan.cells.truncate(2);
@@ -458,4 +458,19 @@ fn without_colours_passed_and_failed_trials_and_differences_are_reported_by_sign
             insta::assert_snapshot!(name, text.replace('\x1b', "␛"));
         });
     }
+}
+
+#[test]
+fn o_opens_the_session_of_the_focused_run_among_turns_and_transcripts() {
+    let mut model = aligned((120, 40));
+    press(&mut model, "d");
+    let opens = |model: &mut Model| match press(model, "o").as_slice() {
+        [Effect::Compare(CompareRequest::Find(name, turn))] => Some((name.clone(), turn.clone())),
+        _ => None,
+    };
+    let of_turns = opens(&mut model).unwrap();
+    press(&mut model, "t");
+    let of_transcript = opens(&mut model).unwrap();
+    assert!(!of_turns.0.is_empty() && of_turns.0 == of_transcript.0, "{of_turns:?} {of_transcript:?}");
+    assert!(of_transcript.1.is_some());
 }

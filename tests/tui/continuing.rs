@@ -48,6 +48,7 @@ fn points() -> ForkPoints {
         calls: vec![(format!("r0/t{number}/c0").as_str().into(), "orders".to_owned())],
         program: number == 2,
         defined: vec!["rows".to_owned()],
+        has_memory: true,
     };
     ForkPoints {
         summary: Box::new(Summary { id: SESSION.to_owned(), example: true, ..Summary::default() }),

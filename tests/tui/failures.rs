@@ -19,6 +19,7 @@ fn the_places_of_a_failure_beyond_the_first_few_are_listed_by_one_line() {
         at: Address::from(format!("r0/t{number}").as_str()),
         created_ms: 0,
         agent: "sentiment".to_owned(),
+        message: "no such invoice".to_owned(),
     };
     let group = |reason: &str, places: u32| FailureGroup {
         reason: reason.to_owned(),

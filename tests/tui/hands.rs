@@ -182,7 +182,7 @@ fn on_a_small_screen_the_focused_editor_has_the_room_and_the_others_are_titles()
         press(&mut model, chord);
         let shown = text(&mut model);
         assert!(model.workbench.editor(place).area.height >= 12, "{shown}");
-        for name in ["Prompt", "Signature", "Context", "Options"] {
+        for name in ["Prompt", "Signature", "Inputs", "Options"] {
             assert!(shown.contains(name), "{name}: {shown}");
         }
     }

@@ -385,3 +385,21 @@ fn an_unknown_model_is_corrected_by_choosing_one_that_can_be_used() {
 fn texts_of(live: &Services) -> DraftTexts {
     live.opened().texts
 }
+
+#[test]
+fn a_file_is_changed_when_another_program_wrote_other_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, texts) = live(dir.path());
+    let path = dir.path().join("mine.toml");
+    let file = save(&live, &path, &texts, None, Overwrite::Unchanged).unwrap();
+    assert_eq!(live.files.changed(&file), None);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("# theirs\n{text}")).unwrap();
+    let found = live.files.changed(&file).unwrap();
+    assert_eq!(live.files.changed(&file), Some(found.clone()), "the same content is the same change");
+    assert_eq!(live.files.opened(&path).unwrap().sha, found);
+    fs::write(&path, text).unwrap();
+    assert_eq!(live.files.changed(&file), None, "it was changed back");
+    fs::remove_file(&path).unwrap();
+    assert_eq!(live.files.changed(&file), None, "a file that is gone is written again");
+}

@@ -4,6 +4,7 @@ mod actions;
 mod alignment;
 pub(crate) mod candidates;
 mod cases;
+mod changed_file;
 mod compare;
 mod consent;
 mod continuing;

@@ -347,3 +347,45 @@ fn the_dialog_that_opens_an_agent() {
         model
     });
 }
+
+#[test]
+fn the_agents_that_can_be_opened_are_a_list() {
+    for size in [SMALL, (140, 40)] {
+        let mut model = fresh(size);
+        press(&mut model, "ctrl-o");
+        let shown = text(&mut model);
+        for name in ["the one below", "sentiment", "sales", "extract", "a pipeline of"] {
+            assert!(shown.contains(name) || size == SMALL, "{name}: {shown}");
+        }
+        assert!(["sentiment", "sales", "extract"].iter().all(|name| shown.contains(name)), "{shown}");
+        press(&mut model, "down");
+        press(&mut model, "up");
+        press(&mut model, "up");
+        let chosen = |model: &Model| match model.popups.last() {
+            Some(Popup::Form(form, _)) => form.choice("agent").to_owned(),
+            _ => String::new(),
+        };
+        assert_eq!(chosen(&model), "file");
+        press(&mut model, "up");
+        let last = chosen(&model);
+        assert!(text(&mut model).contains(&last), "the list follows its selection");
+        let opens = press(&mut model, "enter");
+        let source = AgentSource::Named(last);
+        assert_eq!(opens, [Effect::Archive(ArchiveRequest::OpenAgent(source))]);
+    }
+}
+
+#[test]
+fn another_agent_begins_without_the_runs_of_the_one_before() {
+    let mut model = finished();
+    assert!(model.workbench.run.is_some());
+    let opened =
+        OpenAgent { file: Some(AgentFile { path: "b.toml".into(), sha: "b".to_owned() }), ..OpenAgent::default() };
+    let source = AgentSource::Named("b.toml".to_owned());
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(opened)))));
+    assert!(model.workbench.run.is_none() && model.workbench.runs.all().is_empty());
+    press(&mut model, "f5");
+    apply_message(&mut model, Msg::Started(Ok(Some("new".to_owned()))));
+    let numbers: Vec<usize> = model.workbench.runs.all().iter().map(|run| run.number).collect();
+    assert_eq!(numbers, [1], "its first run is its first");
+}

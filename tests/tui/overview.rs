@@ -1,6 +1,6 @@
 //! The overview of a run: its lines, filters and orders, the keys that lead to what failed, the rail next to a transcript.
 
-use ptc_workbench::event::{Address, CallStatus, Envelope, ErrorRecord, Role, Source, ToolCall, ToolEnd};
+use ptc_workbench::event::{Address, CallStatus, Envelope, ErrorRecord, RetryWait, Role, Source, ToolCall, ToolEnd};
 use ptc_workbench::tui::actions::Context;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::Model;
@@ -18,7 +18,10 @@ const TURNS: u32 = 34;
 
 /// A call of a tool in a turn, with its end.
 fn call(story: Story, turn: &str, name: &str, error: Option<&str>) -> Story {
-    let at = format!("{turn}/c1");
+    called(story, &format!("{turn}/c1"), name, error)
+}
+
+fn called(story: Story, at: &str, name: &str, error: Option<&str>) -> Story {
     let call = ToolCall { name: name.to_owned(), kind: "snippet".to_owned(), args: text("{}"), effectful: false };
     let error = error.map(|message| ErrorRecord {
         reason: "not_found".to_owned(),
@@ -26,7 +29,7 @@ fn call(story: Story, turn: &str, name: &str, error: Option<&str>) -> Story {
         ..ErrorRecord::default()
     });
     let status = if error.is_some() { CallStatus::Error } else { CallStatus::Ok };
-    story.apply_message(&at, call).wait(50).apply_message(&at, ToolEnd { status, error, ms: 50, ..ToolEnd::default() })
+    story.apply_message(at, call).wait(50).apply_message(at, ToolEnd { status, error, ms: 50, ..ToolEnd::default() })
 }
 
 /// A run of many turns; in some of them a tool fails and the run continues.
@@ -404,4 +407,50 @@ fn the_wheel_and_clicks_select_turns_in_the_overview() {
     assert_eq!(selected(&model), 5);
     update(&mut model, at(MouseEventKind::ScrollDown, area.y + 4));
     assert_eq!(selected(&model), 6);
+}
+
+/// A turn with two attempts before its reply, in which the tool `rate` fails before `fetch` does.
+fn retried() -> Vec<Envelope> {
+    let turn = "r0/t1";
+    let story = Story::new().start().turn(turn);
+    let story = story.message(turn, 0, Role::User, Source::Prompt, "task", "Fetch it.").request_of(turn, (0, 0));
+    let wait = |attempt: u32| RetryWait {
+        attempt,
+        wait_ms: 100,
+        class: "rate_limit".to_owned(),
+        retry_after: false,
+        message: "too many requests".to_owned(),
+        of: None,
+    };
+    let story = story.apply_message(turn, wait(1)).wait(100).apply_message(turn, wait(2)).wait(100);
+    let story = story.reply(turn, "{}", (10, 1));
+    let story = called(story, "r0/t1/c1", "rate", Some("too many"));
+    let story = called(story, "r0/t1/c2", "fetch", Some("no such invoice"));
+    story.turn_end(turn, None, (10, 1), (1, 10, 1)).run_end(Some("{}"), None, (1, 10, 1)).events()
+}
+
+#[test]
+fn repeated_attempts_are_marked_at_every_width() {
+    for (size, mark) in [((60, 20), "↻2 "), ((80, 24), "↻2 "), ((120, 40), "2 retries · "), ((200, 60), " retries")]
+    {
+        let mut model = fresh(size);
+        ran(&mut model, retried(), Some(RunEnding::Run));
+        if !model.contexts().contains(&Context::Transcript) {
+            press(&mut model, "f2");
+        }
+        press(&mut model, "alt-g");
+        press(&mut model, "z");
+        press(&mut model, "u");
+        let shown = picture(&mut model);
+        assert!(shown.contains(mark), "{size:?}: {shown}");
+    }
+}
+
+#[test]
+fn a_filter_for_the_failures_of_a_tool_shows_the_error_of_that_tool() {
+    let overview: Overview = retried().into_iter().collect();
+    let error = |filter: &str| TurnFilter::parse(filter).unwrap().error(&overview.lines()[0]).map(ToOwned::to_owned);
+    assert_eq!(error("").as_deref(), Some("rate: not_found: too many"));
+    assert_eq!(error("tool:fetch").as_deref(), Some("rate: not_found: too many"));
+    assert_eq!(error("tool:fetch failed").as_deref(), Some("fetch: not_found: no such invoice"));
 }

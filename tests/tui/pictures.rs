@@ -76,7 +76,7 @@ fn found(mut model: Model) -> Model {
     let comma = Diagnostic::error(
         Place::Context,
         Reason::InvalidContext,
-        "the context is not JSON at line 3, column 2: expected nothing more",
+        "the inputs are not JSON at line 3, column 2: expected nothing more",
     );
     let loose = Diagnostic::error(Place::Options, Reason::InvalidAgent, "max_turns is at most 10000").warning();
     checked(&mut model, vec![unknown.at(Span::new(36, 44)), comma.at(Span::new(34, 35)), loose]);

@@ -18,6 +18,7 @@ fn every_place_of_a_failure_is_listed_and_opened() {
         agent: "audit".to_owned(),
         created_ms: NOW_MS,
         at: Address::from(at),
+        message: String::new(),
     };
     let group = FailureGroup {
         reason: "tool_error".to_owned(),

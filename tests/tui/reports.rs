@@ -44,7 +44,7 @@ fn a_broken_field_leaves_the_header_as_it_was_and_the_context_unjudged() {
     apply_message(&mut model, Msg::Checked(version, vec![broken], Box::default()));
     let rows = screen(&mut model);
     assert!(rows[0].contains("sentiment") && rows[0].contains("json · demo"), "{}", rows[0]);
-    let context = rows.iter().find(|row| row.contains(" Context ")).unwrap();
+    let context = rows.iter().find(|row| row.contains(" Inputs ")).unwrap();
     assert!(context.contains(" – ") && !context.contains("fits"), "{context}");
 }
 
@@ -111,7 +111,7 @@ fn a_context_with_an_error_is_not_started() {
     apply_message(&mut model, Msg::Checked(version, vec![finding], Box::default()));
     assert_eq!(press(&mut model, "f5"), []);
     assert_eq!(model.workbench.focus, Pane::Editor(Place::Context));
-    assert!(model.toast.as_ref().unwrap().text.starts_with("not started: context"), "{:?}", model.toast);
+    assert!(model.toast.as_ref().unwrap().text.starts_with("not started: inputs"), "{:?}", model.toast);
 }
 
 #[test]

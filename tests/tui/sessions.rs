@@ -10,6 +10,7 @@ use ptc_workbench::replay::{Policy, Stage};
 use ptc_workbench::session::index::{Field, FoundSession, QueryError, SearchMatch};
 use ptc_workbench::session::{Mark, MarkChange, Marks, Parent, ParentKind, Summary, write_mark};
 use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse, EditTarget};
+use ptc_workbench::tui::form::Input;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Phase, Popup, Screen};
 use ptc_workbench::workbench::{
@@ -208,6 +209,7 @@ pub(super) fn points() -> ForkPoints {
         calls: calls.into_iter().map(|(at, tool)| (at.into(), tool.to_owned())).collect(),
         program: false,
         defined: Vec::new(),
+        has_memory: true,
     };
     ForkPoints {
         summary: Box::new(Summary { models: vec!["demo".to_owned()], mode: "json".to_owned(), ..session("long") }),
@@ -473,4 +475,26 @@ fn what_failed_is_listed_and_opened_where_it_failed() {
     assert_eq!(model.compare.wanted, Some(Address::from("r0/t2/c0")));
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(Vec::new()))));
     assert!(model.popups.is_empty(), "an empty list is a message, not a popup");
+}
+
+#[test]
+fn definitions_are_edited_only_where_a_run_has_programs() {
+    let dir = tempfile::tempdir().unwrap();
+    let workbench = super::services::workbench(dir.path());
+    let offers = |mode: &str| {
+        let of = |session: &Summary| session.agent == "sales" && session.mode == mode;
+        let summary = workbench.sessions().into_iter().find(of).unwrap();
+        let mut model = list(vec![summary.clone()]);
+        press(&mut model, "f");
+        let points = workbench.fork_points(&workbench.open_session(&summary.id).unwrap()).unwrap();
+        apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(summary.key(), Ok(points))));
+        let Some(Popup::Form(form, _)) = model.popups.last() else { panic!("no dialog") };
+        let Some(Input::Choice { options, .. }) = form.field("change").map(|field| &field.input) else {
+            panic!("no choice")
+        };
+        options.iter().map(|option| option.name.clone()).collect::<Vec<_>>()
+    };
+    let (programs, words) = (offers("ptc_lisp"), offers("text"));
+    assert!(programs.contains(&"memory".to_owned()), "{programs:?}");
+    assert!(words.contains(&"prompt".to_owned()) && !words.contains(&"memory".to_owned()), "{words:?}");
 }

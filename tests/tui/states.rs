@@ -169,7 +169,7 @@ fn both_transcripts() -> Model {
 fn matrices_none() -> Model {
     let mut model = fresh(SIZE);
     press(&mut model, "f4");
-    press(&mut model, "o");
+    press(&mut model, "shift-m");
     apply_message(&mut model, Msg::Compare(CompareResponse::Matrices(Vec::new())));
     model
 }

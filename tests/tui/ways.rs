@@ -133,7 +133,7 @@ fn a_folder_that_cannot_be_written_is_not_a_fault_of_the_texts() {
 fn the_place_of_a_fault_is_reported_once() {
     let mut model = fresh(SMALL);
     press(&mut model, "f5");
-    let message = "the context is not JSON at line 1, column 1: expected a value";
+    let message = "the inputs are not JSON at line 1, column 1: expected a value";
     let span = Some(ptc_core::text::Span { start: 0, end: 1 });
     let finding = Diagnostic { span, ..Diagnostic::error(Place::Context, Reason::InvalidAgent, message) };
     apply_message(&mut model, Msg::Started(Err(vec![finding])));

@@ -176,8 +176,12 @@ impl Driver<'_> {
         let text = format!(
             "The call of the tool {name} was started before, and its result is not in this session: it may have taken effect. Repeat the call (repeat) or continue without its result (skip)?"
         );
+        // The recorded text is compared by replays and stays as it is; what the user reads is shorter.
+        let shown = format!(
+            "{name} was already called and may have taken effect; its result is not known. Repeat the call, or skip it?"
+        );
         let options = AGAIN.map(ToOwned::to_owned).to_vec();
-        let (kind, shown, offered) = (QuestionKind::Outcome, text.clone(), options.clone());
+        let (kind, offered) = (QuestionKind::Outcome, options.clone());
         self.emit(&asked, QuestionAsked { kind, text, options }).await?;
         let answer = self.answer(at, Question { address: asked, text: shown, options: offered, gate: None }).await?;
         if named_option(&AGAIN, &answer) == Some(AGAIN[0]) {

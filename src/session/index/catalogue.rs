@@ -470,9 +470,7 @@ fn add_failures(query: &Query, failures: &[Failure], hits: &mut SessionMatches) 
         return;
     }
     for failure in failures.iter().filter(|failure| query.selects(failure)) {
-        let gap = if failure.path.is_empty() { "" } else { ": " };
-        let excerpt = format!("{}{gap}{}", failure.reason, failure.path);
-        let highlight = (0, failure.reason.len());
+        let (excerpt, highlight) = failure.excerpt();
         hits.add_match(|| Some(SearchMatch { at: failure.at.clone(), field: Field::Error, excerpt, highlight }));
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use ptc_core::text::cut;
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,9 @@ impl Field {
     }
 }
 
+/// Maximum characters of an error's message in a failure.
+const MESSAGE_CHARS: usize = 200;
+
 /// Maximum number of failures stored per session.
 const MAX_FAILURES: usize = 1_000;
 
@@ -90,6 +94,22 @@ pub struct Failure {
     pub path: String,
     /// The turn or call; for a run that failed by itself, its last turn.
     pub at: Address,
+    /// The start of the error's message, on one line; empty where the reason is all that is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+impl Failure {
+    /// What failed, why, and the stable reason; a name is highlighted: the failed part, else the reason.
+    pub(super) fn excerpt(&self) -> (String, (usize, usize)) {
+        let Self { reason, path, message, .. } = self;
+        match (path.is_empty(), message.is_empty()) {
+            (true, true) => (reason.clone(), (0, reason.len())),
+            (true, false) => (format!("{reason}: {message}"), (0, reason.len())),
+            (false, true) => (format!("{path}: {reason}"), (0, path.len())),
+            (false, false) => (format!("{path}: {message} ({reason})"), (0, path.len())),
+        }
+    }
 }
 
 /// Facts that filters need in addition to the summary.
@@ -211,15 +231,16 @@ impl Digester {
     }
 
     /// Adds a failure.
-    fn add_failure(&mut self, reason: &str, path: &str, at: &Address) {
+    fn add_failure(&mut self, reason: &str, path: &str, at: &Address, message: &str) {
         if self.facts.failures.len() < MAX_FAILURES {
             let (reason, path) = (reason.to_owned(), path.to_owned());
-            self.facts.failures.push(Failure { reason, path, at: at.clone() });
+            let message = cut(message.lines().next().unwrap_or_default(), MESSAGE_CHARS);
+            self.facts.failures.push(Failure { reason, path, at: at.clone(), message });
         }
     }
 
     /// Adds the failure of a turn or run with its invalid paths, unless it was recorded where it happened.
-    fn add_end(&mut self, reason: &str, scope: &Address, at: &Address) {
+    fn add_end(&mut self, reason: &str, scope: &Address, at: &Address, message: &str) {
         let invalid_paths = self.invalid_paths.remove(scope).unwrap_or_default();
         let turn = at.turn_part();
         let known = |failure: &Failure| failure.reason == reason && failure.at.turn_part() == turn;
@@ -227,10 +248,10 @@ impl Digester {
             return;
         }
         if invalid_paths.is_empty() {
-            self.add_failure(reason, "", at);
+            self.add_failure(reason, "", at, message);
         }
         for path in &invalid_paths {
-            self.add_failure(reason, path, at);
+            self.add_failure(reason, path, at, "");
         }
     }
 
@@ -290,12 +311,12 @@ impl Digester {
                 let tool = self.called.remove(at).unwrap_or_default();
                 if let Some(error) = &end.error {
                     self.add_error(at, error);
-                    self.add_failure(&error.reason, &tool, at);
+                    self.add_failure(&error.reason, &tool, at, &error.message);
                 }
             }
             Event::TurnEnd(end) => {
                 if let Some(reason) = end.reason {
-                    self.add_end(&reason, at, at);
+                    self.add_end(&reason, at, at, "");
                     self.facts.reasons.push(reason);
                 }
                 self.invalid_paths.remove(at);
@@ -304,7 +325,7 @@ impl Digester {
                 if let Some(error) = &end.fail {
                     self.add_error(at, error);
                     let last = self.last.get(at).unwrap_or(at).clone();
-                    self.add_end(&error.reason, at, &last);
+                    self.add_end(&error.reason, at, &last, &error.message);
                 }
             }
             _ => {}

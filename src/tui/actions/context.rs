@@ -87,13 +87,15 @@ pub enum Context {
     Dialog,
     /// A field of a dialog that takes one of several values.
     Choice,
+    /// The same with its values in a list.
+    ListChoice,
     /// A field of a dialog that takes one line.
     OneLine,
 }
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 43] = [
+    pub const ALL: [(Self, &'static str); 44] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -136,6 +138,7 @@ impl Context {
         (Self::Playing, "Playing a session"),
         (Self::Dialog, "Dialogs"),
         (Self::Choice, "Choices in dialogs"),
+        (Self::ListChoice, "Lists in dialogs"),
         (Self::OneLine, "Lines in dialogs"),
     ];
 
@@ -175,12 +178,13 @@ impl Context {
                 | Self::Overwrite
                 | Self::Playing
                 | Self::Choice
+                | Self::ListChoice
         )
     }
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 40] = [
+        let groups: [&[Self]; 41] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -219,6 +223,7 @@ impl Context {
             &[Self::Answer, Self::Lines, Self::Text, Self::Always],
             &[Self::Playing, Self::Global, Self::Always],
             &[Self::Dialog, Self::Choice, Self::Always],
+            &[Self::Dialog, Self::ListChoice, Self::Always],
             &[Self::Dialog, Self::OneLine, Self::Text, Self::Always],
             &[Self::Dialog, Self::Lines, Self::Text, Self::Always],
         ];

@@ -215,6 +215,20 @@ impl Compare {
         self.turn_at(self.column, row)
     }
 
+    /// The selected turn of the transcript that has the focus.
+    pub fn turn_in_transcript(&self) -> Option<Address> {
+        self.sides.get(self.column)?.run.as_ref()?.transcript.turn_in_hand()
+    }
+
+    /// The session of the run that has the focus, to be opened at the selected turn.
+    pub fn open_request(&self) -> Option<CompareRequest> {
+        let side = self.sides.get(self.column)?;
+        let turn = if self.shows_transcripts() { self.turn_in_transcript() } else { self.turn() };
+        // Runs that were started here are called by their modes until they have ended.
+        let session = side.run.as_ref().and_then(|run| run.session.clone());
+        Some(CompareRequest::Find(session.unwrap_or_else(|| side.name.clone()), turn))
+    }
+
     /// The row of a turn of a column.
     pub fn row_of(&self, column: usize, turn: &Address) -> Option<usize> {
         let comparison = self.compared.as_ref()?;

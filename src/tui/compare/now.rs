@@ -33,6 +33,9 @@ impl Compare {
                 | Step::PageDown
                 | Step::Pair,
             ) => rule(self.compared.is_some(), "nothing is compared yet"),
+            (Page::Sides, Step::Open) if self.shows_transcripts() => {
+                rule(self.turn_in_transcript().is_some(), "no turn has begun in this run")
+            }
             (Page::Sides, Step::Open) => rule(self.turn().is_some(), "this run has no turn here"),
             (Page::Sides, Step::Transcripts) => rule(
                 self.compared.is_some() && self.sides.iter().any(|side| side.run.is_some()),

@@ -106,6 +106,10 @@ pub(super) fn execute(request: Request, services: &Services, stop: &Stop) -> Eff
             let read = services.open_agent(&AgentSource::Named(path));
             Response::ChangedFile(taking, read.map(Box::new))
         }
+        Request::LookAtFile(known) => {
+            let changed = services.files.changed(&known);
+            Response::FileLooked(known, changed)
+        }
         Request::ExampleRun(agent, mode) => Response::ExampleRun(example_run(&agent, &mode)),
         Request::ReadFile(path) => {
             let text = read_regular_file(&services.files.resolve(&path));

@@ -15,7 +15,8 @@ impl Model {
         let unanswerable_until = (!self.is_answerable()).then(|| self.asked_ms + SETTLE_MS);
         let search = self.candidates.due_ms().filter(|_| self.screen == Screen::Candidates && self.inspector.is_none());
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [beat, toast, self.workbench.keep_at_ms, held, begun, unanswerable_until, played, search]
+        let look = self.file_look_ms();
+        [beat, toast, self.workbench.keep_at_ms, held, begun, unanswerable_until, played, search, look]
             .into_iter()
             .flatten()
             .min()

@@ -101,6 +101,13 @@ impl Workbench {
         self.runs.push(texts, before);
     }
 
+    /// Another agent is in the editors: a run that has ended, and those before it, are none of its draft.
+    pub fn forget_runs(&mut self) {
+        if self.run.as_ref().is_none_or(|run| run.phase == Phase::Done) {
+            (self.run, self.runs) = (None, DraftRuns::default());
+        }
+    }
+
     /// A finished run that was watched elsewhere joins the list and is shown.
     pub fn add_run(&mut self, texts: Option<DraftTexts>, view: RunView) {
         self.before = self.run.replace(view);

@@ -127,7 +127,10 @@ impl Model {
                 Err("it is for the prompt editor, which is in the workbench")
             }
             _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
-            Action::Save => rule(workbench.unsaved() || workbench.file.is_none(), "everything is saved"),
+            Action::Save => rule(
+                workbench.unsaved() || workbench.file.is_none() || self.changed_file().is_some(),
+                "everything is saved",
+            ),
             Action::Mode(mode) => {
                 let now = workbench.preview.mode.split(' ').next();
                 rule(now != Some(mode.name()), "the draft is in this mode")
@@ -146,7 +149,7 @@ pub fn place_name(place: Place) -> &'static str {
     match place {
         Place::Prompt => "Prompt",
         Place::Signature => "Signature",
-        Place::Context => "Context",
+        Place::Context => "Inputs",
         Place::Tools => "Tools",
         Place::Program => "Program",
         Place::Options => "Options",

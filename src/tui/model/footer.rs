@@ -16,6 +16,7 @@ impl Model {
         let has_hunks = self.screen == Screen::Candidates && self.candidates.writing.is_some();
         match row.action {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
+            Action::Save if is_bare && self.changed_file().is_some() => 1,
             Action::Close if is_bare && self.suggestions.current.is_some() => 1,
             Action::FocusNext if self.inspector.is_some() && is_bare => 1,
             Action::Close if self.inspector.is_some() && is_bare => 4,
@@ -54,7 +55,9 @@ impl Model {
             Action::Quit => !matches!(self.popups.last(), Some(Popup::Answer { .. } | Popup::Form(..))),
             Action::Undo => has(Context::Lines),
             // Enter does the same in a field of one line.
-            Action::SubmitDialog if row.context == Context::Dialog => !has(Context::Choice) && !has(Context::OneLine),
+            Action::SubmitDialog if row.context == Context::Dialog => {
+                !has(Context::Choice) && !has(Context::ListChoice) && !has(Context::OneLine)
+            }
             _ => true,
         }
     }

@@ -206,7 +206,7 @@ impl Workbench {
         }
         self.inputs.view = ContextView::Json;
         Err(match members_of(self.editor(Place::Context).draft.text()) {
-            None => "the context is not a JSON object",
+            None => "the inputs are not a JSON object",
             Some(_) => "the signature has no parameters",
         })
     }

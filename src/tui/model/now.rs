@@ -157,7 +157,7 @@ impl Model {
             | Action::TakeAgent => self.enabled_for_draft(action),
             Action::ContextView => rule(
                 self.workbench.focus == Pane::Editor(Place::Context) && self.workbench.pipeline.is_none(),
-                "it is about the inputs: go to the context",
+                "it is about the inputs: go to their editor",
             ),
             Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
             Action::Zoom => rule(
@@ -327,6 +327,7 @@ impl Model {
     }
 
     /// What an action is called here and now.
+    #[expect(clippy::too_many_lines, reason = "a table: one arm for each title")]
     pub fn title(&self, row: &'static ActionRow) -> &'static str {
         let popup = self.popups.last();
         match row.action {
@@ -339,6 +340,7 @@ impl Model {
             }
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
+            Action::Save if self.changed_file().is_some() => "reload or merge",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::Resume if self.has_ended() => "new message",
             Action::InTraffic(TrafficStep::Listen) if self.traffic.listens_at().is_some() => "end proxy",

@@ -270,7 +270,9 @@ pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> V
             continue;
         }
         let places = group.places.iter().map(|place| FailureLine {
-            title: format!("  {}  {}  {}", when(place.created_ms), place.at, place.agent),
+            title: format!("  {}  {}  {}  {}", when(place.created_ms), place.at, place.agent, place.message)
+                .trim_end()
+                .to_owned(),
             session: place.session.clone(),
             at: place.at.clone(),
             rest: Vec::new(),
@@ -287,11 +289,15 @@ pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> V
     lines
 }
 
-/// How often, which reason, of what, in how many sessions.
+/// How often, which reason, of what, in how many sessions; the message of a failure that happened once.
 fn failure_title(group: &FailureGroup) -> String {
     let of = if group.path.is_empty() { String::new() } else { format!(" of {}", group.path) };
     let (times, sessions) = (plural(group.count as u64, "time"), plural(group.sessions as u64, "session"));
-    format!("{}{of} · {times} in {sessions}", group.reason)
+    let message = match group.places.as_slice() {
+        [only] if !only.message.is_empty() => format!(" · {}", only.message),
+        _ => String::new(),
+    };
+    format!("{}{of} · {times} in {sessions}{message}", group.reason)
 }
 
 /// The mode that a preview is compared with.

@@ -18,7 +18,7 @@ pub struct TourStep {
 pub const TOUR: [TourStep; 6] = [
     TourStep {
         title: "An agent is a few texts",
-        text: "Prompt, signature, context (the inputs), tools and options have an editor each. {{name}} in the prompt inserts an input; \
+        text: "Prompt, signature, inputs, tools and options have an editor each. {{name}} in the prompt inserts an input; \
                the signature declares the inputs and the fields of the answer.",
         actions: &[Action::FocusNext, Action::Save],
     },

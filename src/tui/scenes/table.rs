@@ -149,6 +149,6 @@ pub const SCENES: &[Scene] = &[
     scene("compare-turns", "the turns of two sessions aligned, with the first difference", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["m"]), Choose("sales", "text"), Keys(&["m", "c", "t"])]),
     scene("both-modes", "the same agent as a program and as data", SENTIMENT, &[Keys(&["f3"]), ChooseBy("ptc_lisp", "demo"), Keys(&["m"]), ChooseBy("json", "demo"), Keys(&["m", "c"])]),
     scene("matrix-new", "a matrix about to begin", SENTIMENT, &[Keys(&["f4", "m"])]),
-    scene("matrices", "earlier matrices", SENTIMENT, &[Keys(&["f4", "o"])]),
-    scene("matrix", "modes and models against each other", SENTIMENT, &[Keys(&["f4", "o", "enter", "down"])]),
+    scene("matrices", "earlier matrices", SENTIMENT, &[Keys(&["f4", "shift-m"])]),
+    scene("matrix", "modes and models against each other", SENTIMENT, &[Keys(&["f4", "shift-m", "enter", "down"])]),
 ];

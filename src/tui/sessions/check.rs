@@ -85,7 +85,7 @@ pub fn data(text: &str, object: bool) -> Typed {
     match json::parse(text) {
         _ if text.trim().is_empty() => Typed::so_far("nothing yet"),
         Ok(value) if object && value.members().is_none() => {
-            Typed::wrong("JSON", "(context)", "it must be an object: {\"name\": value}")
+            Typed::wrong("JSON", "(inputs)", "it must be an object: {\"name\": value}")
         }
         Ok(value) => {
             let kind = match (value.members(), value.items(), value.as_str()) {

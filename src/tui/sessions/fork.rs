@@ -265,7 +265,7 @@ impl Fork {
 /// Puts other values into a choice; the chosen one stays when it is still there.
 fn choose_among(form: &mut Form, name: &str, values: Vec<Choice>) {
     let before = form.choice(name).to_owned();
-    if let Some(Input::Choice { options, chosen }) =
+    if let Some(Input::Choice { options, chosen, .. }) =
         form.fields.iter_mut().find(|field| field.name == name).map(|field| &mut field.input)
     {
         *chosen = values.iter().position(|value| value.name == before).unwrap_or(0);
@@ -286,8 +286,10 @@ fn targets(turn: &TurnPoints) -> Vec<(Choice, Target)> {
         let text = |name, meaning, language| (Choice::new(name, meaning), Target::Text(name, language));
         all.push(text("prompt", "the task, as a template", Language::Template));
         all.push(text("signature", "inputs and answer", Language::Signature));
-        all.push(text("context", "the data, as JSON", Language::Json));
-        all.push((Choice::new("memory", "a definition of the programs"), Target::Memory));
+        all.push(text("context", "the inputs, as JSON", Language::Json));
+        if turn.has_memory {
+            all.push((Choice::new("memory", "a definition of the programs"), Target::Memory));
+        }
     }
     let result = |(call, tool): &(Address, String)| {
         let place = call.as_str().strip_prefix(turn.address.as_str()).unwrap_or(call.as_str());

@@ -29,7 +29,7 @@ pub fn open_agent() -> Form {
         title: "Open an agent or a pipeline".to_owned(),
         verb: "open",
         fields: vec![
-            Field::choice("agent", "A file of your own, or an example that is part of the program.", agents, 1),
+            Field::list("agent", "A file of your own, or an example that is part of the program.", agents, 1),
             Field::line(
                 "file",
                 "The file, from the folder the program was started in; ~/ is your home folder. One that does not exist begins a new agent.",
@@ -65,7 +65,7 @@ pub fn new_agent(about: fn(Mode) -> &'static str) -> Form {
                 std::iter::once(usual).chain(modes).collect(),
                 0,
             ),
-            Field::choice("from", "What it starts from.", std::iter::once(empty).chain(examples).collect(), 0),
+            Field::list("from", "What it starts from.", std::iter::once(empty).chain(examples).collect(), 0),
         ],
         ..Form::default()
     }

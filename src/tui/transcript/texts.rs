@@ -31,7 +31,7 @@ pub(super) fn visit(
     match card {
         Card::Start(start) => {
             add("agent", &start.agent.name);
-            add("context", start.context.as_str());
+            add("inputs", start.context.as_str());
         }
         Card::Request(Some(card)) => messages(card, at, store, &mut |message| {
             if sent.as_mut().is_none_or(|sent| sent.is_new(&at.run_part(), message)) {

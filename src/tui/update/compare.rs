@@ -343,10 +343,7 @@ fn sides(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::PageUp => compare.detail.top = compare.detail.top.saturating_sub(page),
         Step::PageDown => compare.detail.top += page,
         Step::Transcripts => compare.turns = !compare.turns,
-        Step::Open => {
-            let (name, turn) = (compare.sides.get(compare.column).map(|side| side.name.clone()), compare.turn());
-            return name.map(|name| Effect::Compare(CompareRequest::Find(name, turn))).into_iter().collect();
-        }
+        Step::Open => return compare.open_request().map(Effect::Compare).into_iter().collect(),
         _ => {}
     }
     Vec::new()

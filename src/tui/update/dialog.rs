@@ -13,7 +13,7 @@ use crate::tui::actions::{Action, Context};
 use crate::tui::archive::{ArchiveRequest, EditTarget};
 use crate::tui::compare::CompareRequest;
 use crate::tui::draft::Reach;
-use crate::tui::form::{Form, Input, TypedInput};
+use crate::tui::form::{Form, Input, TypedInput, first_listed};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::models::OtherModelsDialog;
@@ -190,6 +190,11 @@ pub(super) fn click(model: &mut Model, at: Position, reach: Reach) -> Option<Vec
     }
     let again = std::mem::replace(&mut form.focus, place) == place;
     match &mut form.fields.get_mut(place)?.input {
+        Input::Choice { options, chosen, listed: true } => {
+            let first = first_listed(options.len(), *chosen, usize::from(area.height));
+            let chosen = form.choose_listed(first + usize::from(at.y - area.y));
+            return Some(if chosen { changed(model) } else { Vec::new() });
+        }
         // The sign on the left takes the value before.
         Input::Choice { .. } if again => return Some(choose(model, if at.x < area.x + SIGN { -1 } else { 1 })),
         Input::Line(draft) => {

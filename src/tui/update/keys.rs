@@ -160,7 +160,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Breakpoints => dialog::breakpoints(model),
         Action::FocusNext => focus(model, 1),
         Action::FocusPrevious => focus(model, 2),
-        Action::Save => save::save(model, AfterSave::Stay),
+        Action::Save => save::save_or_ask(model),
         Action::SaveAs => save::ask_path(model),
         Action::Mode(mode) => edit::choose_mode(model, mode),
         Action::FocusOn(place) => go_to(model, Pane::Editor(place)),

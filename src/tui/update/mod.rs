@@ -51,6 +51,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Key(key) => keys::key(model, key),
         Msg::Paste(text) => edit::pasted(model, &text),
         Msg::Mouse(event) => mouse::mouse(model, event),
+        Msg::FocusGained => {
+            model.look_at_file_soon();
+            Vec::new()
+        }
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
             Vec::new()
@@ -145,6 +149,8 @@ fn is_quiet(msg: &Msg) -> bool {
             | Msg::Kept(Ok(()))
             | Msg::TourNoted(Ok(()))
             | Msg::Clipped(Ok(()))
+            | Msg::FocusGained
+            | Msg::Archive(ArchiveResponse::FileLooked(..))
             | Msg::Candidates(CandidatesResponse::Refreshed(Ok(None) | Err(_)))
     )
 }
@@ -168,6 +174,7 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::Events(key, result) => play::events(model, &key, result),
         Response::AgentOpened(source, result) => take::opened(model, source, result),
         Response::ChangedFile(taking, result) => save::file_taken(model, taking, result),
+        Response::FileLooked(known, changed) => save::file_looked(model, known, changed),
         Response::ExampleRun(found) => run::show_example(model, found),
         Response::FileRead(result) => edit::file_read(model, result),
         Response::PromptsListed(result) => server_prompts::listed(model, result),
@@ -222,9 +229,11 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     if model.sessions.scrub.as_ref().is_some_and(|scrub| scrub.playing.is_some()) {
         play::tick(model);
     }
+    let look = model.begin_file_look().map(|file| Effect::Archive(ArchiveRequest::LookAtFile(file)));
+    let mut effects: Vec<Effect> = look.into_iter().collect();
     if model.workbench.keep_at_ms.is_some_and(|at| at <= now_ms) {
         model.workbench.keep_at_ms = None;
-        return vec![model.recovery().map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery)))];
+        effects.push(model.recovery().map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery))));
     }
-    Vec::new()
+    effects
 }

@@ -25,6 +25,25 @@ pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
     }
 }
 
+/// Saves, or asks what to do with the change of another program.
+pub(super) fn save_or_ask(model: &mut Model) -> Vec<Effect> {
+    let Some(file) = model.changed_file() else { return save(model, AfterSave::Stay) };
+    let path = file.path.display().to_string();
+    model.workbench.saving = Some(AfterSave::Stay);
+    model.popups.push(Popup::Overwrite { path });
+    Vec::new()
+}
+
+/// The file was looked at: a change by another program is announced once.
+pub(super) fn file_looked(model: &mut Model, known: AgentFile, changed: Option<String>) -> Vec<Effect> {
+    let path = known.path.display().to_string();
+    if model.file_looked(known, changed) {
+        let key = model.keymap.first_name(Action::Save);
+        model.show_toast(Tone::Info, format!("another program changed {path}: {key} reloads, merges or overwrites it"));
+    }
+    Vec::new()
+}
+
 /// Nothing was edited, but the file may be gone or another one by now: saving looks.
 pub(super) fn may_be_gone(model: &Model) -> bool {
     let workbench = &model.workbench;

@@ -80,6 +80,9 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
         }
         editor.free = false;
     }
+    if !is_same {
+        model.workbench.forget_runs();
+    }
     let text = match (&pipeline, &file) {
         (Some(pipeline), _) => format!("the pipeline {} is open", pipeline.definition.name),
         (None, Some(file)) if file.sha.is_empty() => {

@@ -178,6 +178,21 @@ pub(super) fn panel(popup: &Popup, model: &Model, screen: Rect) -> Option<Rect> 
     Some(Rect { y: screen.bottom() - height, height, ..screen })
 }
 
+/// Returns where a question about the texts of the draft is put, so that they stay in view: in the column of the run, else at the bottom; `None` for any
+/// other popup.
+pub(super) fn beside_draft(popup: &Popup, model: &Model, screen: Rect) -> Option<Rect> {
+    let asks_about_draft = match popup {
+        Popup::Overwrite { .. } => true,
+        Popup::Leaving(_) => model.workbench.unsaved(),
+        _ => false,
+    };
+    if !asks_about_draft || model.screen != Screen::Workbench || model.inspector.is_some() || screen.height < ROWS {
+        return None;
+    }
+    let (_, rows) = areas(screen, &model.workbench).run.filter(|_| model.wide()).unwrap_or((screen, screen));
+    Some(if rows.width >= COLUMNS { rows } else { screen })
+}
+
 /// Returns what a panel below leaves of the screen.
 pub(super) fn rest(model: &Model, screen: Rect) -> Rect {
     let panel = model.popups.last().and_then(|popup| panel(popup, model, screen));

@@ -41,6 +41,9 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     if workbench.unsaved() {
         left.push(Piece::literal(Role::Accent, " ● unsaved"));
     }
+    if model.changed_file().is_some() {
+        left.push(Piece::literal(Role::Warn, " ! changed on disk"));
+    }
     let mut facts = match pipeline {
         Some(pipeline) => vec![format!("pipeline of {}", plural(pipeline.steps.len() as u64, "step")), String::new()],
         None => vec![preview.mode.clone(), preview.model.clone()],

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use super::areas::{line_of, scroll_limit};
 use super::{answer, bars, editor};
 use crate::tui::colours::Language;
-use crate::tui::form::{Field, Form, Input};
+use crate::tui::form::{Choice, Field, Form, Input, first_listed};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -17,6 +17,8 @@ use ptc_core::text::width::{width, wrap};
 const TEXT_ROWS: (u16, u16) = (3, 12);
 /// Rows that notes want.
 const NOTE_ROWS: u16 = 12;
+/// Rows that a list wants at most.
+const LIST_ROWS: u16 = 20;
 /// Columns of the names of fields.
 const NAMES: u16 = 8;
 
@@ -27,6 +29,14 @@ struct Areas {
     hint: Rect,
     rule: Rect,
     notes: Rect,
+}
+
+/// Rows of the list of a field; 0 for any other field.
+fn listed(field: &Field) -> u16 {
+    match &field.input {
+        Input::Choice { options, listed: true, .. } => u16::try_from(options.len()).unwrap_or(u16::MAX).min(LIST_ROWS),
+        _ => 0,
+    }
 }
 
 fn is_text(field: &Field) -> bool {
@@ -52,7 +62,7 @@ fn hint(form: &Form, columns: u16) -> (Role, String) {
 
 /// The meaning of the chosen value, where its row has too few columns to show it.
 fn cut_meaning(field: &Field, columns: u16) -> Option<String> {
-    let Input::Choice { options, chosen } = &field.input else { return None };
+    let Input::Choice { options, chosen, listed: false } = &field.input else { return None };
     let choice = options.get(*chosen)?;
     let place = if options.len() > 1 { format!("{} of {}", chosen + 1, options.len()).len() + 1 } else { 0 };
     let wanted = usize::from(NAMES) + 8 + width(&choice.name) + width(&choice.meaning) + place;
@@ -66,7 +76,7 @@ fn message_height(form: &Form, columns: u16) -> u16 {
 
 /// Rows that the inside of the dialog wants in a box of so many columns.
 pub(super) fn rows(form: &Form, columns: u16) -> u16 {
-    let field = |field: &Field| if is_text(field) { TEXT_ROWS.1 + 1 } else { 1 };
+    let field = |field: &Field| if is_text(field) { TEXT_ROWS.1 + 1 } else { listed(field).max(1) };
     let fields: u16 = form.fields.iter().map(field).sum();
     let notes = if form.notes.is_empty() { 0 } else { NOTE_ROWS + 1 };
     fields + 1 + message_height(form, columns.saturating_sub(4)) + notes
@@ -86,7 +96,10 @@ fn areas(form: &Form, inner: Rect) -> Areas {
         (_, false) => free,
     };
     let text_rows = text_rows.max(TEXT_ROWS.0 + 1).min(inner.height);
-    let height = |field: &Field| if is_text(field) { text_rows } else { 1 };
+    let height = |field: &Field| match (is_text(field), listed(field)) {
+        (true, _) => text_rows,
+        (false, rows) => rows.min(free + 1).max(1),
+    };
     // The focused field is there, and before it as many as fit.
     let mut first = form.focus.min(form.fields.len());
     let mut used = form.focused().map_or(0, height);
@@ -182,6 +195,38 @@ pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer)
     cursor
 }
 
+/// The values of a choice below each other, next to the name of the field: the chosen one has a mark.
+fn draw_list(
+    model: &Model,
+    (options, chosen, focused): (&[Choice], usize, bool),
+    head: [Piece; 2],
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let rows = usize::from(area.height);
+    let first = first_listed(options.len(), chosen, rows);
+    let names = options.iter().map(|choice| width(&choice.name)).max().unwrap_or_default();
+    Row::new(head).draw(line_of(area, 0), buffer, model.theme);
+    let start = value_start(area) - 2;
+    for (line, (place, choice)) in options.iter().enumerate().skip(first).take(rows).enumerate() {
+        let is_chosen = place == chosen;
+        let role = if is_chosen && focused { Role::Title } else { Role::Text };
+        let hidden = match line {
+            0 if first > 0 => "▲",
+            line if line + 1 == rows && place + 1 < options.len() => "▼",
+            _ => "",
+        };
+        let row = Row::new([
+            Piece::literal(Role::Accent, if is_chosen { "▸ " } else { "  " }),
+            Piece::new(role, &format!("{:<names$}", choice.name)),
+            Piece::new(Role::Dim, &format!("  {}", choice.meaning)),
+        ]);
+        let at = line_of(area, line);
+        let at = Rect { x: at.x + start, width: at.width.saturating_sub(start), ..at };
+        row.ending([Piece::new(Role::Dim, hidden)]).draw(at, buffer, model.theme);
+    }
+}
+
 fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let field = form.fields.get(place)?;
     let focused = place == form.focus;
@@ -189,7 +234,11 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
     let name =
         Piece::new(if focused { Role::Title } else { Role::Text }, &format!("{:<1$}", field.name, usize::from(NAMES)));
     match &field.input {
-        Input::Choice { options, chosen } => {
+        Input::Choice { options, chosen, listed: true } => {
+            draw_list(model, (options, *chosen, focused), [mark, name], area, buffer);
+            None
+        }
+        Input::Choice { options, chosen, .. } => {
             let choice = options.get(*chosen).cloned().unwrap_or_default();
             let (left, right) = if focused && options.len() > 1 { ("◂ ", " ▸") } else { ("  ", "  ") };
             let value = Piece::new(if focused { Role::Title } else { Role::Text }, &choice.name);

@@ -32,6 +32,12 @@ const DETAIL_ROWS: u16 = 4;
 const DETAIL_FROM: u16 = 12;
 /// Heading of the column of tools.
 const TOOLS_HEAD: &str = "tools";
+/// Columns of an overview from which on repairs and repeated attempts have columns of their own.
+const REPAIRS_FROM: usize = 140;
+/// Columns of a text from which on they are written out in front of it.
+const WORDS_FROM: usize = 40;
+/// Headings of the columns of repairs and of repeated attempts.
+const REPAIR_HEADS: &str = "repairs retries";
 /// Columns of an action next to an error, at least.
 const ACTION_COLUMNS: usize = 18;
 /// Columns of an error next to an action, at least.
@@ -109,7 +115,10 @@ pub(super) fn draw(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffe
         let below = Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area };
         let selected = view.transcript.selected_turn();
         let line = selected.and_then(|turn| overview.lines().get(overview.place(&turn)?));
-        for (at, row) in line.map(|line| detail(line, overview, below.width)).into_iter().flatten().enumerate() {
+        let filter = &view.overview.filter;
+        for (at, row) in
+            line.map(|line| detail(line, filter.error(line), overview, below.width)).into_iter().flatten().enumerate()
+        {
             row.draw(line_of(below, at), buffer, model.theme);
         }
     }
@@ -146,7 +155,8 @@ fn draw_lines(
         let is_selected = selected.as_ref() == Some(&line.address);
         let hidden = hidden(pane, overview, &line.address);
         let over = view.transcript.facts.closed;
-        let row = columns.row(line, Looks { is_selected, hidden, largest, over });
+        let error = pane.filter.error(line);
+        let row = columns.row(line, Looks { is_selected, error, hidden, largest, over });
         row.draw(line_of(area, at), buffer, model.theme);
     }
 }
@@ -157,8 +167,10 @@ fn hidden(pane: &OverviewPane, overview: &Overview, turn: &Address) -> usize {
 
 /// What a row depends on besides its line.
 #[derive(Clone, Copy)]
-struct Looks {
+struct Looks<'l> {
     is_selected: bool,
+    /// The error that it shows.
+    error: Option<&'l str>,
     /// Turns of its child runs that are hidden.
     hidden: usize,
     /// The largest prompt of all turns.
@@ -189,7 +201,7 @@ impl Columns {
         Self {
             all,
             tools: if tools > 0 { tools.max(TOOLS_HEAD.len()) } else { 0 },
-            has_repairs: all >= 90,
+            has_repairs: all >= REPAIRS_FROM,
             has_tokens: all >= 76,
             has_bar: all >= 60,
             has_split: all >= 100,
@@ -215,7 +227,7 @@ impl Columns {
         let part = |shown: bool, columns: usize| if shown { columns } else { 0 };
         let tools = if self.tools > 0 { self.tools + 1 } else { 0 };
         tools
-            + part(self.has_repairs, 6)
+            + part(self.has_repairs, REPAIR_HEADS.len() + 1)
             + part(self.has_bar, PROMPT_CELLS + 1)
             + part(self.has_tokens, 8 + 8)
             + 9
@@ -247,7 +259,7 @@ impl Columns {
             right += &pad(TOOLS_HEAD, self.tools + 1);
         }
         if self.has_repairs {
-            right += "fix ✗✓ ";
+            right += &pad(REPAIR_HEADS, REPAIR_HEADS.len() + 1);
         }
         if self.has_bar {
             right += &pad("prompt", PROMPT_CELLS + 1);
@@ -262,7 +274,7 @@ impl Columns {
         Row::new(left).ending([Piece::new(Role::Dim, &format!("{right} "))])
     }
 
-    fn row(self, line: &TurnLine, looks: Looks) -> Row {
+    fn row(self, line: &TurnLine, looks: Looks<'_>) -> Row {
         let mark = if looks.is_selected { "▌ " } else { "  " };
         let (role, state) = state(line, looks.over);
         let number = line.address.turn_number().unwrap_or_default();
@@ -279,26 +291,29 @@ impl Columns {
     }
 
     /// The action, and the first error after it; where there is no room for both, the error.
-    fn words(self, line: &TurnLine, looks: Looks, room: usize) -> Vec<Piece> {
+    fn words(self, line: &TurnLine, looks: Looks<'_>, room: usize) -> Vec<Piece> {
         let agent = line.agent.as_ref().map(|agent| format!("{agent}: ")).unwrap_or_default();
         let children = match looks.hidden {
             0 => String::new(),
             hidden => format!("▸ {}  ", plural(hidden as u64, "child turn")),
         };
         let action = format!("{children}{agent}{}", line.action);
+        let repeated = if self.has_repairs { String::new() } else { repeated(line, room) };
+        let room = room.saturating_sub(width(&repeated));
+        let mark = Piece::new(Role::Warn, &repeated);
         let text = if looks.is_selected { Role::Title } else { Role::Text };
-        let Some(error) = &line.error else { return vec![Piece::new(text, &truncate(&action, room))] };
+        let Some(error) = looks.error else { return vec![mark, Piece::new(text, &truncate(&action, room))] };
         if self.has_error_alone || room < ACTION_COLUMNS + ERROR_COLUMNS {
-            return vec![Piece::new(Role::Bad, &truncate(error, room))];
+            return vec![mark, Piece::new(Role::Bad, &truncate(error, room))];
         }
         let error = format!("✗ {error}");
         let left = room.saturating_sub(width(&error) + 2).max(ACTION_COLUMNS.min(room));
         let action = truncate(&action, left).into_owned();
         let rest = room.saturating_sub(width(&action) + 2);
-        vec![Piece::new(text, &format!("{action}  ")), Piece::new(Role::Bad, &truncate(&error, rest))]
+        vec![mark, Piece::new(text, &format!("{action}  ")), Piece::new(Role::Bad, &truncate(&error, rest))]
     }
 
-    fn numbers(self, line: &TurnLine, looks: Looks) -> Vec<Piece> {
+    fn numbers(self, line: &TurnLine, looks: Looks<'_>) -> Vec<Piece> {
         let mut pieces = Vec::new();
         if self.tools > 0 {
             pieces.extend(tools(line, self.tools));
@@ -306,7 +321,7 @@ impl Columns {
         }
         if self.has_repairs {
             let number = |number: usize| if number == 0 { String::new() } else { number.to_string() };
-            let text = format!("{:>2} {:>2} ", number(line.repairs), number(line.retries));
+            let text = format!("{:>7} {:>7} ", number(line.repairs), number(line.retries));
             pieces.push(Piece::new(Role::Warn, &text));
         }
         if self.has_bar {
@@ -324,6 +339,19 @@ impl Columns {
         pieces.push(Piece::literal(Role::Text, " "));
         pieces
     }
+}
+
+/// Repeated attempts and repairs of a turn, where there is no room for their columns: `2 retries · `, or `↻2 ` in a narrow text.
+fn repeated(line: &TurnLine, room: usize) -> String {
+    let (retries, repairs) = (line.retries, line.repairs);
+    let (retried, repaired) = if room < WORDS_FROM {
+        (format!("↻{retries} "), format!("fix {repairs} "))
+    } else {
+        let noun = if retries == 1 { "retry" } else { "retries" };
+        (format!("{retries} {noun} · "), format!("{} · ", plural(repairs as u64, "repair")))
+    };
+    let parts = [(retries > 0).then_some(retried), (repairs > 0).then_some(repaired)];
+    parts.into_iter().flatten().collect()
 }
 
 /// The mark of a turn.
@@ -390,7 +418,7 @@ fn split_bar(time: TimeSplit) -> String {
 }
 
 /// The selected turn in words: where its time went, what its prompt was, what failed.
-fn detail(line: &TurnLine, overview: &Overview, columns: u16) -> Vec<Row> {
+fn detail(line: &TurnLine, error: Option<&str>, overview: &Overview, columns: u16) -> Vec<Row> {
     let parts = line.time.parts().into_iter().zip(TIME_GLYPHS).filter(|((_, ms), _)| *ms > 0);
     let times: Vec<String> = parts.map(|((name, ms), glyph)| format!("{glyph} {name} {}", duration(ms))).collect();
     let before = line.address.turn_number().and_then(|number| number.checked_sub(1)).map(|number| {
@@ -415,8 +443,8 @@ fn detail(line: &TurnLine, overview: &Overview, columns: u16) -> Vec<Row> {
         Row::new([Piece::new(Role::Title, &head), Piece::new(Role::Text, &times.join("   "))]),
         Row::new([Piece::new(Role::Dim, &format!(" {}", facts.join(" · ")))]),
     ];
-    let text = line.error.as_deref().unwrap_or(&line.action);
-    let mark = if line.error.is_some() { Piece::literal(Role::Bad, " ✗ ") } else { Piece::literal(Role::Dim, "   ") };
+    let text = error.unwrap_or(&line.action);
+    let mark = if error.is_some() { Piece::literal(Role::Bad, " ✗ ") } else { Piece::literal(Role::Dim, "   ") };
     let text = SafeText::single_line(text);
     let ranges = wrap(&text, usize::from(columns).saturating_sub(4).max(1));
     rows.extend(ranges.into_iter().take(2).enumerate().map(|(at, range)| {

@@ -1,7 +1,5 @@
 //! Popups: a box over the screen, its text, its keys in the footer line of the box.
 
-use std::path::Path;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
@@ -12,7 +10,7 @@ use crate::port::Gate;
 use crate::tui::actions::ActionRow;
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
-use crate::tui::model::{Asker, Leaving, Model, Popup, SaveWhat, place_name};
+use crate::tui::model::{Asker, Leaving, Model, Picks, Popup, SaveWhat, place_name};
 use crate::tui::palette;
 use crate::tui::recovery::Recovery;
 use crate::tui::row::{Piece, Row};
@@ -78,7 +76,9 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
         Popup::Find(find) => return choices::find_frame(model, find, screen),
         Popup::Menu(open) => return menu::frame(open, screen),
         Popup::Fixes { message, fixes, .. } => {
-            let columns = 70.min(screen.width - 2);
+            // Lists of places have texts of what is there.
+            let is_places = matches!(fixes, Picks::Failures(_) | Picks::Hits(_));
+            let columns = (if is_places { 110 } else { 70 }).min(screen.width - 2);
             let rows = choices::message_rows(message, columns - 4) + fixes.count() + 3;
             (columns, u16::try_from(rows).unwrap_or(u16::MAX))
         }
@@ -89,11 +89,17 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
         }
         Popup::Form(dialog, _) => (answer_columns(screen.width), form::rows(dialog, answer_columns(screen.width)) + 3),
         Popup::Leaving(_) | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
-            let columns = 64.min(screen.width - 2);
+            let place = areas::beside_draft(popup, model, screen);
+            let columns = 64.min(place.unwrap_or(screen).width - 2);
             let text = message(model, popup);
             let rows = wrap(&text, usize::from(columns) - 4).len();
             let input = usize::from(matches!(popup, Popup::SavePath { .. }));
-            (columns, u16::try_from(rows + input + 4).unwrap_or(u16::MAX))
+            let rows = u16::try_from(rows + input + 4).unwrap_or(u16::MAX);
+            if let Some(place) = place {
+                let rows = rows.min(place.height);
+                return Rect::new(place.x + (place.width - columns) / 2, place.bottom() - rows, columns, rows);
+            }
+            (columns, rows)
         }
     };
     let columns = columns.min(screen.width - 2);
@@ -241,6 +247,7 @@ fn title(model: &Model, popup: &Popup) -> String {
         Popup::Recovery(_) => "Kept drafts",
         Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
         Popup::SavePath { .. } => "Save the agent",
+        Popup::Overwrite { .. } if model.overwrites_own_file(std::slice::from_ref(popup)) => "The file has changed",
         Popup::Overwrite { .. } => "Overwrite?",
         Popup::Answer { asker: Asker::Held(asks), .. } => match asks.writes {
             Writes::Request => "A request waits",
@@ -288,10 +295,16 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             }
         }
         Popup::Overwrite { path } => {
-            let known =
-                model.workbench.file.as_ref().is_some_and(|file| file.path == Path::new(path) && !file.sha.is_empty());
-            let what = if known { "has changed since it was read" } else { "exists already" };
-            format!("{path} {what}. Replace it with these texts?")
+            if model.overwrites_own_file(std::slice::from_ref(popup)) {
+                let edits = if model.workbench.unsaved() {
+                    " Reload discards the unsaved edits; undo restores them."
+                } else {
+                    ""
+                };
+                format!("{path} has changed since it was read.{edits}")
+            } else {
+                format!("{path} exists already. Replace it with these texts?")
+            }
         }
         Popup::SavePath { error: Some(error), .. } => error.clone(),
         Popup::SavePath { .. } => {

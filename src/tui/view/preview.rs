@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use super::line_of;
 use crate::session::Summary;
-use crate::session::index::SearchMatch;
+use crate::session::index::{Field, SearchMatch};
 use crate::tui::colours::Language;
 use crate::tui::inspector::lines;
 use crate::tui::model::{Against, Model};
@@ -72,7 +72,8 @@ fn highlighted(matched: &SearchMatch) -> [Piece; 3] {
 /// The first match in the place of the result, and how many there are.
 pub(super) fn excerpt(first: &SearchMatch, count: usize) -> Vec<Piece> {
     let number = if count > 1 { format!("×{count} ") } else { String::new() };
-    let mut pieces = vec![Piece::new(Role::Dim, &format!("{number}{}: ", first.field.name()))];
+    let kind = if first.field == Field::Error { "✗ ".to_owned() } else { format!("{}: ", first.field.name()) };
+    let mut pieces = vec![Piece::new(Role::Dim, &format!("{number}{kind}"))];
     pieces.extend(highlighted(first));
     pieces
 }

@@ -210,14 +210,14 @@ fn measures() -> Vec<Row> {
         number("requests", |share| Some(share.spending.requests.into())),
         number("calls", |share| Some(share.calls)),
         number("tokens in", |share| Some(share.spending.tokens?.input)),
-        number("cached", |share| share.spending.tokens?.cache_read),
+        number("cached in", |share| share.spending.tokens?.cache_read),
         number("out", |share| Some(share.spending.tokens?.output)),
         measure("cost", move |column| right(cost(Some(column.totals.all.spending.cost()?)))),
         measure("time", move |column| right(duration(column.totals.duration_ms))),
         measure("to first", move |column| right(duration(column.totals.first_ms?))),
         measure("kept out", move |column| {
             let (all, out) = (some(column.totals.data_bytes)?, column.totals.kept_out_bytes);
-            right(size(out)).map(|out| format!("{out}  of {} of data", size(all)))
+            right(size(out)).map(|out| format!("{out}  of {} never sent", size(all)))
         }),
         measure("invalid", move |column| {
             let errors = some(column.totals.all.validation_errors)?;

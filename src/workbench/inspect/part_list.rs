@@ -196,9 +196,9 @@ fn against_count(estimate: u64, counted: Tokens) -> Vec<Line> {
     let Some(percent) = (estimate.abs_diff(counted.input) * 100).checked_div(counted.input) else { return lines };
     let (sign, mark) = if percent >= FAR_PERCENT { ('!', Mark::Warn) } else { (' ', Mark::Plain) };
     let (tokens, text) = match counted.input.checked_sub(estimate) {
-        Some(rest) => (count(rest), "not attributed: framing of messages, error of the estimate"),
+        Some(rest) => (count(rest), "not attributed: framing, error of the estimate"),
         None => (format!("-{}", count(estimate - counted.input)), "not attributed: the estimate is too high"),
     };
-    lines.push(Line::new(mark, row(&tokens, sign, &format!("{text}, {percent} % (! from {FAR_PERCENT} %)"))));
+    lines.push(Line::new(mark, row(&tokens, sign, &format!("{text} ({percent} %)"))));
     lines
 }

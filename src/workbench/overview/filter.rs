@@ -102,6 +102,14 @@ impl TurnFilter {
         (0..lines.len()).filter(|at| self.terms.iter().all(|term| self.holds(term, &lines[*at], slow_ms))).collect()
     }
 
+    /// The error of a turn that the filter is about: of the tool whose failures are wanted, else the first one.
+    pub fn error<'l>(&self, line: &'l TurnLine) -> Option<&'l str> {
+        let wants = |name: &str| self.terms.iter().any(|term| matches!(term, Term::Tool(tool) if is_named(name, tool)));
+        let of_tool = || line.calls.iter().filter(|call| wants(&call.name)).find_map(|call| call.error.as_deref());
+        let failed = self.terms.contains(&Term::Is(Property::Failed));
+        failed.then(of_tool).flatten().or(line.error.as_deref())
+    }
+
     fn holds(&self, term: &Term, line: &TurnLine, slow_ms: u64) -> bool {
         let failed = self.terms.contains(&Term::Is(Property::Failed));
         match term {

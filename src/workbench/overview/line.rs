@@ -5,7 +5,7 @@
 use ptc_core::text::cut;
 
 use crate::event::{Address, CallStatus, IssueRecord, RunStart, Tokens};
-use crate::record::{TurnRecord, TurnState};
+use crate::record::{CallRecord, TurnRecord, TurnState};
 use crate::workbench::wording::describe_issue;
 
 /// Characters of the action and of the error that are kept.
@@ -53,9 +53,16 @@ pub struct CallMark {
     pub name: String,
     /// How it ended; absent while it runs.
     pub status: Option<CallStatus>,
+    /// Why it failed: tool, reason and message.
+    pub error: Option<String>,
 }
 
 impl CallMark {
+    fn of(call: &CallRecord) -> Self {
+        let error = call_error(call).map(|error| short(&error));
+        Self { name: call.name.clone(), status: call.status, error }
+    }
+
     /// Did it fail, or was it refused?
     pub fn has_failed(&self) -> bool {
         self.status.is_some_and(CallStatus::is_failure)
@@ -134,7 +141,7 @@ impl TurnLine {
             address: record.address.clone(),
             agent: run.is_call().then(|| start.agent.name.clone()).filter(|name| !name.is_empty()),
             action: short(&action(record)),
-            calls: record.calls.iter().map(|call| CallMark { name: call.name.clone(), status: call.status }).collect(),
+            calls: record.calls.iter().map(CallMark::of).collect(),
             state: record.state,
             is_over: false,
             failures: record.failures(),
@@ -195,19 +202,23 @@ fn action(record: &TurnRecord) -> String {
         .to_owned()
 }
 
+fn named(reason: &str, message: &str) -> String {
+    if message.is_empty() || message == reason { reason.to_owned() } else { format!("{reason}: {message}") }
+}
+
+/// Why a call failed, after the name of its tool; `None` where it did not.
+fn call_error(call: &CallRecord) -> Option<String> {
+    call.status.filter(|status| status.is_failure())?;
+    let error = call.error.as_ref().map_or_else(|| "failed".to_owned(), |e| named(&e.reason, &e.message));
+    Some(format!("{}: {error}", call.name))
+}
+
 /// The first error of a turn, with its reason.
 pub fn first_error(record: &TurnRecord) -> Option<String> {
-    let named = |reason: &str, message: &str| {
-        if message.is_empty() || message == reason { reason.to_owned() } else { format!("{reason}: {message}") }
-    };
     let extract = record.extract.as_ref().and_then(|extract| extract.error.as_ref());
     let issue =
         || record.checks.iter().filter(|check| !check.ok).flat_map(|check| &check.issues).next().map(issue_text);
-    let call = || {
-        let failed = record.calls.iter().find(|call| call.status.is_some_and(CallStatus::is_failure))?;
-        let error = failed.error.as_ref().map_or_else(|| "failed".to_owned(), |e| named(&e.reason, &e.message));
-        Some(format!("{}: {error}", failed.name))
-    };
+    let call = || record.calls.iter().find_map(call_error);
     let program = || record.program_end.as_ref().and_then(|end| end.error.as_ref());
     let attempt = || record.last_end().and_then(|end| end.error.as_ref());
     let reason = || record.end.as_ref().and_then(|end| end.reason.clone());

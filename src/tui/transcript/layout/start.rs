@@ -13,7 +13,7 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     let context = start.context.json();
     let fields = context.members().map_or(0, <[_]>::len) as u64;
     let what = if fields == 0 {
-        "no context".to_owned()
+        "none".to_owned()
     } else {
         let files = match FileRecord::all_in(&context).as_slice() {
             [] => String::new(),
@@ -30,7 +30,7 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     let what =
         if whose { format!("{what} · {} · {} · {}", start.agent.name, start.mode, start.model.alias) } else { what };
     let mut rows = vec![
-        Row::new([frame.mark(), Piece::literal(Role::Title, "Input     "), Piece::new(Role::Dim, &what)])
+        Row::new([frame.mark(), Piece::literal(Role::Title, "Inputs    "), Piece::new(Role::Dim, &what)])
             .ending([Piece::new(Role::Dim, frame.at.as_str())]),
     ];
     if frame.open {

@@ -301,7 +301,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let below: Vec<String> = spent(card, frame)
         .into_iter()
         .filter(|(from, _)| frame.columns < *from)
-        .map(|(_, amount_text)| amount_text)
+        .map(|(from, amount_text)| if from == CACHED_FROM { format!("{amount_text} tokens") } else { amount_text })
         .collect();
     if !below.is_empty() {
         rows.extend(prose(Vec::new(), &below.join(" · "), Role::Dim, columns));

@@ -124,12 +124,12 @@ type Figure = (&'static str, usize, fn(&CellReport) -> Option<String>);
 const FIGURES: [Figure; 9] = [
     ("turns", 6, |report| report.turns.map(|turns| format!("{turns:.1}"))),
     ("time", 8, |report| report.time_ms.map(duration)),
-    ("kept out", 9, |report| report.kept_out_bytes.map(|bytes| size(whole(bytes)))),
+    ("data kept out", 14, |report| report.kept_out_bytes.map(|bytes| size(whole(bytes)))),
     ("in", 8, |report| report.input.map(|tokens| count(whole(tokens)))),
     ("out", 7, |report| report.output.map(|tokens| count(whole(tokens)))),
     ("cost", 8, |report| report.cost.map(|amount| cost(Some(amount)))),
-    ("first", 8, |report| report.first_ms.map(duration)),
-    ("cached", 8, |report| report.cached.map(|tokens| count(whole(tokens)))),
+    ("to first", 9, |report| report.first_ms.map(duration)),
+    ("cached in", 10, |report| report.cached.map(|tokens| count(whole(tokens)))),
     ("errors", 7, |report| {
         let errors: u32 = report.errors.values().sum();
         (errors > 0).then(|| count(u64::from(errors)))
@@ -162,7 +162,7 @@ impl Table {
         ];
         let trials = usize::try_from(matrix.state.plan.trials).unwrap_or(MARKS);
         let bar = trials.min(MARKS) + 2;
-        let mut left = usize::from(columns).saturating_sub(3 + names.iter().sum::<usize>() + bar + PASS + INTERVAL + 1);
+        let mut left = usize::from(columns).saturating_sub(3 + names.iter().sum::<usize>() + bar + PASS + INTERVAL + 2);
         let mut figures = Vec::new();
         for figure in FIGURES {
             let known = matrix.reports.iter().any(|report| (figure.2)(report).is_some());
@@ -182,7 +182,7 @@ impl Table {
             "   {names}{}{}{}{figures}",
             pad("trials", self.bar.max(8)),
             pad("pass", PASS),
-            pad("95 %", INTERVAL)
+            pad("95 % range", INTERVAL + 1)
         );
         Row::new([Piece::new(Role::Dim, &text)])
     }
@@ -214,7 +214,7 @@ impl Table {
             ("–".to_owned(), String::new())
         };
         pieces.push(Piece::new(role, &pad(&pass, PASS)));
-        pieces.push(Piece::new(Role::Dim, &pad(&interval, INTERVAL)));
+        pieces.push(Piece::new(Role::Dim, &pad(&interval, INTERVAL + 1)));
         for (_, columns, read) in &self.figures {
             pieces.push(Piece::new(Role::Text, &pad_left(&read(report).unwrap_or_else(|| "–".to_owned()), *columns)));
         }
