@@ -5,7 +5,7 @@
 
 use super::arguments::ProxyFlags;
 use super::output::{UsageError, exit, print_error, print_note, safe_line};
-use super::run::ended_by_signal;
+use crate::port::EndSignals;
 use crate::proxy::{Audience, ExchangeLine, ProxySpec, Retention, run_program};
 use crate::workbench::Workbench;
 
@@ -15,6 +15,7 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
         Ok(line) => print_note(&safe_line(&line.to_string())),
         Err(problem) => print_error(&safe_line(problem)),
     }));
+    let mut signals = EndSignals::catch();
     let mut proxy = proxy_spec(flags).start(workbench, lines).await.map_err(UsageError)?;
     for upstream in proxy.upstreams() {
         print_note(&safe_line(&format!("upstream {upstream}")));
@@ -33,10 +34,10 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
     }
     let code = match flags.command.split_first() {
         None => {
-            ended_by_signal().await;
+            signals.next().await;
             exit::OK
         }
-        Some((program, arguments)) => match run_program(program, arguments, proxy.variables()).await {
+        Some((program, arguments)) => match run_program(program, arguments, proxy.variables(), &mut signals).await {
             Ok(code) => code,
             Err(error) => {
                 print_error(&safe_line(&format!("{}: {error}", program.to_string_lossy())));
@@ -46,7 +47,7 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
     };
     tokio::select! {
         () = proxy.drain() => {}
-        () = ended_by_signal() => {}
+        _ = signals.next() => {}
     }
     let misses = proxy.close().await;
     if misses.is_empty() || flags.record_missing {
