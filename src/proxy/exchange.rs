@@ -96,6 +96,9 @@ pub(super) fn is_broken(message: &str) -> bool {
     message.strip_prefix(BROKEN_START).is_some_and(|rest| rest.contains(BROKEN_MIDDLE))
 }
 
+/// The problem of an exchange whose client did not wait.
+pub(super) const CLIENT_LEFT: &str = "the client closed the connection before the end of the reply";
+
 /// Why a connection ended that was open when the proxy was ended.
 pub(super) const PROXY_ENDED: &str = "the proxy ended";
 

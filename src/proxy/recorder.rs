@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::capture::CaptureOptions;
 use super::conversations::{Asked, ConversationId, Conversations, Digest};
-use super::exchange::{Begun, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, broken_connection};
+use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, broken_connection};
 use super::headers;
 use super::reply::{OpenReply, clean_came};
 use super::session::CapturedSession;
@@ -216,7 +216,7 @@ impl Recorder {
         let is_answered = is_passed && outcome.is_whole && outcome.error.is_none();
         let problem = match end {
             _ if is_answered => None,
-            ExchangeEnd::ClientLeft => Some("the client closed the connection before the end of the reply".to_owned()),
+            ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
             ExchangeEnd::Broken(why) => Some(broken_connection(&begun.upstream, why)),
             ExchangeEnd::NoReply(why) => Some(begun.scrub.text(why)),
             ExchangeEnd::Complete => {
