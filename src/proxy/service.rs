@@ -178,8 +178,7 @@ impl ProxyService {
                 passed.set_recorded();
                 Some(capture.begin(begun).await)
             }
-            Some(_) => None,
-            None => None,
+            Some(_) | None => None,
         };
         match verdict {
             Verdict::Answer(text) => return written_reply(exchange, &asks, &text),

@@ -236,7 +236,9 @@ impl Traffic {
 
     /// Takes requests that were not recorded, the oldest first.
     pub fn take_passed(&mut self, lines: Vec<PassedLine>, count: u64) {
-        lines.into_iter().for_each(|line| self.passed.push_front(line));
+        for line in lines {
+            self.passed.push_front(line);
+        }
         self.passed.truncate(MOST_PASSED);
         self.passed_count = count;
     }

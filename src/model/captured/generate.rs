@@ -10,8 +10,8 @@ use super::parts::text;
 use super::{CapturedMessage, CapturedRequest, text_of};
 use crate::event::{Role, hex_sha};
 
-/// The members that are messages, or numbers for them.
-pub(super) const TEXTS: [&str; 5] = ["system", "prompt", "suffix", "images", "context"];
+/// The members that are messages of the user, or numbers for messages.
+pub(super) const TEXTS: [&str; 4] = ["prompt", "suffix", "images", "context"];
 
 /// Reads a body.
 pub(super) fn read(body: &Json) -> CapturedRequest {
