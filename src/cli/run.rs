@@ -175,7 +175,7 @@ pub(super) async fn watch(
     mut signals: EndSignals,
 ) -> Result<Step, UsageError> {
     let Running { session, feed, stop, mut task, .. } = running;
-    let mut printer = Printer::new(std::io::stderr(), plain);
+    let mut printer = Printer::new(std::io::stderr(), plain).with_user();
     let step = loop {
         tokio::select! {
             biased;
@@ -194,6 +194,7 @@ pub(super) async fn watch(
             () = feed.changed() => printer.print_all(&feed.drain()),
             Some(asked) = queue.next() => {
                 printer.print_all(&feed.drain());
+                printer.is_put(&asked.question.address);
                 keyboard::ask(asked);
             }
             step = &mut task => break step,
