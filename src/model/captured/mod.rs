@@ -8,6 +8,7 @@ mod body;
 mod chat;
 mod gemini;
 mod generate;
+mod media;
 mod open_api;
 mod parts;
 mod reply;
@@ -16,6 +17,7 @@ mod responses;
 use ptc_core::value::{Json, json};
 
 pub use body::{pack_body, unpack_body};
+pub use media::{MediaPart, media_of};
 pub use reply::{CapturedReply, Coding, Echoes, ReplyOutcome};
 
 use crate::config::Protocol;
