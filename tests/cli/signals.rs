@@ -75,7 +75,7 @@ fn catches_ends(status: &str) -> bool {
 fn start_unheard(program: &Program, arguments: &[&str]) -> (Child, std::io::PipeReader) {
     use std::io::Write as _;
     let (reader, mut writer) = std::io::pipe().unwrap();
-    writer.write_all(&[b' '; 1 << 16]).unwrap();
+    writer.write_all(&vec![b' '; 1 << 16]).unwrap();
     let child = program.command(arguments).stderr(writer).spawn().unwrap();
     (child, reader)
 }
@@ -98,7 +98,7 @@ fn the_signal_handlers_are_installed_before_a_command_can_be_observed() {
         assert_eq!(child.wait().unwrap().code(), Some(0), "{command:?}");
     }
     let (mut child, mut stderr) = start_unheard(&program, &["run", "sentiment", "--model", "human"]);
-    wait_for("a session", || std::fs::read_dir(program.sessions_dir()).ok()?.next());
+    wait_for("a session", || std::fs::read_dir(program.sessions_dir()).ok()?.next()).unwrap();
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     assert!(catches_ends(&status), "run: {status}");
     signal(&child, "INT");
