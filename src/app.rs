@@ -17,7 +17,7 @@ use crate::tool::{ALLOW_FILES_FLAG, ConsentPolicy, FileAccess, Grants, NamedFile
 use crate::tui::archive::AgentSource;
 use crate::tui::scenes::scene;
 use crate::tui::services::Services;
-use crate::tui::{self, Colours, FollowedProxy, Setup};
+use crate::tui::{self, Colours, FollowedProxy, Setup, Signals};
 use crate::workbench::{AgentFiles, NewAgent, SessionKey, Workbench};
 use futures::FutureExt as _;
 
@@ -85,8 +85,10 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
             let spec = cli::proxy_spec(flags);
             let live = LiveTraffic::new();
             let audience = Audience::Screen(live.clone());
+            // Before anything listens: a signal ends the proxy in order from its first request on.
+            let signals = runtime.block_on(async { Signals::listen() }).map_err(|error| error.to_string())?;
             let proxy = runtime.block_on(spec.start(&workbench, audience))?;
-            open(&arguments, workbench, &runtime, Some((spec, FollowedProxy { proxy, live })), None)?
+            open(&arguments, workbench, &runtime, Some((spec, FollowedProxy { proxy, live }, signals)), None)?
         }
         Some(command) => {
             let screen = |name: String, size| {
@@ -146,7 +148,7 @@ fn open(
     arguments: &Arguments,
     workbench: Workbench,
     runtime: &tokio::runtime::Runtime,
-    proxy: Option<(ProxySpec, FollowedProxy)>,
+    proxy: Option<(ProxySpec, FollowedProxy, Signals)>,
     search: Option<PathBuf>,
 ) -> Result<u8, String> {
     let colours = if arguments.no_color { Colours::Off } else { Colours::On };

@@ -202,6 +202,11 @@ fn check_template(agent: &Agent, signature: &Signature, template: &Template, fin
     };
     findings.extend(found.into_iter().map(Diagnostic::from));
     for name in template::unused(template, signature) {
+        let is_file = signature.param(name).is_some_and(|param| *param.ty.base() == Type::File);
+        if is_file && agent.mode == Mode::Text {
+            // It is sent next to the prompt.
+            continue;
+        }
         let (severity, message) = if agent.mode == Mode::Text {
             (
                 Severity::Error,

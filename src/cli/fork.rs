@@ -11,7 +11,7 @@ use super::run::print_run;
 use crate::agent::Agent;
 use crate::config::OPTIONS;
 use crate::event::{Address, Edit, Editor};
-use crate::port::Human;
+use crate::port::{EndSignals, Human};
 use crate::session::{ParentKind, Session};
 use crate::workbench::{Changed, ForkSpec, PROGRAM, QuestionQueue, Workbench};
 
@@ -27,6 +27,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         kind: ParentKind::Fork,
     };
     let human = Arc::clone(&queue) as Arc<dyn Human>;
+    let signals = EndSignals::catch();
     let running = match &flags.drop {
         Some(title) => {
             let turn = Address::from(flags.at.trim_end_matches(":request"));
@@ -44,7 +45,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         flags.at,
         with(flags.model.as_deref())
     )));
-    print_run(running, &queue, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, signals, workbench).await
 }
 
 /// The named model, as text: the following output begins with the recorded one.

@@ -11,7 +11,7 @@ use super::output::{UsageError, exit, print_json, print_line, print_note, safe_l
 use super::run::stop_on_signal;
 use crate::agent::{JudgesUsage, Rubric, Ruling};
 use crate::event::{Address, FromCache};
-use crate::port::Stop;
+use crate::port::{EndSignals, Stop};
 use crate::session::Label;
 use crate::workbench::format::{cache_line, judges_line, plural};
 use crate::workbench::matrix::Pace;
@@ -36,8 +36,8 @@ pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u
         pace: Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost, ..Pace::default() },
     };
     workbench.check_agreement(&spec).map_err(|error| UsageError(error.to_string()))?;
-    let stop = Stop::default();
-    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let (signals, stop) = (EndSignals::catch(), Stop::default());
+    let signals = tokio::spawn(stop_on_signal(signals, stop.clone()));
     let Agreement { runs, is_spent } = flags.cache.apply(workbench)?.agreement(&spec, &stop).await?;
     signals.abort();
     let stopped = stop.reason().is_some();

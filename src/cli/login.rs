@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::{LoginFlags, ServerFlags};
 use super::output::{UsageError, exit, print_error, print_line, print_note, safe_line};
-use super::run::ended_by_signal;
 use super::source::agent_source;
+use crate::port::EndSignals;
 use crate::tool::{LoginError, LoginReport, LogoutReport, open_browser};
 use crate::workbench::Workbench;
 
@@ -31,6 +31,7 @@ pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u
             return Ok(exit::FAILED);
         }
     };
+    let mut signals = EndSignals::catch();
     let address = safe_line(login.address());
     let is_terminal = std::io::stdin().is_terminal();
     let opened = if flags.no_browser { Ok(false) } else { open_browser(login.address()).map(|()| true) };
@@ -62,7 +63,7 @@ pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u
     tokio::pin!(waiting);
     let done = tokio::select! {
         done = &mut waiting => done,
-        () = ended_by_signal() => {
+        _ = signals.next() => {
             cancel.cancel();
             waiting.await
         }

@@ -14,7 +14,7 @@ use super::results::{self, GrowingRows};
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
 use crate::agent::Agent;
-use crate::port::Stop;
+use crate::port::{EndSignals, Stop};
 use crate::tool::{FileAccess, FileRevision};
 use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
@@ -78,8 +78,9 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     let baseline = baseline(of_matrix, &plan.cells)?;
     check(of_matrix)?;
     results::check(&of_matrix.results)?;
+    let signals = EndSignals::catch();
     let (file, state) = workbench.begin_matrix(plan)?;
-    finish(file, state, baseline.as_ref(), flags, plain, workbench).await
+    finish(file, state, baseline.as_ref(), flags, plain, signals, workbench).await
 }
 
 /// The agent of a file at a git revision. The files that it names are those of today.
@@ -116,6 +117,7 @@ pub(super) async fn resume(
     }
     check(of_matrix)?;
     results::check(&of_matrix.results)?;
+    let signals = EndSignals::catch();
     let (file, state) = workbench.open_matrix(name)?;
     let baseline = baseline(of_matrix, &state.plan.cells)?;
     if !file.unreadable.is_empty() {
@@ -125,7 +127,7 @@ pub(super) async fn resume(
             file.path.display()
         )));
     }
-    finish(file, state, baseline.as_ref(), flags, plain, workbench).await
+    finish(file, state, baseline.as_ref(), flags, plain, signals, workbench).await
 }
 
 /// The baseline that is asked for. Errors: it cannot be read, or has nothing in common with these cells.
@@ -154,11 +156,12 @@ async fn finish(
     baseline: Option<&Baseline>,
     flags: &CompareFlags,
     plain: bool,
+    signals: EndSignals,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
     let workbench = &flags.matrix.cache.apply(workbench)?;
     let stop = Stop::default();
-    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let signals = tokio::spawn(stop_on_signal(signals, stop.clone()));
     let mut progress = Progress::new(&state, plain);
     let pace = Pace { jobs: flags.matrix.jobs.unwrap_or(JOBS), max_cost: flags.matrix.max_cost, ..Pace::default() };
     let (of_plan, mut growing) = (MatrixRows::of(&state.plan), GrowingRows::of(&flags.matrix.results));

@@ -12,7 +12,7 @@ use super::keyboard::confirm;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::run::stop_on_signal;
 use super::{agent_source, source};
-use crate::port::Stop;
+use crate::port::{EndSignals, Stop};
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 use crate::workbench::optimize::{
@@ -90,8 +90,8 @@ async fn search(name: &str, flags: &OptimizeFlags, workbench: &Workbench) -> Res
         jobs: flags.jobs.into(),
         most_time: flags.max_time.map(Duration::from_secs),
     };
-    let stop = Stop::default();
-    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let (signals, stop) = (EndSignals::catch(), Stop::default());
+    let signals = tokio::spawn(stop_on_signal(signals, stop.clone()));
     let mut watch = |action: &Action, progress: &Progress| print_note(&safe_line(&step_line(action, progress)));
     let done = workbench.optimize(&job, &stop, &mut watch).await;
     signals.abort();

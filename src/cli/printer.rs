@@ -45,6 +45,15 @@ pub(super) struct Printer<W: Write> {
     /// The text before the address of a run, turn, call or question; `None` where addresses are not printed.
     before_address: Option<&'static str>,
     ended: bool,
+    questions: Questions,
+}
+
+/// Where questions are printed.
+enum Questions {
+    /// Here.
+    Here,
+    /// Where they are put to the user, if they are; until that is known the last one is held.
+    Put(Option<Box<Envelope>>),
 }
 
 /// Columns per level of agents.
@@ -77,7 +86,13 @@ impl<W: Write> Printer<W> {
             indent: 0,
             before_address: None,
             ended: false,
+            questions: Questions::Here,
         }
+    }
+
+    /// The same next to a user: a question that is put to the user is not printed too.
+    pub(super) fn with_user(self) -> Self {
+        Self { questions: Questions::Put(None), ..self }
     }
 
     /// The same with the addresses that other commands take.
@@ -117,6 +132,7 @@ impl<W: Write> Printer<W> {
 
     /// Nothing follows: prints how the run ended when its events could not be emitted.
     pub(super) fn close(&mut self, step: &Step) {
+        self.print_held();
         self.end_reply();
         // Prints a notice when a run starts waiting for input.
         let is_reported = self.ended || step.waits_for.is_some();
@@ -127,9 +143,50 @@ impl<W: Write> Printer<W> {
 
     /// Prints one event.
     pub(super) fn print(&mut self, envelope: &Envelope) {
+        self.print_held();
+        if let (Questions::Put(held), Event::QuestionAsked(_)) = (&mut self.questions, &envelope.event) {
+            *held = Some(Box::new(envelope.clone()));
+            return;
+        }
+        self.apply(envelope);
+        self.print_applied(envelope);
+    }
+
+    /// The question at this address is about to be put to the user.
+    pub(super) fn is_put(&mut self, at: &Address) {
+        match self.take_held() {
+            Some(held) if held.address == *at => self.apply(&held),
+            Some(held) => {
+                self.apply(&held);
+                self.print_applied(&held);
+            }
+            None => {}
+        }
+        self.end_reply();
+    }
+
+    fn take_held(&mut self) -> Option<Box<Envelope>> {
+        match &mut self.questions {
+            Questions::Here => None,
+            Questions::Put(held) => held.take(),
+        }
+    }
+
+    /// Prints the question that is answered without the user.
+    fn print_held(&mut self) {
+        if let Some(held) = self.take_held() {
+            self.apply(&held);
+            self.print_applied(&held);
+        }
+    }
+
+    fn apply(&mut self, envelope: &Envelope) {
         // Durations exclude pauses.
         self.records.exclude(&envelope.address.root(), self.gaps.before(envelope).unsigned_abs());
         self.records.apply(envelope);
+    }
+
+    fn print_applied(&mut self, envelope: &Envelope) {
         if !matches!(envelope.event, Event::ReplyPart(_)) {
             self.end_reply();
         }

@@ -8,7 +8,7 @@ use super::output::UsageError;
 use super::run::print_run;
 use crate::agent::Context;
 use crate::event::Address;
-use crate::port::Human;
+use crate::port::{EndSignals, Human};
 use crate::session::shell_word;
 use crate::workbench::{Answers, QuestionQueue, RunSpec, Workbench};
 
@@ -23,6 +23,7 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     }
     let queue = Arc::new(QuestionQueue::default());
     let human = Arc::clone(&queue) as Arc<dyn Human>;
+    let signals = EndSignals::catch();
     let running = workbench.resume(&session, answers, flags.model.as_deref(), human).await?;
     if let Some(model) = &flags.model {
         super::output::print_note(&super::output::safe_line(&format!(
@@ -30,7 +31,7 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
             session.header.id
         )));
     }
-    print_run(running, &queue, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, signals, workbench).await
 }
 
 /// An answer may be JSON text or the text itself.
@@ -43,11 +44,12 @@ pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Work
     let session = workbench.open_session(&flags.session)?;
     let queue = Arc::new(QuestionQueue::default());
     let human = Arc::clone(&queue) as Arc<dyn Human>;
+    let signals = EndSignals::catch();
     let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), human).await?;
     for warning in &running.warnings {
         super::output::print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
-    print_run(running, &queue, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, signals, workbench).await
 }
 
 pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -74,8 +76,9 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
         seed: 0,
         journal: None,
     };
+    let signals = EndSignals::catch();
     let running = workbench.start(spec)?;
-    print_run(running, &queue, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, signals, workbench).await
 }
 
 /// Writes a file that must not exist yet.

@@ -1,20 +1,24 @@
 //! `proxy`: the traffic of other programs, recorded as it passes, until the program is ended.
 //!
-//! In: upstreams, recordings, rules, a command. Out: a line on stderr for each request; the exit code of the command. It must never end
-//! before what it has recorded is on the disk.
+//! In: upstreams, recordings, rules, a command. Out: a line on stderr for each request, their numbers at the end; the exit code
+//! of the command. It must never end before what it has recorded is on the disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::arguments::ProxyFlags;
 use super::output::{UsageError, exit, print_error, print_note, safe_line};
-use super::run::ended_by_signal;
-use crate::proxy::{Audience, ExchangeLine, ProxySpec, Retention, run_program};
+use crate::port::EndSignals;
+use crate::proxy::{Audience, ExchangeLine, PassedLine, PassedReport, ProxySpec, Report, Retention, run_program};
 use crate::workbench::Workbench;
+use crate::workbench::format::plural;
 
 /// Runs `proxy`.
 pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u8, UsageError> {
-    let lines = Audience::Lines(Box::new(|line: Result<&ExchangeLine, &str>| match line {
-        Ok(line) => print_note(&safe_line(&line.to_string())),
-        Err(problem) => print_error(&safe_line(problem)),
-    }));
+    let tally = Arc::<Mutex<Tally>>::default();
+    let lines = Audience::Lines(report(Arc::clone(&tally)), passed_report(Arc::clone(&tally)));
+    let mut signals = EndSignals::catch();
     let mut proxy = proxy_spec(flags).start(workbench, lines).await.map_err(UsageError)?;
     for upstream in proxy.upstreams() {
         print_note(&safe_line(&format!("upstream {upstream}")));
@@ -33,10 +37,10 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
     }
     let code = match flags.command.split_first() {
         None => {
-            ended_by_signal().await;
+            signals.next().await;
             exit::OK
         }
-        Some((program, arguments)) => match run_program(program, arguments, proxy.variables()).await {
+        Some((program, arguments)) => match run_program(program, arguments, proxy.variables(), &mut signals).await {
             Ok(code) => code,
             Err(error) => {
                 print_error(&safe_line(&format!("{}: {error}", program.to_string_lossy())));
@@ -46,9 +50,13 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
     };
     tokio::select! {
         () = proxy.drain() => {}
-        () = ended_by_signal() => {}
+        _ = signals.next() => {}
     }
     let misses = proxy.close().await;
+    let tally = tally.lock().unwrap_or_else(PoisonError::into_inner).to_string();
+    if !tally.is_empty() {
+        print_note(&safe_line(&tally));
+    }
     if misses.is_empty() || flags.record_missing {
         return Ok(code);
     }
@@ -56,6 +64,85 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
         print_error(&miss.to_string().lines().map(safe_line).collect::<Vec<_>>().join("\n"));
     }
     Ok(if code == exit::OK { exit::DIVERGED } else { code })
+}
+
+/// Prints recorded requests and counts them.
+fn report(tally: Arc<Mutex<Tally>>) -> Report {
+    Box::new(move |line| match line {
+        Ok(line) => {
+            tally.lock().unwrap_or_else(PoisonError::into_inner).count(line);
+            print_note(&safe_line(&line.to_string()));
+        }
+        Err(problem) => print_error(&safe_line(problem)),
+    })
+}
+
+/// Prints the other requests and counts them.
+fn passed_report(tally: Arc<Mutex<Tally>>) -> PassedReport {
+    Arc::new(move |line| {
+        tally.lock().unwrap_or_else(PoisonError::into_inner).count_passed(&line);
+        print_note(&safe_line(&line.to_string()));
+    })
+}
+
+/// The requests of a proxy in numbers.
+#[derive(Default)]
+struct Tally {
+    recorded: u64,
+    failed: u64,
+    sessions: BTreeSet<String>,
+    /// Requests that were answered from recordings and not recorded again.
+    answered: u64,
+    /// The others by method and path.
+    passed: BTreeMap<String, u64>,
+}
+
+/// Methods and paths that are counted apart; and those that are named at the end.
+const PATHS_MOST: usize = 1_000;
+const NAMED: usize = 6;
+/// The name of all others.
+const FURTHER: &str = "further paths";
+
+impl Tally {
+    fn count(&mut self, line: &ExchangeLine) {
+        self.recorded += 1;
+        self.failed += u64::from(line.problem.is_some());
+        self.sessions.extend(line.place.as_ref().map(|(session, _)| session.clone()));
+    }
+
+    fn count_passed(&mut self, line: &PassedLine) {
+        if line.from.is_some() {
+            self.answered += 1;
+            return;
+        }
+        let name = format!("{} {}", line.method, line.path);
+        let is_room = self.passed.len() < PATHS_MOST || self.passed.contains_key(&name);
+        *self.passed.entry(if is_room { name } else { FURTHER.to_owned() }).or_default() += 1;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if self.recorded > 0 {
+            let failed = if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
+            let sessions = plural(self.sessions.len() as u64, "session");
+            parts.push(format!("{} recorded in {sessions}{failed}", plural(self.recorded, "request")));
+        }
+        if self.answered > 0 {
+            parts.push(format!("{} answered from recordings", plural(self.answered, "request")));
+        }
+        if !self.passed.is_empty() {
+            let mut paths: Vec<(&String, &u64)> = self.passed.iter().collect();
+            paths.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            let named = paths.iter().take(NAMED).map(|(name, count)| format!("{count} × {name}"));
+            let more = paths.len().saturating_sub(NAMED);
+            let more = (more > 0).then(|| format!("{} more", plural(more as u64, "path")));
+            let named = named.chain(more).collect::<Vec<_>>().join(", ");
+            parts.push(format!("{} not recorded: {named}", plural(self.passed.values().sum(), "request")));
+        }
+        f.write_str(&parts.join("; "))
+    }
 }
 
 /// The proxy that flags describe.

@@ -10,7 +10,7 @@ use super::printer::Printer;
 use super::run::watch;
 use super::sessions::verify::{FindingJson, outcome_name};
 use crate::event::Address;
-use crate::port::Human;
+use crate::port::{EndSignals, Human};
 use crate::replay::{
     Divergence, EventChange, Finding, IgnoreRule, Policy, ReplayOutcome, Report, Rules, verify_events,
 };
@@ -192,9 +192,10 @@ async fn accept(
     };
     let text = safe(&format!("first difference at {first}"));
     let queue = Arc::new(QuestionQueue::default());
+    let signals = EndSignals::catch();
     let running = workbench.accept(session, missing, Arc::clone(&queue) as Arc<dyn Human>)?;
     let id = running.session.clone().unwrap_or_default();
-    let step = watch(running, &queue, plain).await?;
+    let step = watch(running, &queue, plain, signals).await?;
     if flags.json {
         let fail = step.fail.as_ref().map(|fail| fail.reason.as_str());
         let (session, outcome) = (session.header.id.as_str(), outcome_name(&before.outcome));

@@ -12,7 +12,7 @@ use super::run::{print_run, watch};
 use super::source::{agent_source, mode};
 use crate::agent::Step;
 use crate::event::Address;
-use crate::port::Human;
+use crate::port::{EndSignals, Human};
 use crate::session::Session;
 use crate::session::diff::{Divergence, TurnPart};
 use crate::workbench::format::plural;
@@ -24,9 +24,10 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
         return several(flags, plain, workbench, &session).await;
     }
     let queue = Arc::new(QuestionQueue::default());
+    let signals = EndSignals::catch();
     let running = begin(flags, workbench, &session, &queue).await?;
     print_note(&super::output::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
-    print_run(running, &queue, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, signals, workbench).await
 }
 
 async fn begin(
@@ -55,6 +56,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
     let mut code = exit::OK;
     for number in 1..=flags.times {
         let queue = Arc::new(QuestionQueue::default());
+        let signals = EndSignals::catch();
         let running = begin(flags, workbench, session, &queue).await?;
         let with = with(flags.model.as_deref());
         print_note(&super::output::safe_line(&format!(
@@ -62,7 +64,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
             flags.times, session.header.id
         )));
         names.extend(running.session.clone());
-        let step = watch(running, &queue, plain).await?;
+        let step = watch(running, &queue, plain, signals).await?;
         code = super::run::code(&step);
         steps.push(step);
         if code == exit::CANCELLED || code == exit::WAITING {

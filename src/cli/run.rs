@@ -12,7 +12,7 @@ use super::printer::Printer;
 use super::source::{described, first_step, in_file, pipeline_of, place};
 use crate::agent::Step;
 use crate::event::{ErrorRecord, Interrupt, InterruptReason, InterruptSource};
-use crate::port::{Human, Stop};
+use crate::port::{EndSignal, EndSignals, Human, Stop};
 use crate::workbench::{
     Intercept, Pipeline, PipelineSpec, QuestionQueue, RunSpec, Running, Settled, StartError, Workbench,
 };
@@ -33,6 +33,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         seed: 0,
         journal: kept,
     };
+    let signals = EndSignals::catch();
     let running = workbench.start(spec).map_err(|error| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &agent, &findings),
         other => not_started(&other),
@@ -40,7 +41,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     for warning in &running.warnings {
         print_note(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
-    let (code, step) = print_whole(running, &queue, flags.json, plain, workbench).await?;
+    let (code, step) = print_whole(running, &queue, flags.json, plain, signals, workbench).await?;
     Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))
 }
 
@@ -56,9 +57,10 @@ pub(super) async fn print_run(
     queue: &QuestionQueue,
     as_json: bool,
     plain: bool,
+    signals: EndSignals,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    print_whole(running, queue, as_json, plain, workbench).await.map(|(code, _)| code)
+    print_whole(running, queue, as_json, plain, signals, workbench).await.map(|(code, _)| code)
 }
 
 /// The same, with the Step.
@@ -67,11 +69,12 @@ async fn print_whole(
     queue: &QuestionQueue,
     as_json: bool,
     plain: bool,
+    signals: EndSignals,
     workbench: &Workbench,
 ) -> Result<(u8, Step), UsageError> {
     let session = running.path.as_deref().map(|path| workbench.name_of(path));
     let saving = running.saving.clone();
-    let step = watch(running, queue, plain).await?;
+    let step = watch(running, queue, plain, signals).await?;
     let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
     // The session is resumed from where it is whole.
     let session = match &settled {
@@ -138,6 +141,7 @@ async fn run_pipeline(
         human: Arc::clone(&queue) as Arc<dyn Human>,
         save: !flags.no_save,
     };
+    let signals = EndSignals::catch();
     let running = workbench.start_pipeline(spec).map_err(|error| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &first, &findings),
         other => not_started(&other),
@@ -145,7 +149,7 @@ async fn run_pipeline(
     for warning in &running.warnings {
         print_note(&safe(&format!("warning: {}", warning.message)));
     }
-    print_run(running, &queue, flags.json, plain, workbench).await
+    print_run(running, &queue, flags.json, plain, signals, workbench).await
 }
 
 fn reason(step: &Step) -> Option<Reason> {
@@ -164,34 +168,39 @@ pub(super) fn code(step: &Step) -> u8 {
 
 /// Prints events and asks the user until the run has ended. Ctrl-C cancels the run; its ends are still written. SIGTERM
 /// ends the program where the run is: its session can be resumed.
-pub(super) async fn watch(running: Running, queue: &QuestionQueue, plain: bool) -> Result<Step, UsageError> {
+pub(super) async fn watch(
+    running: Running,
+    queue: &QuestionQueue,
+    plain: bool,
+    mut signals: EndSignals,
+) -> Result<Step, UsageError> {
     let Running { session, feed, stop, mut task, .. } = running;
-    let mut printer = Printer::new(std::io::stderr(), plain);
-    let signals = tokio::spawn(stop_on_interrupt(stop));
-    let terminated = terminated();
-    tokio::pin!(terminated);
+    let mut printer = Printer::new(std::io::stderr(), plain).with_user();
     let step = loop {
         tokio::select! {
             biased;
+            signal = signals.next() => match signal {
+                EndSignal::Interrupt => stop.by_user(),
+                EndSignal::Terminate => {
+                    task.abort();
+                    // When the task is dropped, everything that it emitted is in the file.
+                    break match task.await {
+                        Ok(step) => Ok(step),
+                        Err(error) if error.is_cancelled() => Ok(terminated_step(session)),
+                        Err(error) => Err(error),
+                    };
+                }
+            },
             () = feed.changed() => printer.print_all(&feed.drain()),
             Some(asked) = queue.next() => {
                 printer.print_all(&feed.drain());
+                printer.is_put(&asked.question.address);
                 keyboard::ask(asked);
             }
             step = &mut task => break step,
-            () = &mut terminated => {
-                task.abort();
-                // When the task is dropped, everything that it emitted is in the file.
-                break match task.await {
-                    Ok(step) => Ok(step),
-                    Err(error) if error.is_cancelled() => Ok(terminated_step(session)),
-                    Err(error) => Err(error),
-                };
-            }
         }
     };
     printer.print_all(&feed.drain());
-    signals.abort();
     let step = step.map_err(|error| UsageError(format!("{}: {error}", Reason::InternalError)))?;
     printer.close(&step);
     Ok(step)
@@ -205,40 +214,21 @@ fn terminated_step(session: Option<String>) -> Step {
     Step { fail, session, ..Step::default() }
 }
 
-/// Stops with Ctrl-C.
-async fn stop_on_interrupt(stop: Stop) {
-    if tokio::signal::ctrl_c().await.is_ok() {
-        stop.by_user();
-    }
-}
-
-/// Resolves at SIGTERM; never where there is no such signal.
-async fn terminated() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut signals) = signal(SignalKind::terminate()) {
-            _ = signals.recv().await;
-            return;
-        }
-    }
-    std::future::pending::<()>().await;
-}
-
-/// Resolves at Ctrl-C or SIGTERM.
-pub(super) async fn ended_by_signal() {
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated() => {}
-    }
-}
-
 /// Stops with Ctrl-C and SIGTERM.
-pub(super) async fn stop_on_signal(stop: Stop) {
-    tokio::select! {
-        () = stop_on_interrupt(stop.clone()) => {}
-        () = terminated() => {
+pub(super) async fn stop_on_signal(mut signals: EndSignals, stop: Stop) {
+    match signals.next().await {
+        EndSignal::Interrupt => stop.by_user(),
+        EndSignal::Terminate => {
             stop.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal });
         }
     }
+}
+
+/// Ends the program at a signal: where questions on stdin follow, which wait for a line and not for signals.
+pub(super) async fn exit_on_interrupt() {
+    let code = match EndSignals::catch().next().await {
+        EndSignal::Interrupt => exit::CANCELLED,
+        EndSignal::Terminate => exit::TERMINATED,
+    };
+    std::process::exit(code.into());
 }

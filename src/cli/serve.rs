@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::ServeFlags;
 use super::output::{UsageError, exit, print_note, safe_line};
-use super::run::ended_by_signal;
+use crate::port::EndSignals;
 use crate::serve::http::AgentService;
 use crate::serve::{RunOptions, Runs, ServedAgent};
 use crate::server::{Listener, ListenerLimits};
@@ -33,6 +33,7 @@ pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Wor
         timeout: flags.timeout.map(Duration::from_secs),
         allow_tools,
     };
+    let mut signals = EndSignals::catch();
     let address = SocketAddr::new(flags.host, flags.port);
     let listener = Listener::bind(address, ListenerLimits::default()).await;
     let listener = listener
@@ -54,13 +55,13 @@ pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Wor
     let service = Arc::new(AgentService::new(runs, key.as_deref(), log));
     let closing = CancellationToken::new();
     let served = tokio::spawn(listener.serve(service, closing.clone()));
-    ended_by_signal().await;
+    signals.next().await;
     print_note("ending: running runs are stopped; a second signal ends at once");
     end.cancel();
     closing.cancel();
     tokio::select! {
         _ = served => Ok(exit::OK),
-        () = ended_by_signal() => Ok(exit::CANCELLED),
+        _ = signals.next() => Ok(exit::CANCELLED),
     }
 }
 

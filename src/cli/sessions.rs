@@ -19,7 +19,9 @@ use crate::event::{Address, Event};
 use crate::export::step;
 use crate::session::{Marks, Ruled, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
-use crate::workbench::{CaseSpec, Workbench, agent_of_request, sent_body, unsent_parts, write_new_agent};
+use crate::workbench::{
+    CaseSpec, FileNaming, Workbench, captured_agent, sent_body, store_captured_files, write_new_agent,
+};
 use marks::MarkJson;
 
 /// Columns that a result may take on a terminal.
@@ -34,7 +36,7 @@ pub(super) async fn sessions(
     match command {
         SessionsCommand::Case(flags) => case(flags, workbench)?,
         SessionsCommand::Example(flags) => example(flags, workbench)?,
-        SessionsCommand::Agent(flags) => captured_agent(flags, workbench)?,
+        SessionsCommand::Agent(flags) => agent_of_request(flags, workbench)?,
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
         SessionsCommand::Show { session, body: Some(at), .. } => {
             let key = workbench.find_session(session)?;
@@ -109,7 +111,7 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
     Ok(())
 }
 
-fn captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Result<(), UsageError> {
+fn agent_of_request(flags: &CapturedAgentFlags, workbench: &Workbench) -> Result<(), UsageError> {
     let (session, turn) = if flags.place.contains('@') {
         workbench.turn_place(&flags.place)?
     } else {
@@ -117,18 +119,25 @@ fn captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Result<(
     };
     let file = flags.output.as_deref();
     let name = file.and_then(|file| file.file_stem()?.to_str()).unwrap_or("captured");
-    let text = agent_of_request(&session, &turn, name)?;
-    let unsent = unsent_parts(&session, &turn);
-    if !unsent.is_empty() {
-        let note =
-            format!("warning: the agent names parts of the request that it does not send: {}", unsent.join(", "));
+    let naming = if file.is_some() { FileNaming::Name } else { FileNaming::Record };
+    let agent = captured_agent(&session, &turn, name, naming)?;
+    if !agent.unsent.is_empty() {
+        let unsent = agent.unsent.join(", ");
+        let note = format!("warning: the agent names parts of the request that it does not send: {unsent}");
         print_note(&safe_line(&note));
     }
     match file {
-        None => print_exact(&text),
+        None => {
+            store_captured_files(&agent, &workbench.folders.sessions_dir)?;
+            print_exact(&agent.text);
+        }
         Some(file) => {
-            write_new_agent(file, &text)?;
+            write_new_agent(file, &agent)?;
             print_note(&safe_line(&format!("agent made of {turn} of {}: {}", session.header.id, file.display())));
+            for input in &agent.files {
+                let path = file.with_file_name(&input.path);
+                print_note(&safe_line(&format!("input {} ({})", path.display(), input.record.media_type)));
+            }
         }
     }
     Ok(())

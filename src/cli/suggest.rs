@@ -11,9 +11,9 @@ use super::arguments::SuggestFlags;
 use super::keyboard::confirm;
 use super::optimize::{print_hunk, refused};
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
-use super::run::stop_on_signal;
+use super::run::{exit_on_interrupt, stop_on_signal};
 use crate::event::{Address, Tokens};
-use crate::port::Stop;
+use crate::port::{EndSignals, Stop};
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 use crate::workbench::optimize::{Hunk, SuggestRequest, SuggestSpec, Suggestion};
@@ -29,9 +29,9 @@ pub(super) async fn suggest(flags: &SuggestFlags, workbench: &Workbench) -> Resu
     let file = workbench.suggest_file(&session, flags.agent.as_deref()).map_err(refused)?;
     let spec = SuggestSpec { turn, file, model: flags.model.clone(), problem: flags.problem.clone() };
     let request = workbench.suggest_request(&session, spec).map_err(refused)?;
+    let (signals, stop) = (EndSignals::catch(), Stop::default());
     print_note(&safe_line(&before(&request)));
-    let stop = Stop::default();
-    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let signals = tokio::spawn(stop_on_signal(signals, stop.clone()));
     let suggestion = workbench.suggest(&request, &stop).await;
     signals.abort();
     let Some(suggestion) = suggestion.map_err(refused)? else {
@@ -43,6 +43,7 @@ pub(super) async fn suggest(flags: &SuggestFlags, workbench: &Workbench) -> Resu
         print_json(&SuggestionJson::new(request.file_name(), &suggestion));
         vec![flags.write; suggestion.changes.hunks.len()]
     } else {
+        tokio::spawn(exit_on_interrupt());
         shown(&suggestion, flags.write)
     };
     write(&suggestion, &accepted, &workbench)

@@ -11,7 +11,7 @@ use super::results::{self, GrowingRows};
 use super::run::stop_on_signal;
 use super::source::{self, place};
 use crate::agent::Verdict;
-use crate::port::Stop;
+use crate::port::{EndSignals, Stop};
 use crate::workbench::Workbench;
 use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{Marks, cache_line, duration, judges_line, plural};
@@ -47,8 +47,8 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         check_place(file, XML).map_err(|error| unwritable(file, &error))?;
     }
     results::check(&flags.results)?;
-    let stop = Stop::default();
-    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let (signals, stop) = (EndSignals::catch(), Stop::default());
+    let signals = tokio::spawn(stop_on_signal(signals, stop.clone()));
     let marks = Marks::of(plain);
     let labels: Vec<String> = suite.agents.iter().map(|agent| agent.agent.name.clone()).collect();
     let mut rows = GrowingRows::of(&flags.results);

@@ -86,8 +86,8 @@ pub use {
     answered::{OtherModel, asked},
     body::{carries, strict_tools},
     captured::{
-        CapturedMessage, CapturedReply, CapturedRequest, Coding, Echoes, ReplyOutcome, pack_body, protocol_of,
-        unpack_body,
+        CapturedMessage, CapturedReply, CapturedRequest, Coding, Echoes, MediaPart, ReplyOutcome, media_of, pack_body,
+        protocol_of, unpack_body,
     },
     closure::Pinned,
     embedding::{Embedding, cosine, embedded, has_embeddings, hashed},

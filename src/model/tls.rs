@@ -7,8 +7,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use reqwest::{Certificate, ClientBuilder, Identity};
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
 
 use crate::config::{TlsFiles, read_regular_file};
 
@@ -71,8 +72,18 @@ fn identity(text: &str) -> Result<Identity, String> {
             "contains no private key: it needs a part `-----BEGIN PRIVATE KEY-----` after the certificate".to_owned()
         );
     }
-    Identity::from_pem(text.as_bytes())
-        .map_err(|_| "contains a certificate or private key that cannot be read".to_owned())
+    let unreadable = || "contains a certificate or private key that cannot be read".to_owned();
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    let key = PrivateKeyDer::from_pem_slice(text.as_bytes());
+    let (Ok(chain), Ok(key)) = (chain, key) else { return Err(unreadable()) };
+    // The client would refuse them too, without the name of the file.
+    CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider()).map_err(|error| match error {
+        rustls::Error::InconsistentKeys(_) => {
+            "contains a private key that is not that of its first certificate".to_owned()
+        }
+        error => format!("contains a certificate (of X.509 version 3) or private key that cannot be used: {error}"),
+    })?;
+    Identity::from_pem(text.as_bytes()).map_err(|_| unreadable())
 }
 
 #[cfg(test)]

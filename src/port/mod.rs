@@ -1,11 +1,12 @@
-//! The ports between the engine and the outside, apart from models: the clock, the event sink, the user, and the stop
-//! signal.
+//! The ports between the engine and the outside, apart from models: the clock, the event sink, the user, the stop of a run,
+//! and the signals that end the program.
 //!
 //! In and out: plain data. No trait may depend on screens, files or sockets.
 
 mod breakpoint;
 mod clock;
 mod human;
+mod signals;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 pub use breakpoint::Breakpoint;
 pub use clock::{Clock, RunClock, SystemClock};
 pub use human::{Checkpoint, Gate, Human, NoUser, Question, named_option};
+pub use signals::{EndSignal, EndSignals};
 
 use crate::event::{Address, Envelope, Event, Interrupt, InterruptReason, InterruptSource};
 

@@ -12,10 +12,9 @@ use ptc_core::value::json;
 use regex::Regex;
 use similar::{ChangeTag, TextDiff};
 
-use super::exchange::{PROXY_ENDED, is_broken};
 use crate::config::Protocol;
-use crate::event::{Address, Event, ReplyEnd, ReplyStatus};
-use crate::model::{protocol_of, unpack, unpack_body};
+use crate::event::{Address, Event, ReplyEnd};
+use crate::model::{ErrorClass, protocol_of, unpack, unpack_body};
 use crate::replay::came_body;
 use crate::session::Session;
 
@@ -115,10 +114,10 @@ enum TurnOutcome {
 
 impl TurnOutcome {
     fn of(end: &ReplyEnd) -> Self {
-        match &end.error {
-            _ if end.status == ReplyStatus::Cancelled => Self::ClientLeft,
-            Some(error) if error.message.ends_with(PROXY_ENDED) => Self::ClientLeft,
-            Some(error) if is_broken(&error.message) => Self::Broken(error.message.clone()),
+        let Some(error) = &end.error else { return Self::Whole };
+        match error.class.as_deref().map(ErrorClass::from_name) {
+            Some(ErrorClass::Cancelled) => Self::ClientLeft,
+            Some(ErrorClass::Network) => Self::Broken(error.message.clone()),
             // An error that the service answered with is an answer too.
             _ => Self::Whole,
         }

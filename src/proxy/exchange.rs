@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::config::Protocol;
 use crate::event::Tokens;
-use crate::model::Scrub;
+use crate::model::{ErrorClass, Scrub};
 use crate::port::SystemClock;
 
 /// A request that begins.
@@ -81,26 +81,25 @@ pub enum ExchangeEnd {
     ClientLeft,
     /// The upstream's connection broke: why.
     Broken(String),
+    /// The proxy was ended before.
+    ProxyEnded,
     /// There was no reply: why.
     NoReply(String),
 }
 
-/// The message that a session stores about a broken connection. A replay recognises it by this text: no other field distinguishes it from an
-/// error that the service sent.
-pub(super) fn broken_connection(upstream: &str, why: &str) -> String {
-    format!("{BROKEN_START}{upstream}{BROKEN_MIDDLE}{why}")
+impl ExchangeEnd {
+    /// The class of the recorded error; `None` where the reply says what was wrong. A replay reads from it where a reply broke off.
+    pub(super) fn class(&self) -> Option<ErrorClass> {
+        match self {
+            Self::Broken(_) => Some(ErrorClass::Network),
+            Self::ClientLeft | Self::ProxyEnded => Some(ErrorClass::Cancelled),
+            Self::Complete | Self::NoReply(_) => None,
+        }
+    }
 }
 
-/// Was it written by [`broken_connection`]?
-pub(super) fn is_broken(message: &str) -> bool {
-    message.strip_prefix(BROKEN_START).is_some_and(|rest| rest.contains(BROKEN_MIDDLE))
-}
-
-/// Why a connection ended that was open when the proxy was ended.
-pub(super) const PROXY_ENDED: &str = "the proxy ended";
-
-const BROKEN_START: &str = "the connection to ";
-const BROKEN_MIDDLE: &str = " broke: ";
+/// The problem of an exchange whose client did not wait.
+pub(super) const CLIENT_LEFT: &str = "the client closed the connection before the end of the reply";
 
 /// What the recorder learns.
 pub(super) enum Note {

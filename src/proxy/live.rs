@@ -3,13 +3,17 @@
 //! In: what the recorder writes. Out: updates to drain. Lines are joined by conversation and events are kept only of the sessions that are
 //! shown, so that a slow screen costs little memory. It must never make the recorder wait.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::hold::{HeldExchange, Holds};
+use super::passed::PassedLine;
 use crate::event::{Envelope, Tokens};
+
+/// Requests that are not recorded: as many of them wait for a slow screen.
+const PASSED_MOST: usize = 64;
 
 /// How far a conversation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +69,8 @@ pub enum TrafficUpdate {
     Event(String, Box<Envelope>),
     /// All requests and replies that wait for the user, the oldest first.
     Held(Vec<Arc<HeldExchange>>),
+    /// Requests that were not recorded: the last ones, the oldest first, and how many there were in all.
+    Passed(Vec<PassedLine>, u64),
     /// Sessions cannot be written, in words; or they can again.
     Problem(String),
 }
@@ -74,6 +80,8 @@ struct Pending {
     lines: HashMap<String, ConversationLine>,
     events: Vec<(String, Envelope)>,
     problems: Vec<String>,
+    passed: VecDeque<PassedLine>,
+    passed_count: u64,
     shown: HashSet<String>,
 }
 
@@ -113,6 +121,8 @@ impl LiveTraffic {
         let events = std::mem::take(&mut pending.events).into_iter();
         updates.extend(events.map(|(session, event)| TrafficUpdate::Event(session, Box::new(event))));
         updates.extend(std::mem::take(&mut pending.problems).into_iter().map(TrafficUpdate::Problem));
+        let (passed, count) = (std::mem::take(&mut pending.passed), pending.passed_count);
+        updates.extend((!passed.is_empty()).then(|| TrafficUpdate::Passed(passed.into(), count)));
         drop(pending);
         updates.extend(self.holds.take_changed().map(TrafficUpdate::Held));
         updates
@@ -138,6 +148,17 @@ impl LiveTraffic {
             pending.events.push((session.to_owned(), envelope));
             self.changed.notify_one();
         }
+    }
+
+    /// Reports a request that was not recorded.
+    pub(super) fn passed(&self, line: PassedLine) {
+        let mut pending = self.lock();
+        pending.passed_count += 1;
+        if pending.passed.len() == PASSED_MOST {
+            pending.passed.pop_front();
+        }
+        pending.passed.push_back(line);
+        self.changed.notify_one();
     }
 
     /// Reports a problem of recording.

@@ -1,10 +1,13 @@
 //! The program that `proxy -- COMMAND` starts.
 //!
-//! In: a command and variables. Out: its exit code. It has the terminal of the proxy, and signals of the terminal reach both.
+//! In: a command and variables. Out: its exit code. It has the terminal of the proxy, and signals of the terminal reach both; SIGTERM
+//! reaches the proxy alone, which passes it on.
 
 use std::ffi::OsString;
 
-use tokio::process::Command;
+use tokio::process::{Child, Command};
+
+use crate::port::{EndSignal, EndSignals};
 
 /// Runs a program to its end with these variables in addition. Returns its exit code; 128 and the signal for one that a signal ended.
 ///
@@ -13,6 +16,7 @@ pub async fn run_program(
     program: &OsString,
     arguments: &[OsString],
     variables: &[(&'static str, String)],
+    signals: &mut EndSignals,
 ) -> std::io::Result<u8> {
     let mut child = Command::new(program)
         .args(arguments)
@@ -22,13 +26,30 @@ pub async fn run_program(
     let status = loop {
         tokio::select! {
             status = child.wait() => break status?,
-            // The terminal sends it to the program, too, which decides about its end.
-            _ = tokio::signal::ctrl_c() => {}
+            signal = signals.next() => match signal {
+                // The terminal sends it to the program, too, which decides about its end.
+                EndSignal::Interrupt => {}
+                EndSignal::Terminate => terminate(&child),
+            },
         }
     };
     let code = status.code().or_else(|| signal_code(status));
     Ok(u8::try_from(code.unwrap_or(1)).unwrap_or(1))
 }
+
+/// Passes SIGTERM on to the program.
+#[cfg(unix)]
+fn terminate(child: &Child) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    if let Some(Err(error)) = pid.map(|pid| kill_process(pid, Signal::TERM)) {
+        tracing::debug!(%error, "SIGTERM was not passed on");
+    }
+}
+
+/// There is no such signal here.
+#[cfg(not(unix))]
+fn terminate(_: &Child) {}
 
 #[cfg(unix)]
 fn signal_code(status: std::process::ExitStatus) -> Option<i32> {

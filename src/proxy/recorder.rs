@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::capture::CaptureOptions;
 use super::conversations::{Asked, ConversationId, Conversations, Digest};
-use super::exchange::{Begun, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, broken_connection};
+use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note};
 use super::headers;
 use super::reply::{OpenReply, clean_came};
 use super::session::CapturedSession;
@@ -216,8 +216,9 @@ impl Recorder {
         let is_answered = is_passed && outcome.is_whole && outcome.error.is_none();
         let problem = match end {
             _ if is_answered => None,
-            ExchangeEnd::ClientLeft => Some("the client closed the connection before the end of the reply".to_owned()),
-            ExchangeEnd::Broken(why) => Some(broken_connection(&begun.upstream, why)),
+            ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
+            ExchangeEnd::Broken(why) => Some(format!("the connection to {} broke: {why}", begun.upstream)),
+            ExchangeEnd::ProxyEnded => Some("the proxy ended before the end of the reply".to_owned()),
             ExchangeEnd::NoReply(why) => Some(begun.scrub.text(why)),
             ExchangeEnd::Complete => {
                 Some(outcome.error.clone().unwrap_or_else(|| "the reply ended before the model did".to_owned()))
@@ -259,7 +260,7 @@ impl Recorder {
         let mut open: Vec<u64> = self.open.keys().copied().collect();
         open.sort_unstable();
         for id in open {
-            self.end(id, at_ms, 0, &ExchangeEnd::Broken(PROXY_ENDED.to_owned()));
+            self.end(id, at_ms, 0, &ExchangeEnd::ProxyEnded);
         }
         let sessions: Vec<ConversationId> = self.sessions.keys().copied().collect();
         for id in sessions {

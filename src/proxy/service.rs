@@ -16,6 +16,7 @@ use super::exchange::{Begun, Exchange, ExchangeEnd};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
+use super::passed::{Passed, PassedReport};
 use super::rules::{Changed, Rules};
 use super::upstreams::{Route, Upstreams};
 use crate::config::Protocol;
@@ -24,6 +25,9 @@ use crate::server::{BodyError, Handler, Method, Reply, Request, StatusCode, TooL
 
 /// Largest body of a request that asks a model, in bytes.
 const REQUEST_MAX_BYTES: usize = 64 << 20;
+
+/// Longest body of a request that only loads a model, in bytes.
+const LOADING_MAX_BYTES: usize = 1 << 10;
 
 /// Where replies come from besides the upstreams.
 #[derive(Default)]
@@ -44,6 +48,8 @@ pub struct ProxyService {
     /// Where requests and replies wait for the user; `None` without a screen.
     holds: Option<Holds>,
     secrets: ClientSecrets,
+    /// Gets requests that are not recorded.
+    passed: Option<PassedReport>,
 }
 
 impl ProxyService {
@@ -51,7 +57,7 @@ impl ProxyService {
     pub fn new(upstreams: Upstreams, client: UpstreamClient, capture: Option<Capture>, scrub: Scrub) -> Self {
         let (replies, rules) = (Replies::default(), Rules::default());
         let secrets = ClientSecrets::new(scrub);
-        Self { upstreams, client, capture, replies, rules, holds: None, secrets }
+        Self { upstreams, client, capture, replies, rules, holds: None, secrets, passed: None }
     }
 
     /// The same with replies from recordings.
@@ -72,6 +78,12 @@ impl ProxyService {
         Self { holds: Some(holds), ..self }
     }
 
+    /// The same with a report of requests that are not recorded.
+    #[must_use]
+    pub fn with_passed(self, passed: PassedReport) -> Self {
+        Self { passed: Some(passed), ..self }
+    }
+
     /// The recordings that it answers from.
     pub fn recorded(&self) -> Option<&Answers> {
         self.replies.recorded.as_ref()
@@ -84,14 +96,26 @@ impl ProxyService {
         }
     }
 
+    /// Passes a request; one that is not recorded is reported when its reply has ended.
     async fn pass(&self, request: Request) -> Reply {
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let mut passed = Passed::begin(request.method().as_str(), path);
+        let reply = self.answer_or_pass(request, &mut passed).await;
+        match &self.passed {
+            Some(report) => passed.follow(reply, self.secrets.known(), report),
+            None => reply,
+        }
+    }
+
+    async fn answer_or_pass(&self, request: Request, passed: &mut Passed) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
         let Some(route) = self.upstreams.route(&path, request.headers()) else {
             let message = format!("no upstream of this proxy has the path {}", headers::recorded_path(&path));
             return refusal(StatusCode::NOT_FOUND, "no_upstream", &message);
         };
+        passed.goes_to(&route.upstream.name);
         match route.protocol.filter(|_| request.method() == Method::POST) {
-            Some(protocol) => self.ask(request, &route, protocol).await,
+            Some(protocol) => self.ask(request, &route, protocol, passed).await,
             None if self.replies.recorded.is_some() && !self.replies.asks_upstream => {
                 let message = format!("{} is not recorded: only requests to models are", headers::recorded_path(&path));
                 refusal(StatusCode::NOT_FOUND, "not_recorded", &message)
@@ -114,7 +138,7 @@ impl ProxyService {
     }
 
     /// Passes a request that asks a model.
-    async fn ask(&self, request: Request, route: &Route<'_>, protocol: Protocol) -> Reply {
+    async fn ask(&self, request: Request, route: &Route<'_>, protocol: Protocol, passed: &mut Passed) -> Reply {
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let (head, body) = request.into_parts();
         let body = match read_body(body, REQUEST_MAX_BYTES).await {
@@ -150,8 +174,11 @@ impl ProxyService {
         let body = begun.body.clone();
         let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: body.clone() };
         let exchange = match &self.capture {
-            Some(capture) => Some(capture.begin(begun).await),
-            None => None,
+            Some(capture) if !asks_nothing(protocol, &begun) => {
+                passed.set_recorded();
+                Some(capture.begin(begun).await)
+            }
+            Some(_) | None => None,
         };
         match verdict {
             Verdict::Answer(text) => return written_reply(exchange, &asks, &text),
@@ -169,7 +196,10 @@ impl ProxyService {
         }
         if let Some(recorded) = &self.replies.recorded {
             match recorded.find(&route.path, &body) {
-                Ok(reply) => return answered(exchange, reply, changed.cut),
+                Ok(reply) => {
+                    passed.is_answered_from(&reply.place);
+                    return answered(exchange, reply, changed.cut);
+                }
                 Err(miss) if !self.replies.asks_upstream => {
                     if let Some(exchange) = exchange {
                         exchange.end(ExchangeEnd::NoReply(miss.to_string()));
@@ -179,8 +209,8 @@ impl ProxyService {
                 Err(_) => {}
             }
         }
-        let passed = headers::without_length(headers::passed(&head.headers));
-        match self.client.send(head.method, url, passed, UpstreamBody::Whole(body)).await {
+        let sent = headers::without_length(headers::passed(&head.headers));
+        match self.client.send(head.method, url, sent, UpstreamBody::Whole(body)).await {
             Ok(reply) => {
                 if let Some(holds) = self.holds_at(HeldSide::Reply, &changed) {
                     return held::hold_reply(holds, reply, exchange, &asks, &route.upstream.name, changed.cut).await;
@@ -211,6 +241,13 @@ impl ProxyService {
         let request = CapturedRequest::read(protocol, &route.path, body).ok();
         self.rules.apply(&route.upstream.name, &route.path, body, request.as_ref())
     }
+}
+
+/// Does the request only load the model? Ollama's clients send it without messages, or without a prompt.
+fn asks_nothing(protocol: Protocol, begun: &Begun) -> bool {
+    protocol == Protocol::Ollama
+        && begun.body.len() <= LOADING_MAX_BYTES
+        && CapturedRequest::read(protocol, &begun.path, &begun.body).is_ok_and(|request| request.messages.is_empty())
 }
 
 impl Handler for ProxyService {

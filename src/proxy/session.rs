@@ -335,6 +335,7 @@ impl CapturedSession {
         let error = problem.map(|message| ErrorRecord {
             hint: None,
             status: line.status.filter(|status| *status >= 400),
+            class: end.class().map(|class| class.name().to_owned()),
             ..ErrorRecord::new(
                 if status == ReplyStatus::Cancelled { Reason::Cancelled } else { Reason::LlmError },
                 message,

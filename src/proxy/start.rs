@@ -15,6 +15,7 @@ use super::answers::{Answers, Miss};
 use super::capture::{Capture, CaptureOptions, IDLE, Report};
 use super::exchange::ExchangeLine;
 use super::live::LiveTraffic;
+use super::passed::PassedReport;
 use super::program::allow_many_files;
 use super::retention::Retention;
 use super::rules::Rules;
@@ -67,8 +68,8 @@ impl Default for ProxySpec {
 
 /// Who follows the traffic.
 pub enum Audience {
-    /// A report line by line. No user can be asked about a request: rules that hold some are refused.
-    Lines(Report),
+    /// Reports line by line: of recorded requests, and of others. No user can be asked about a request: rules that hold some are refused.
+    Lines(Report, PassedReport),
     /// A screen.
     Screen(LiveTraffic),
 }
@@ -91,7 +92,7 @@ impl ProxySpec {
     pub async fn start(&self, workbench: &Workbench, audience: Audience) -> Result<RunningProxy, String> {
         let upstreams = Upstreams::read(&self.upstreams, &workbench.config).map_err(|error| error.to_string())?;
         let rules = self.rules.as_deref().map(read_rules).transpose()?.unwrap_or_default();
-        if let (Some(rule), Audience::Lines(_), Some(file)) = (rules.holding(), &audience, &self.rules) {
+        if let (Some(rule), Audience::Lines(..), Some(file)) = (rules.holding(), &audience, &self.rules) {
             let file = file.display();
             return Err(format!(
                 "--rules {file}: `{rule}` waits for a user: run `proxy` on a terminal without --plain and without a command"
@@ -99,7 +100,7 @@ impl ProxySpec {
         }
         let recorded = if self.replay.is_empty() { None } else { Some(self.recordings(workbench)?) };
         let grace = match audience {
-            Audience::Lines(_) => ListenerLimits::default().grace,
+            Audience::Lines(..) => ListenerLimits::default().grace,
             Audience::Screen(_) => Duration::from_secs(3),
         };
         let limits = ListenerLimits { connections: 16_384, grace, ..ListenerLimits::default() };
@@ -108,9 +109,9 @@ impl ProxySpec {
         let listener = listener.map_err(|error| {
             format!("--host {} --port {}: {error}; take another port with --port", self.host, self.port)
         })?;
-        let (report, live) = match audience {
-            Audience::Lines(report) => (report, None),
-            Audience::Screen(live) => (problems(live.clone()), Some(live)),
+        let (report, passed, live) = match audience {
+            Audience::Lines(report, passed) => (report, passed, None),
+            Audience::Screen(live) => (problems(live.clone()), passed(live.clone()), Some(live)),
         };
         let saves = recorded.is_none() || self.records_missing;
         let capture = match self.keeps.filter(|_| saves) {
@@ -123,7 +124,8 @@ impl ProxySpec {
         let client = UpstreamClient::new()?;
         let service = ProxyService::new(upstreams, client, capture, known_secrets(&workbench.config.providers))
             .with_replies(Replies { recorded, asks_upstream: self.records_missing })
-            .with_rules(rules);
+            .with_rules(rules)
+            .with_passed(passed);
         let service = match &live {
             Some(live) => service.with_holds(live.holds().clone()),
             None => service,
@@ -196,6 +198,10 @@ fn problems(live: LiveTraffic) -> Report {
             live.problem(problem.to_owned());
         }
     })
+}
+
+fn passed(live: LiveTraffic) -> PassedReport {
+    Arc::new(move |line| live.passed(line))
 }
 
 fn read_rules(file: &Path) -> Result<Rules, String> {

@@ -51,7 +51,7 @@ use futures::FutureExt as _;
 
 pub use effects::FollowedProxy;
 pub use screenshot::{ansi, picture, screenshot, session_screenshot};
-pub use terminal::Pointer;
+pub use terminal::{Pointer, Signals};
 pub use update::{start, update};
 pub use view::{draw, layout};
 
@@ -150,16 +150,17 @@ pub struct TuiExit {
     pub notes: Vec<String>,
 }
 
-/// Shows the workbench, and the traffic of a proxy if there is one, until a user leaves or a signal comes.
+/// Shows the workbench, and the traffic of a proxy if there is one (with the signals that came since before it listened), until a user leaves or a signal comes.
 ///
 /// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
 /// On any end other than leaving, a panic included, unsaved texts are kept for the next start.
 pub async fn run(
     services: Arc<Services>,
     setup: Setup,
-    proxy: Option<(ProxySpec, FollowedProxy)>,
+    proxy: Option<(ProxySpec, FollowedProxy, Signals)>,
 ) -> Result<TuiExit, TakeError> {
-    let mut screen = Screen::take(setup.pointer)?;
+    let (proxy, signals) = proxy.map_or((None, None), |(spec, proxy, signals)| (Some((spec, proxy)), Some(signals)));
+    let mut screen = Screen::take(setup.pointer, signals)?;
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now_ms = i64::try_from(now_ms).unwrap_or_default();
     let mut model = Model::new(services.opened(), screen.size(), now_ms);

@@ -18,8 +18,8 @@ use crate::export::{Content, Piece};
 use crate::session::ParentKind;
 use crate::workbench::optimize::SearchReader;
 use crate::workbench::{
-    AgentFiles, Answers, DraftSummary, ForkSpec, Intercept, NewAgent, OpenAgent, Pipeline, PipelineSpec, QuestionQueue,
-    RunHandle, RunSpec, SessionKey, Source, StartError, Workbench, agent_of_request,
+    AgentFiles, Answers, DraftSummary, FileNaming, ForkSpec, Intercept, NewAgent, OpenAgent, Pipeline, PipelineSpec,
+    QuestionQueue, RunHandle, RunSpec, SessionKey, Source, StartError, Workbench, captured_agent, store_captured_files,
 };
 
 /// Renders a session line by line, as it is printed: for exports that show a terminal.
@@ -220,8 +220,9 @@ impl Services {
     ///
     /// Errors: the session was not captured, or has no request there.
     fn captured_agent(&self, key: &SessionKey, turn: &Address) -> Result<Agent, ErrorRecord> {
-        let text = agent_of_request(&self.workbench.open_found(key)?, turn, "captured")?;
-        Agent::from_toml(&text, "captured.toml").map_err(|error| {
+        let captured = captured_agent(&self.workbench.open_found(key)?, turn, "captured", FileNaming::Record)?;
+        store_captured_files(&captured, &self.workbench.folders.sessions_dir)?;
+        Agent::from_toml(&captured.text, "captured.toml").map_err(|error| {
             ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, format!("the request makes no agent: {error}"))
         })
     }

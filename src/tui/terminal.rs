@@ -36,7 +36,7 @@ mod clipboard;
 mod external;
 mod signals;
 
-use signals::Signals;
+pub use signals::Signals;
 
 /// Is the terminal ours at the moment?
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -127,13 +127,13 @@ impl Keyboard {
 }
 
 impl Screen {
-    /// Takes the terminal. Must be called inside a runtime.
-    pub fn take(pointer: Pointer) -> Result<Self, TakeError> {
+    /// Takes the terminal, and the signals from now on unless they are taken already. Must be called inside a runtime.
+    pub fn take(pointer: Pointer, signals: Option<Signals>) -> Result<Self, TakeError> {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if dumb || !(io::stdin().is_terminal() && stdout().is_terminal()) {
             return Err(TakeError::NoTerminal);
         }
-        let signals = Signals::listen()?;
+        let signals = signals.map_or_else(Signals::listen, Ok)?;
         hook_panics(std::thread::current().id());
         let mut screen =
             Self { backend: CrosstermBackend::new(stdout()), shown: None, keyboard: None, signals, pointer };

@@ -2,7 +2,7 @@
 //!
 //! In: updates of the traffic, choices of the reader. Out: which sessions are followed. It must never read a file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -13,12 +13,16 @@ use super::editor::Editor;
 use super::run_view::{Phase, RunView};
 use crate::event::{Envelope, ErrorRecord, Event};
 use crate::proxy::{
-    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, ProxySpec, TrafficUpdate, Verdict,
+    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, PassedLine, ProxySpec, TrafficUpdate,
+    Verdict,
 };
 use crate::workbench::{RunEnding, SessionKey};
 
 /// Conversations that are listed; the oldest that have ended leave first.
 const MOST_LINES: usize = 2_000;
+
+/// Requests that are not recorded: as many of the last are shown.
+const MOST_PASSED: usize = 8;
 
 /// A move or a choice on the traffic screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,6 +158,10 @@ pub struct Traffic {
     pub view: Option<RunView>,
     /// It was opened from here: closing it leads back.
     pub opened: bool,
+    /// The last requests that were not recorded, the newest first.
+    pub passed: VecDeque<PassedLine>,
+    /// How many there were in all.
+    pub passed_count: u64,
     /// Why sessions cannot be written.
     pub problem: Option<String>,
 }
@@ -224,6 +232,15 @@ impl Traffic {
         {
             self.lines.remove(oldest);
         }
+    }
+
+    /// Takes requests that were not recorded, the oldest first.
+    pub fn take_passed(&mut self, lines: Vec<PassedLine>, count: u64) {
+        for line in lines {
+            self.passed.push_front(line);
+        }
+        self.passed.truncate(MOST_PASSED);
+        self.passed_count = count;
     }
 
     /// Follows a conversation from now on.

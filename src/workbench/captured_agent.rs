@@ -1,25 +1,60 @@
 //! Agents out of captured requests: what another program asked, as an agent that can be run, forked and compared.
 //!
-//! In: a turn of a captured session. Out: an agent: its texts, tools, schema, options and model. The tools answer what they answered in the
-//! conversation. The session is never changed.
+//! In: a turn of a captured session. Out: an agent: its texts, images and other files, tools, schema, options and model. The tools answer what
+//! they answered in the conversation. The session is never changed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{Type, from_json_schema};
 use ptc_core::value::{Json, json};
 use toml_edit::{DocumentMut, Item, Table, Value, value};
 
+use super::body::sent_body;
 use super::files::write_whole_in_folder;
-use crate::agent::Agent;
+use crate::agent::{Agent, InputFile};
 use crate::config::document::to_inline;
 use crate::event::{Address, ErrorRecord, Event, NativeCall, RequestMade, Role, SentMessage, SentPart, ToolSchema};
-use crate::session::Session;
+use crate::model::{MediaPart, media_of, media_type};
+use crate::port::Attachments as _;
+use crate::session::{AttachmentStore, Session};
 
-/// Returns the text of an agent file for the request of a turn.
+/// An agent of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CapturedAgent {
+    /// The text of its file.
+    pub text: String,
+    /// The images and other files that the request contains, which are inputs of the agent.
+    pub files: Vec<InputFile>,
+    /// The kinds of the parts that are no text and whose bytes are not in the request: the agent names them and does not send them.
+    pub unsent: Vec<String>,
+}
+
+/// How the inputs of an agent name its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileNaming {
+    /// By the names of files next to its own.
+    Name,
+    /// By what a session records of them: their bytes are stored next to the sessions.
+    Record,
+}
+
+/// Returns the text of an agent file for the request of a turn, which names files by their records.
 ///
 /// Errors: the session was not captured, or has no request there.
 pub fn agent_of_request(session: &Session, turn: &Address, name: &str) -> Result<String, ErrorRecord> {
+    captured_agent(session, turn, name, FileNaming::Record).map(|agent| agent.text)
+}
+
+/// Returns the agent of the request of a turn.
+///
+/// Errors: the session was not captured, or has no request there.
+pub fn captured_agent(
+    session: &Session,
+    turn: &Address,
+    name: &str,
+    naming: FileNaming,
+) -> Result<CapturedAgent, ErrorRecord> {
     let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
     if session.header.captured.is_none() {
         return Err(refused(format!(
@@ -39,31 +74,150 @@ pub fn agent_of_request(session: &Session, turn: &Address, name: &str) -> Result
         _ => None,
     });
     let model = start.map(|start| start.model.alias).filter(|alias| !alias.ends_with(':'));
-    Ok(document(name, model.as_deref(), &made, &messages, &all_messages(session)).to_string())
-}
-
-/// Returns the kinds of the parts of a request that are no text: images, sounds, documents. Its agent names them and does not send them.
-pub fn unsent_parts(session: &Session, turn: &Address) -> Vec<String> {
-    let messages = session.request(turn).unwrap_or_default();
-    let parts = messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.parts);
-    let kinds = parts.filter_map(|part| match part {
-        SentPart::Text { section, .. } if section != Role::User.name() => Some(section.clone()),
-        _ => None,
-    });
-    kinds.collect()
-}
-
-/// Creates an agent file; one that exists is not changed.
-///
-/// Errors: the text is no valid agent; the file exists or cannot be written.
-pub fn write_new_agent(path: &Path, text: &str) -> Result<(), ErrorRecord> {
-    let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
-    Agent::from_toml(text, &path.display().to_string())
-        .map_err(|error| refused(format!("the request makes no valid agent: {error}")))?;
-    if path.exists() {
-        return Err(refused(format!("{} exists: name another file with -o", path.display())));
+    let media = Media::of(session, turn, &messages, name);
+    let inputs: Vec<(String, Json)> = media
+        .files
+        .iter()
+        .map(|(input, file)| {
+            let value = if naming == FileNaming::Name { InputFile::value(&file.path) } else { file.record.json() };
+            (input.clone(), value)
+        })
+        .collect();
+    let mut file = document(name, model.as_deref(), &made, &media.without_sent(&messages), &all_messages(session));
+    if !inputs.is_empty() {
+        add_inputs(&mut file, &inputs);
     }
-    write_whole_in_folder(path, text.as_bytes()).map_err(|error| refused(format!("{}: {error}", path.display())))
+    let files = media.files.into_iter().map(|(_, file)| file).collect();
+    Ok(CapturedAgent { text: file.to_string(), files, unsent: media.unsent })
+}
+
+/// Stores the files of an agent next to the sessions in a folder. Errors: one cannot be written.
+pub fn store_captured_files(agent: &CapturedAgent, sessions_dir: &Path) -> Result<(), ErrorRecord> {
+    let store = AttachmentStore::of_sessions(sessions_dir);
+    let mut files = agent.files.iter();
+    files
+        .try_for_each(|file| store.store(&file.record.sha256, &file.bytes))
+        .map_err(|message| ErrorRecord::new(Reason::InvalidAgent, message))
+}
+
+/// Creates an agent file, and its files next to it; one that exists is not changed.
+///
+/// Errors: the text is no valid agent; a file exists or cannot be written.
+pub fn write_new_agent(path: &Path, agent: &CapturedAgent) -> Result<(), ErrorRecord> {
+    let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
+    let beside = |file: &InputFile| path.with_file_name(&file.path);
+    let paths: Vec<PathBuf> = agent.files.iter().map(beside).chain([path.to_owned()]).collect();
+    if let Some(existing) = paths.iter().find(|path| path.exists()) {
+        return Err(refused(format!("{} exists: name another file with -o", existing.display())));
+    }
+    let mut written = Ok(());
+    for (file, path) in agent.files.iter().zip(&paths) {
+        written = written.and_then(|()| {
+            write_whole_in_folder(path, &file.bytes).map_err(|error| refused(format!("{}: {error}", path.display())))
+        });
+    }
+    let written = written.and_then(|()| {
+        Agent::from_toml(&agent.text, &path.display().to_string())
+            .map_err(|error| refused(format!("the request makes no valid agent: {error}")))?;
+        write_whole_in_folder(path, agent.text.as_bytes())
+            .map_err(|error| refused(format!("{}: {error}", path.display())))
+    });
+    if written.is_err() {
+        // Files without their agent are of no use.
+        for (_, path) in agent.files.iter().zip(&paths) {
+            if let Err(error) = std::fs::remove_file(path) {
+                tracing::debug!(%error, path = %path.display(), "removing a file");
+            }
+        }
+    }
+    written
+}
+
+/// The parts of a request that are no text.
+struct Media {
+    /// Those whose bytes are known, with the names of their inputs.
+    files: Vec<(String, InputFile)>,
+    /// Are the bytes of each part known? In the order of the request.
+    are_sent: Vec<bool>,
+    /// The kinds of the others.
+    unsent: Vec<String>,
+}
+
+impl Media {
+    fn of(session: &Session, turn: &Address, messages: &[SentMessage], name: &str) -> Self {
+        let kinds: Vec<String> = media_kinds(messages).map(ToOwned::to_owned).collect();
+        let body = sent_body(session, turn.as_str()).unwrap_or_default();
+        let of_body = media_of(body.as_bytes());
+        // Messages that the service keeps come first, and are not in the body.
+        let kept = kinds.len().saturating_sub(of_body.len());
+        let mut media = Self { files: Vec::new(), are_sent: vec![false; kept], unsent: kinds[..kept].to_vec() };
+        for MediaPart { kind, bytes } in of_body {
+            let file = bytes.and_then(|bytes| media.file(name, bytes));
+            media.are_sent.push(file.is_some());
+            match file {
+                Some(file) => media.files.push(file),
+                None => media.unsent.push(kind),
+            }
+        }
+        media
+    }
+
+    /// The next input, and its file; `None` for a file that cannot be an input.
+    fn file(&self, name: &str, bytes: Vec<u8>) -> Option<(String, InputFile)> {
+        let media_type = media_type(&bytes)?;
+        let (kind, subtype) = media_type.split_once('/')?;
+        let kind = match (kind, subtype) {
+            ("image", _) => "image",
+            ("audio", _) => "sound",
+            _ => "document",
+        };
+        let ending = match subtype {
+            "jpeg" => "jpg",
+            "mpeg" => "mp3",
+            "plain" => "txt",
+            other => other,
+        };
+        let number = self.files.len() + 1;
+        let file = InputFile::new(&format!("{name}-{kind}-{number}.{ending}"), bytes).ok()?;
+        Some((format!("{kind}_{number}"), file))
+    }
+
+    /// The messages without the texts that stand for sent files.
+    fn without_sent(&self, messages: &[SentMessage]) -> Vec<SentMessage> {
+        let mut are_sent = self.are_sent.iter();
+        let mut messages = messages.to_vec();
+        for message in messages.iter_mut().filter(|message| message.role == Role::User) {
+            message.parts.retain(|part| !(is_media(part) && are_sent.next().copied().unwrap_or_default()));
+        }
+        messages
+    }
+}
+
+/// Is it a text that stands for an image, a sound or a document?
+fn is_media(part: &SentPart) -> bool {
+    matches!(part, SentPart::Text { section, .. } if section != Role::User.name())
+}
+
+/// The kinds of the parts of the user's messages that are no text.
+fn media_kinds(messages: &[SentMessage]) -> impl Iterator<Item = &str> {
+    let parts = messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.parts);
+    parts.filter(|part| is_media(part)).filter_map(|part| match part {
+        SentPart::Text { section, .. } => Some(section.as_str()),
+        _ => None,
+    })
+}
+
+/// Adds parameters of type `:file` with their values.
+fn add_inputs(file: &mut DocumentMut, inputs: &[(String, Json)]) {
+    let params: Vec<String> = inputs.iter().map(|(name, _)| format!("{name} :file")).collect();
+    let output = if file.contains_key("schema") { "" } else { " -> :string" };
+    file["signature"] = value(format!("({}){output}", params.join(", ")));
+    let mut context = Table::new();
+    for (name, input) in inputs {
+        let inline = to_inline(input).and_then(|text| text.parse::<Value>().ok());
+        context[name] = value(inline.unwrap_or_else(|| Value::from(input.to_text())));
+    }
+    file["context"] = Item::Table(context);
 }
 
 fn events_of<'s>(session: &'s Session, turn: &Address) -> impl Iterator<Item = Event> + use<'s> {

@@ -85,7 +85,9 @@ pub use agent_file::{AgentFile, AgentFiles, Overwrite, SaveError};
 pub use agreement::{Agreement, AgreementSpec, AgreementTable, Kappa, LabelledRun};
 pub use body::sent_body;
 pub use budget::{Budget, Hit};
-pub use captured_agent::{agent_of_request, unsent_parts, write_new_agent};
+pub use captured_agent::{
+    CapturedAgent, FileNaming, agent_of_request, captured_agent, store_captured_files, write_new_agent,
+};
 pub use case::{CaseError, CaseSpec, MadeCase};
 pub use definitions::Definitions;
 pub use doctor::{Finding, FindingsJson, Health};

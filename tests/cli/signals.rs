@@ -1,11 +1,11 @@
 //! Signals and closed pipes: a run that is stopped writes its end, and nothing panics.
 #![cfg(unix)]
 
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use ptc_workbench::agent::StepFold;
 
-use super::program::{Program, read_until, signal};
+use super::program::{Program, read_until, signal, wait_for};
 
 #[test]
 fn ctrl_c_ends_a_run_with_130_and_a_whole_session() {
@@ -60,4 +60,58 @@ fn a_closed_pipe_is_no_panic() {
     drop((child.stdout.take(), child.stderr.take()));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     program.run(["replay", "last", "--check"]).exits(0);
+}
+
+/// Does the process have handlers for SIGINT and SIGTERM?
+#[cfg(target_os = "linux")]
+fn catches_ends(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+    [2, 15].iter().all(|signal| mask & (1 << (signal - 1)) != 0)
+}
+
+/// Starts the program with a stderr that takes nothing, so that it stays at the first text that it prints.
+#[cfg(target_os = "linux")]
+fn start_unheard(program: &Program, arguments: &[&str]) -> (Child, std::io::PipeReader) {
+    use std::io::Write as _;
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(&vec![b' '; 1 << 16]).unwrap();
+    let child = program.command(arguments).stderr(writer).spawn().unwrap();
+    (child, reader)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_signal_handlers_are_installed_before_a_command_can_be_observed() {
+    let program = Program::new();
+    // An address of this process only.
+    let [.., high, low] = std::process::id().to_be_bytes();
+    for (number, command) in [(1, &["proxy"][..]), (2, &["serve", "sentiment"])] {
+        let host = format!("127.{high}.{low}.{number}");
+        let arguments = [command, &["--host", &host, "--port", "4142"]].concat();
+        let (mut child, mut stderr) = start_unheard(&program, &arguments);
+        wait_for("it listens", || std::net::TcpStream::connect((host.as_str(), 4142)).ok());
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        assert!(catches_ends(&status), "{command:?}: {status}");
+        signal(&child, "INT");
+        std::io::copy(&mut stderr, &mut std::io::sink()).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{command:?}");
+    }
+    let (mut child, mut stderr) = start_unheard(&program, &["run", "sentiment", "--model", "human"]);
+    wait_for("a session", || std::fs::read_dir(program.sessions_dir()).ok()?.next()).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    assert!(catches_ends(&status), "run: {status}");
+    signal(&child, "INT");
+    std::io::copy(&mut stderr, &mut std::io::sink()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let done = program.run(["proxy", "--port", "0", "--", "sh", "-c", "cat /proc/$PPID/status"]);
+    assert!(catches_ends(&done.exits(0).stdout), "{}", done.stdout);
+}
+
+#[test]
+fn sigterm_reaches_the_command_of_a_proxy_which_decides_about_the_end() {
+    let program = Program::new();
+    let script = "trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.05; done";
+    let done = program.run(["proxy", "--port", "0", "--", "sh", "-c", script]);
+    assert_eq!(done.code, Some(9), "{}", done.stderr);
 }

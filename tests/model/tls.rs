@@ -165,7 +165,7 @@ async fn a_file_without_what_it_must_contain_is_named_before_anything_is_sent() 
         (of_ca(write("a.pem", key)), "a.pem contains no certificate"),
         (of_client(write("b.pem", certificate)), "b.pem contains no private key"),
         (of_client(write("c.pem", key)), "c.pem contains no certificate"),
-        (of_client(write("d.pem", &strange)), "no HTTP client: "),
+        (of_client(write("d.pem", &strange)), "d.pem contains a private key that is not that of its first certificate"),
     ];
     let address = server(Clients::All, completion);
     for (tls, words) in cases {

@@ -9,7 +9,7 @@ use ptc_workbench::event::{Address, Event};
 use ptc_workbench::proxy::Answers;
 use ptc_workbench::replay::verify;
 use ptc_workbench::session::Session;
-use ptc_workbench::workbench::agent_of_request;
+use ptc_workbench::workbench::{FileNaming, agent_of_request, captured_agent, write_new_agent};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -188,5 +188,41 @@ async fn tools_of_a_captured_agent_answer_what_they_answered() {
         let [end] = results.as_slice() else { panic!("{name}: {results:?}") };
         let given = end["result"].as_str().map_or_else(|| end["result"].to_string(), ToOwned::to_owned);
         assert_eq!(given, result, "{name}: {end}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_images_of_a_captured_request_are_inputs_of_its_agent_and_are_sent() {
+    let all = scenarios();
+    let names: Vec<&String> = all.keys().filter(|name| name.contains("image")).collect();
+    assert!(names.len() >= 4, "{names:?}");
+    for name in names {
+        let (session, _dir) = captured(name, &all[name]).await;
+        let agent = captured_agent(&session, &"r0/t1".into(), "seen", FileNaming::Name).unwrap();
+        assert!(agent.unsent.is_empty(), "{name}: {:?}", agent.unsent);
+        let [file] = agent.files.as_slice() else { panic!("{name}: {:?}", agent.files) };
+        assert_eq!((file.path.as_str(), file.record.media_type.as_str()), ("seen-image-1.png", "image/png"), "{name}");
+        let program = Program::new();
+        write_new_agent(&program.dir().join("seen.toml"), &agent).unwrap();
+        assert_eq!(std::fs::read(program.dir().join("seen-image-1.png")).unwrap(), *file.bytes, "{name}");
+        tokio::task::block_in_place(|| program.run(["run", "seen.toml", "--model", "sample"])).exits(0);
+        let recorded = program.session();
+        let messages: Vec<Value> = recorded
+            .events()
+            .filter(|envelope| envelope.event.kind() == "message")
+            .map(|envelope| serde_json::from_str(envelope.event.data().unwrap().get()).unwrap())
+            .collect();
+        let user = messages.iter().find(|message| message["role"] == "user").unwrap();
+        let texts: Vec<&str> =
+            user["parts"].as_array().unwrap().iter().filter_map(|part| part["text"].as_str()).collect();
+        let text = texts.concat();
+        // Name, type and size of the file come before the task; the text that stood for the image is gone.
+        assert!(text.trim_end().ends_with("\nhello look") && text.contains("seen-image-1.png"), "{name}: {text}");
+        assert!(!text.contains("base64") && text.matches("image/png").count() == 1, "{name}: {text}");
+        assert!(user["parts"].to_string().contains(&file.record.sha256), "{name}: {user}");
+        // The draft on the screen has no folder: its files are known by their hashes.
+        let text = agent_of_request(&session, &"r0/t1".into(), "seen").unwrap();
+        assert!(text.contains(&file.record.sha256), "{name}: {text}");
+        Agent::from_toml(&text, "seen.toml").unwrap();
     }
 }

@@ -7,7 +7,7 @@ use ptc_workbench::event::{Address, Event};
 use ptc_workbench::proxy::Retention;
 use ptc_workbench::replay::verify;
 use ptc_workbench::session::{MarkChange, Session, write_mark};
-use ptc_workbench::workbench::{agent_of_request, sent_body, write_new_agent};
+use ptc_workbench::workbench::{FileNaming, agent_of_request, captured_agent, sent_body, write_new_agent};
 use serde_json::{Value, json};
 
 use crate::openai::server::{Play, Server, answer};
@@ -266,8 +266,10 @@ async fn a_captured_request_makes_an_agent_whose_tools_answer_as_they_did() {
     assert!(text.contains("Use {{tools}}.") && text.contains("(city :string, days :int?) -> :any"), "{text}");
     assert!(text.contains("rain") && text.contains("temperature = 0.5"), "{text}");
     let file = dir.path().join("weather.toml");
-    write_new_agent(&file, &text).unwrap();
-    assert!(write_new_agent(&file, &text).unwrap_err().message.contains("exists"));
+    let captured = captured_agent(session, &Address::from("r0/t1"), "weather", FileNaming::Name).unwrap();
+    assert_eq!((&captured.text, captured.files.len()), (&text, 0));
+    write_new_agent(&file, &captured).unwrap();
+    assert!(write_new_agent(&file, &captured).unwrap_err().message.contains("exists"));
     // A later request is the conversation so far, as text.
     let later = agent_of_request(session, &Address::from("r0/t2"), "weather").unwrap();
     assert!(later.contains("# assistant") && later.contains("# tool"), "{later}");

@@ -64,7 +64,7 @@ fn a_question_of_a_server_is_answered_by_the_user_and_replayed_without_a_server(
     let done = ran(&program, "blue\n");
     assert_eq!(done.exits(0).json()["return"], "done");
     for words in ["The server files asks", "Which colour?", "colour (string: red | blue) — for the car"] {
-        assert!(done.stderr.contains(words), "{words}: {}", done.stderr);
+        assert_eq!(done.stderr.matches(words).count(), 1, "{words}: {}", done.stderr);
     }
     assert_eq!(reply(&program)["result"], json!({"action": "accept", "content": {"colour": "blue"}}));
     let recorded = recorded(&program);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptc_workbench::event::{Address, Notice, NoticeLevel, RunStart};
 use ptc_workbench::event::{Envelope, Event};
 use ptc_workbench::proxy::{
-    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, TrafficUpdate, Verdict,
+    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, PassedLine, TrafficUpdate, Verdict,
 };
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
@@ -195,4 +195,27 @@ fn a_question_that_was_put_aside_keeps_what_was_written_and_closes_with_its_clie
     assert!(!asks(&model));
     assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("the client has left")));
     assert!(model.traffic.aside.is_empty());
+}
+
+#[test]
+fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted() {
+    let passed = |path: &str, status, from: Option<&str>| PassedLine {
+        method: "GET".to_owned(),
+        path: path.to_owned(),
+        upstream: Some("openai".to_owned()),
+        from: from.map(str::to_owned),
+        status,
+        bytes: 1_234,
+        ms: 56,
+        problem: None,
+    };
+    let mut model = listening();
+    update(&mut model, vec![TrafficUpdate::Passed(vec![passed("/v1/models", 200, None)], 1)]);
+    assert!(text(&mut model).contains("No request to a model has come."));
+    let more = vec![passed("/v1/embeddings", 500, None), passed("/v1/chat/completions", 200, Some("2026-01-01 r0/t1"))];
+    update(&mut model, vec![line("2026-01-01", ConversationState::Answered), TrafficUpdate::Passed(more, 12)]);
+    for size in [(120, 40), (80, 24)] {
+        model.size = size;
+        insta::assert_snapshot!(format!("traffic-passed-{}", size.0), text(&mut model));
+    }
 }

@@ -234,6 +234,27 @@ fn questions_answers_and_shortened_histories_are_printed() {
 }
 
 #[test]
+fn a_question_that_is_put_to_the_user_is_printed_where_it_is_answered_only() {
+    let question = |text: &str| QuestionAsked { text: text.to_owned(), ..QuestionAsked::default() };
+    let mut out = Vec::new();
+    let mut printer = Printer::new(&mut out, false).with_user();
+    let print = |printer: &mut Printer<&mut Vec<u8>>, at: &str, event: Event| {
+        printer.print(&Envelope { seq: 0, at_ms: 0, address: Address::from(at), event });
+    };
+    print(&mut printer, "r0/t1/q0", question("put").into());
+    printer.is_put(&Address::from("r0/t1/q0"));
+    print(&mut printer, "r0/t1/q0", AnswerGiven { by: Answerer::User, value: text("1"), edited: false }.into());
+    // A recorded answer comes without the user, and so does none.
+    print(&mut printer, "r0/t1/q1", question("recorded").into());
+    print(&mut printer, "r0/t1/q1", AnswerGiven { by: Answerer::User, value: text("2"), edited: false }.into());
+    print(&mut printer, "r0/t1/q2", question("open").into());
+    printer.close(&Step::default());
+    drop(printer);
+    let expected = "  answered by user: 1\n  asks: recorded\n  answered by user: 2\n  asks: open\n";
+    assert_eq!(String::from_utf8(out).unwrap(), expected);
+}
+
+#[test]
 fn nothing_from_outside_acts_on_the_terminal() {
     let hostile = "x\u{1b}]0;t\u{7}\u{202e}";
     let quoted = ptc_core::value::Json::str(hostile).to_text();

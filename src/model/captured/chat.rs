@@ -30,6 +30,11 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
 
 /// Reads a body for Ollama's chat.
 pub(super) fn read_ollama(body: &Json) -> CapturedRequest {
+    of_ollama(body, common(body))
+}
+
+/// What all requests to Ollama have in common.
+pub(super) fn of_ollama(body: &Json, read: CapturedRequest) -> CapturedRequest {
     let none = Json::empty();
     let options = body.get("options").unwrap_or(&none);
     CapturedRequest {
@@ -45,7 +50,7 @@ pub(super) fn read_ollama(body: &Json) -> CapturedRequest {
         schema: body.get("format").filter(|format| format.members().is_some()).map(JsonText::of),
         // It streams unless it is asked not to.
         is_streamed: body.get("stream").is_none_or(|stream| stream.to_text() == "true"),
-        ..common(body)
+        ..read
     }
 }
 
@@ -72,13 +77,16 @@ fn message(json: &Json) -> CapturedMessage {
         }
         _ => {
             let mut parts = content("user", json.get("content"));
-            let images = json.get("images").and_then(Json::items).unwrap_or_default();
-            parts.extend(images.iter().map(|image| {
-                text("image", format!("[image, {} bytes of base64]", image.as_str().map_or(0, str::len)))
-            }));
+            parts.extend(images(json));
             CapturedMessage { role: Role::User, parts }
         }
     }
+}
+
+/// The images of a message, or of a prompt.
+pub(super) fn images(json: &Json) -> impl Iterator<Item = MessagePart> {
+    let images = json.get("images").and_then(Json::items).unwrap_or_default();
+    images.iter().map(|image| text("image", format!("[image, {} bytes of base64]", image.as_str().map_or(0, str::len))))
 }
 
 fn assistant(json: &Json) -> Vec<MessagePart> {

@@ -7,6 +7,8 @@ mod anthropic;
 mod body;
 mod chat;
 mod gemini;
+mod generate;
+mod media;
 mod open_api;
 mod parts;
 mod reply;
@@ -15,6 +17,7 @@ mod responses;
 use ptc_core::value::{Json, json};
 
 pub use body::{pack_body, unpack_body};
+pub use media::{MediaPart, media_of};
 pub use reply::{CapturedReply, Coding, Echoes, ReplyOutcome};
 
 use crate::config::Protocol;
@@ -64,15 +67,24 @@ impl CapturedMessage {
 /// Returns the protocol of the endpoint that a path names; `None` for everything that asks no model.
 pub fn protocol_of(path: &str) -> Option<Protocol> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
-    let ends: [(&str, Protocol); 6] = [
+    let ends: [(&str, Protocol); 7] = [
         ("/chat/completions", Protocol::OpenAi),
         ("/responses", Protocol::Responses),
         ("/v1/messages", Protocol::Anthropic),
         (":generateContent", Protocol::Gemini),
         (":streamGenerateContent", Protocol::Gemini),
         ("/api/chat", Protocol::Ollama),
+        (GENERATE, Protocol::Ollama),
     ];
     ends.iter().find(|(end, _)| path.ends_with(end)).map(|(_, protocol)| *protocol)
+}
+
+/// The path of a request to Ollama with a prompt instead of messages.
+const GENERATE: &str = "/api/generate";
+
+/// Has a request with this path a prompt instead of messages?
+fn is_generate(path: &str) -> bool {
+    path.split('?').next().unwrap_or_default().trim_end_matches('/').ends_with(GENERATE)
 }
 
 impl CapturedRequest {
@@ -85,6 +97,7 @@ impl CapturedRequest {
         }
         let mut read = match protocol {
             Protocol::OpenAi => chat::read(&body),
+            Protocol::Ollama if is_generate(path) => generate::read(&body),
             Protocol::Ollama => chat::read_ollama(&body),
             Protocol::Responses => responses::read(&body),
             Protocol::Anthropic => anthropic::read(&body),
@@ -92,7 +105,9 @@ impl CapturedRequest {
             Protocol::Bedrock => return Err("requests to Bedrock are signed and not read here".to_owned()),
         };
         let messages = super::protocols::language(protocol).messages_key();
-        read.frame = JsonText::of(&body.without(messages));
+        let own = [messages];
+        let texts: &[&str] = if protocol == Protocol::Ollama && is_generate(path) { &generate::TEXTS } else { &own };
+        read.frame = JsonText::of(&texts.iter().fold(body, |frame, key| frame.without(key)));
         parts::name_results(&mut read.messages);
         Ok(read)
     }

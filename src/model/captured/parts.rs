@@ -28,12 +28,17 @@ pub(super) fn result(call: Option<String>, name: Option<String>, result: &str) -
 
 /// A part that is no text: its kind, and its JSON or what is known of its bytes.
 pub(super) fn other(json: &Json) -> MessagePart {
-    let kind = json.get("type").and_then(Json::as_str).map_or_else(
-        || json.members().and_then(<[_]>::first).map_or_else(|| "part".to_owned(), |member| member.key.clone()),
-        str::to_owned,
-    );
+    let kind = kind_of(json);
     let words = shortened(json).to_text();
     text(&kind, format!("[{kind} {words}]"))
+}
+
+/// The kind of a part: its type, else the name of its first member.
+pub(super) fn kind_of(json: &Json) -> String {
+    json.get("type").and_then(Json::as_str).map_or_else(
+        || json.members().and_then(<[_]>::first).map_or_else(|| "part".to_owned(), |member| member.key.clone()),
+        str::to_owned,
+    )
 }
 
 /// Longest text of a part that is shown whole, in bytes. Longer ones are data: images, audio, files.

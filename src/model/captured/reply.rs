@@ -7,6 +7,7 @@ use std::io::Write as _;
 
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
 
+use super::generate::context_id;
 use crate::config::Protocol;
 use crate::event::{NativeCall, PartKind, Tokens};
 use crate::model::assembly::{Assembly, ChunkError, joined};
@@ -164,7 +165,7 @@ impl CapturedReply {
             scrub,
             echoes: Echoes::default(),
             text: String::new(),
-            has_id: matches!(protocol, Protocol::Responses | Protocol::Anthropic),
+            has_id: matches!(protocol, Protocol::Responses | Protocol::Anthropic | Protocol::Ollama),
             id: None,
             error,
         }
@@ -215,7 +216,7 @@ impl CapturedReply {
             self.error.get_or_insert_with(|| fault::text_of(data));
             return Vec::new();
         }
-        if self.has_id && self.id.is_none() && data.contains("\"id\"") {
+        if self.has_id && self.id.is_none() && (data.contains("\"id\"") || data.contains("\"context\"")) {
             self.id = reply_id(data);
         }
         match self.reader.take(data, &mut self.assembly) {
@@ -317,9 +318,13 @@ impl CapturedReply {
     }
 }
 
-/// The id of a reply, in its first event or in the whole reply. Each service has its own form of ids.
+/// The id of a reply, in its first event or in the whole reply. Each service has its own form of ids; that of Ollama's generated texts is
+/// its `context`, in the last line.
 fn reply_id(data: &str) -> Option<String> {
     let json = ptc_core::value::json::parse(data).ok()?;
+    if let Some(context) = json.get("context").filter(|context| context.items().is_some()) {
+        return context_id(context);
+    }
     let reply = json.get("response").or_else(|| json.get("message")).unwrap_or(&json);
     Some(reply.get("id")?.as_str()?.to_owned())
 }

@@ -19,6 +19,11 @@ struct Line<'a> {
     model: Option<Value>,
     #[serde(borrow, default)]
     message: Option<Message<'a>>,
+    /// The text of a line of `/api/generate`, which has no message.
+    #[serde(default)]
+    response: Option<Utf16Text>,
+    #[serde(default)]
+    thinking: Option<Utf16Text>,
     #[serde(default)]
     done: bool,
     #[serde(default)]
@@ -73,7 +78,12 @@ impl Reader for LineReader {
         }
         assembly.answered_by(line.model.as_ref());
         let mut pieces = Vec::new();
-        if let Some(message) = line.message {
+        let generated = line.response.map(|response| Message {
+            content: Some(response),
+            thinking: line.thinking,
+            tool_calls: None,
+        });
+        if let Some(message) = line.message.or(generated) {
             assembly.heard = true;
             self.thinking.extend(message.thinking.clone());
             Assembly::push_text(&mut pieces, PartKind::Reasoning, message.thinking);

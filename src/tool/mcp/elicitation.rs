@@ -143,16 +143,7 @@ impl Form {
     fn describe(&self) -> String {
         let required = self.schema.get("required").and_then(Value::as_array);
         let mut text = String::new();
-        for (name, field) in self.fields() {
-            let kind = field.get("type").and_then(Value::as_str).unwrap_or("string");
-            let is_required = required.is_some_and(|names| names.iter().any(|known| known == name));
-            let optional = if is_required { "" } else { ", optional" };
-            let words = ["title", "description"].iter().filter_map(|key| field.get(*key)?.as_str());
-            let about = words.fold(String::new(), |about, words| about + " — " + words);
-            let choices = choices(field);
-            let choices = if choices.is_empty() { String::new() } else { format!(": {}", choices.join(" | ")) };
-            _ = write!(text, "\n  {name} ({kind}{optional}{choices}){about}");
-        }
+        // First: a long form is scrolled.
         if self.options().is_empty() {
             let is_required = |name: &str| required.is_none_or(|names| names.iter().any(|known| known == name));
             let example: Map<String, Value> = self
@@ -163,6 +154,20 @@ impl Form {
             let or = if self.only_field().is_some() { ", or with its value" } else { "" };
             let example = Value::Object(example);
             _ = write!(text, "\nAnswer with JSON such as {example}{or}. `{DECLINE}` and `{CANCEL}` give no answer.");
+        }
+        for (name, field) in self.fields() {
+            let kind = field.get("type").and_then(Value::as_str).unwrap_or("string");
+            let is_required = required.is_some_and(|names| names.iter().any(|known| known == name));
+            let optional = if is_required { "" } else { ", optional" };
+            let words = ["title", "description"].iter().filter_map(|key| field.get(*key)?.as_str());
+            let about = words.fold(String::new(), |about, words| about + " — " + words);
+            let (one, some) = (choices(field), item_choices(field));
+            let choices = match (one.as_slice(), some.as_slice()) {
+                ([], []) => String::new(),
+                ([], some) => format!(", any of {}", some.join(" | ")),
+                (one, _) => format!(": {}", one.join(" | ")),
+            };
+            _ = write!(text, "\n  {name} ({kind}{optional}{choices}){about}");
         }
         text
     }
@@ -183,7 +188,8 @@ impl Form {
         };
         let content_value = Value::Object(content.clone());
         // A form that is no schema accepts every answer; its server checks it.
-        let Ok(validator) = jsonschema::validator_for(&self.schema) else { return Ok(content) };
+        let validator = jsonschema::options().should_validate_formats(true).build(&self.schema);
+        let Ok(validator) = validator else { return Ok(content) };
         match validator.iter_errors(&content_value).next() {
             Some(error) => Err(format!("{}: {error}", error.instance_path())),
             None => Ok(content),
@@ -202,6 +208,15 @@ fn choices(field: &Value) -> Vec<String> {
     }
     let titled = field.get("oneOf").and_then(Value::as_array);
     titled.into_iter().flatten().filter_map(|choice| text(choice.get("const")?)).collect()
+}
+
+/// The values that the items of a list are chosen from.
+fn item_choices(field: &Value) -> Vec<String> {
+    let Some(items) = field.get("items") else { return Vec::new() };
+    let titled = items.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+    let titled: Vec<String> =
+        titled.filter_map(|choice| choice.get("const")?.as_str().map(ToOwned::to_owned)).collect();
+    if titled.is_empty() { choices(items) } else { titled }
 }
 
 /// A value of the field's type.
@@ -248,6 +263,21 @@ mod tests {
         assert!(two.read("Ada").unwrap_err().contains("no JSON"));
         assert!(two.read("{\"age\": 36}").unwrap_err().contains("name"));
         assert!(two.read("{\"name\": \"Ada\", \"age\": 0}").unwrap_err().starts_with("/age: "));
+    }
+
+    #[test]
+    fn formats_are_checked_and_the_items_of_lists_are_named() {
+        let contact = form(
+            &json!({"email": {"type": "string", "format": "email"},
+                "pets": {"type": "array", "items": {"type": "string", "enum": ["cat", "dog"]}},
+                "fish": {"type": "array", "items": {"anyOf": [{"const": "f-1", "title": "Tuna"}, {"const": "f-2"}]}}}),
+            &json!(["email"]),
+        );
+        assert!(contact.read("{\"email\": \"nonsense\"}").unwrap_err().starts_with("/email: "));
+        assert!(contact.read("{\"email\": \"ada@example.org\", \"pets\": [\"cat\"]}").is_ok());
+        let described = contact.describe();
+        assert!(described.contains("pets (array, optional, any of cat | dog)"), "{described}");
+        assert!(described.contains("fish (array, optional, any of f-1 | f-2)"), "{described}");
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::io;
 use crate::tui::stage::Input;
 
 #[cfg(unix)]
-pub(super) use unix::{Signals, can_stop, stop};
+pub use unix::Signals;
+#[cfg(unix)]
+pub(super) use unix::{can_stop, stop};
 
 #[cfg(unix)]
 mod unix {
@@ -15,7 +17,8 @@ mod unix {
     use super::{Input, io};
 
     /// The signals that the interface answers.
-    pub(crate) struct Signals {
+    #[derive(Debug)]
+    pub struct Signals {
         terminate: [(i32, Stream); 4],
         stop: Stream,
         resume: Stream,
@@ -23,7 +26,7 @@ mod unix {
 
     impl Signals {
         /// Starts to listen.
-        pub(crate) fn listen() -> io::Result<Self> {
+        pub fn listen() -> io::Result<Self> {
             let stream = |kind: SignalKind| Ok::<_, io::Error>((kind.as_raw_value(), signal(kind)?));
             Ok(Self {
                 terminate: [
@@ -67,18 +70,21 @@ mod unix {
 }
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::{Signals, can_stop, stop};
+pub use elsewhere::Signals;
+#[cfg(not(unix))]
+pub(super) use elsewhere::{can_stop, stop};
 
 #[cfg(not(unix))]
 mod elsewhere {
     use super::{Input, io};
 
     /// Ctrl-C of the console window.
-    pub(crate) struct Signals;
+    #[derive(Debug)]
+    pub struct Signals;
 
     impl Signals {
         /// Starts to listen.
-        pub(crate) fn listen() -> io::Result<Self> {
+        pub fn listen() -> io::Result<Self> {
             Ok(Self)
         }
 

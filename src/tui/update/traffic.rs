@@ -88,6 +88,7 @@ fn take(model: &mut Model, update: TrafficUpdate) -> Vec<Effect> {
                 go(model, 0);
             }
         }
+        TrafficUpdate::Passed(lines, count) => model.traffic.take_passed(lines, count),
         TrafficUpdate::Problem(problem) => {
             model.show_toast(Tone::Bad, problem.clone());
             model.traffic.problem = Some(problem).filter(|problem| problem.contains("cannot"));

@@ -193,7 +193,7 @@ pub(super) fn text_area(model: &Model, at: Position) -> Rect {
         (None, None, Screen::Sessions) => sessions::text_areas(model, screen),
         (None, None, Screen::Compare) => vec![compare::text_area(screen)],
         (None, None, Screen::Tests) => cases::text_areas(screen),
-        (None, None, Screen::Traffic) => traffic::text_areas(screen),
+        (None, None, Screen::Traffic) => traffic::text_areas(model, screen),
         (None, None, Screen::Candidates) => candidates::text_areas(model, screen),
         (None, None, Screen::Workbench) => workbench::text_areas(model),
     };

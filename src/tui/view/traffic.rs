@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 use super::areas::line_of;
 use super::{bars, run};
 use crate::port::Gate;
-use crate::proxy::{ConversationLine, ConversationState, HeldExchange, HeldSide};
+use crate::proxy::{ConversationLine, ConversationState, HeldExchange, HeldSide, PassedLine};
 use crate::tui::actions::Action;
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
@@ -23,23 +23,29 @@ const LIST_ROWS: u16 = 3;
 struct Areas {
     title: Rect,
     heads: Rect,
+    /// Conversations.
     list: Rect,
+    /// Requests that are not recorded.
+    passed: Rect,
     rule: Rect,
     view: Rect,
     status: Rect,
     footer: Rect,
 }
 
-/// The list gets two fifths of the screen, and the conversation the rest.
-fn areas(screen: Rect) -> Areas {
+/// The lists get two fifths of the screen, and the conversation the rest. Of the lists up to a third has the last of so many requests that are
+/// not recorded.
+fn areas(screen: Rect, passed: usize) -> Areas {
     let line = |y: u16| Rect { y: y.min(screen.bottom()), height: 1, ..screen };
     let rows = screen.height.saturating_sub(5);
     let list = (rows * 2 / 5).max(LIST_ROWS).min(rows);
     let top = screen.y + 2;
+    let passed = u16::try_from(passed).unwrap_or(u16::MAX).min(list / 3);
     Areas {
         title: line(screen.y),
         heads: line(screen.y + 1),
-        list: Rect { y: top, height: list, ..screen },
+        list: Rect { y: top, height: list - passed, ..screen },
+        passed: Rect { y: top + list - passed, height: passed, ..screen },
         rule: line(top + list),
         view: Rect { y: top + list + 1, height: rows - list, ..screen },
         status: line(screen.bottom().saturating_sub(2)),
@@ -48,13 +54,13 @@ fn areas(screen: Rect) -> Areas {
 }
 
 /// The parts whose texts can be selected.
-pub(super) fn text_areas(screen: Rect) -> Vec<Rect> {
-    let areas = areas(screen);
-    vec![areas.list, areas.view]
+pub(super) fn text_areas(model: &Model, screen: Rect) -> Vec<Rect> {
+    let areas = areas(screen, model.traffic.passed.len());
+    vec![areas.list, areas.passed, areas.view]
 }
 
 pub(super) fn layout(model: &mut Model) {
-    let areas = areas(Rect::new(0, 0, model.size.0, model.size.1));
+    let areas = areas(Rect::new(0, 0, model.size.0, model.size.1), model.traffic.passed.len());
     let now_ms = model.now_ms;
     let traffic = &mut model.traffic;
     let selected = traffic.selected_row().unwrap_or(0);
@@ -67,7 +73,8 @@ pub(super) fn layout(model: &mut Model) {
 }
 
 pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
-    let (areas, traffic) = (areas(screen), &model.traffic);
+    let traffic = &model.traffic;
+    let areas = areas(screen, traffic.passed.len());
     title(model).draw(areas.title, buffer, model.theme);
     let columns = Columns { width: areas.list.width };
     columns.heads().draw(areas.heads, buffer, model.theme);
@@ -85,8 +92,11 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
             row.draw(line_of(areas.list, line), buffer, model.theme);
         }
     }
+    for (line, passed) in traffic.passed.iter().take(usize::from(areas.passed.height)).enumerate() {
+        columns.passed(passed).draw(line_of(areas.passed, line), buffer, model.theme);
+    }
     if traffic.rows().next().is_none() {
-        draw_empty(model, areas.list, areas.view, buffer);
+        draw_empty(model, &areas, buffer);
     }
     match (traffic.selected_held(), &traffic.view) {
         (Some(held), _) => {
@@ -156,14 +166,17 @@ fn status(model: &Model) -> Row {
     let requests: u64 = traffic.lines.iter().map(|line| u64::from(line.turns)).sum();
     let mut facts = vec![plural(requests, "request"), format!("{} running", count(running as u64))];
     facts.extend(cost_sum.map(|sum| format!("cost {}", cost(Some(sum)))));
-    if requests > 0 {
+    if traffic.passed_count > 0 {
+        facts.push(format!("{} not recorded", count(traffic.passed_count)));
+    }
+    if requests > 0 || traffic.passed_count > 0 {
         pieces.push(Piece::new(Role::Dim, &format!(" {}", facts.join("   "))));
     }
     Row::new(pieces)
 }
 
 /// How programs get the address of the proxy.
-fn draw_empty(model: &Model, list: Rect, view: Rect, buffer: &mut Buffer) {
+fn draw_empty(model: &Model, areas: &Areas, buffer: &mut Buffer) {
     let key = |action| model.keymap.first_name(action);
     let mut lines = Vec::new();
     match &model.traffic.phase {
@@ -175,16 +188,16 @@ fn draw_empty(model: &Model, list: Rect, view: Rect, buffer: &mut Buffer) {
         }
         ProxyPhase::Starting | ProxyPhase::Ending => {}
         ProxyPhase::Listening(facts) => {
-            lines.push("No request has come. Give a program this address:".to_owned());
+            let none = if model.traffic.passed.is_empty() { "No request" } else { "No request to a model" };
+            lines.push(format!("{none} has come. Give a program this address:"));
             lines.extend(facts.variables.iter().map(|(name, value)| format!("  export {name}={value}")));
             lines.push(String::new());
             lines.extend(facts.upstreams.iter().map(|upstream| format!("upstream {upstream}")));
         }
     }
-    let area = Rect { height: list.height + view.height, ..list };
-    for (line, text) in lines.iter().enumerate().take(usize::from(area.height)) {
-        // The rule is between both.
-        let place = line_of(area, if line < usize::from(list.height) { line } else { line + 1 });
+    let (list, view) = (usize::from(areas.list.height), usize::from(areas.view.height));
+    for (line, text) in lines.iter().enumerate().take(list + view) {
+        let place = line.checked_sub(list).map_or_else(|| line_of(areas.list, line), |line| line_of(areas.view, line));
         Row::new([Piece::new(Role::Text, text)]).indented(2).draw(place, buffer, model.theme);
     }
 }
@@ -267,6 +280,29 @@ impl Columns {
         let (client, upstream, model) = (&line.client, &line.upstream, &line.model);
         let role = if selected { Role::Title } else { Role::Text };
         self.row(role, if selected { "▸ " } else { "  " }, Cells { state, client, upstream, model, numbers, rest })
+    }
+
+    /// A request that is not recorded.
+    fn passed(&self, line: &PassedLine) -> Row {
+        let (mark, state) = match &line.from {
+            Some(_) => (Role::Good, "✓ replayed"),
+            None => (Role::Dim, "· passed"),
+        };
+        let status = if line.status < 400 { Role::Dim } else { Role::Bad };
+        let upstream = line.upstream.as_deref().unwrap_or("–");
+        let facts = format!("  {} bytes  {}", count(line.bytes), duration(line.ms));
+        let (state, facts_width) = (format!("{state:<11}"), 4 + width(&facts));
+        let asked = format!("{upstream} {} {}", line.method, line.path);
+        let room = usize::from(self.width).saturating_sub(3 + 11 + facts_width + 1);
+        let asked = SafeText::single_line(&asked);
+        let mut pieces = vec![
+            Piece::new(mark, &format!("   {state}")),
+            Piece::new(Role::Dim, &truncate(&asked, room)),
+            Piece::new(status, &format!(" {}", line.status)),
+            Piece::new(Role::Dim, &facts),
+        ];
+        pieces.extend(line.problem.as_deref().map(|problem| Piece::new(Role::Bad, &format!("  {problem}"))));
+        Row::new(pieces)
     }
 
     fn row(&self, role: Role, mark: &'static str, cells: Cells<'_>) -> Row {

@@ -1,0 +1,154 @@
+//! Requests that pass without a record: those that ask no model (lists of models, embeddings, token counts, files), and all of them where
+//! nothing is recorded.
+//!
+//! In: a request's method and path, its reply on the way. Out: a line for users when the reply has ended. It must never hold a piece back.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
+use hyper::header::CONTENT_LENGTH;
+
+use super::exchange::CLIENT_LEFT;
+use crate::model::Scrub;
+use crate::server::{Body, BodyError, Reply};
+
+/// A request without a record, for users.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PassedLine {
+    /// `GET`, `POST`, ….
+    pub method: String,
+    /// Its path without the query, which may hold keys.
+    pub path: String,
+    /// Name of the upstream; `None` when there is none for the path.
+    pub upstream: Option<String>,
+    /// The recorded turn that answered in the upstream's place.
+    pub from: Option<String>,
+    /// HTTP status.
+    pub status: u16,
+    /// Bytes of the reply's body that were passed on.
+    pub bytes: u64,
+    /// From the request to the end of the reply.
+    pub ms: u64,
+    /// Why the reply is not whole.
+    pub problem: Option<String>,
+}
+
+impl fmt::Display for PassedLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.from {
+            Some(place) => write!(f, "from {place}")?,
+            None => f.write_str("not recorded")?,
+        }
+        let upstream = self.upstream.as_deref().unwrap_or("–");
+        write!(f, "  {upstream} {} {}  {}", self.method, self.path, self.status)?;
+        write!(f, "  {} bytes  {} ms", self.bytes, self.ms)?;
+        match &self.problem {
+            Some(problem) => write!(f, "  {problem}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Gets requests without a record when they have ended.
+pub type PassedReport = Arc<dyn Fn(PassedLine) + Send + Sync>;
+
+/// A request until it is known whether it is recorded.
+pub(super) struct Passed {
+    line: PassedLine,
+    started: Instant,
+    is_recorded: bool,
+}
+
+impl Passed {
+    pub(super) fn begin(method: &str, path_and_query: &str) -> Self {
+        let path = path_and_query.split('?').next().unwrap_or_default().to_owned();
+        let line = PassedLine { method: method.to_owned(), path, ..PassedLine::default() };
+        Self { line, started: Instant::now(), is_recorded: false }
+    }
+
+    /// It goes to this upstream.
+    pub(super) fn goes_to(&mut self, upstream: &str) {
+        self.line.upstream = Some(upstream.to_owned());
+    }
+
+    /// A recorded turn answers it.
+    pub(super) fn is_answered_from(&mut self, place: &str) {
+        self.line.from = Some(place.to_owned());
+    }
+
+    /// It is recorded: the recorder reports its line.
+    pub(super) fn set_recorded(&mut self) {
+        self.is_recorded = true;
+    }
+
+    /// The reply, whose end is reported unless it is recorded.
+    pub(super) fn follow(mut self, reply: Reply, scrub: &Scrub, report: &PassedReport) -> Reply {
+        if self.is_recorded {
+            return reply;
+        }
+        self.line.path = scrub.text(&self.line.path);
+        self.line.status = reply.status().as_u16();
+        let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let report = Arc::clone(report);
+        reply.map(|inner| {
+            let is_over = inner.is_end_stream();
+            Counted { inner, line: self.line, started: self.started, length, is_over, report }.boxed_unsync()
+        })
+    }
+}
+
+/// The body of a reply, counted as it is passed on.
+struct Counted {
+    inner: Body,
+    line: PassedLine,
+    started: Instant,
+    /// Bytes that the head promises.
+    length: Option<u64>,
+    is_over: bool,
+    report: PassedReport,
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(context);
+        match &polled {
+            Poll::Ready(Some(Ok(frame))) => self.line.bytes += frame.data_ref().map_or(0, |data| data.len() as u64),
+            Poll::Ready(Some(Err(error))) => self.line.problem = Some(error.to_string()),
+            Poll::Ready(None) => self.is_over = true,
+            Poll::Pending => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        line.ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // Bytes after the promised ones are not asked for.
+        let is_whole = self.is_over || self.inner.is_end_stream() || self.length == Some(line.bytes);
+        if !is_whole && line.problem.is_none() {
+            line.problem = Some(CLIENT_LEFT.to_owned());
+        }
+        (self.report)(line);
+    }
+}
