@@ -203,8 +203,8 @@ fn check_template(agent: &Agent, signature: &Signature, template: &Template, fin
     findings.extend(found.into_iter().map(Diagnostic::from));
     for name in template::unused(template, signature) {
         let is_file = signature.param(name).is_some_and(|param| *param.ty.base() == Type::File);
-        if is_file && agent.mode == Mode::Text {
-            // It is sent next to the prompt.
+        if is_file {
+            // The file is sent next to the prompt in every mode.
             continue;
         }
         let (severity, message) = if agent.mode == Mode::Text {

@@ -52,8 +52,8 @@ pub(super) struct Printer<W: Write> {
 enum Questions {
     /// Here.
     Here,
-    /// Where they are put to the user, if they are; until that is known the last one is held.
-    Put(Option<Box<Envelope>>),
+    /// Where they are put to the user, if they are; until that is known they are held, in order.
+    Put(Vec<Envelope>),
 }
 
 /// Columns per level of agents.
@@ -92,7 +92,7 @@ impl<W: Write> Printer<W> {
 
     /// The same next to a user: a question that is put to the user is not printed too.
     pub(super) fn with_user(self) -> Self {
-        Self { questions: Questions::Put(None), ..self }
+        Self { questions: Questions::Put(Vec::new()), ..self }
     }
 
     /// The same with the addresses that other commands take.
@@ -132,7 +132,7 @@ impl<W: Write> Printer<W> {
 
     /// Nothing follows: prints how the run ended when its events could not be emitted.
     pub(super) fn close(&mut self, step: &Step) {
-        self.print_held();
+        self.print_held(|_| true);
         self.end_reply();
         // Prints a notice when a run starts waiting for input.
         let is_reported = self.ended || step.waits_for.is_some();
@@ -143,41 +143,29 @@ impl<W: Write> Printer<W> {
 
     /// Prints one event.
     pub(super) fn print(&mut self, envelope: &Envelope) {
-        self.print_held();
-        if let (Questions::Put(held), Event::QuestionAsked(_)) = (&mut self.questions, &envelope.event) {
-            *held = Some(Box::new(envelope.clone()));
-            return;
-        }
+        self.print_held(|question| is_closed(question, envelope));
         self.apply(envelope);
-        self.print_applied(envelope);
+        match (&mut self.questions, &envelope.event) {
+            (Questions::Put(held), Event::QuestionAsked(_)) => held.push(envelope.clone()),
+            _ => self.print_applied(envelope),
+        }
     }
 
     /// The question at this address is about to be put to the user.
     pub(super) fn is_put(&mut self, at: &Address) {
-        match self.take_held() {
-            Some(held) if held.address == *at => self.apply(&held),
-            Some(held) => {
-                self.apply(&held);
-                self.print_applied(&held);
-            }
-            None => {}
+        if let Questions::Put(held) = &mut self.questions {
+            held.retain(|question| question.address != *at);
         }
         self.end_reply();
     }
 
-    fn take_held(&mut self) -> Option<Box<Envelope>> {
-        match &mut self.questions {
-            Questions::Here => None,
-            Questions::Put(held) => held.take(),
-        }
-    }
-
-    /// Prints the question that is answered without the user.
-    fn print_held(&mut self) {
-        if let Some(held) = self.take_held() {
-            self.apply(&held);
-            self.print_applied(&held);
-        }
+    /// Prints the held questions that are not put to the user any more.
+    fn print_held(&mut self, is_closed: impl Fn(&Address) -> bool) {
+        let Questions::Put(held) = &mut self.questions else { return };
+        let (closed, open): (Vec<_>, Vec<_>) =
+            std::mem::take(held).into_iter().partition(|question| is_closed(&question.address));
+        *held = open;
+        closed.iter().for_each(|question| self.print_applied(question));
     }
 
     fn apply(&mut self, envelope: &Envelope) {
@@ -435,6 +423,21 @@ impl<W: Write> Printer<W> {
         }
         self.extras(end, &envelope.address);
     }
+}
+
+/// Does this event answer a question, or end what asked it? Other agents go on while a question waits for the user.
+fn is_closed(question: &Address, envelope: &Envelope) -> bool {
+    let ends = matches!(
+        envelope.event,
+        Event::ToolEnd(_)
+            | Event::ProgramEnd(_)
+            | Event::TurnEnd(_)
+            | Event::RunEnd(_)
+            | Event::RunWait(_)
+            | Event::Interrupt(_)
+            | Event::AnswerGiven(_)
+    );
+    ends && question.is_within(&envelope.address)
 }
 
 /// The start of a run with the edits of a fork.

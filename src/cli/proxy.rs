@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt as _;
+
 use super::arguments::ProxyFlags;
 use super::output::{UsageError, exit, print_error, print_note, safe_line};
 use crate::port::EndSignals;
@@ -40,6 +42,8 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
             signals.next().await;
             exit::OK
         }
+        // A signal that came while the recordings were read is for this program: the command is not started.
+        Some(_) if signals.next().now_or_never().is_some() => exit::CANCELLED,
         Some((program, arguments)) => match run_program(program, arguments, proxy.variables(), &mut signals).await {
             Ok(code) => code,
             Err(error) => {
@@ -89,6 +93,8 @@ fn passed_report(tally: Arc<Mutex<Tally>>) -> PassedReport {
 #[derive(Default)]
 struct Tally {
     recorded: u64,
+    /// Requests whose session could not be written.
+    lost: u64,
     failed: u64,
     sessions: BTreeSet<String>,
     /// Requests that were answered from recordings and not recorded again.
@@ -105,7 +111,10 @@ const FURTHER: &str = "further paths";
 
 impl Tally {
     fn count(&mut self, line: &ExchangeLine) {
-        self.recorded += 1;
+        match &line.place {
+            Some(_) => self.recorded += 1,
+            None => self.lost += 1,
+        }
         self.failed += u64::from(line.problem.is_some());
         self.sessions.extend(line.place.as_ref().map(|(session, _)| session.clone()));
     }
@@ -128,6 +137,9 @@ impl fmt::Display for Tally {
             let failed = if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
             let sessions = plural(self.sessions.len() as u64, "session");
             parts.push(format!("{} recorded in {sessions}{failed}", plural(self.recorded, "request")));
+        }
+        if self.lost > 0 {
+            parts.push(format!("{} could not be recorded", plural(self.lost, "request")));
         }
         if self.answered > 0 {
             parts.push(format!("{} answered from recordings", plural(self.answered, "request")));

@@ -24,29 +24,31 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
         return several(flags, plain, workbench, &session).await;
     }
     let queue = Arc::new(QuestionQueue::default());
+    // It may ask about the agent's file: before the signals have handlers.
+    let spec = rerun_spec(flags, workbench)?;
     let signals = EndSignals::catch();
-    let running = begin(flags, workbench, &session, &queue).await?;
+    let running = begin(spec, workbench, &session, &queue).await?;
     print_note(&super::output::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
     print_run(running, &queue, flags.json, plain, signals, workbench).await
 }
 
+/// What the flags ask for.
+fn rerun_spec(flags: &RerunFlags, workbench: &Workbench) -> Result<RerunSpec, UsageError> {
+    let agent = flags.agent.as_deref().map(|name| agent_source(name, workbench.file_access())).transpose()?;
+    Ok(RerunSpec {
+        from: flags.from.clone(),
+        model: flags.model.clone(),
+        mode: flags.mode.as_deref().map(mode).transpose()?,
+        agent: agent.map(Box::new),
+    })
+}
+
 async fn begin(
-    flags: &RerunFlags,
+    spec: RerunSpec,
     workbench: &Workbench,
     session: &Session,
     queue: &Arc<QuestionQueue>,
 ) -> Result<Running, UsageError> {
-    let spec = RerunSpec {
-        from: flags.from.clone(),
-        model: flags.model.clone(),
-        mode: flags.mode.as_deref().map(mode).transpose()?,
-        agent: flags
-            .agent
-            .as_deref()
-            .map(|name| agent_source(name, workbench.file_access()))
-            .transpose()?
-            .map(Box::new),
-    };
     Ok(workbench.rerun(session, spec, Arc::clone(queue) as Arc<dyn Human>).await?)
 }
 
@@ -54,10 +56,11 @@ async fn begin(
 async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session: &Session) -> Result<u8, UsageError> {
     let (mut names, mut steps) = (Vec::new(), Vec::<Step>::new());
     let mut code = exit::OK;
+    let spec = rerun_spec(flags, workbench)?;
     for number in 1..=flags.times {
         let queue = Arc::new(QuestionQueue::default());
         let signals = EndSignals::catch();
-        let running = begin(flags, workbench, session, &queue).await?;
+        let running = begin(spec.clone(), workbench, session, &queue).await?;
         let with = with(flags.model.as_deref());
         print_note(&super::output::safe_line(&format!(
             "re-run {number} of {} of {}{with}",

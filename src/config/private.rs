@@ -1,7 +1,8 @@
 //! Files and folders that only their owner may read: sessions, drafts, logs, grants, caches.
 //!
 //! In: paths. Out: folders with mode 700 and files with mode 600, whatever the umask. Folders and files that exist keep
-//! their mode. Files that the user names (exports, agents) do not belong here: they follow the umask.
+//! their mode. Files that the user names (exports, agents) do not belong here: they follow the umask. Only the agents of captured
+//! requests and their files do: they hold what another program sent.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};

@@ -13,7 +13,7 @@ use regex::Regex;
 use similar::{ChangeTag, TextDiff};
 
 use crate::config::Protocol;
-use crate::event::{Address, Event, ReplyEnd};
+use crate::event::{Address, Event, ReplyEnd, ReplyStatus};
 use crate::model::{ErrorClass, protocol_of, unpack, unpack_body};
 use crate::replay::came_body;
 use crate::session::Session;
@@ -115,9 +115,15 @@ enum TurnOutcome {
 impl TurnOutcome {
     fn of(end: &ReplyEnd) -> Self {
         let Some(error) = &end.error else { return Self::Whole };
+        let message = &error.message;
         match error.class.as_deref().map(ErrorClass::from_name) {
             Some(ErrorClass::Cancelled) => Self::ClientLeft,
-            Some(ErrorClass::Network) => Self::Broken(error.message.clone()),
+            Some(ErrorClass::Network) => Self::Broken(message.clone()),
+            // Recordings of version 0.1 before 2026-11-28 have no class: only these messages say that the reply is not whole.
+            None if end.status == ReplyStatus::Cancelled || message.ends_with("the proxy ended") => Self::ClientLeft,
+            None if message.starts_with("the connection to ") && message.contains(" broke: ") => {
+                Self::Broken(message.clone())
+            }
             // An error that the service answered with is an answer too.
             _ => Self::Whole,
         }

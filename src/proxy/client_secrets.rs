@@ -26,11 +26,6 @@ impl ClientSecrets {
         Self { known, recent: Mutex::default() }
     }
 
-    /// The scrub of this machine's secrets.
-    pub(super) fn known(&self) -> &Scrub {
-        &self.known
-    }
-
     /// The scrub for a request with these headers, path and query.
     pub(super) fn of_request(&self, headers: &HeaderMap, path_and_query: &str) -> Scrub {
         let keys = headers::keys(headers, path_and_query);

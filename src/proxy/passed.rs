@@ -17,6 +17,9 @@ use super::exchange::CLIENT_LEFT;
 use crate::model::Scrub;
 use crate::server::{Body, BodyError, Reply};
 
+/// Why a request has no reply.
+const LEFT_EARLY: &str = "the client closed the connection before the reply";
+
 /// A request without a record, for users.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PassedLine {
@@ -28,8 +31,8 @@ pub struct PassedLine {
     pub upstream: Option<String>,
     /// The recorded turn that answered in the upstream's place.
     pub from: Option<String>,
-    /// HTTP status.
-    pub status: u16,
+    /// HTTP status; `None` when the client left before the reply began.
+    pub status: Option<u16>,
     /// Bytes of the reply's body that were passed on.
     pub bytes: u64,
     /// From the request to the end of the reply.
@@ -45,7 +48,11 @@ impl fmt::Display for PassedLine {
             None => f.write_str("not recorded")?,
         }
         let upstream = self.upstream.as_deref().unwrap_or("–");
-        write!(f, "  {upstream} {} {}  {}", self.method, self.path, self.status)?;
+        write!(f, "  {upstream} {} {}", self.method, self.path)?;
+        match self.status {
+            Some(status) => write!(f, "  {status}")?,
+            None => f.write_str("  no reply")?,
+        }
         write!(f, "  {} bytes  {} ms", self.bytes, self.ms)?;
         match &self.problem {
             Some(problem) => write!(f, "  {problem}"),
@@ -57,49 +64,65 @@ impl fmt::Display for PassedLine {
 /// Gets requests without a record when they have ended.
 pub type PassedReport = Arc<dyn Fn(PassedLine) + Send + Sync>;
 
-/// A request until it is known whether it is recorded.
+/// A request until it is known whether it is recorded. One that is dropped before its reply was left by its client.
 pub(super) struct Passed {
     line: PassedLine,
     started: Instant,
-    is_recorded: bool,
+    /// `None` when the request is recorded, or its reply is followed: another place reports it.
+    report: Option<PassedReport>,
 }
 
 impl Passed {
-    pub(super) fn begin(method: &str, path_and_query: &str) -> Self {
-        let path = path_and_query.split('?').next().unwrap_or_default().to_owned();
+    /// A request begins. `scrub` knows the secrets of the request.
+    pub(super) fn begin(method: &str, path_and_query: &str, scrub: &Scrub, report: &PassedReport) -> Self {
+        let path = scrub.text(path_and_query.split('?').next().unwrap_or_default());
         let line = PassedLine { method: method.to_owned(), path, ..PassedLine::default() };
-        Self { line, started: Instant::now(), is_recorded: false }
+        Self { line, started: Instant::now(), report: Some(Arc::clone(report)) }
     }
 
-    /// It goes to this upstream.
-    pub(super) fn goes_to(&mut self, upstream: &str) {
-        self.line.upstream = Some(upstream.to_owned());
+    /// Sets the upstream that gets it.
+    pub(super) fn set_upstream(&mut self, name: &str) {
+        self.line.upstream = Some(name.to_owned());
     }
 
-    /// A recorded turn answers it.
-    pub(super) fn is_answered_from(&mut self, place: &str) {
+    /// Sets the recorded turn that answers it.
+    pub(super) fn set_answered_from(&mut self, place: &str) {
         self.line.from = Some(place.to_owned());
     }
 
     /// It is recorded: the recorder reports its line.
     pub(super) fn set_recorded(&mut self) {
-        self.is_recorded = true;
+        self.report = None;
     }
 
-    /// The reply, whose end is reported unless it is recorded.
-    pub(super) fn follow(mut self, reply: Reply, scrub: &Scrub, report: &PassedReport) -> Reply {
-        if self.is_recorded {
-            return reply;
-        }
-        self.line.path = scrub.text(&self.line.path);
-        self.line.status = reply.status().as_u16();
+    /// Returns the reply, whose end is reported unless it is recorded.
+    pub(super) fn follow(mut self, reply: Reply) -> Reply {
+        let Some(report) = self.report.take() else { return reply };
+        let mut line = std::mem::take(&mut self.line);
+        line.status = Some(reply.status().as_u16());
         let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let report = Arc::clone(report);
+        // The bodies of these are never asked for.
+        let is_empty = line.method == "HEAD" || [204, 304].contains(&reply.status().as_u16());
+        let started = self.started;
         reply.map(|inner| {
-            let is_over = inner.is_end_stream();
-            Counted { inner, line: self.line, started: self.started, length, is_over, report }.boxed_unsync()
+            let is_over = is_empty || inner.is_end_stream();
+            Counted { inner, line, started, length, is_over, report }.boxed_unsync()
         })
     }
+}
+
+impl Drop for Passed {
+    fn drop(&mut self) {
+        let Some(report) = self.report.take() else { return };
+        let mut line = std::mem::take(&mut self.line);
+        line.ms = elapsed_ms(self.started);
+        line.problem = Some(LEFT_EARLY.to_owned());
+        report(line);
+    }
+}
+
+fn elapsed_ms(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The body of a reply, counted as it is passed on.
@@ -143,7 +166,7 @@ impl HttpBody for Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         let mut line = std::mem::take(&mut self.line);
-        line.ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        line.ms = elapsed_ms(self.started);
         // Bytes after the promised ones are not asked for.
         let is_whole = self.is_over || self.inner.is_end_stream() || self.length == Some(line.bytes);
         if !is_whole && line.problem.is_none() {

@@ -1,7 +1,7 @@
 //! The program that `proxy -- COMMAND` starts.
 //!
 //! In: a command and variables. Out: its exit code. It has the terminal of the proxy, and signals of the terminal reach both; SIGTERM
-//! reaches the proxy alone, which passes it on.
+//! reaches the proxy alone, which passes it on, and kills a program that has not ended when a second one comes.
 
 use std::ffi::OsString;
 
@@ -23,13 +23,18 @@ pub async fn run_program(
         .envs(variables.iter().map(|(name, value)| (*name, value.as_str())))
         .kill_on_drop(true)
         .spawn()?;
+    let mut is_terminated = false;
     let status = loop {
         tokio::select! {
             status = child.wait() => break status?,
             signal = signals.next() => match signal {
                 // The terminal sends it to the program, too, which decides about its end.
                 EndSignal::Interrupt => {}
-                EndSignal::Terminate => terminate(&child),
+                EndSignal::Terminate if is_terminated => child.start_kill()?,
+                EndSignal::Terminate => {
+                    is_terminated = true;
+                    terminate(&child);
+                }
             },
         }
     };

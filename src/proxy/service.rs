@@ -99,21 +99,26 @@ impl ProxyService {
     /// Passes a request; one that is not recorded is reported when its reply has ended.
     async fn pass(&self, request: Request) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        let mut passed = Passed::begin(request.method().as_str(), path);
-        let reply = self.answer_or_pass(request, &mut passed).await;
-        match &self.passed {
-            Some(report) => passed.follow(reply, self.secrets.known(), report),
+        let mut passed = self.passed.as_ref().map(|report| {
+            let scrub = self.secrets.of_request(request.headers(), path);
+            Passed::begin(request.method().as_str(), path, &scrub, report)
+        });
+        let reply = self.answer_or_pass(request, passed.as_mut()).await;
+        match passed {
+            Some(passed) => passed.follow(reply),
             None => reply,
         }
     }
 
-    async fn answer_or_pass(&self, request: Request, passed: &mut Passed) -> Reply {
+    async fn answer_or_pass(&self, request: Request, mut passed: Option<&mut Passed>) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
         let Some(route) = self.upstreams.route(&path, request.headers()) else {
             let message = format!("no upstream of this proxy has the path {}", headers::recorded_path(&path));
             return refusal(StatusCode::NOT_FOUND, "no_upstream", &message);
         };
-        passed.goes_to(&route.upstream.name);
+        if let Some(passed) = &mut passed {
+            passed.set_upstream(&route.upstream.name);
+        }
         match route.protocol.filter(|_| request.method() == Method::POST) {
             Some(protocol) => self.ask(request, &route, protocol, passed).await,
             None if self.replies.recorded.is_some() && !self.replies.asks_upstream => {
@@ -138,7 +143,13 @@ impl ProxyService {
     }
 
     /// Passes a request that asks a model.
-    async fn ask(&self, request: Request, route: &Route<'_>, protocol: Protocol, passed: &mut Passed) -> Reply {
+    async fn ask(
+        &self,
+        request: Request,
+        route: &Route<'_>,
+        protocol: Protocol,
+        mut passed: Option<&mut Passed>,
+    ) -> Reply {
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let (head, body) = request.into_parts();
         let body = match read_body(body, REQUEST_MAX_BYTES).await {
@@ -173,9 +184,12 @@ impl ProxyService {
         }
         let body = begun.body.clone();
         let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: body.clone() };
+        let is_load = is_model_load(protocol, &begun);
         let exchange = match &self.capture {
-            Some(capture) if !asks_nothing(protocol, &begun) => {
-                passed.set_recorded();
+            Some(capture) if !is_load => {
+                if let Some(passed) = &mut passed {
+                    passed.set_recorded();
+                }
                 Some(capture.begin(begun).await)
             }
             Some(_) | None => None,
@@ -194,10 +208,15 @@ impl ProxyService {
         if let Some((status, message)) = changed.fail {
             return failed(exchange, protocol, status, &message).await;
         }
+        if is_load && self.replies.recorded.is_some() && !self.replies.asks_upstream {
+            return loaded(&body);
+        }
         if let Some(recorded) = &self.replies.recorded {
             match recorded.find(&route.path, &body) {
                 Ok(reply) => {
-                    passed.is_answered_from(&reply.place);
+                    if let Some(passed) = passed {
+                        passed.set_answered_from(&reply.place);
+                    }
                     return answered(exchange, reply, changed.cut);
                 }
                 Err(miss) if !self.replies.asks_upstream => {
@@ -244,7 +263,7 @@ impl ProxyService {
 }
 
 /// Does the request only load the model? Ollama's clients send it without messages, or without a prompt.
-fn asks_nothing(protocol: Protocol, begun: &Begun) -> bool {
+fn is_model_load(protocol: Protocol, begun: &Begun) -> bool {
     protocol == Protocol::Ollama
         && begun.body.len() <= LOADING_MAX_BYTES
         && CapturedRequest::read(protocol, &begun.path, &begun.body).is_ok_and(|request| request.messages.is_empty())
@@ -389,6 +408,18 @@ fn answered(exchange: Option<Exchange>, reply: RecordedReply, cut: Option<usize>
     let pieces: Vec<Bytes> = reply.pieces.into_iter().map(Bytes::from).collect();
     let after = reply.broken.map_or(After::End, After::Broken);
     passing(Pieces::InHand(pieces.into_iter(), after), (reply.status, headers::passed(&map)), exchange, cut)
+}
+
+/// The reply to a request that only loads a model: a replay has none, and it never differs. `keep_alive: 0` unloads it.
+fn loaded(body: &[u8]) -> Reply {
+    let request = serde_json::from_slice::<serde_json::Value>(body).unwrap_or_default();
+    let reason = if request["keep_alive"] == 0 { "unload" } else { "load" };
+    let model = &request["model"];
+    let message = json!({ "role": "assistant", "content": "" });
+    json_reply(
+        StatusCode::OK,
+        &json!({ "model": model, "created_at": "1970-01-01T00:00:00Z", "response": "", "message": message, "done": true, "done_reason": reason }),
+    )
 }
 
 /// A failure that a rule asks for, in the form of the protocol.

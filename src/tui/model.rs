@@ -184,7 +184,7 @@ pub struct Workbench {
     pub checked: Option<u64>,
     /// The agent's file.
     pub file: Option<AgentFile>,
-    /// Whether another program changed it.
+    /// Changes of it by other programs.
     pub watch: FileWatch,
     /// The pipeline that is open in the place of the editors, and its first visible row.
     pub pipeline: Option<(PipelineOutline, usize)>,
@@ -433,6 +433,7 @@ impl Workbench {
     /// The run did not begin.
     pub fn not_begun(&mut self) {
         self.run = self.before.take();
+        self.runs.kept_of_other(self.run.is_some());
     }
 
     /// The findings of one editor, errors first.

@@ -59,7 +59,7 @@ impl Services {
     pub fn new(workbench: Workbench, agent: &Agent, path: Option<&Path>) -> Self {
         let files = AgentFiles::new(workbench.file_access().clone());
         let file = path.and_then(|path| files.opened(path));
-        let opened = OpenAgent { texts: DraftTexts::of(agent), file, pipeline: None };
+        let opened = OpenAgent { texts: DraftTexts::of(agent), file, ..OpenAgent::default() };
         Self {
             recovery: Mutex::new(RecoveryFiles::new(&workbench.folders.drafts_dir)),
             search: Mutex::default(),
@@ -199,39 +199,48 @@ impl Services {
                 Ok(OpenAgent { texts: DraftTexts::of(&agent), ..OpenAgent::default() })
             }
             AgentSource::Turn(key, turn) => {
-                let texts = DraftTexts::of(&self.captured_agent(key, turn)?);
-                Ok(OpenAgent { texts, ..OpenAgent::default() })
+                let (agent, stored) = self.captured_agent(key, turn)?;
+                let problem = stored.err().map(|error| error.message);
+                Ok(OpenAgent { texts: DraftTexts::of(&agent), problem, ..OpenAgent::default() })
             }
             AgentSource::New(new) => self.workbench.new_draft(&self.files, new),
             AgentSource::Named(name) if self.files.is_new(name) => {
                 self.workbench.new_draft(&self.files, &NewAgent::at(name))
             }
             AgentSource::Named(name) => Ok(match self.files.open(name)? {
-                (Source::Agent(agent), file) => OpenAgent { texts: DraftTexts::of(&agent), file, pipeline: None },
+                (Source::Agent(agent), file) => {
+                    OpenAgent { texts: DraftTexts::of(&agent), file, ..OpenAgent::default() }
+                }
                 (Source::Pipeline(pipeline), _) => {
                     let texts = pipeline.steps.first().map(DraftTexts::of).unwrap_or_default();
-                    OpenAgent { texts, file: None, pipeline: Some(self.workbench.outline(pipeline)) }
+                    let pipeline = Some(self.workbench.outline(pipeline));
+                    OpenAgent { texts, pipeline, ..OpenAgent::default() }
                 }
             }),
         }
     }
 
-    /// Makes an agent of the request of a turn.
+    /// Makes an agent of the request of a turn, and stores its files, which it needs to run.
     ///
     /// Errors: the session was not captured, or has no request there.
-    fn captured_agent(&self, key: &SessionKey, turn: &Address) -> Result<Agent, ErrorRecord> {
+    fn captured_agent(
+        &self,
+        key: &SessionKey,
+        turn: &Address,
+    ) -> Result<(Agent, Result<(), ErrorRecord>), ErrorRecord> {
         let captured = captured_agent(&self.workbench.open_found(key)?, turn, "captured", FileNaming::Record)?;
-        store_captured_files(&captured, &self.workbench.folders.sessions_dir)?;
-        Agent::from_toml(&captured.text, "captured.toml").map_err(|error| {
+        let agent = Agent::from_toml(&captured.text, "captured.toml").map_err(|error| {
             ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, format!("the request makes no agent: {error}"))
-        })
+        })?;
+        Ok((agent, store_captured_files(&captured, &self.workbench.folders.sessions_dir)))
     }
 
     /// Asks other models what the request of a turn asked, with the same seed. Must be called inside of the runtime.
     ///
     /// Errors: the request makes no agent, or a model cannot be used; no run starts then.
     pub fn ask_others(&self, request: &OtherModels) -> Result<Vec<RunHandle>, ErrorRecord> {
-        let agent = self.captured_agent(&request.key, &request.turn)?;
+        let (agent, stored) = self.captured_agent(&request.key, &request.turn)?;
+        stored?;
         let seed = seed();
         let agents: Vec<Agent> =
             request.models.iter().map(|model| Agent { model: Some(model.clone()), ..agent.clone() }).collect();

@@ -243,6 +243,11 @@ impl Traffic {
         self.passed_count = count;
     }
 
+    /// Forgets the requests that another proxy did not record.
+    pub fn forget_passed(&mut self) {
+        (self.passed, self.passed_count) = (VecDeque::new(), 0);
+    }
+
     /// Follows a conversation from now on.
     pub fn follow(&mut self, session: &str) {
         self.followed = Some(Followed { session: session.to_owned(), last_seq: 0, early: Some(Vec::new()) });

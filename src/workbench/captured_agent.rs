@@ -3,6 +3,8 @@
 //! In: a turn of a captured session. Out: an agent: its texts, images and other files, tools, schema, options and model. The tools answer what
 //! they answered in the conversation. The session is never changed.
 
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use ptc_core::reasons::Reason;
@@ -11,9 +13,9 @@ use ptc_core::value::{Json, json};
 use toml_edit::{DocumentMut, Item, Table, Value, value};
 
 use super::body::sent_body;
-use super::files::write_whole_in_folder;
 use crate::agent::{Agent, InputFile};
 use crate::config::document::to_inline;
+use crate::config::{create_private_dir, private_options};
 use crate::event::{Address, ErrorRecord, Event, NativeCall, RequestMade, Role, SentMessage, SentPart, ToolSchema};
 use crate::model::{MediaPart, media_of, media_type};
 use crate::port::Attachments as _;
@@ -100,7 +102,7 @@ pub fn store_captured_files(agent: &CapturedAgent, sessions_dir: &Path) -> Resul
         .map_err(|message| ErrorRecord::new(Reason::InvalidAgent, message))
 }
 
-/// Creates an agent file, and its files next to it; one that exists is not changed.
+/// Creates an agent file, and its files next to it, for their owner only; one that exists is not changed.
 ///
 /// Errors: the text is no valid agent; a file exists or cannot be written.
 pub fn write_new_agent(path: &Path, agent: &CapturedAgent) -> Result<(), ErrorRecord> {
@@ -110,27 +112,37 @@ pub fn write_new_agent(path: &Path, agent: &CapturedAgent) -> Result<(), ErrorRe
     if let Some(existing) = paths.iter().find(|path| path.exists()) {
         return Err(refused(format!("{} exists: name another file with -o", existing.display())));
     }
-    let mut written = Ok(());
-    for (file, path) in agent.files.iter().zip(&paths) {
-        written = written.and_then(|()| {
-            write_whole_in_folder(path, &file.bytes).map_err(|error| refused(format!("{}: {error}", path.display())))
-        });
-    }
-    let written = written.and_then(|()| {
+    let mut created: Vec<&Path> = Vec::new();
+    let mut write = || {
+        for (file, path) in agent.files.iter().zip(&paths) {
+            create(path, &file.bytes, &mut created).map_err(|error| refused(format!("{}: {error}", path.display())))?;
+        }
         Agent::from_toml(&agent.text, &path.display().to_string())
             .map_err(|error| refused(format!("the request makes no valid agent: {error}")))?;
-        write_whole_in_folder(path, agent.text.as_bytes())
+        create(path, agent.text.as_bytes(), &mut created)
             .map_err(|error| refused(format!("{}: {error}", path.display())))
-    });
+    };
+    let written = write();
     if written.is_err() {
         // Files without their agent are of no use.
-        for (_, path) in agent.files.iter().zip(&paths) {
-            if let Err(error) = std::fs::remove_file(path) {
+        for path in created {
+            if let Err(error) = fs::remove_file(path) {
                 tracing::debug!(%error, path = %path.display(), "removing a file");
             }
         }
     }
     written
+}
+
+/// Creates a file for its owner only, in a folder that is made when it does not exist. Error: it exists, or cannot be written.
+fn create<'p>(path: &'p Path, content: &[u8], created: &mut Vec<&'p Path>) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder)?;
+    }
+    let mut file = private_options().write(true).create_new(true).open(path)?;
+    created.push(path);
+    file.write_all(content)?;
+    file.sync_all()
 }
 
 /// The parts of a request that are no text.
@@ -173,7 +185,6 @@ impl Media {
         };
         let ending = match subtype {
             "jpeg" => "jpg",
-            "mpeg" => "mp3",
             "plain" => "txt",
             other => other,
         };
@@ -207,8 +218,12 @@ fn media_kinds(messages: &[SentMessage]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Adds parameters of type `:file` with their values.
+/// Adds parameters of type `:file` with their values. Where the request has no text, their names are the prompt: an agent needs one.
 fn add_inputs(file: &mut DocumentMut, inputs: &[(String, Json)]) {
+    if file.get("prompt").and_then(Item::as_str).is_none_or(|prompt| prompt.trim().is_empty()) {
+        let names: Vec<&str> = inputs.iter().map(|(name, _)| name.as_str()).collect();
+        file["prompt"] = value(names.join(", "));
+    }
     let params: Vec<String> = inputs.iter().map(|(name, _)| format!("{name} :file")).collect();
     let output = if file.contains_key("schema") { "" } else { " -> :string" };
     file["signature"] = value(format!("({}){output}", params.join(", ")));
@@ -367,4 +382,48 @@ fn signature(parameters: &Json) -> String {
         format!("{} {}", member.key, of.render())
     });
     format!("({}) -> :any", fields.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured(text: &str) -> CapturedAgent {
+        let image = InputFile::new("seen-image-1.png", b"\x89PNG\r\n\x1a\n".to_vec()).unwrap();
+        CapturedAgent { text: text.to_owned(), files: vec![image], unsent: Vec::new() }
+    }
+
+    #[test]
+    fn the_prompt_of_a_request_without_text_is_the_names_of_its_inputs() {
+        let inputs = ["image_1", "image_2"].map(|name| (name.to_owned(), InputFile::value("a.png")));
+        let prompt = |text: &str| {
+            let mut file: DocumentMut = text.parse().unwrap();
+            add_inputs(&mut file, &inputs);
+            file["prompt"].as_str().unwrap_or_default().to_owned()
+        };
+        assert_eq!(prompt("prompt = \" \"\n"), "image_1, image_2");
+        assert_eq!(prompt("prompt = \"Look\"\n"), "Look");
+    }
+
+    #[test]
+    fn the_files_of_a_captured_agent_are_new_and_their_owner_s_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/seen.toml");
+        let image = path.with_file_name("seen-image-1.png");
+        let valid = captured(
+            "name = 'seen'\nmode = 'text'\nprompt = 'x'\nsignature = '(image_1 :file) -> :string'\n[context]\nimage_1 = { file = 'seen-image-1.png' }\n",
+        );
+        assert!(write_new_agent(&path, &captured("mode = ")).is_err());
+        assert!(!image.exists() && !path.exists(), "nothing is left");
+        write_new_agent(&path, &valid).unwrap();
+        #[cfg(unix)]
+        for file in [&image, &path] {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(file).unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+        }
+        fs::remove_file(&path).unwrap();
+        fs::write(&image, "other").unwrap();
+        assert!(write_new_agent(&path, &valid).is_err());
+        assert_eq!(fs::read_to_string(&image).unwrap(), "other", "it was there before");
+    }
 }

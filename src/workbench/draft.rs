@@ -23,6 +23,8 @@ pub struct OpenAgent {
     pub file: Option<AgentFile>,
     /// The pipeline.
     pub pipeline: Option<PipelineOutline>,
+    /// Why it cannot run as it is, though it is open: its files were not stored.
+    pub problem: Option<String>,
 }
 
 /// What texts mean, as far as they can be read.

@@ -85,7 +85,7 @@ impl Workbench {
                 Some(AgentFile { path: path.clone(), sha: String::new() })
             }
         };
-        Ok(OpenAgent { texts: DraftTexts::of(&agent), file, pipeline: None })
+        Ok(OpenAgent { texts: DraftTexts::of(&agent), file, ..OpenAgent::default() })
     }
 
     /// Creates the file of a new agent and returns its path.
@@ -109,7 +109,7 @@ impl AgentFiles {
         let path = Path::new(name);
         let text = read_regular_file(&self.resolve(path)).ok()?;
         let texts = DraftTexts::of_unreadable(&text, path, &self.access)?;
-        Some(OpenAgent { texts, file: self.opened(path), pipeline: None })
+        Some(OpenAgent { texts, file: self.opened(path), ..OpenAgent::default() })
     }
 
     /// Is this the path of an agent file that does not exist yet?

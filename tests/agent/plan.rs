@@ -122,6 +122,12 @@ fn the_prompt_is_checked_against_the_parameters() {
         findings("prompt = '{{text}}'\nsignature = ':int'"),
         ["warning prompt 0..8: the signature lists no parameters, so the names in this template are not checked"]
     );
+    // A file is sent next to the prompt.
+    for mode in ["json", "text", "ptc_lisp", "json_loop"] {
+        let of_file = format!("mode = '{mode}'\nprompt = 'Describe it'\nsignature = '(photo :file) -> :string'");
+        let found = findings(&of_file);
+        assert!(!found.iter().any(|finding| finding.contains("does not use")), "{mode}: {found:?}");
+    }
 }
 
 #[test]

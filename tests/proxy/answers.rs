@@ -1,8 +1,9 @@
 //! Answers from recordings: the same bytes with the service switched off, and what is not recorded.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ptc_workbench::proxy::Answers;
+use serde_json::{Value, json};
 
 use crate::openai::server::{Play, Server, answer, delta};
 
@@ -99,6 +100,55 @@ async fn replies_that_broke_off_break_off_again_and_errors_inside_of_replies_com
         assert_eq!((got.body, got.is_whole), (recorded.body, recorded.is_whole), "{words}");
     }
     assert_eq!(proxied.misses(), 0);
+}
+
+/// Writes the session again as it was before errors had a class.
+fn without_classes(file: &Path) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
+    for event in lines.iter_mut().skip(1) {
+        event.as_object_mut().unwrap().remove("b");
+        if let Some(error) = event.pointer_mut("/d/error").and_then(Value::as_object_mut) {
+            assert!(error.remove("class").is_some());
+        }
+    }
+    std::fs::write(file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_of_older_recordings_break_off_again() {
+    let proxied = Proxied::script(|number, _| match number {
+        0 => Play::cut([delta("one")]),
+        _ => Play::silent([delta("begin")]),
+    })
+    .await;
+    proxied.chat(&[("user", "cut")]).await;
+    leave(&proxied, "left").await;
+    let (sessions, _dir) = proxied.end().await;
+    let files: Vec<PathBuf> = sessions.iter().map(|session| session.path.clone()).collect();
+    files.iter().for_each(|file| without_classes(file));
+    let proxied = answering(&files, false, vec![]).await;
+    for words in ["cut", "left"] {
+        let got = proxied.chat(&[("user", words)]).await;
+        assert!(!got.is_whole && got.status == 200, "{words}: {got:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_loads_a_model_is_answered_without_a_recording() {
+    let (files, _, _dir) = record().await;
+    let proxied = answering(&files, false, vec![]).await;
+    let chat = json!({"model": "m", "messages": []});
+    for (path, body, reason) in [
+        ("/api/generate", json!({"model": "m"}), "load"),
+        ("/api/chat", chat, "load"),
+        ("/api/generate", json!({"model": "m", "keep_alive": 0}), "unload"),
+    ] {
+        let got = fetch(proxied.post(path, body.to_string())).await;
+        let reply: Value = serde_json::from_str(&got.text()).unwrap();
+        assert_eq!((got.status, &reply["model"], &reply["done_reason"]), (200, &json!("m"), &json!(reason)), "{path}");
+    }
+    assert_eq!((proxied.misses(), proxied.server.received().len()), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -145,3 +145,21 @@ async fn a_request_to_generate_is_a_conversation_that_its_context_continues() {
     assert_eq!(events(session, "run.end")[0]["return"], "Yes");
     assert_eq!(verify(session).await.findings, []);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_without_a_body_is_whole_and_a_client_that_left_before_a_reply_has_a_line() {
+    let proxied = Proxied::play([Play::json("200 OK", "{\"models\": []}"), Play::Stall(Vec::new())]).await;
+    let head = client().head(format!("{}/v1/models", proxied.base)).send().await.unwrap();
+    assert_eq!(head.status(), 200);
+    let limit = std::time::Duration::from_millis(300);
+    client().get(format!("{}/v1/models/slow", proxied.base)).timeout(limit).send().await.unwrap_err();
+    let passed = Arc::clone(&proxied.passed);
+    while passed.lock().unwrap().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let lines = passed.lock().unwrap().clone();
+    assert_eq!((lines[0].status, &lines[0].problem), (Some(200), &None), "{lines:?}");
+    assert_eq!(lines[1].status, None);
+    assert!(lines[1].to_string().contains("GET /v1/models/slow  no reply  0 bytes"), "{}", lines[1]);
+    assert!(lines[1].problem.as_deref().unwrap().contains("before the reply"), "{lines:?}");
+}

@@ -305,7 +305,7 @@ fn changed_outside() -> Model {
 fn changed_file(options: &str, prompt: &str) -> Box<OpenAgent> {
     let texts = DraftTexts { options: options.to_owned(), prompt: prompt.to_owned(), ..sentiment() };
     let file = Some(AgentFile { path: "a.toml".into(), sha: "new".to_owned() });
-    Box::new(OpenAgent { texts, file, pipeline: None })
+    Box::new(OpenAgent { texts, file, ..OpenAgent::default() })
 }
 
 #[test]

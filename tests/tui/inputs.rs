@@ -56,7 +56,7 @@ fn a_new_agent_runs_on_a_pasted_text_after_six_presses_in_addition_to_the_typing
         ..DraftTexts::default()
     };
     let file = Some(AgentFile { path: "invoice.toml".into(), sha: String::new() });
-    let opened = OpenAgent { texts, file, pipeline: None };
+    let opened = OpenAgent { texts, file, ..OpenAgent::default() };
     archive(&mut model, ArchiveResponse::AgentOpened(source, Ok(Box::new(opened))));
     write(&mut model, "Read {{text}}");
     key(&mut model, "tab");

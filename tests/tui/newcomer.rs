@@ -221,7 +221,7 @@ fn the_palette_shows_the_name_that_a_key_is_given_to() {
 
 fn taken() -> OpenAgent {
     let texts = DraftTexts { prompt: "Another task".to_owned(), ..DraftTexts::default() };
-    OpenAgent { texts, file: None, pipeline: None }
+    OpenAgent { texts, ..OpenAgent::default() }
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use ptc_workbench::agent::Place;
 use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::tui::archive::{AgentSource, ArchiveResponse};
 use ptc_workbench::tui::compare::CompareRequest;
 use ptc_workbench::tui::draft::{Motion, Reach};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{MOST_RUNS, Model, Screen, draft_difference};
 use ptc_workbench::tui::picture;
-use ptc_workbench::workbench::{RunEnding, RunUpdate};
+use ptc_workbench::workbench::{OpenAgent, RunEnding, RunUpdate};
 
 use super::pictures::{rows, screens};
 use super::press;
@@ -103,6 +104,35 @@ fn the_oldest_run_makes_room() {
         press(&mut model, "[");
     }
     assert_eq!(shown(&model), Some("s3"));
+}
+
+#[test]
+fn runs_of_an_agent_that_left_the_editors_during_a_run_are_forgotten() {
+    let mut model = two_runs((120, 40));
+    press(&mut model, "f5");
+    apply_message(&mut model, Msg::Started(Ok(Some("third".to_owned()))));
+    let mut texts = model.workbench.texts();
+    texts.prompt = "Another one".to_owned();
+    model.workbench.saved = model.workbench.texts();
+    let opened = Box::new(OpenAgent { texts, ..OpenAgent::default() });
+    let source = AgentSource::Named("other".to_owned());
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(opened))));
+    assert_eq!((model.workbench.runs.all().len(), shown(&model)), (1, Some("third")), "the run in progress stays");
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]));
+    run(&mut model, "fourth", two_turns());
+    assert_eq!((model.workbench.runs.all().len(), shown(&model)), (1, Some("fourth")));
+    run(&mut model, "fifth", two_turns());
+    assert_eq!(model.workbench.runs.all().len(), 2);
+}
+
+#[test]
+fn files_of_a_draft_that_were_not_stored_are_reported() {
+    let mut model = fresh((120, 40));
+    let problem = Some("the folder is read-only".to_owned());
+    let opened = Box::new(OpenAgent { texts: model.workbench.texts(), problem, ..OpenAgent::default() });
+    let source = AgentSource::Named("captured".to_owned());
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(opened))));
+    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.ends_with("cannot run: the folder is read-only")));
 }
 
 #[test]

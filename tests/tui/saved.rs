@@ -229,7 +229,7 @@ fn a_case_that_the_program_wrote_into_the_open_file_is_kept_when_the_draft_is_sa
     write(&mut model, "edited ");
     let mut texts = model.workbench.saved.clone();
     texts.options.push_str("[[cases]]\nname = \"one\"\n");
-    let agent = OpenAgent { texts, file: Some(file("after")), pipeline: None };
+    let agent = OpenAgent { texts, file: Some(file("after")), ..OpenAgent::default() };
     let made = MadeCase { name: "one".to_owned(), file: "sentiment.toml".into(), is_new_file: false, cassette: None };
     apply_message(&mut model, Msg::Archive(ArchiveResponse::CaseMade(Ok((made, Some(Box::new(agent)))))));
     assert!(prompt(&model).contains("edited ") && model.workbench.unsaved(), "the edit is kept");

@@ -204,7 +204,7 @@ fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted
         path: path.to_owned(),
         upstream: Some("openai".to_owned()),
         from: from.map(str::to_owned),
-        status,
+        status: Some(status),
         bytes: 1_234,
         ms: 56,
         problem: None,
@@ -218,4 +218,9 @@ fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted
         model.size = size;
         insta::assert_snapshot!(format!("traffic-passed-{}", size.0), text(&mut model));
     }
+    // Another proxy counts from the start.
+    press(&mut model, "s");
+    apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(0)));
+    press(&mut model, "s");
+    assert_eq!((model.traffic.passed.len(), model.traffic.passed_count), (0, 0));
 }

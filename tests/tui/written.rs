@@ -70,7 +70,7 @@ fn file(sha: &str) -> AgentFile {
 
 /// So many hunks were written; these texts are now in the file of the agent in the editors.
 fn written(model: &mut Model, hunks: u64, texts: DraftTexts) {
-    let agent = Some(OpenAgent { texts, file: Some(file("after")), pipeline: None });
+    let agent = Some(OpenAgent { texts, file: Some(file("after")), ..OpenAgent::default() });
     let written = Box::new(Written { hunks, path: "sentiment.toml".into(), agent });
     apply_message(model, Msg::Candidates(CandidatesResponse::Written(5, Ok(written))));
 }

@@ -255,6 +255,32 @@ fn a_question_that_is_put_to_the_user_is_printed_where_it_is_answered_only() {
 }
 
 #[test]
+fn questions_of_parallel_agents_are_held_while_the_others_go_on() {
+    let question = |text: &str| QuestionAsked { text: text.to_owned(), ..QuestionAsked::default() };
+    let given = |value: &str| AnswerGiven { by: Answerer::User, value: text(value), edited: false };
+    let mut out = Vec::new();
+    let mut printer = Printer::new(&mut out, false).with_user();
+    let print = |printer: &mut Printer<&mut Vec<u8>>, at: &str, event: Event| {
+        printer.print(&Envelope { seq: 0, at_ms: 0, address: Address::from(at), event });
+    };
+    print(&mut printer, "r0/t1/c0/t1/q0", question("first").into());
+    print(&mut printer, "r0/t1/c1/t1/q0", question("second").into());
+    print(&mut printer, "r0/t1/c2/t1/q0", question("closed").into());
+    print(&mut printer, "r0/t1/c3/t1/c0", answered("1", 5, false));
+    printer.is_put(&Address::from("r0/t1/c1/t1/q0"));
+    printer.is_put(&Address::from("r0/t1/c0/t1/q0"));
+    print(&mut printer, "r0/t1/c1/t1/q0", given("2").into());
+    print(&mut printer, "r0/t1/c0/t1/q0", given("3").into());
+    print(&mut printer, "r0/t1/c2/t1", TurnEnd::default().into());
+    printer.close(&Step::default());
+    drop(printer);
+    let printed = String::from_utf8(out).unwrap();
+    let asks: Vec<&str> = printed.lines().map(str::trim).filter(|line| line.starts_with("asks")).collect();
+    assert_eq!(asks, ["asks: closed"], "{printed}");
+    assert_eq!(printed.matches("answered by user").count(), 2, "{printed}");
+}
+
+#[test]
 fn nothing_from_outside_acts_on_the_terminal() {
     let hostile = "x\u{1b}]0;t\u{7}\u{202e}";
     let quoted = ptc_core::value::Json::str(hostile).to_text();

@@ -33,7 +33,7 @@ pub(super) fn read_ollama(body: &Json) -> CapturedRequest {
     of_ollama(body, common(body))
 }
 
-/// What all requests to Ollama have in common.
+/// Adds the options and the schema of a request to Ollama, which are the same in each of its interfaces.
 pub(super) fn of_ollama(body: &Json, read: CapturedRequest) -> CapturedRequest {
     let none = Json::empty();
     let options = body.get("options").unwrap_or(&none);

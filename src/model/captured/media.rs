@@ -49,15 +49,25 @@ fn parts(message: &Json) -> Vec<MediaPart> {
     content.iter().filter(is_media).map(of).chain(images).collect()
 }
 
-/// The first file in a value.
+/// The file in a value, if it is all that the value contains.
 fn bytes_in(json: &Json) -> Option<Vec<u8>> {
+    let mut files = files_in(json);
+    if files.len() == 1 { files.pop().flatten() } else { None }
+}
+
+/// The files in a value; `None` for a file among other contents, which would be lost.
+fn files_in(json: &Json) -> Vec<Option<Vec<u8>>> {
     if let Some(text) = json.as_str() {
-        return decoded(text);
+        return decoded(text).map(Some).into_iter().collect();
     }
-    if let Some(items) = json.items() {
-        return items.iter().find_map(bytes_in);
+    let Some(items) = json.items() else {
+        return json.members().unwrap_or_default().iter().flat_map(|member| files_in(&member.value)).collect();
+    };
+    let mut files: Vec<_> = items.iter().flat_map(files_in).collect();
+    if items.len() > 1 {
+        files.fill(None);
     }
-    json.members()?.iter().find_map(|member| bytes_in(&member.value))
+    files
 }
 
 /// The file that a text is in Base64, with or without its type before it. Without a type it must not be a text.
@@ -70,4 +80,27 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
     let bytes = STANDARD.decode(data).or_else(|_| URL_SAFE.decode(data)).ok()?;
     let found = media_type(&bytes)?;
     (named.is_some() || !found.starts_with("text/")).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_with_several_contents_has_no_bytes() {
+        let png = STANDARD.encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+        let image =
+            format!(r#"{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{png}"}}}}"#);
+        let note = r#"{"type":"text","text":"a note"}"#;
+        let has_bytes = |contents: &[&str]| {
+            let document =
+                format!(r#"{{"type":"document","source":{{"type":"content","content":[{}]}}}}"#, contents.join(","));
+            let body = format!(r#"{{"messages":[{{"role":"user","content":[{document}]}}]}}"#);
+            let [part] = &media_of(body.as_bytes())[..] else { panic!("{body}") };
+            assert_eq!(part.kind, "document");
+            part.bytes.is_some()
+        };
+        assert!(has_bytes(&[&image]));
+        assert!(!has_bytes(&[note, &image]) && !has_bytes(&[&image, &image]));
+    }
 }

@@ -12,7 +12,8 @@ use ptc_core::value::json::{self, Node};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    Address, Envelope, ErrorRecord, Event, ExtractKind, IssueSeverity, JsonText, Line, MessagePart, ReplyEnd, Source,
+    Address, Envelope, ErrorRecord, Event, ExtractKind, IssueSeverity, JsonText, Line, MessagePart, ReplyEnd,
+    ReplyStatus, Source,
 };
 use crate::record::Attempts;
 use crate::session::{ReadError, Session, Summary, summarize};
@@ -100,7 +101,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What failed, why, and the stable reason; a name is highlighted: the failed part, else the reason.
+    /// The failed part, the message and the stable reason in one line; a name is highlighted: the failed part, else the reason.
     pub(super) fn excerpt(&self) -> (String, (usize, usize)) {
         let Self { reason, path, message, .. } = self;
         match (path.is_empty(), message.is_empty()) {
@@ -170,8 +171,10 @@ struct Digester {
     facts: Facts,
     texts: Vec<Text>,
     replies: HashMap<Address, Reply>,
-    /// Invalid paths of turns and runs that have not ended.
-    invalid_paths: HashMap<Address, Vec<String>>,
+    /// Invalid paths of turns and runs that have not ended, each with its first message.
+    invalid_paths: HashMap<Address, Vec<(String, String)>>,
+    /// The message of the last error of each turn that has not ended: of its reply or program, not of its tools.
+    turn_errors: HashMap<Address, String>,
     /// Tool names by call address, until the call ends.
     called: HashMap<Address, String>,
     /// The last turn of each run.
@@ -230,28 +233,36 @@ impl Digester {
         self.add_text(Field::Error, at, format!("{}: {}", error.reason, error.message));
     }
 
+    /// The same for an error of a turn itself, whose message explains why the turn failed.
+    fn add_turn_error(&mut self, at: &Address, error: &ErrorRecord) {
+        self.add_error(at, error);
+        self.turn_errors.insert(at.turn_part(), error.message.clone());
+    }
+
     /// Adds a failure.
     fn add_failure(&mut self, reason: &str, path: &str, at: &Address, message: &str) {
         if self.facts.failures.len() < MAX_FAILURES {
             let (reason, path) = (reason.to_owned(), path.to_owned());
-            let message = cut(message.lines().next().unwrap_or_default(), MESSAGE_CHARS);
-            self.facts.failures.push(Failure { reason, path, at: at.clone(), message });
+            self.facts.failures.push(Failure { reason, path, at: at.clone(), message: first_line(message) });
         }
     }
 
-    /// Adds the failure of a turn or run with its invalid paths, unless it was recorded where it happened.
+    /// Adds the failure of a turn or run with its invalid paths. One that was recorded where it happened gets the message, if it has none.
     fn add_end(&mut self, reason: &str, scope: &Address, at: &Address, message: &str) {
         let invalid_paths = self.invalid_paths.remove(scope).unwrap_or_default();
         let turn = at.turn_part();
-        let known = |failure: &Failure| failure.reason == reason && failure.at.turn_part() == turn;
-        if self.facts.failures.iter().rev().any(known) {
+        let known = |failure: &&mut Failure| failure.reason == reason && failure.at.turn_part() == turn;
+        if let Some(failure) = self.facts.failures.iter_mut().rev().find(known) {
+            if failure.path.is_empty() && failure.message.is_empty() {
+                failure.message = first_line(message);
+            }
             return;
         }
         if invalid_paths.is_empty() {
             self.add_failure(reason, "", at, message);
         }
-        for path in &invalid_paths {
-            self.add_failure(reason, path, at, "");
+        for (path, message) in &invalid_paths {
+            self.add_failure(reason, path, at, message);
         }
     }
 
@@ -276,8 +287,13 @@ impl Digester {
             }
             ref event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
                 self.replies.entry(at.clone()).or_default().attempts.apply(event);
-                if let Event::ReplyEnd(ReplyEnd { error: Some(error), .. }) = event {
-                    self.add_error(at, error);
+                match event {
+                    // An attempt that was repeated does not fail the turn.
+                    Event::ReplyEnd(ReplyEnd { error: Some(error), status: ReplyStatus::Discarded, .. }) => {
+                        self.add_error(at, error);
+                    }
+                    Event::ReplyEnd(ReplyEnd { error: Some(error), .. }) => self.add_turn_error(at, error),
+                    _ => {}
                 }
             }
             Event::Extract(extract) => {
@@ -287,7 +303,7 @@ impl Digester {
                         None => self.replies.entry(at.clone()).or_default().program = extract.span,
                     }
                 }
-                extract.error.iter().for_each(|error| self.add_error(at, error));
+                extract.error.iter().for_each(|error| self.add_turn_error(at, error));
             }
             Event::Check(check) => {
                 for issue in check.issues.iter().filter(|issue| issue.severity == IssueSeverity::Error) {
@@ -295,12 +311,12 @@ impl Digester {
                     self.add_text(Field::Error, at, format!("{path}{}", issue.message));
                     let invalid_paths = self.invalid_paths.entry(at.turn_part()).or_default();
                     let path = wildcard_items(&issue.path);
-                    if !invalid_paths.contains(&path) {
-                        invalid_paths.push(path);
+                    if !invalid_paths.iter().any(|(known, _)| *known == path) {
+                        invalid_paths.push((path, issue.message.clone()));
                     }
                 }
             }
-            Event::ProgramEnd(end) => end.error.iter().for_each(|error| self.add_error(at, error)),
+            Event::ProgramEnd(end) => end.error.iter().for_each(|error| self.add_turn_error(at, error)),
             Event::ToolCall(call) => {
                 self.called.insert(at.clone(), call.name.clone());
                 self.facts.tools.push(call.name);
@@ -315,8 +331,9 @@ impl Digester {
                 }
             }
             Event::TurnEnd(end) => {
+                let message = self.turn_errors.remove(at).unwrap_or_default();
                 if let Some(reason) = end.reason {
-                    self.add_end(&reason, at, at, "");
+                    self.add_end(&reason, at, at, &message);
                     self.facts.reasons.push(reason);
                 }
                 self.invalid_paths.remove(at);
@@ -381,6 +398,11 @@ fn push_quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// The start of an error's message, on one line.
+fn first_line(message: &str) -> String {
+    cut(message.lines().next().unwrap_or_default(), MESSAGE_CHARS)
+}
+
 /// Replaces item numbers in a path by `*`, so that the same error in several items counts as one failure.
 fn wildcard_items(path: &str) -> String {
     let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -393,4 +415,55 @@ fn wildcard_items(path: &str) -> String {
 struct Reply {
     attempts: Attempts,
     program: Option<(usize, usize)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{RunEnd, TurnEnd};
+
+    fn failures(events: Vec<(&str, Event)>) -> Vec<(String, String)> {
+        let mut digester = Digester::default();
+        for (seq, (at, event)) in (1..).zip(events) {
+            digester.add_event(Envelope { seq, at_ms: 0, address: Address::from(at), event });
+        }
+        digester.facts.failures.into_iter().map(|failure| (failure.reason, failure.message)).collect()
+    }
+
+    fn error(reason: &str, message: &str) -> ErrorRecord {
+        ErrorRecord { reason: reason.to_owned(), message: message.to_owned(), ..ErrorRecord::default() }
+    }
+
+    fn turn_end(reason: &str) -> Event {
+        TurnEnd { reason: Some(reason.to_owned()), ..TurnEnd::default() }.into()
+    }
+
+    fn run_end(fail: ErrorRecord) -> Event {
+        RunEnd { fail: Some(fail), ..RunEnd::default() }.into()
+    }
+
+    fn reply_end(status: ReplyStatus, message: &str) -> Event {
+        ReplyEnd { error: Some(error("llm_error", message)), ..ReplyEnd::new(1, status) }.into()
+    }
+
+    #[test]
+    fn a_failure_keeps_the_message_of_the_reply_that_failed() {
+        let found = failures(vec![
+            ("r0/t1", reply_end(ReplyStatus::Discarded, "busy")),
+            ("r0/t1", reply_end(ReplyStatus::Error, "no such model\nmore")),
+            ("r0/t1", turn_end("llm_error")),
+            ("r0", run_end(error("llm_error", "the model failed"))),
+        ]);
+        assert_eq!(found, [("llm_error".to_owned(), "no such model".to_owned())]);
+    }
+
+    #[test]
+    fn a_failure_without_a_message_gets_that_of_its_run() {
+        let found = failures(vec![
+            ("r0/t1", reply_end(ReplyStatus::Discarded, "busy")),
+            ("r0/t1", turn_end("budget_exceeded")),
+            ("r0", run_end(error("budget_exceeded", "no tokens are left"))),
+        ]);
+        assert_eq!(found, [("budget_exceeded".to_owned(), "no tokens are left".to_owned())]);
+    }
 }

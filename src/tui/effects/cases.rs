@@ -86,7 +86,7 @@ mod tests {
             }
         };
         assert!(run(&texts), "it is known");
-        let other = DraftTexts { prompt: "ChunkError? {{n}}".to_owned(), ..texts };
+        let other = DraftTexts { prompt: "Odd? {{n}}".to_owned(), ..texts };
         assert!(!run(&other), "its rows are read, and are gone");
     }
 }

@@ -31,6 +31,8 @@ pub struct DraftRuns {
     all: Vec<DraftRun>,
     shown: usize,
     begun: usize,
+    /// They are of an agent that was in the editors before: they go when another run takes the place of the one in progress.
+    of_other: bool,
 }
 
 impl DraftRuns {
@@ -55,7 +57,11 @@ impl DraftRuns {
     }
 
     /// A run takes its place at the end and is shown; the one that was shown is kept.
-    fn push(&mut self, texts: Option<DraftTexts>, before: Option<RunView>) {
+    fn push(&mut self, texts: Option<DraftTexts>, mut before: Option<RunView>) {
+        if self.of_other && (before.is_some() || !self.all.is_empty()) {
+            (self.of_other, before) = (false, None);
+            self.all.clear();
+        }
         if let Some(before) = before {
             // A run that was shown without having begun here has no texts.
             if self.all.is_empty() {
@@ -77,6 +83,11 @@ impl DraftRuns {
     fn add(&mut self, texts: Option<DraftTexts>) {
         self.begun += 1;
         self.all.push(DraftRun { number: self.begun, texts, kept: None });
+    }
+
+    /// No run has begun: is one of another agent still shown?
+    pub(super) fn kept_of_other(&mut self, is_shown: bool) {
+        self.of_other &= is_shown;
     }
 
     /// What changed in the draft since the run before the one that is shown, in a few words.
@@ -101,11 +112,17 @@ impl Workbench {
         self.runs.push(texts, before);
     }
 
-    /// Another agent is in the editors: a run that has ended, and those before it, are none of its draft.
+    /// Another agent is in the editors: the runs are none of its draft. One in progress stays until the next begins.
     pub fn forget_runs(&mut self) {
-        if self.run.as_ref().is_none_or(|run| run.phase == Phase::Done) {
+        let phase = self.run.as_ref().map_or(Phase::Done, |run| run.phase);
+        if phase == Phase::Done {
             (self.run, self.runs) = (None, DraftRuns::default());
+            return;
         }
+        // One that has not begun is not in the list yet.
+        let current = self.runs.all.get_mut(self.runs.shown).map(std::mem::take).filter(|_| phase != Phase::Starting);
+        self.runs = DraftRuns { all: current.into_iter().collect(), shown: 0, begun: self.runs.begun, of_other: true };
+        self.before = None;
     }
 
     /// A finished run that was watched elsewhere joins the list and is shown.

@@ -1,4 +1,4 @@
-//! Whether another program changed the agent's file: looked at from time to time, and when the terminal gets the focus.
+//! Changes of the agent's file by other programs: it is looked at from time to time, and when the terminal gets the focus.
 //!
 //! In: the time, what a look at the file has found. Out: when the next look is due, the change. Pure: the look itself is an effect. A content that
 //! is found once may be half-written, or be written by this program itself: it counts when the next look finds it again.
@@ -11,7 +11,7 @@ const LOOK_MS: i64 = 2_000;
 /// Time until a new content is looked at again, in ms.
 const AGAIN_MS: i64 = 500;
 
-/// What is known of changes of the agent's file.
+/// Known changes of the agent's file.
 #[derive(Debug, Clone, Default)]
 pub struct FileWatch {
     /// The last look, Unix time in ms, and how long the next one waits.

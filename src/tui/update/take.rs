@@ -68,7 +68,7 @@ pub(super) fn file_question(model: &mut Model, source: AgentSource, named: Named
 
 /// Puts it into the editors. Undo knows the texts before of the same file; texts of another agent would be saved under this one's name.
 pub(super) fn show(model: &mut Model, agent: OpenAgent) {
-    let OpenAgent { texts, file, pipeline } = agent;
+    let OpenAgent { texts, file, pipeline, problem } = agent;
     let path = |file: &Option<AgentFile>| file.as_ref().map(|file| file.path.clone());
     let is_same = path(&file).is_some_and(|path_now| path(&model.workbench.file) == Some(path_now));
     for (place, text) in PLACES.into_iter().zip(texts_of(&texts)) {
@@ -98,7 +98,10 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     workbench.focus = workbench.home();
     model.screen = Screen::Workbench;
     model.sessions.viewer = None;
-    model.show_toast(Tone::Good, text);
+    match problem {
+        Some(problem) => model.show_toast(Tone::Bad, format!("{text}, and cannot run: {problem}")),
+        None => model.show_toast(Tone::Good, text),
+    }
 }
 
 /// A file that was not TOML has been corrected in the options: its texts get their editors.

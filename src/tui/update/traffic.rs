@@ -202,6 +202,7 @@ fn listen(model: &mut Model) -> Vec<Effect> {
     match model.traffic.phase {
         ProxyPhase::Off => {
             model.traffic.phase = ProxyPhase::Starting;
+            model.traffic.forget_passed();
             vec![Effect::Traffic(TrafficRequest::Start(Box::new(model.traffic.spec.clone())))]
         }
         ProxyPhase::Listening(_) => {

@@ -288,7 +288,8 @@ impl Columns {
             Some(_) => (Role::Good, "✓ replayed"),
             None => (Role::Dim, "· passed"),
         };
-        let status = if line.status < 400 { Role::Dim } else { Role::Bad };
+        let role = if line.status.is_some_and(|status| status < 400) { Role::Dim } else { Role::Bad };
+        let status = line.status.map_or_else(|| "no reply".to_owned(), |status| status.to_string());
         let upstream = line.upstream.as_deref().unwrap_or("–");
         let facts = format!("  {} bytes  {}", count(line.bytes), duration(line.ms));
         let (state, facts_width) = (format!("{state:<11}"), 4 + width(&facts));
@@ -298,7 +299,7 @@ impl Columns {
         let mut pieces = vec![
             Piece::new(mark, &format!("   {state}")),
             Piece::new(Role::Dim, &truncate(&asked, room)),
-            Piece::new(status, &format!(" {}", line.status)),
+            Piece::new(role, &format!(" {status}")),
             Piece::new(Role::Dim, &facts),
         ];
         pieces.extend(line.problem.as_deref().map(|problem| Piece::new(Role::Bad, &format!("  {problem}"))));

@@ -75,7 +75,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(even? x)"], "True for an even number, including floats without a fraction.")
         .examples(&[("(even? 2)", "true"), ("(even? 2.0)", "true"), ("(even? 3)", "false")])
         .clojure(LENIENT),
-    question!("odd?", |value| parity(value) == Some(Parity::ChunkError))
+    question!("odd?", |value| parity(value) == Some(Parity::Odd))
         .doc(&["(odd? x)"], "True for an odd number, including floats without a fraction.")
         .examples(&[("(odd? 3)", "true"), ("(odd? 2)", "false"), ("(odd? nil)", "false")])
         .clojure(LENIENT),
@@ -84,7 +84,7 @@ pub(super) const ROWS: &[Builtin] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Parity {
     Even,
-    ChunkError,
+    Odd,
 }
 
 /// `None` for anything but a whole number.
@@ -95,7 +95,7 @@ fn parity(value: &Value) -> Option<Parity> {
         Value::Float(float) if float.is_finite() && float.fract() == 0.0 => float % 2.0 != 0.0,
         _ => return None,
     };
-    Some(if odd { Parity::ChunkError } else { Parity::Even })
+    Some(if odd { Parity::Odd } else { Parity::Even })
 }
 
 fn is_integer(value: &Value) -> bool {
