@@ -165,7 +165,9 @@ impl<W: Write> Printer<W> {
         let (closed, open): (Vec<_>, Vec<_>) =
             std::mem::take(held).into_iter().partition(|question| is_closed(&question.address));
         *held = open;
-        closed.iter().for_each(|question| self.print_applied(question));
+        for question in &closed {
+            self.print_applied(question);
+        }
     }
 
     fn apply(&mut self, envelope: &Envelope) {

@@ -112,7 +112,8 @@ fn without_classes(file: &Path) {
             assert!(error.remove("class").is_some());
         }
     }
-    std::fs::write(file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    std::fs::write(file, lines.join("\n") + "\n").unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,7 +127,9 @@ async fn replies_of_older_recordings_break_off_again() {
     leave(&proxied, "left").await;
     let (sessions, _dir) = proxied.end().await;
     let files: Vec<PathBuf> = sessions.iter().map(|session| session.path.clone()).collect();
-    files.iter().for_each(|file| without_classes(file));
+    for file in &files {
+        without_classes(file);
+    }
     let proxied = answering(&files, false, vec![]).await;
     for words in ["cut", "left"] {
         let got = proxied.chat(&[("user", words)]).await;
