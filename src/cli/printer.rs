@@ -52,8 +52,8 @@ pub(super) struct Printer<W: Write> {
 enum Questions {
     /// Here.
     Here,
-    /// Where they are put to the user, if they are; until that is known they are held, in order.
-    Put(Vec<Envelope>),
+    /// Where they are put to the user, if they are. These wait until that is known, in order.
+    Held(Vec<Envelope>),
 }
 
 /// Columns per level of agents.
@@ -92,7 +92,7 @@ impl<W: Write> Printer<W> {
 
     /// The same next to a user: a question that is put to the user is not printed too.
     pub(super) fn with_user(self) -> Self {
-        Self { questions: Questions::Put(Vec::new()), ..self }
+        Self { questions: Questions::Held(Vec::new()), ..self }
     }
 
     /// The same with the addresses that other commands take.
@@ -146,14 +146,14 @@ impl<W: Write> Printer<W> {
         self.print_held(|question| is_closed(question, envelope));
         self.apply(envelope);
         match (&mut self.questions, &envelope.event) {
-            (Questions::Put(held), Event::QuestionAsked(_)) => held.push(envelope.clone()),
+            (Questions::Held(held), Event::QuestionAsked(_)) => held.push(envelope.clone()),
             _ => self.print_applied(envelope),
         }
     }
 
-    /// The question at this address is about to be put to the user.
-    pub(super) fn is_put(&mut self, at: &Address) {
-        if let Questions::Put(held) = &mut self.questions {
+    /// Leaves out the question at this address, which is about to be put to the user.
+    pub(super) fn leave_out(&mut self, at: &Address) {
+        if let Questions::Held(held) = &mut self.questions {
             held.retain(|question| question.address != *at);
         }
         self.end_reply();
@@ -161,7 +161,7 @@ impl<W: Write> Printer<W> {
 
     /// Prints the held questions that are not put to the user any more.
     fn print_held(&mut self, is_closed: impl Fn(&Address) -> bool) {
-        let Questions::Put(held) = &mut self.questions else { return };
+        let Questions::Held(held) = &mut self.questions else { return };
         let (closed, open): (Vec<_>, Vec<_>) =
             std::mem::take(held).into_iter().partition(|question| is_closed(&question.address));
         *held = open;

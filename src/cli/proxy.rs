@@ -12,14 +12,16 @@ use futures::FutureExt as _;
 use super::arguments::ProxyFlags;
 use super::output::{UsageError, exit, print_error, print_note, safe_line};
 use crate::port::EndSignals;
-use crate::proxy::{Audience, ExchangeLine, PassedLine, PassedReport, ProxySpec, Report, Retention, run_program};
+use crate::proxy::{
+    Audience, ExchangeLine, ProxySpec, Report, Retention, UnrecordedReport, UnrecordedRequest, run_program,
+};
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 
 /// Runs `proxy`.
 pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let tally = Arc::<Mutex<Tally>>::default();
-    let lines = Audience::Lines(report(Arc::clone(&tally)), passed_report(Arc::clone(&tally)));
+    let lines = Audience::Lines(report(Arc::clone(&tally)), unrecorded_report(Arc::clone(&tally)));
     let mut signals = EndSignals::catch();
     let mut proxy = proxy_spec(flags).start(workbench, lines).await.map_err(UsageError)?;
     for upstream in proxy.upstreams() {
@@ -82,9 +84,9 @@ fn report(tally: Arc<Mutex<Tally>>) -> Report {
 }
 
 /// Prints the other requests and counts them.
-fn passed_report(tally: Arc<Mutex<Tally>>) -> PassedReport {
+fn unrecorded_report(tally: Arc<Mutex<Tally>>) -> UnrecordedReport {
     Arc::new(move |line| {
-        tally.lock().unwrap_or_else(PoisonError::into_inner).count_passed(&line);
+        tally.lock().unwrap_or_else(PoisonError::into_inner).count_unrecorded(&line);
         print_note(&safe_line(&line.to_string()));
     })
 }
@@ -100,7 +102,7 @@ struct Tally {
     /// Requests that were answered from recordings and not recorded again.
     answered: u64,
     /// The others by method and path.
-    passed: BTreeMap<String, u64>,
+    unrecorded: BTreeMap<String, u64>,
 }
 
 /// Methods and paths that are counted apart; and those that are named at the end.
@@ -119,14 +121,14 @@ impl Tally {
         self.sessions.extend(line.place.as_ref().map(|(session, _)| session.clone()));
     }
 
-    fn count_passed(&mut self, line: &PassedLine) {
+    fn count_unrecorded(&mut self, line: &UnrecordedRequest) {
         if line.from.is_some() {
             self.answered += 1;
             return;
         }
         let name = format!("{} {}", line.method, line.path);
-        let is_room = self.passed.len() < PATHS_MOST || self.passed.contains_key(&name);
-        *self.passed.entry(if is_room { name } else { FURTHER.to_owned() }).or_default() += 1;
+        let is_room = self.unrecorded.len() < PATHS_MOST || self.unrecorded.contains_key(&name);
+        *self.unrecorded.entry(if is_room { name } else { FURTHER.to_owned() }).or_default() += 1;
     }
 }
 
@@ -144,14 +146,14 @@ impl fmt::Display for Tally {
         if self.answered > 0 {
             parts.push(format!("{} answered from recordings", plural(self.answered, "request")));
         }
-        if !self.passed.is_empty() {
-            let mut paths: Vec<(&String, &u64)> = self.passed.iter().collect();
+        if !self.unrecorded.is_empty() {
+            let mut paths: Vec<(&String, &u64)> = self.unrecorded.iter().collect();
             paths.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             let named = paths.iter().take(NAMED).map(|(name, count)| format!("{count} × {name}"));
             let more = paths.len().saturating_sub(NAMED);
             let more = (more > 0).then(|| format!("{} more", plural(more as u64, "path")));
             let named = named.chain(more).collect::<Vec<_>>().join(", ");
-            parts.push(format!("{} not recorded: {named}", plural(self.passed.values().sum(), "request")));
+            parts.push(format!("{} not recorded: {named}", plural(self.unrecorded.values().sum(), "request")));
         }
         f.write_str(&parts.join("; "))
     }

@@ -194,7 +194,7 @@ pub(super) async fn watch(
             () = feed.changed() => printer.print_all(&feed.drain()),
             Some(asked) = queue.next() => {
                 printer.print_all(&feed.drain());
-                printer.is_put(&asked.question.address);
+                printer.leave_out(&asked.question.address);
                 keyboard::ask(asked);
             }
             step = &mut task => break step,

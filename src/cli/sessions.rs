@@ -36,7 +36,7 @@ pub(super) async fn sessions(
     match command {
         SessionsCommand::Case(flags) => case(flags, workbench)?,
         SessionsCommand::Example(flags) => example(flags, workbench)?,
-        SessionsCommand::Agent(flags) => agent_of_request(flags, workbench)?,
+        SessionsCommand::Agent(flags) => make_captured_agent(flags, workbench)?,
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
         SessionsCommand::Show { session, body: Some(at), .. } => {
             let key = workbench.find_session(session)?;
@@ -111,7 +111,7 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
     Ok(())
 }
 
-fn agent_of_request(flags: &CapturedAgentFlags, workbench: &Workbench) -> Result<(), UsageError> {
+fn make_captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Result<(), UsageError> {
     let (session, turn) = if flags.place.contains('@') {
         workbench.turn_place(&flags.place)?
     } else {

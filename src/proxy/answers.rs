@@ -119,7 +119,7 @@ impl TurnOutcome {
         match error.class.as_deref().map(ErrorClass::from_name) {
             Some(ErrorClass::Cancelled) => Self::ClientLeft,
             Some(ErrorClass::Network) => Self::Broken(message.clone()),
-            // Recordings of version 0.1 before 2026-11-28 have no class: only these messages say that the reply is not whole.
+            // Errors of older recordings have no class: only these messages show that the reply is not whole.
             None if end.status == ReplyStatus::Cancelled || message.ends_with("the proxy ended") => Self::ClientLeft,
             None if message.starts_with("the connection to ") && message.contains(" broke: ") => {
                 Self::Broken(message.clone())

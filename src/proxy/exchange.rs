@@ -165,6 +165,11 @@ pub(super) async fn room_for(
     }
 }
 
+/// Milliseconds since then.
+pub(super) fn elapsed_ms(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
 impl Exchange {
     /// The head of the reply came.
     pub(super) fn replied(&self, status: u16, headers: HeaderMap, by: Option<String>) {
@@ -179,24 +184,20 @@ impl Exchange {
 
     /// A piece of the body came.
     pub(super) async fn piece(&self, bytes: &[u8]) {
-        let ms = self.elapsed_ms();
+        let ms = elapsed_ms(self.started);
         let room = room_for(&self.room, &self.notes, bytes.len()).await;
         self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.into(), _room: room });
     }
 
     /// The same for a piece that is in memory already, without a wait.
     pub(super) fn piece_in_hand(&self, bytes: &[u8]) {
-        let ms = self.elapsed_ms();
+        let ms = elapsed_ms(self.started);
         self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.into(), _room: None });
     }
 
     /// It ended in this way.
     pub(super) fn end(mut self, end: ExchangeEnd) {
         self.end = Some(end);
-    }
-
-    fn elapsed_ms(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn note(&self, note: Note) {
@@ -208,7 +209,7 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         let end = self.end.take().unwrap_or(ExchangeEnd::ClientLeft);
-        self.note(Note::Ended { id: self.id, at_ms: SystemClock.now(), ms: self.elapsed_ms(), end });
+        self.note(Note::Ended { id: self.id, at_ms: SystemClock.now(), ms: elapsed_ms(self.started), end });
     }
 }
 

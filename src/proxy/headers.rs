@@ -16,6 +16,11 @@ const HOP_BY_HOP: [HeaderName; 7] =
 /// Encodings of replies that can be read here.
 const ENCODINGS: [&str; 4] = ["gzip", "x-gzip", "deflate", "identity"];
 
+/// The bytes of the body that follows, where the head has their number.
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 /// The headers that are passed on. Encodings that cannot be read are not offered, so that replies can be shown.
 pub(super) fn passed(headers: &HeaderMap) -> HeaderMap {
     let named: Vec<String> = headers

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::hold::{HeldExchange, Holds};
-use super::passed::PassedLine;
+use super::unrecorded::UnrecordedRequest;
 use crate::event::{Envelope, Tokens};
 
 /// Requests that are not recorded: as many of them wait for a slow screen.
-const PASSED_MOST: usize = 64;
+const UNRECORDED_MAX: usize = 64;
 
 /// How far a conversation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,7 +70,7 @@ pub enum TrafficUpdate {
     /// All requests and replies that wait for the user, the oldest first.
     Held(Vec<Arc<HeldExchange>>),
     /// Requests that were not recorded: the last ones, the oldest first, and how many there were in all.
-    Passed(Vec<PassedLine>, u64),
+    Unrecorded(Vec<UnrecordedRequest>, u64),
     /// Sessions cannot be written, in words; or they can again.
     Problem(String),
 }
@@ -80,8 +80,8 @@ struct Pending {
     lines: HashMap<String, ConversationLine>,
     events: Vec<(String, Envelope)>,
     problems: Vec<String>,
-    passed: VecDeque<PassedLine>,
-    passed_count: u64,
+    unrecorded: VecDeque<UnrecordedRequest>,
+    unrecorded_count: u64,
     shown: HashSet<String>,
 }
 
@@ -121,8 +121,8 @@ impl LiveTraffic {
         let events = std::mem::take(&mut pending.events).into_iter();
         updates.extend(events.map(|(session, event)| TrafficUpdate::Event(session, Box::new(event))));
         updates.extend(std::mem::take(&mut pending.problems).into_iter().map(TrafficUpdate::Problem));
-        let (passed, count) = (std::mem::take(&mut pending.passed), pending.passed_count);
-        updates.extend((!passed.is_empty()).then(|| TrafficUpdate::Passed(passed.into(), count)));
+        let (unrecorded, count) = (std::mem::take(&mut pending.unrecorded), pending.unrecorded_count);
+        updates.extend((!unrecorded.is_empty()).then(|| TrafficUpdate::Unrecorded(unrecorded.into(), count)));
         drop(pending);
         updates.extend(self.holds.take_changed().map(TrafficUpdate::Held));
         updates
@@ -151,13 +151,13 @@ impl LiveTraffic {
     }
 
     /// Reports a request that was not recorded.
-    pub(super) fn passed(&self, line: PassedLine) {
+    pub(super) fn unrecorded(&self, line: UnrecordedRequest) {
         let mut pending = self.lock();
-        pending.passed_count += 1;
-        if pending.passed.len() == PASSED_MOST {
-            pending.passed.pop_front();
+        pending.unrecorded_count += 1;
+        if pending.unrecorded.len() == UNRECORDED_MAX {
+            pending.unrecorded.pop_front();
         }
-        pending.passed.push_back(line);
+        pending.unrecorded.push_back(line);
         self.changed.notify_one();
     }
 

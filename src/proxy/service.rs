@@ -3,6 +3,8 @@
 //! In: requests. Out: replies as they come, piece by piece. It must never answer in the upstream's place unless a rule or a recording does,
 //! and an upstream that breaks off breaks off for the client too.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
@@ -16,8 +18,8 @@ use super::exchange::{Begun, Exchange, ExchangeEnd};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
-use super::passed::{Passed, PassedReport};
 use super::rules::{Changed, Rules};
+use super::unrecorded::{PendingRequest, UnrecordedReport};
 use super::upstreams::{Route, Upstreams};
 use crate::config::Protocol;
 use crate::model::{CapturedRequest, Scrub, UpstreamBody, UpstreamClient, UpstreamReply};
@@ -49,15 +51,15 @@ pub struct ProxyService {
     holds: Option<Holds>,
     secrets: ClientSecrets,
     /// Gets requests that are not recorded.
-    passed: Option<PassedReport>,
+    unrecorded: UnrecordedReport,
 }
 
 impl ProxyService {
     /// A proxy to these upstreams. `scrub`: secrets that are known here; the keys of each request are added.
     pub fn new(upstreams: Upstreams, client: UpstreamClient, capture: Option<Capture>, scrub: Scrub) -> Self {
         let (replies, rules) = (Replies::default(), Rules::default());
-        let secrets = ClientSecrets::new(scrub);
-        Self { upstreams, client, capture, replies, rules, holds: None, secrets, passed: None }
+        let (secrets, unrecorded) = (ClientSecrets::new(scrub), Arc::new(|_| {}));
+        Self { upstreams, client, capture, replies, rules, holds: None, secrets, unrecorded }
     }
 
     /// The same with replies from recordings.
@@ -80,8 +82,8 @@ impl ProxyService {
 
     /// The same with a report of requests that are not recorded.
     #[must_use]
-    pub fn with_passed(self, passed: PassedReport) -> Self {
-        Self { passed: Some(passed), ..self }
+    pub fn with_unrecorded(self, unrecorded: UnrecordedReport) -> Self {
+        Self { unrecorded, ..self }
     }
 
     /// The recordings that it answers from.
@@ -99,28 +101,21 @@ impl ProxyService {
     /// Passes a request; one that is not recorded is reported when its reply has ended.
     async fn pass(&self, request: Request) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        let mut passed = self.passed.as_ref().map(|report| {
-            let scrub = self.secrets.of_request(request.headers(), path);
-            Passed::begin(request.method().as_str(), path, &scrub, report)
-        });
-        let reply = self.answer_or_pass(request, passed.as_mut()).await;
-        match passed {
-            Some(passed) => passed.follow(reply),
-            None => reply,
-        }
+        let scrub = self.secrets.of_request(request.headers(), path);
+        let mut pending = PendingRequest::begin(request.method().as_str(), path, &scrub, &self.unrecorded);
+        let reply = self.answer_or_pass(request, &mut pending).await;
+        pending.follow(reply)
     }
 
-    async fn answer_or_pass(&self, request: Request, mut passed: Option<&mut Passed>) -> Reply {
+    async fn answer_or_pass(&self, request: Request, pending: &mut PendingRequest) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
         let Some(route) = self.upstreams.route(&path, request.headers()) else {
             let message = format!("no upstream of this proxy has the path {}", headers::recorded_path(&path));
             return refusal(StatusCode::NOT_FOUND, "no_upstream", &message);
         };
-        if let Some(passed) = &mut passed {
-            passed.set_upstream(&route.upstream.name);
-        }
+        pending.set_upstream(&route.upstream.name);
         match route.protocol.filter(|_| request.method() == Method::POST) {
-            Some(protocol) => self.ask(request, &route, protocol, passed).await,
+            Some(protocol) => self.ask(request, &route, protocol, pending).await,
             None if self.replies.recorded.is_some() && !self.replies.asks_upstream => {
                 let message = format!("{} is not recorded: only requests to models are", headers::recorded_path(&path));
                 refusal(StatusCode::NOT_FOUND, "not_recorded", &message)
@@ -148,7 +143,7 @@ impl ProxyService {
         request: Request,
         route: &Route<'_>,
         protocol: Protocol,
-        mut passed: Option<&mut Passed>,
+        pending: &mut PendingRequest,
     ) -> Reply {
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let (head, body) = request.into_parts();
@@ -187,9 +182,7 @@ impl ProxyService {
         let is_load = is_model_load(protocol, &begun);
         let exchange = match &self.capture {
             Some(capture) if !is_load => {
-                if let Some(passed) = &mut passed {
-                    passed.set_recorded();
-                }
+                pending.set_recorded();
                 Some(capture.begin(begun).await)
             }
             Some(_) | None => None,
@@ -214,9 +207,7 @@ impl ProxyService {
         if let Some(recorded) = &self.replies.recorded {
             match recorded.find(&route.path, &body) {
                 Ok(reply) => {
-                    if let Some(passed) = passed {
-                        passed.set_answered_from(&reply.place);
-                    }
+                    pending.set_answered_from(&reply.place);
                     return answered(exchange, reply, changed.cut);
                 }
                 Err(miss) if !self.replies.asks_upstream => {
@@ -377,7 +368,7 @@ pub(super) fn passing(
     cut: Option<usize>,
 ) -> Reply {
     let (status, passed) = head;
-    let length = passed.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let length = headers::content_length(&passed);
     let mut state = Passing { pieces: pieces_of, exchange, expected: length, left: cut, is_over: false };
     let has_body = length != Some(0) && status != StatusCode::NO_CONTENT.as_u16();
     if !has_body {

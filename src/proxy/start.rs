@@ -15,11 +15,11 @@ use super::answers::{Answers, Miss};
 use super::capture::{Capture, CaptureOptions, IDLE, Report};
 use super::exchange::ExchangeLine;
 use super::live::LiveTraffic;
-use super::passed::PassedReport;
 use super::program::allow_many_files;
 use super::retention::Retention;
 use super::rules::Rules;
 use super::service::{ProxyService, Replies};
+use super::unrecorded::UnrecordedReport;
 use super::upstreams::Upstreams;
 use crate::config::read_regular_file;
 use crate::model::{UpstreamClient, known_secrets};
@@ -69,7 +69,7 @@ impl Default for ProxySpec {
 /// Who follows the traffic.
 pub enum Audience {
     /// Reports line by line: of recorded requests, and of others. No user can be asked about a request: rules that hold some are refused.
-    Lines(Report, PassedReport),
+    Lines(Report, UnrecordedReport),
     /// A screen.
     Screen(LiveTraffic),
 }
@@ -109,9 +109,9 @@ impl ProxySpec {
         let listener = listener.map_err(|error| {
             format!("--host {} --port {}: {error}; take another port with --port", self.host, self.port)
         })?;
-        let (report, passed, live) = match audience {
-            Audience::Lines(report, passed) => (report, passed, None),
-            Audience::Screen(live) => (problems(live.clone()), passed(live.clone()), Some(live)),
+        let (report, unrecorded, live) = match audience {
+            Audience::Lines(report, unrecorded) => (report, unrecorded, None),
+            Audience::Screen(live) => (problems(live.clone()), unrecorded(live.clone()), Some(live)),
         };
         let saves = recorded.is_none() || self.records_missing;
         let capture = match self.keeps.filter(|_| saves) {
@@ -125,7 +125,7 @@ impl ProxySpec {
         let service = ProxyService::new(upstreams, client, capture, known_secrets(&workbench.config.providers))
             .with_replies(Replies { recorded, asks_upstream: self.records_missing })
             .with_rules(rules)
-            .with_passed(passed);
+            .with_unrecorded(unrecorded);
         let service = match &live {
             Some(live) => service.with_holds(live.holds().clone()),
             None => service,
@@ -200,8 +200,8 @@ fn problems(live: LiveTraffic) -> Report {
     })
 }
 
-fn passed(live: LiveTraffic) -> PassedReport {
-    Arc::new(move |line| live.passed(line))
+fn unrecorded(live: LiveTraffic) -> UnrecordedReport {
+    Arc::new(move |line| live.unrecorded(line))
 }
 
 fn read_rules(file: &Path) -> Result<Rules, String> {

@@ -13,7 +13,7 @@ use super::editor::Editor;
 use super::run_view::{Phase, RunView};
 use crate::event::{Envelope, ErrorRecord, Event};
 use crate::proxy::{
-    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, PassedLine, ProxySpec, TrafficUpdate,
+    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, ProxySpec, TrafficUpdate, UnrecordedRequest,
     Verdict,
 };
 use crate::workbench::{RunEnding, SessionKey};
@@ -22,7 +22,7 @@ use crate::workbench::{RunEnding, SessionKey};
 const MOST_LINES: usize = 2_000;
 
 /// Requests that are not recorded: as many of the last are shown.
-const MOST_PASSED: usize = 8;
+const UNRECORDED_MAX: usize = 8;
 
 /// A move or a choice on the traffic screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,9 +159,9 @@ pub struct Traffic {
     /// It was opened from here: closing it leads back.
     pub opened: bool,
     /// The last requests that were not recorded, the newest first.
-    pub passed: VecDeque<PassedLine>,
+    pub unrecorded: VecDeque<UnrecordedRequest>,
     /// How many there were in all.
-    pub passed_count: u64,
+    pub unrecorded_count: u64,
     /// Why sessions cannot be written.
     pub problem: Option<String>,
 }
@@ -235,17 +235,17 @@ impl Traffic {
     }
 
     /// Takes requests that were not recorded, the oldest first.
-    pub fn take_passed(&mut self, lines: Vec<PassedLine>, count: u64) {
+    pub fn take_unrecorded(&mut self, lines: Vec<UnrecordedRequest>, count: u64) {
         for line in lines {
-            self.passed.push_front(line);
+            self.unrecorded.push_front(line);
         }
-        self.passed.truncate(MOST_PASSED);
-        self.passed_count = count;
+        self.unrecorded.truncate(UNRECORDED_MAX);
+        self.unrecorded_count = count;
     }
 
     /// Forgets the requests that another proxy did not record.
-    pub fn forget_passed(&mut self) {
-        (self.passed, self.passed_count) = (VecDeque::new(), 0);
+    pub fn forget_unrecorded(&mut self) {
+        (self.unrecorded, self.unrecorded_count) = (VecDeque::new(), 0);
     }
 
     /// Follows a conversation from now on.

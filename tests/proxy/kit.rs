@@ -9,8 +9,8 @@ use std::time::Duration;
 use ptc_workbench::config::Config;
 use ptc_workbench::model::{Scrub, UpstreamClient};
 use ptc_workbench::proxy::{
-    Answers, Capture, CaptureOptions, ExchangeLine, IDLE, LiveTraffic, PassedLine, ProxyService, Replies, Retention,
-    Rules, Upstreams,
+    Answers, Capture, CaptureOptions, ExchangeLine, IDLE, LiveTraffic, ProxyService, Replies, Retention, Rules,
+    UnrecordedRequest, Upstreams,
 };
 use ptc_workbench::server::{Listener, ListenerLimits};
 use ptc_workbench::session::Session;
@@ -25,7 +25,7 @@ pub(crate) struct Proxied {
     pub(crate) base: String,
     pub(crate) server: Server,
     pub(crate) lines: Arc<Mutex<Vec<ExchangeLine>>>,
-    pub(crate) passed: Arc<Mutex<Vec<PassedLine>>>,
+    pub(crate) unrecorded: Arc<Mutex<Vec<UnrecordedRequest>>>,
     service: Arc<ProxyService>,
     closing: CancellationToken,
     task: JoinHandle<()>,
@@ -113,9 +113,9 @@ impl Proxied {
         let service = ProxyService::new(upstreams, UpstreamClient::new().unwrap(), Some(capture), Scrub::default())
             .with_replies(Replies { recorded: wish.recorded, asks_upstream: wish.asks_upstream })
             .with_rules(Rules::read(wish.rules).unwrap());
-        let passed: Arc<Mutex<Vec<PassedLine>>> = Arc::default();
-        let kept = Arc::clone(&passed);
-        let service = service.with_passed(Arc::new(move |line| kept.lock().unwrap().push(line)));
+        let unrecorded: Arc<Mutex<Vec<UnrecordedRequest>>> = Arc::default();
+        let kept = Arc::clone(&unrecorded);
+        let service = service.with_unrecorded(Arc::new(move |line| kept.lock().unwrap().push(line)));
         let service = match &wish.live {
             Some(live) => service.with_holds(live.holds().clone()),
             None => service,
@@ -126,7 +126,7 @@ impl Proxied {
         let base = format!("http://{}", listener.address());
         let closing = CancellationToken::new();
         let task = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), closing.clone()));
-        Self { base, server, lines, passed, service, closing, task, dir }
+        Self { base, server, lines, unrecorded, service, closing, task, dir }
     }
 
     pub(crate) fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> reqwest::RequestBuilder {

@@ -6,6 +6,6 @@ mod command;
 mod holding;
 mod imports;
 mod kit;
-mod passed;
 mod passing;
 mod sessions;
+mod unrecorded;

@@ -22,6 +22,19 @@ fn open(home: &tempfile::TempDir, size: (u16, u16)) -> Terminal {
     terminal
 }
 
+/// The same with the session open that a search finds.
+fn open_session(home: &tempfile::TempDir, size: (u16, u16), query: &str) -> Terminal {
+    let mut terminal = open(home, size);
+    terminal.send(F3);
+    terminal.wait_for("result");
+    terminal.send("/");
+    terminal.send(query);
+    terminal.wait_for("1 of ");
+    terminal.send(ENTER);
+    terminal.wait_for("read-only");
+    terminal
+}
+
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
@@ -61,14 +74,7 @@ fn the_tool_failure_across_sessions_and_each_failing_turn_are_a_few_keys_away() 
 fn the_overview_names_why_a_turn_was_slow_at_80_columns_too() {
     for size in [(80, 24), (140, 40)] {
         let home = home_after_a_run();
-        let mut terminal = open(&home, size);
-        terminal.send(F3);
-        terminal.wait_for("result");
-        terminal.send("/");
-        terminal.send("agent:audit");
-        terminal.wait_for("1 of ");
-        terminal.send(ENTER);
-        terminal.wait_for("read-only");
+        let mut terminal = open_session(&home, size, "agent:audit");
         terminal.send("u");
         terminal.wait_for("33 turns");
         terminal.wait_for("5 failed");
@@ -93,14 +99,7 @@ fn the_overview_names_why_a_turn_was_slow_at_80_columns_too() {
 fn what_fills_the_prompt_and_what_was_in_memory_is_shown_for_a_turn_of_a_session() {
     for size in [(80, 24), (140, 40)] {
         let home = home_after_a_run();
-        let mut terminal = open(&home, size);
-        terminal.send(F3);
-        terminal.wait_for("result");
-        terminal.send("/");
-        terminal.send("agent:sales mode:ptc_lisp");
-        terminal.wait_for("1 of ");
-        terminal.send(ENTER);
-        terminal.wait_for("read-only");
+        let mut terminal = open_session(&home, size, "agent:sales mode:ptc_lisp");
         terminal.send("b");
         terminal.wait_for("over the turns");
         terminal.wait_for("S system");

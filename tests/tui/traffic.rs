@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptc_workbench::event::{Address, Notice, NoticeLevel, RunStart};
 use ptc_workbench::event::{Envelope, Event};
 use ptc_workbench::proxy::{
-    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, PassedLine, TrafficUpdate, Verdict,
+    ConversationLine, ConversationState, HeldExchange, HeldForm, HeldSide, TrafficUpdate, UnrecordedRequest, Verdict,
 };
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
@@ -199,7 +199,7 @@ fn a_question_that_was_put_aside_keeps_what_was_written_and_closes_with_its_clie
 
 #[test]
 fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted() {
-    let passed = |path: &str, status, from: Option<&str>| PassedLine {
+    let passed = |path: &str, status, from: Option<&str>| UnrecordedRequest {
         method: "GET".to_owned(),
         path: path.to_owned(),
         upstream: Some("openai".to_owned()),
@@ -210,10 +210,10 @@ fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted
         problem: None,
     };
     let mut model = listening();
-    update(&mut model, vec![TrafficUpdate::Passed(vec![passed("/v1/models", 200, None)], 1)]);
+    update(&mut model, vec![TrafficUpdate::Unrecorded(vec![passed("/v1/models", 200, None)], 1)]);
     assert!(text(&mut model).contains("No request to a model has come."));
     let more = vec![passed("/v1/embeddings", 500, None), passed("/v1/chat/completions", 200, Some("2026-01-01 r0/t1"))];
-    update(&mut model, vec![line("2026-01-01", ConversationState::Answered), TrafficUpdate::Passed(more, 12)]);
+    update(&mut model, vec![line("2026-01-01", ConversationState::Answered), TrafficUpdate::Unrecorded(more, 12)]);
     for size in [(120, 40), (80, 24)] {
         model.size = size;
         insta::assert_snapshot!(format!("traffic-passed-{}", size.0), text(&mut model));
@@ -222,5 +222,5 @@ fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted
     press(&mut model, "s");
     apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(0)));
     press(&mut model, "s");
-    assert_eq!((model.traffic.passed.len(), model.traffic.passed_count), (0, 0));
+    assert_eq!((model.traffic.unrecorded.len(), model.traffic.unrecorded_count), (0, 0));
 }

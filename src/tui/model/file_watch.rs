@@ -17,7 +17,7 @@ pub struct FileWatch {
     /// The last look, Unix time in ms, and how long the next one waits.
     last: Option<(i64, i64)>,
     /// A look is under way.
-    looking: bool,
+    is_looking: bool,
     /// The content that was found last, by its hash: another one than the editors were filled from.
     found: Option<FileChange>,
     /// It was found twice.
@@ -46,7 +46,7 @@ impl Model {
     /// When the file is looked at next, Unix time in ms; `None` where there is none.
     pub(super) fn file_look_ms(&self) -> Option<i64> {
         let watch = &self.workbench.watch;
-        let waits = self.workbench.file.is_some() && !watch.looking && !self.quitting;
+        let waits = self.workbench.file.is_some() && !watch.is_looking && !self.quitting;
         waits.then(|| watch.last.map_or(self.now_ms + LOOK_MS, |(at, wait)| at + wait))
     }
 
@@ -55,11 +55,11 @@ impl Model {
         let now_ms = self.now_ms;
         let watch = &mut self.workbench.watch;
         let (at, wait) = *watch.last.get_or_insert((now_ms, LOOK_MS));
-        if watch.looking || self.quitting || now_ms < at + wait {
+        if watch.is_looking || self.quitting || now_ms < at + wait {
             return None;
         }
         let file = self.workbench.file.clone()?;
-        self.workbench.watch.looking = true;
+        self.workbench.watch.is_looking = true;
         Some(file)
     }
 
@@ -69,12 +69,12 @@ impl Model {
     }
 
     /// Takes what a look has found: the hash of a content that is another one than the known. Returns whether it is to be announced.
-    pub(in crate::tui) fn file_looked(&mut self, known: AgentFile, sha: Option<String>) -> bool {
+    pub(in crate::tui) fn take_file_look(&mut self, known: AgentFile, sha: Option<String>) -> bool {
         let is_free = self.popups.is_empty() && self.screen == super::Screen::Workbench;
         let before = self.changed_file().is_some();
         let is_current = self.workbench.file.as_ref() == Some(&known);
         let watch = &mut self.workbench.watch;
-        watch.looking = false;
+        watch.is_looking = false;
         let found = sha.filter(|_| is_current).map(|sha| FileChange { known, sha });
         watch.is_settled = found.is_some() && found == watch.found;
         watch.last = Some((self.now_ms, if found.is_some() && !watch.is_settled { AGAIN_MS } else { LOOK_MS }));

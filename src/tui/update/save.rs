@@ -35,9 +35,9 @@ pub(super) fn save_or_ask(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The file was looked at: a change by another program is announced once.
-pub(super) fn file_looked(model: &mut Model, known: AgentFile, changed: Option<String>) -> Vec<Effect> {
+pub(super) fn take_file_look(model: &mut Model, known: AgentFile, changed: Option<String>) -> Vec<Effect> {
     let path = known.path.display().to_string();
-    if model.file_looked(known, changed) {
+    if model.take_file_look(known, changed) {
         let key = model.keymap.first_name(Action::Save);
         model.show_toast(Tone::Info, format!("another program changed {path}: {key} reloads, merges or overwrites it"));
     }

@@ -88,7 +88,7 @@ fn take(model: &mut Model, update: TrafficUpdate) -> Vec<Effect> {
                 go(model, 0);
             }
         }
-        TrafficUpdate::Passed(lines, count) => model.traffic.take_passed(lines, count),
+        TrafficUpdate::Unrecorded(lines, count) => model.traffic.take_unrecorded(lines, count),
         TrafficUpdate::Problem(problem) => {
             model.show_toast(Tone::Bad, problem.clone());
             model.traffic.problem = Some(problem).filter(|problem| problem.contains("cannot"));
@@ -202,7 +202,7 @@ fn listen(model: &mut Model) -> Vec<Effect> {
     match model.traffic.phase {
         ProxyPhase::Off => {
             model.traffic.phase = ProxyPhase::Starting;
-            model.traffic.forget_passed();
+            model.traffic.forget_unrecorded();
             vec![Effect::Traffic(TrafficRequest::Start(Box::new(model.traffic.spec.clone())))]
         }
         ProxyPhase::Listening(_) => {

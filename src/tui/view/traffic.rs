@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 use super::areas::line_of;
 use super::{bars, run};
 use crate::port::Gate;
-use crate::proxy::{ConversationLine, ConversationState, HeldExchange, HeldSide, PassedLine};
+use crate::proxy::{ConversationLine, ConversationState, HeldExchange, HeldSide, UnrecordedRequest};
 use crate::tui::actions::Action;
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
@@ -26,7 +26,7 @@ struct Areas {
     /// Conversations.
     list: Rect,
     /// Requests that are not recorded.
-    passed: Rect,
+    unrecorded: Rect,
     rule: Rect,
     view: Rect,
     status: Rect,
@@ -35,17 +35,17 @@ struct Areas {
 
 /// The lists get two fifths of the screen, and the conversation the rest. Of the lists up to a third has the last of so many requests that are
 /// not recorded.
-fn areas(screen: Rect, passed: usize) -> Areas {
+fn areas(screen: Rect, unrecorded: usize) -> Areas {
     let line = |y: u16| Rect { y: y.min(screen.bottom()), height: 1, ..screen };
     let rows = screen.height.saturating_sub(5);
     let list = (rows * 2 / 5).max(LIST_ROWS).min(rows);
     let top = screen.y + 2;
-    let passed = u16::try_from(passed).unwrap_or(u16::MAX).min(list / 3);
+    let unrecorded = u16::try_from(unrecorded).unwrap_or(u16::MAX).min(list / 3);
     Areas {
         title: line(screen.y),
         heads: line(screen.y + 1),
-        list: Rect { y: top, height: list - passed, ..screen },
-        passed: Rect { y: top + list - passed, height: passed, ..screen },
+        list: Rect { y: top, height: list - unrecorded, ..screen },
+        unrecorded: Rect { y: top + list - unrecorded, height: unrecorded, ..screen },
         rule: line(top + list),
         view: Rect { y: top + list + 1, height: rows - list, ..screen },
         status: line(screen.bottom().saturating_sub(2)),
@@ -55,12 +55,12 @@ fn areas(screen: Rect, passed: usize) -> Areas {
 
 /// The parts whose texts can be selected.
 pub(super) fn text_areas(model: &Model, screen: Rect) -> Vec<Rect> {
-    let areas = areas(screen, model.traffic.passed.len());
-    vec![areas.list, areas.passed, areas.view]
+    let areas = areas(screen, model.traffic.unrecorded.len());
+    vec![areas.list, areas.unrecorded, areas.view]
 }
 
 pub(super) fn layout(model: &mut Model) {
-    let areas = areas(Rect::new(0, 0, model.size.0, model.size.1), model.traffic.passed.len());
+    let areas = areas(Rect::new(0, 0, model.size.0, model.size.1), model.traffic.unrecorded.len());
     let now_ms = model.now_ms;
     let traffic = &mut model.traffic;
     let selected = traffic.selected_row().unwrap_or(0);
@@ -74,7 +74,7 @@ pub(super) fn layout(model: &mut Model) {
 
 pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
     let traffic = &model.traffic;
-    let areas = areas(screen, traffic.passed.len());
+    let areas = areas(screen, traffic.unrecorded.len());
     title(model).draw(areas.title, buffer, model.theme);
     let columns = Columns { width: areas.list.width };
     columns.heads().draw(areas.heads, buffer, model.theme);
@@ -92,8 +92,8 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
             row.draw(line_of(areas.list, line), buffer, model.theme);
         }
     }
-    for (line, passed) in traffic.passed.iter().take(usize::from(areas.passed.height)).enumerate() {
-        columns.passed(passed).draw(line_of(areas.passed, line), buffer, model.theme);
+    for (line, unrecorded) in traffic.unrecorded.iter().take(usize::from(areas.unrecorded.height)).enumerate() {
+        columns.unrecorded(unrecorded).draw(line_of(areas.unrecorded, line), buffer, model.theme);
     }
     if traffic.rows().next().is_none() {
         draw_empty(model, &areas, buffer);
@@ -166,10 +166,10 @@ fn status(model: &Model) -> Row {
     let requests: u64 = traffic.lines.iter().map(|line| u64::from(line.turns)).sum();
     let mut facts = vec![plural(requests, "request"), format!("{} running", count(running as u64))];
     facts.extend(cost_sum.map(|sum| format!("cost {}", cost(Some(sum)))));
-    if traffic.passed_count > 0 {
-        facts.push(format!("{} not recorded", count(traffic.passed_count)));
+    if traffic.unrecorded_count > 0 {
+        facts.push(format!("{} not recorded", count(traffic.unrecorded_count)));
     }
-    if requests > 0 || traffic.passed_count > 0 {
+    if requests > 0 || traffic.unrecorded_count > 0 {
         pieces.push(Piece::new(Role::Dim, &format!(" {}", facts.join("   "))));
     }
     Row::new(pieces)
@@ -188,7 +188,7 @@ fn draw_empty(model: &Model, areas: &Areas, buffer: &mut Buffer) {
         }
         ProxyPhase::Starting | ProxyPhase::Ending => {}
         ProxyPhase::Listening(facts) => {
-            let none = if model.traffic.passed.is_empty() { "No request" } else { "No request to a model" };
+            let none = if model.traffic.unrecorded.is_empty() { "No request" } else { "No request to a model" };
             lines.push(format!("{none} has come. Give a program this address:"));
             lines.extend(facts.variables.iter().map(|(name, value)| format!("  export {name}={value}")));
             lines.push(String::new());
@@ -283,7 +283,7 @@ impl Columns {
     }
 
     /// A request that is not recorded.
-    fn passed(&self, line: &PassedLine) -> Row {
+    fn unrecorded(&self, line: &UnrecordedRequest) -> Row {
         let (mark, state) = match &line.from {
             Some(_) => (Role::Good, "✓ replayed"),
             None => (Role::Dim, "· passed"),

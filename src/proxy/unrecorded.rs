@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
-use hyper::header::CONTENT_LENGTH;
 
-use super::exchange::CLIENT_LEFT;
+use super::exchange::{CLIENT_LEFT, elapsed_ms};
+use super::headers::content_length;
 use crate::model::Scrub;
 use crate::server::{Body, BodyError, Reply};
 
@@ -22,7 +22,7 @@ const LEFT_EARLY: &str = "the client closed the connection before the reply";
 
 /// A request without a record, for users.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PassedLine {
+pub struct UnrecordedRequest {
     /// `GET`, `POST`, ….
     pub method: String,
     /// Its path without the query, which may hold keys.
@@ -41,7 +41,7 @@ pub struct PassedLine {
     pub problem: Option<String>,
 }
 
-impl fmt::Display for PassedLine {
+impl fmt::Display for UnrecordedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.from {
             Some(place) => write!(f, "from {place}")?,
@@ -62,21 +62,21 @@ impl fmt::Display for PassedLine {
 }
 
 /// Gets requests without a record when they have ended.
-pub type PassedReport = Arc<dyn Fn(PassedLine) + Send + Sync>;
+pub type UnrecordedReport = Arc<dyn Fn(UnrecordedRequest) + Send + Sync>;
 
 /// A request until it is known whether it is recorded. One that is dropped before its reply was left by its client.
-pub(super) struct Passed {
-    line: PassedLine,
+pub(super) struct PendingRequest {
+    line: UnrecordedRequest,
     started: Instant,
     /// `None` when the request is recorded, or its reply is followed: another place reports it.
-    report: Option<PassedReport>,
+    report: Option<UnrecordedReport>,
 }
 
-impl Passed {
+impl PendingRequest {
     /// A request begins. `scrub` knows the secrets of the request.
-    pub(super) fn begin(method: &str, path_and_query: &str, scrub: &Scrub, report: &PassedReport) -> Self {
+    pub(super) fn begin(method: &str, path_and_query: &str, scrub: &Scrub, report: &UnrecordedReport) -> Self {
         let path = scrub.text(path_and_query.split('?').next().unwrap_or_default());
-        let line = PassedLine { method: method.to_owned(), path, ..PassedLine::default() };
+        let line = UnrecordedRequest { method: method.to_owned(), path, ..UnrecordedRequest::default() };
         Self { line, started: Instant::now(), report: Some(Arc::clone(report)) }
     }
 
@@ -100,7 +100,7 @@ impl Passed {
         let Some(report) = self.report.take() else { return reply };
         let mut line = std::mem::take(&mut self.line);
         line.status = Some(reply.status().as_u16());
-        let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let length = content_length(reply.headers());
         // The bodies of these are never asked for.
         let is_empty = line.method == "HEAD" || [204, 304].contains(&reply.status().as_u16());
         let started = self.started;
@@ -111,7 +111,7 @@ impl Passed {
     }
 }
 
-impl Drop for Passed {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         let Some(report) = self.report.take() else { return };
         let mut line = std::mem::take(&mut self.line);
@@ -121,19 +121,15 @@ impl Drop for Passed {
     }
 }
 
-fn elapsed_ms(started: Instant) -> u64 {
-    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
 /// The body of a reply, counted as it is passed on.
 struct Counted {
     inner: Body,
-    line: PassedLine,
+    line: UnrecordedRequest,
     started: Instant,
     /// Bytes that the head promises.
     length: Option<u64>,
     is_over: bool,
-    report: PassedReport,
+    report: UnrecordedReport,
 }
 
 impl HttpBody for Counted {

@@ -32,7 +32,7 @@ async fn a_request_that_asks_no_model_has_a_line_with_its_path_status_bytes_and_
     assert!(!fetch(client().get(format!("{}/api/tags", proxied.base))).await.is_whole);
     fetch(proxied.post("/v1/messages/count_tokens", "{}")).await;
     assert_eq!(fetch(client().get(format!("{}/favicon.ico", proxied.base))).await.status, 404);
-    let passed = Arc::clone(&proxied.passed);
+    let passed = Arc::clone(&proxied.unrecorded);
     let (sessions, _dir) = proxied.end().await;
     assert!(sessions.is_empty());
     let lines: Vec<String> = passed
@@ -121,7 +121,7 @@ async fn a_request_to_generate_is_a_conversation_that_its_context_continues() {
     let second = json!({"model": "m", "prompt": "Sure?", "stream": false, "context": [1, 2, 3]});
     fetch(proxied.post("/api/generate", second.to_string())).await;
     fetch(proxied.post("/api/generate", json!({"model": "m", "prompt": "Alone", "stream": false}).to_string())).await;
-    let passed = Arc::clone(&proxied.passed);
+    let passed = Arc::clone(&proxied.unrecorded);
     let (sessions, _dir) = proxied.end().await;
     let passed: Vec<String> = passed.lock().unwrap().iter().map(|line| line.path.clone()).collect();
     assert_eq!(passed, ["/api/generate"], "the request without a prompt loads the model");
@@ -153,7 +153,7 @@ async fn a_reply_without_a_body_is_whole_and_a_client_that_left_before_a_reply_h
     assert_eq!(head.status(), 200);
     let limit = std::time::Duration::from_millis(300);
     client().get(format!("{}/v1/models/slow", proxied.base)).timeout(limit).send().await.unwrap_err();
-    let passed = Arc::clone(&proxied.passed);
+    let passed = Arc::clone(&proxied.unrecorded);
     while passed.lock().unwrap().len() < 2 {
         tokio::task::yield_now().await;
     }
