@@ -107,8 +107,8 @@ pub fn store_captured_files(agent: &CapturedAgent, sessions_dir: &Path) -> Resul
 /// Errors: the text is no valid agent; a file exists or cannot be written.
 pub fn write_new_agent(path: &Path, agent: &CapturedAgent) -> Result<(), ErrorRecord> {
     let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
-    let beside = |file: &InputFile| path.with_file_name(&file.path);
-    let paths: Vec<PathBuf> = agent.files.iter().map(beside).chain([path.to_owned()]).collect();
+    let next_to = |file: &InputFile| path.with_file_name(&file.path);
+    let paths: Vec<PathBuf> = agent.files.iter().map(next_to).chain([path.to_owned()]).collect();
     if let Some(existing) = paths.iter().find(|path| path.exists()) {
         return Err(refused(format!("{} exists: name another file with -o", existing.display())));
     }
@@ -193,7 +193,7 @@ impl Media {
         Some((format!("{kind}_{number}"), file))
     }
 
-    /// The messages without the texts that stand for sent files.
+    /// The messages without the placeholder texts of sent files.
     fn without_sent(&self, messages: &[SentMessage]) -> Vec<SentMessage> {
         let mut are_sent = self.are_sent.iter();
         let mut messages = messages.to_vec();
@@ -204,7 +204,7 @@ impl Media {
     }
 }
 
-/// Is it a text that stands for an image, a sound or a document?
+/// Is it the placeholder text of an image, a sound or a document?
 fn is_media(part: &SentPart) -> bool {
     matches!(part, SentPart::Text { section, .. } if section != Role::User.name())
 }

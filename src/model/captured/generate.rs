@@ -33,7 +33,7 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
     of_ollama(body, read)
 }
 
-/// An id of the numbers that stand for a conversation; `None` when there are none.
+/// An id made of the numbers of a conversation; `None` when there are none.
 pub(super) fn context_id(context: &Json) -> Option<String> {
     let numbers = context.items().filter(|numbers| !numbers.is_empty())?;
     let words: Vec<String> = numbers.iter().map(Json::to_text).collect();

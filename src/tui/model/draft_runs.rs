@@ -32,7 +32,7 @@ pub struct DraftRuns {
     shown: usize,
     begun: usize,
     /// They are of an agent that was in the editors before: they go when another run takes the place of the one in progress.
-    of_other: bool,
+    is_of_previous: bool,
 }
 
 impl DraftRuns {
@@ -58,12 +58,12 @@ impl DraftRuns {
 
     /// A run takes its place at the end and is shown; the one that was shown is kept.
     fn push(&mut self, texts: Option<DraftTexts>, mut before: Option<RunView>) {
-        if self.of_other && (before.is_some() || !self.all.is_empty()) {
-            (self.of_other, before) = (false, None);
+        if self.is_of_previous && (before.is_some() || !self.all.is_empty()) {
+            (self.is_of_previous, before) = (false, None);
             self.all.clear();
         }
         if let Some(before) = before {
-            // A run that was shown without having begun here has no texts.
+            // A run that was not started here has no texts.
             if self.all.is_empty() {
                 self.add(None);
             }
@@ -85,9 +85,9 @@ impl DraftRuns {
         self.all.push(DraftRun { number: self.begun, texts, kept: None });
     }
 
-    /// No run has begun: is one of another agent still shown?
-    pub(super) fn kept_of_other(&mut self, is_shown: bool) {
-        self.of_other &= is_shown;
+    /// No run was started. `is_shown`: a run of the previous agent is still shown.
+    pub(super) fn settle_previous(&mut self, is_shown: bool) {
+        self.is_of_previous &= is_shown;
     }
 
     /// What changed in the draft since the run before the one that is shown, in a few words.
@@ -105,7 +105,7 @@ impl DraftRun {
 }
 
 impl Workbench {
-    /// A run of these texts has begun; `before` is the one that was shown.
+    /// A run of these texts was started; `before` is the one that was shown.
     pub fn run_begun(&mut self, texts: Option<DraftTexts>) {
         let before = self.before.take();
         // A run that the list does not know, such as a resumed session, is not kept.
@@ -119,9 +119,10 @@ impl Workbench {
             (self.run, self.runs) = (None, DraftRuns::default());
             return;
         }
-        // One that has not begun is not in the list yet.
+        // A run that has not started is not in the list yet.
         let current = self.runs.all.get_mut(self.runs.shown).map(std::mem::take).filter(|_| phase != Phase::Starting);
-        self.runs = DraftRuns { all: current.into_iter().collect(), shown: 0, begun: self.runs.begun, of_other: true };
+        self.runs =
+            DraftRuns { all: current.into_iter().collect(), shown: 0, begun: self.runs.begun, is_of_previous: true };
         self.before = None;
     }
 
