@@ -14,7 +14,7 @@ use super::output::{UsageError, exit, print_note, safe_line};
 use crate::port::EndSignals;
 use crate::serve::http::AgentService;
 use crate::serve::{RunOptions, Runs, ServedAgent};
-use crate::server::{Listener, ListenerLimits};
+use crate::server::{Listener, ListenerEnd, ListenerLimits};
 use crate::workbench::Workbench;
 
 pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -53,12 +53,12 @@ pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Wor
     let runs = Arc::new(Runs::new(agents, workbench, options, end.clone()));
     let log = Box::new(|line: &str| print_note(&safe_line(line)));
     let service = Arc::new(AgentService::new(runs, key.as_deref(), log));
-    let closing = CancellationToken::new();
+    let closing = ListenerEnd::default();
     let served = tokio::spawn(listener.serve(service, closing.clone()));
     signals.next().await;
     print_note("ending: running runs are stopped; a second signal ends at once");
     end.cancel();
-    closing.cancel();
+    closing.close();
     tokio::select! {
         _ = served => Ok(exit::OK),
         _ = signals.next() => Ok(exit::CANCELLED),

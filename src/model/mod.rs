@@ -14,6 +14,7 @@ mod calls;
 mod captured;
 mod closure;
 mod collector;
+mod connection;
 mod decoded_text;
 mod dialect;
 mod embedding;

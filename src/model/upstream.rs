@@ -10,6 +10,7 @@ use hyper::body::Bytes;
 use reqwest::header::HeaderMap;
 use reqwest::{Body, Client, Method, Url};
 
+use super::connection::{NoteNew, send};
 use super::http::{is_loopback, root};
 
 /// The clients of a proxy: one for this machine without the environment's proxies, one for everything else.
@@ -42,6 +43,7 @@ impl UpstreamBody {
 #[derive(Debug)]
 pub struct UpstreamReply {
     inner: reqwest::Response,
+    again: u32,
 }
 
 impl UpstreamClient {
@@ -55,6 +57,7 @@ impl UpstreamClient {
                 .no_gzip()
                 .no_deflate()
                 .tcp_nodelay(true)
+                .connector_layer(NoteNew)
         };
         let built = |builder: reqwest::ClientBuilder| builder.build().map_err(|error| root(&error));
         Ok(Self { near: built(builder().no_proxy())?, far: built(builder())? })
@@ -73,8 +76,10 @@ impl UpstreamClient {
             UpstreamBody::Whole(bytes) => Body::from(bytes),
             UpstreamBody::Streamed(body) => body,
         };
-        let request = client.request(method, url).headers(headers).body(body);
-        request.send().await.map(|inner| UpstreamReply { inner }).map_err(|error| root(&error.without_url()))
+        let request = client.request(method, url).headers(headers).body(body).build();
+        let sent = send(client, request.map_err(|error| root(&error.without_url()))?).await;
+        let again = sent.again;
+        sent.response.map(|inner| UpstreamReply { inner, again }).map_err(|error| root(&error.without_url()))
     }
 }
 
@@ -82,6 +87,11 @@ impl UpstreamReply {
     /// HTTP status.
     pub fn status(&self) -> u16 {
         self.inner.status().as_u16()
+    }
+
+    /// How often the request was sent again, because the connection of an earlier request was closed before a reply began.
+    pub fn again(&self) -> u32 {
+        self.again
     }
 
     /// Headers as they came.

@@ -17,6 +17,7 @@ use super::recorder::Recorder;
 use super::retention::Retention;
 use crate::event::Price;
 use crate::port::SystemClock;
+use crate::server::ListenerEnd;
 
 /// Most bytes of traffic that wait for the recorder.
 pub(super) const MEMORY_BYTES: usize = 64 << 20;
@@ -64,12 +65,13 @@ pub struct Capture {
     notes: mpsc::UnboundedSender<Note>,
     room: Arc<Semaphore>,
     next: AtomicU64,
+    end: ListenerEnd,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
 impl Capture {
-    /// Starts the recorder. Errors: the system has no thread or timer left.
-    pub fn start(options: CaptureOptions) -> std::io::Result<Self> {
+    /// Starts the recorder of a listener that `end` ends. Errors: the system has no thread or timer left.
+    pub fn start(options: CaptureOptions, end: ListenerEnd) -> std::io::Result<Self> {
         let (notes, queue) = mpsc::unbounded_channel();
         let thread = std::thread::Builder::new().name("proxy recorder".to_owned());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
@@ -82,7 +84,7 @@ impl Capture {
             runtime.block_on(record(queue, options));
         })?;
         let room = Arc::new(Semaphore::new(MEMORY_BYTES));
-        Ok(Self { notes, room, next: AtomicU64::new(1), thread: Mutex::new(Some(thread)) })
+        Ok(Self { notes, room, next: AtomicU64::new(1), end, thread: Mutex::new(Some(thread)) })
     }
 
     /// Begins an exchange.
@@ -100,7 +102,8 @@ impl Capture {
     fn begin_in(&self, room: Option<OwnedSemaphorePermit>, started: Instant, begun: Begun) -> Exchange {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         _ = self.notes.send(Note::Begun { id, at_ms: SystemClock.now(), begun: Box::new(begun), _room: room });
-        Exchange { id, notes: self.notes.clone(), room: Arc::clone(&self.room), started, end: None }
+        let (notes, room, listener) = (self.notes.clone(), Arc::clone(&self.room), self.end.clone());
+        Exchange { id, notes, room, started, end: None, listener }
     }
 
     /// Ends all sessions and waits until they are written. Exchanges that still run are recorded as far as they came.

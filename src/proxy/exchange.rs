@@ -1,6 +1,6 @@
 //! One exchange: a request and its reply, as the connection reports it to the recorder.
 //!
-//! In: what passes. Out: notes, in order, and a line for users at the end. A client that leaves drops its exchange, which ends it: every
+//! In: what passes. Out: notes, in order, and a line for users at the end. A client that leaves, or a proxy that ends, drops it: every
 //! exchange that begins ends. It must never wait for the recorder unless its memory is full.
 
 use std::fmt;
@@ -16,6 +16,7 @@ use crate::config::Protocol;
 use crate::event::Tokens;
 use crate::model::{ErrorClass, Scrub};
 use crate::port::SystemClock;
+use crate::server::ListenerEnd;
 
 /// A request that begins.
 #[derive(Debug, Clone)]
@@ -101,6 +102,9 @@ impl ExchangeEnd {
 /// The problem of an exchange whose client did not wait.
 pub(super) const CLIENT_LEFT: &str = "the client closed the connection before the end of the reply";
 
+/// The problem of an exchange that the end of the proxy ended.
+pub(super) const PROXY_ENDED: &str = "the proxy ended before the end of the reply";
+
 /// What the recorder learns.
 pub(super) enum Note {
     Begun {
@@ -116,6 +120,12 @@ pub(super) enum Note {
         headers: HeaderMap,
         by: Option<String>,
         came: Option<Box<Came>>,
+    },
+    /// Something that users of the record should know.
+    Notice {
+        id: u64,
+        at_ms: i64,
+        text: String,
     },
     /// A copy of the bytes: a piece that shares the connection's buffer would hold all of it, a hundred times its own length.
     Piece {
@@ -148,6 +158,8 @@ pub(super) struct Exchange {
     pub(super) room: Arc<Semaphore>,
     pub(super) started: Instant,
     pub(super) end: Option<ExchangeEnd>,
+    /// Tells a client that leaves from a proxy that ends.
+    pub(super) listener: ListenerEnd,
 }
 
 /// Takes room for bytes in the recorder's memory; none is needed when it has ended.
@@ -174,6 +186,11 @@ impl Exchange {
     /// The head of the reply came.
     pub(super) fn replied(&self, status: u16, headers: HeaderMap, by: Option<String>) {
         self.note(Note::Replied { id: self.id, at_ms: SystemClock.now(), status, headers, by, came: None });
+    }
+
+    /// Records a warning.
+    pub(super) fn warn(&self, text: String) {
+        self.note(Note::Notice { id: self.id, at_ms: SystemClock.now(), text });
     }
 
     /// The user replaced the reply that came.
@@ -208,7 +225,8 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let end = self.end.take().unwrap_or(ExchangeEnd::ClientLeft);
+        let dropped = if self.listener.is_cut() { ExchangeEnd::ProxyEnded } else { ExchangeEnd::ClientLeft };
+        let end = self.end.take().unwrap_or(dropped);
         self.note(Note::Ended { id: self.id, at_ms: SystemClock.now(), ms: elapsed_ms(self.started), end });
     }
 }

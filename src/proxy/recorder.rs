@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::capture::CaptureOptions;
 use super::conversations::{Asked, ConversationId, Conversations, Digest};
-use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note};
+use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED};
 use super::headers;
 use super::reply::{OpenReply, clean_came};
 use super::session::CapturedSession;
@@ -98,6 +98,12 @@ impl Recorder {
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     let headers = headers::recorded(&headers, scrub);
                     session.head(at_ms, RawReply { attempt: 1, status, headers, by, came });
+                }
+            }
+            Note::Notice { id, at_ms, text } => {
+                let Some(open) = self.open.get(&id) else { return };
+                if let Some(session) = self.sessions.get_mut(&open.conversation) {
+                    session.warn(at_ms, text);
                 }
             }
             Note::Piece { id, at_ms, ms, bytes, .. } => {
@@ -218,7 +224,7 @@ impl Recorder {
             _ if is_answered => None,
             ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
             ExchangeEnd::Broken(why) => Some(format!("the connection to {} broke: {why}", begun.upstream)),
-            ExchangeEnd::ProxyEnded => Some("the proxy ended before the end of the reply".to_owned()),
+            ExchangeEnd::ProxyEnded => Some(PROXY_ENDED.to_owned()),
             ExchangeEnd::NoReply(why) => Some(begun.scrub.text(why)),
             ExchangeEnd::Complete => {
                 Some(outcome.error.clone().unwrap_or_else(|| "the reply ended before the model did".to_owned()))

@@ -23,13 +23,18 @@ use super::unrecorded::{PendingRequest, UnrecordedReport};
 use super::upstreams::{Route, Upstreams};
 use crate::config::Protocol;
 use crate::model::{CapturedRequest, Scrub, UpstreamBody, UpstreamClient, UpstreamReply};
-use crate::server::{BodyError, Handler, Method, Reply, Request, StatusCode, TooLarge, json_reply, pieces, read_body};
+use crate::server::{
+    BodyError, Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, json_reply, pieces, read_body,
+};
 
 /// Largest body of a request that asks a model, in bytes.
 const REQUEST_MAX_BYTES: usize = 64 << 20;
 
 /// Longest body of a request that only loads a model, in bytes.
 const LOADING_MAX_BYTES: usize = 1 << 10;
+
+/// Why a request was sent more than once.
+const SENT_AGAIN: &str = "closed the connection of an earlier request: the request was sent again on another one";
 
 /// Where replies come from besides the upstreams.
 #[derive(Default)]
@@ -52,14 +57,22 @@ pub struct ProxyService {
     secrets: ClientSecrets,
     /// Gets requests that are not recorded.
     unrecorded: UnrecordedReport,
+    /// The end of its listener.
+    end: ListenerEnd,
 }
 
 impl ProxyService {
-    /// A proxy to these upstreams. `scrub`: secrets that are known here; the keys of each request are added.
-    pub fn new(upstreams: Upstreams, client: UpstreamClient, capture: Option<Capture>, scrub: Scrub) -> Self {
+    /// A proxy to these upstreams, whose listener `end` ends. `scrub`: secrets that are known here; the keys of each request are added.
+    pub fn new(
+        upstreams: Upstreams,
+        client: UpstreamClient,
+        capture: Option<Capture>,
+        scrub: Scrub,
+        end: ListenerEnd,
+    ) -> Self {
         let (replies, rules) = (Replies::default(), Rules::default());
         let (secrets, unrecorded) = (ClientSecrets::new(scrub), Arc::new(|_| {}));
-        Self { upstreams, client, capture, replies, rules, holds: None, secrets, unrecorded }
+        Self { upstreams, client, capture, replies, rules, holds: None, secrets, unrecorded, end }
     }
 
     /// The same with replies from recordings.
@@ -102,7 +115,7 @@ impl ProxyService {
     async fn pass(&self, request: Request) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let scrub = self.secrets.of_request(request.headers(), path);
-        let mut pending = PendingRequest::begin(request.method().as_str(), path, &scrub, &self.unrecorded);
+        let mut pending = PendingRequest::begin(request.method().as_str(), path, &scrub, &self.unrecorded, &self.end);
         let reply = self.answer_or_pass(request, &mut pending).await;
         pending.follow(reply)
     }
@@ -222,6 +235,9 @@ impl ProxyService {
         let sent = headers::without_length(headers::passed(&head.headers));
         match self.client.send(head.method, url, sent, UpstreamBody::Whole(body)).await {
             Ok(reply) => {
+                if let (Some(exchange), 1..) = (&exchange, reply.again()) {
+                    exchange.warn(format!("{} {SENT_AGAIN}", route.upstream.name));
+                }
                 if let Some(holds) = self.holds_at(HeldSide::Reply, &changed) {
                     return held::hold_reply(holds, reply, exchange, &asks, &route.upstream.name, changed.cut).await;
                 }

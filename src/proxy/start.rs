@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use super::answers::{Answers, Miss};
 use super::capture::{Capture, CaptureOptions, IDLE, Report};
@@ -23,7 +22,7 @@ use super::unrecorded::UnrecordedReport;
 use super::upstreams::Upstreams;
 use crate::config::read_regular_file;
 use crate::model::{UpstreamClient, known_secrets};
-use crate::server::{Listener, ListenerLimits};
+use crate::server::{Listener, ListenerEnd, ListenerLimits};
 use crate::session::SessionId;
 use crate::workbench::{SessionKey, Workbench};
 
@@ -78,7 +77,7 @@ pub enum Audience {
 pub struct RunningProxy {
     service: Arc<ProxyService>,
     served: JoinHandle<()>,
-    closing: CancellationToken,
+    end: ListenerEnd,
     live: Option<LiveTraffic>,
     address: SocketAddr,
     upstreams: Vec<String>,
@@ -113,16 +112,18 @@ impl ProxySpec {
             Audience::Lines(report, unrecorded) => (report, unrecorded, None),
             Audience::Screen(live) => (problems(live.clone()), unrecorded(live.clone()), Some(live)),
         };
+        let end = ListenerEnd::default();
         let saves = recorded.is_none() || self.records_missing;
         let capture = match self.keeps.filter(|_| saves) {
-            Some(retention) => Some(self.capture(workbench, retention, report, live.clone())?),
+            Some(retention) => Some(self.capture(workbench, retention, report, live.clone(), &end)?),
             None => None,
         };
         let address = listener.address();
         let variables = upstreams.variables(&format!("http://{address}"));
         let named = upstreams.all().iter().map(|upstream| format!("{} ({})", upstream.name, upstream.root)).collect();
         let client = UpstreamClient::new()?;
-        let service = ProxyService::new(upstreams, client, capture, known_secrets(&workbench.config.providers))
+        let scrub = known_secrets(&workbench.config.providers);
+        let service = ProxyService::new(upstreams, client, capture, scrub, end.clone())
             .with_replies(Replies { recorded, asks_upstream: self.records_missing })
             .with_rules(rules)
             .with_unrecorded(unrecorded);
@@ -130,9 +131,9 @@ impl ProxySpec {
             Some(live) => service.with_holds(live.holds().clone()),
             None => service,
         };
-        let (service, closing) = (Arc::new(service), CancellationToken::new());
-        let served = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), closing.clone()));
-        Ok(RunningProxy { service, served, closing, live, address, upstreams: named, variables })
+        let service = Arc::new(service);
+        let served = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), end.clone()));
+        Ok(RunningProxy { service, served, end, live, address, upstreams: named, variables })
     }
 
     fn capture(
@@ -141,6 +142,7 @@ impl ProxySpec {
         retention: Retention,
         report: Report,
         live: Option<LiveTraffic>,
+        end: &ListenerEnd,
     ) -> Result<Capture, String> {
         let config = workbench.config.clone();
         let every = Retention { sessions: usize::MAX, bytes: u64::MAX };
@@ -153,7 +155,7 @@ impl ProxySpec {
             idle: IDLE,
             live,
         };
-        Capture::start(options).map_err(|error| format!("the recorder cannot start: {error}"))
+        Capture::start(options, end.clone()).map_err(|error| format!("the recorder cannot start: {error}"))
     }
 
     /// The folder of recordings that takes the missing ones.
@@ -232,7 +234,7 @@ impl RunningProxy {
 
     /// Accepts nothing more, and waits for the requests that run, up to the grace of its listener.
     pub async fn drain(&mut self) {
-        self.closing.cancel();
+        self.end.close();
         if let Some(live) = &self.live {
             live.holds().end();
         }
@@ -242,8 +244,11 @@ impl RunningProxy {
     }
 
     /// Ends it: what still passes is recorded as far as it came. Returns the requests that were not recorded.
-    pub async fn close(self) -> Vec<Miss> {
-        self.closing.cancel();
+    pub async fn close(mut self) -> Vec<Miss> {
+        self.end.cut();
+        if !self.served.is_finished() {
+            _ = (&mut self.served).await;
+        }
         let service = Arc::clone(&self.service);
         // Files are written on a thread of their own.
         _ = tokio::task::spawn_blocking(move || service.close()).await;

@@ -12,10 +12,10 @@ use std::time::Instant;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 
-use super::exchange::{CLIENT_LEFT, elapsed_ms};
+use super::exchange::{CLIENT_LEFT, PROXY_ENDED, elapsed_ms};
 use super::headers::content_length;
 use crate::model::Scrub;
-use crate::server::{Body, BodyError, Reply};
+use crate::server::{Body, BodyError, ListenerEnd, Reply};
 
 /// Why a request has no reply.
 const LEFT_EARLY: &str = "the client closed the connection before the reply";
@@ -64,20 +64,27 @@ impl fmt::Display for UnrecordedRequest {
 /// Gets requests without a record when they have ended.
 pub type UnrecordedReport = Arc<dyn Fn(UnrecordedRequest) + Send + Sync>;
 
-/// A request until it is known whether it is recorded. One that is dropped before its reply was left by its client.
+/// A request until it is known whether it is recorded. One that is dropped before its reply was left by its client, or by the proxy.
 pub(super) struct PendingRequest {
     line: UnrecordedRequest,
     started: Instant,
+    listener: ListenerEnd,
     /// `None` when the request is recorded, or its reply is followed: another place reports it.
     report: Option<UnrecordedReport>,
 }
 
 impl PendingRequest {
     /// A request begins. `scrub` knows the secrets of the request.
-    pub(super) fn begin(method: &str, path_and_query: &str, scrub: &Scrub, report: &UnrecordedReport) -> Self {
+    pub(super) fn begin(
+        method: &str,
+        path_and_query: &str,
+        scrub: &Scrub,
+        report: &UnrecordedReport,
+        listener: &ListenerEnd,
+    ) -> Self {
         let path = scrub.text(path_and_query.split('?').next().unwrap_or_default());
         let line = UnrecordedRequest { method: method.to_owned(), path, ..UnrecordedRequest::default() };
-        Self { line, started: Instant::now(), report: Some(Arc::clone(report)) }
+        Self { line, started: Instant::now(), listener: listener.clone(), report: Some(Arc::clone(report)) }
     }
 
     /// Sets the upstream that gets it.
@@ -103,10 +110,10 @@ impl PendingRequest {
         let length = content_length(reply.headers());
         // The bodies of these are never asked for.
         let is_empty = line.method == "HEAD" || [204, 304].contains(&reply.status().as_u16());
-        let started = self.started;
+        let (started, listener) = (self.started, self.listener.clone());
         reply.map(|inner| {
             let is_over = is_empty || inner.is_end_stream();
-            Counted { inner, line, started, length, is_over, report }.boxed_unsync()
+            Counted { inner, line, started, length, is_over, listener, report }.boxed_unsync()
         })
     }
 }
@@ -116,7 +123,7 @@ impl Drop for PendingRequest {
         let Some(report) = self.report.take() else { return };
         let mut line = std::mem::take(&mut self.line);
         line.ms = elapsed_ms(self.started);
-        line.problem = Some(LEFT_EARLY.to_owned());
+        line.problem = Some(if self.listener.is_cut() { PROXY_ENDED } else { LEFT_EARLY }.to_owned());
         report(line);
     }
 }
@@ -129,6 +136,7 @@ struct Counted {
     /// Bytes that the head promises.
     length: Option<u64>,
     is_over: bool,
+    listener: ListenerEnd,
     report: UnrecordedReport,
 }
 
@@ -166,7 +174,7 @@ impl Drop for Counted {
         // Bytes after the promised ones are not asked for.
         let is_whole = self.is_over || self.inner.is_end_stream() || self.length == Some(line.bytes);
         if !is_whole && line.problem.is_none() {
-            line.problem = Some(CLIENT_LEFT.to_owned());
+            line.problem = Some(if self.listener.is_cut() { PROXY_ENDED } else { CLIENT_LEFT }.to_owned());
         }
         (self.report)(line);
     }

@@ -1,6 +1,6 @@
 //! The loop that accepts connections and gives their requests to a handler.
 //!
-//! In: an address, limits, a handler, a token that ends it. Out: replies. Ends gracefully: running requests get
+//! In: an address, limits, a handler, what ends it. Out: replies. Ends gracefully: running requests get
 //! [`ListenerLimits::grace`], new ones are not accepted. It must never hold a connection that sends no request.
 
 use std::convert::Infallible;
@@ -45,6 +45,34 @@ impl Default for ListenerLimits {
     }
 }
 
+/// Ends a listener. All clones are one.
+#[derive(Debug, Clone, Default)]
+pub struct ListenerEnd {
+    closing: CancellationToken,
+    cut: CancellationToken,
+}
+
+impl ListenerEnd {
+    /// Accepts nothing more; running requests get their grace.
+    pub fn close(&self) {
+        self.closing.cancel();
+    }
+
+    /// Ends running requests, too. Their futures are dropped, as when the client leaves: [`Self::is_cut`] tells them apart.
+    pub fn cut(&self) {
+        self.closing.cancel();
+        self.cut.cancel();
+    }
+
+    /// Are running requests ended?
+    pub fn is_cut(&self) -> bool {
+        self.cut.is_cancelled()
+    }
+}
+
+/// Longest time in which futures of requests that are ended are dropped.
+const CUT_TIME: Duration = Duration::from_secs(2);
+
 /// A bound address.
 #[derive(Debug)]
 pub struct Listener {
@@ -67,8 +95,8 @@ impl Listener {
         self.address
     }
 
-    /// Serves until `end` is cancelled and the running requests have ended or their grace is over.
-    pub async fn serve(self, handler: Arc<dyn Handler>, end: CancellationToken) {
+    /// Serves until it is closed and the running requests have ended, or are cut because their grace is over.
+    pub async fn serve(self, handler: Arc<dyn Handler>, end: ListenerEnd) {
         let Self { socket, guard, limits, .. } = self;
         let graceful = GracefulShutdown::new();
         let slots = Arc::new(Semaphore::new(limits.connections));
@@ -81,7 +109,7 @@ impl Listener {
             };
             let (slot, connection) = tokio::select! {
                 biased;
-                () = end.cancelled() => break,
+                () = end.closing.cancelled() => break,
                 accepted = accepted => accepted,
             };
             // Pieces of a stream leave as they come.
@@ -92,16 +120,27 @@ impl Listener {
                 async move { Ok::<Reply, Infallible>(answer(guard, &*handler, request).await) }
             });
             let served = graceful.watch(server.serve_connection(TokioIo::new(connection), service));
+            let cut = end.cut.clone();
             tokio::spawn(async move {
-                if let Err(error) = served.await {
-                    tracing::debug!(%error, "connection ended");
+                tokio::select! {
+                    served = served => if let Err(error) = served {
+                        tracing::debug!(%error, "connection ended");
+                    },
+                    () = cut.cancelled() => {}
                 }
                 drop(slot);
             });
         }
         drop(socket);
-        if tokio::time::timeout(limits.grace, graceful.shutdown()).await.is_err() {
-            tracing::warn!("requests were still running when the server ended");
+        tokio::select! {
+            () = graceful.shutdown() => {}
+            () = tokio::time::sleep(limits.grace) => tracing::warn!("requests were still running when the server ended"),
+            () = end.cut.cancelled() => {}
+        }
+        end.cut();
+        let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
+        if tokio::time::timeout(CUT_TIME, slots.acquire_many(all)).await.is_err() {
+            tracing::warn!("requests did not end with the server");
         }
     }
 }

@@ -12,7 +12,7 @@ pub use guard::{Guard, Refusal};
 use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderValue};
 pub use hyper::{Method, StatusCode};
-pub use listener::{Handler, Listener, ListenerLimits};
+pub use listener::{Handler, Listener, ListenerEnd, ListenerLimits};
 
 /// A request whose body has not been read.
 pub type Request = hyper::Request<Incoming>;

@@ -12,11 +12,10 @@ use ptc_workbench::proxy::{
     Answers, Capture, CaptureOptions, ExchangeLine, IDLE, LiveTraffic, ProxyService, Replies, Retention, Rules,
     UnrecordedRequest, Upstreams,
 };
-use ptc_workbench::server::{Listener, ListenerLimits};
+use ptc_workbench::server::{Listener, ListenerEnd, ListenerLimits};
 use ptc_workbench::session::Session;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use crate::openai::server::{Play, Received, Server};
 
@@ -27,7 +26,7 @@ pub(crate) struct Proxied {
     pub(crate) lines: Arc<Mutex<Vec<ExchangeLine>>>,
     pub(crate) unrecorded: Arc<Mutex<Vec<UnrecordedRequest>>>,
     service: Arc<ProxyService>,
-    closing: CancellationToken,
+    end: ListenerEnd,
     task: JoinHandle<()>,
     pub(crate) dir: TempDir,
 }
@@ -109,8 +108,10 @@ impl Proxied {
             idle: wish.idle.unwrap_or(IDLE),
             live: wish.live.clone(),
         };
-        let capture = Capture::start(options).unwrap();
-        let service = ProxyService::new(upstreams, UpstreamClient::new().unwrap(), Some(capture), Scrub::default())
+        let end = ListenerEnd::default();
+        let capture = Capture::start(options, end.clone()).unwrap();
+        let client = UpstreamClient::new().unwrap();
+        let service = ProxyService::new(upstreams, client, Some(capture), Scrub::default(), end.clone())
             .with_replies(Replies { recorded: wish.recorded, asks_upstream: wish.asks_upstream })
             .with_rules(Rules::read(wish.rules).unwrap());
         let unrecorded: Arc<Mutex<Vec<UnrecordedRequest>>> = Arc::default();
@@ -124,9 +125,8 @@ impl Proxied {
         let limits = ListenerLimits { grace: Duration::from_secs(30), ..ListenerLimits::default() };
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
         let base = format!("http://{}", listener.address());
-        let closing = CancellationToken::new();
-        let task = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), closing.clone()));
-        Self { base, server, lines, unrecorded, service, closing, task, dir }
+        let task = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), end.clone()));
+        Self { base, server, lines, unrecorded, service, end, task, dir }
     }
 
     pub(crate) fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> reqwest::RequestBuilder {
@@ -146,10 +146,18 @@ impl Proxied {
         self.dir.path().join("sessions")
     }
 
+    /// Ends the requests that run.
+    pub(crate) async fn cut(&mut self) {
+        self.end.cut();
+        (&mut self.task).await.unwrap();
+    }
+
     /// Ends the proxy; returns its sessions by id, and the folder with them.
     pub(crate) async fn end(self) -> (Vec<Session>, TempDir) {
-        self.closing.cancel();
-        self.task.await.unwrap();
+        self.end.close();
+        if !self.task.is_finished() {
+            self.task.await.unwrap();
+        }
         let service = self.service;
         tokio::task::spawn_blocking(move || service.close()).await.unwrap();
         (sessions_in(&self.dir.path().join("sessions")), self.dir)

@@ -3,6 +3,7 @@
 mod answers;
 mod clients;
 mod command;
+mod connections;
 mod holding;
 mod imports;
 mod kit;

@@ -7,9 +7,9 @@ use ptc_workbench::session::Session;
 use serde_json::{Value, json};
 
 use crate::cli::program::Program;
-use crate::openai::server::{Play, Server};
+use crate::openai::server::{Play, Server, delta};
 
-use super::kit::{Proxied, client, fetch};
+use super::kit::{Proxied, body_of, client, fetch};
 
 fn events(session: &Session, kind: &str) -> Vec<Value> {
     let of = session.events().filter(|envelope| envelope.event.kind() == kind);
@@ -55,6 +55,22 @@ async fn a_request_that_asks_no_model_has_a_line_with_its_path_status_bytes_and_
     assert_eq!(lines[..4], expected);
     assert!(lines[4].starts_with("not recorded  – GET /favicon.ico  404  "), "{lines:?}");
     assert!(passed.lock().unwrap()[2].problem.is_some(), "the reply broke off");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_the_end_of_the_proxy_ends_are_reported_as_that_and_before_it_has_ended() {
+    let open = [Play::silent([delta("begin")]), Play::silent(["half"])];
+    let mut proxied = Proxied::play(open).await;
+    let chat = proxied.post("/v1/chat/completions", body_of(&[("user", "hi")])).send().await.unwrap();
+    let list = client().get(format!("{}/v1/models", proxied.base)).send().await.unwrap();
+    let (recorded, unrecorded) = (Arc::clone(&proxied.lines), Arc::clone(&proxied.unrecorded));
+    proxied.cut().await;
+    let ended = "the proxy ended before the end of the reply";
+    assert_eq!(unrecorded.lock().unwrap()[0].problem.as_deref(), Some(ended));
+    let (sessions, _dir) = proxied.end().await;
+    assert_eq!(recorded.lock().unwrap()[0].problem.as_deref(), Some(ended));
+    assert_eq!(sessions.len(), 1);
+    drop((chat, list));
 }
 
 #[cfg(unix)]

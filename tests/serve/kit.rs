@@ -10,7 +10,7 @@ use ptc_workbench::agent::Agent;
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::serve::http::AgentService;
 use ptc_workbench::serve::{RunOptions, Runs, ServedAgent};
-use ptc_workbench::server::{Listener, ListenerLimits};
+use ptc_workbench::server::{Listener, ListenerEnd, ListenerLimits};
 use ptc_workbench::session::Session;
 use ptc_workbench::workbench::Workbench;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(crate) struct Served {
     pub(crate) base: String,
     pub(crate) log: Arc<Mutex<Vec<String>>>,
     pub(crate) end: CancellationToken,
-    pub(crate) closing: CancellationToken,
+    pub(crate) closing: ListenerEnd,
     pub(crate) task: JoinHandle<()>,
     pub(crate) workbench: Workbench,
     dir: TempDir,
@@ -60,7 +60,7 @@ impl<'a> Wish<'a> {
             let agent = Agent::from_toml(toml, name).unwrap();
             ServedAgent::new((*name).to_owned(), format!("{name}.toml"), agent, &workbench).unwrap()
         });
-        let (end, closing) = (CancellationToken::new(), CancellationToken::new());
+        let (end, closing) = (CancellationToken::new(), ListenerEnd::default());
         let runs = Arc::new(Runs::new(agents.collect(), &workbench, self.options, end.clone()));
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let kept = Arc::clone(&log);

@@ -209,7 +209,7 @@ async fn the_end_of_the_server_stops_its_runs_and_their_clients_get_their_steps(
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     served.end.cancel();
-    served.closing.cancel();
+    served.closing.close();
     let reply = running.await.unwrap().unwrap();
     assert_eq!(reply.status().as_u16(), 503);
     let step: serde_json::Value = serde_json::from_str(&reply.text().await.unwrap()).unwrap();

@@ -167,7 +167,8 @@ impl Form {
                 ([], some) => format!(", any of {}", some.join(" | ")),
                 (one, _) => format!(": {}", one.join(" | ")),
             };
-            _ = write!(text, "\n  {name} ({kind}{optional}{choices}){about}");
+            let limits = limits(field);
+            _ = write!(text, "\n  {name} ({kind}{limits}{optional}{choices}){about}");
         }
         text
     }
@@ -219,6 +220,27 @@ fn item_choices(field: &Value) -> Vec<String> {
     if titled.is_empty() { choices(items) } else { titled }
 }
 
+/// The limits of a field, after a comma: of a number, or of the length of a text or list; and the form of a text.
+fn limits(field: &Value) -> String {
+    let range = |least: &str, most: &str| {
+        let bound = |key: &str| field.get(key).filter(|bound| bound.is_number());
+        match (bound(least), bound(most)) {
+            (Some(least), Some(most)) => Some(format!("{least} to {most}")),
+            (Some(least), None) => Some(format!("at least {least}")),
+            (None, Some(most)) => Some(format!("at most {most}")),
+            (None, None) => None,
+        }
+    };
+    let of_length = |range: Option<String>, what: &str| range.map(|range| format!("{range} {what}"));
+    let limits = [
+        field.get("format").and_then(Value::as_str).map(ToOwned::to_owned),
+        range("minimum", "maximum"),
+        of_length(range("minLength", "maxLength"), "characters"),
+        of_length(range("minItems", "maxItems"), "items"),
+    ];
+    limits.into_iter().flatten().fold(String::new(), |text, limit| text + ", " + &limit)
+}
+
 /// A value of the field's type.
 fn example(field: &Value) -> Value {
     if let Some(value) = field.get("default") {
@@ -228,7 +250,10 @@ fn example(field: &Value) -> Value {
         return serde_json::from_str::<bool>(&choice).map_or_else(|_| Value::from(choice), Value::from);
     }
     match field.get("type").and_then(Value::as_str) {
-        Some("integer" | "number") => Value::from(1),
+        Some("integer" | "number") => ["minimum", "maximum"]
+            .iter()
+            .find_map(|bound| field.get(*bound).filter(|bound| bound.is_number()).cloned())
+            .unwrap_or_else(|| Value::from(1)),
         Some("array") => Value::Array(Vec::new()),
         _ => Value::from("…"),
     }
@@ -242,6 +267,26 @@ mod tests {
 
     fn form(properties: &Value, required: &Value) -> Form {
         Form::of(json!({"type": "object", "properties": properties, "required": required}))
+    }
+
+    #[test]
+    fn the_limits_of_a_field_are_shown_and_its_example_keeps_them() {
+        let fields = json!({
+            "nights": {"type": "integer", "minimum": 2, "maximum": 30},
+            "budget": {"type": "number", "maximum": 0.5},
+            "mail": {"type": "string", "format": "email", "minLength": 3},
+            "days": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 7},
+        });
+        let text = form(&fields, &json!(["nights", "budget"])).describe();
+        for line in [
+            "nights (integer, 2 to 30)",
+            "budget (number, at most 0.5)",
+            "mail (string, email, at least 3 characters, optional)",
+            "days (array, 1 to 7 items, optional)",
+            r#"such as {"nights":2,"budget":0.5}."#,
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{TokenFile, cut, describe, manager};
 use crate::model::{Secret, Url, is_loopback, register_secret};
-use crate::server::{Handler, Listener, ListenerLimits, Reply, Request, typed_reply};
+use crate::server::{Handler, Listener, ListenerEnd, ListenerLimits, Reply, Request, typed_reply};
 use crate::tool::mcp::access::ServerAccess;
 
 /// Path of the redirect.
@@ -145,7 +145,7 @@ impl Login {
         cancel: &CancellationToken,
     ) -> Result<LoginReport, LoginError> {
         let (sender, mut redirected) = oneshot::channel();
-        let end = CancellationToken::new();
+        let end = ListenerEnd::default();
         let handler = Arc::new(RedirectHandler { state: self.state.clone(), sender: Mutex::new(Some(sender)) });
         let serving = tokio::spawn(self.listener.serve(handler, end.clone()));
         let redirect = tokio::select! {
@@ -159,7 +159,7 @@ impl Login {
             }
             () = tokio::time::sleep(time) => Err(LoginError::TimedOut(time)),
         };
-        end.cancel();
+        end.close();
         if let Err(error) = serving.await {
             tracing::debug!(%error, "the listener of a login ended");
         }

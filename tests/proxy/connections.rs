@@ -1,0 +1,86 @@
+//! Connections to the service that an earlier request used: the service may be closing one just when the next request is sent on it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::openai::server::{Server, answer};
+
+use super::kit::{Proxied, Wish};
+
+/// Reads a request; `None` when the connection is closed.
+async fn read_request(connection: &mut TcpStream) -> Option<()> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).to_lowercase();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
+            if body.len() >= length {
+                return Some(());
+            }
+        }
+        if connection.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+/// A service that answers `answered` requests of each connection, and closes it when the next one has come. Returns its root, and how many
+/// requests it has read.
+async fn closing_service(answered: usize) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let root = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&requests);
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let counted = Arc::clone(&counted);
+            tokio::spawn(async move {
+                let body =
+                    r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+                let reply = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+                for number in 0.. {
+                    if read_request(&mut connection).await.is_none() {
+                        return;
+                    }
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    if number == answered {
+                        return;
+                    }
+                    connection.write_all(reply.as_bytes()).await.unwrap();
+                }
+            });
+        }
+    });
+    (root, requests)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_on_a_connection_that_the_service_closes_is_sent_again_on_another_one() {
+    let (root, requests) = closing_service(1).await;
+    let proxied = Proxied::at(Server::play([answer("")]).await, &root, Wish::default()).await;
+    for _ in 0..4 {
+        let got = proxied.chat(&[("user", "hi")]).await;
+        assert_eq!((got.status, got.is_whole), (200, true), "{}", got.text());
+    }
+    let (sessions, _dir) = proxied.end().await;
+    let texts = sessions.iter().map(|session| std::fs::read_to_string(&session.path).unwrap());
+    let again: usize = texts.map(|text| text.matches("the request was sent again").count()).sum();
+    assert!(again > 0);
+    assert_eq!(requests.load(Ordering::SeqCst), 4 + again, "what was sent again is recorded");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_on_a_connection_of_its_own_is_sent_once() {
+    let (root, requests) = closing_service(0).await;
+    let proxied = Proxied::at(Server::play([answer("")]).await, &root, Wish::default()).await;
+    for number in 1..4 {
+        assert_eq!(proxied.chat(&[("user", "hi")]).await.status, 502);
+        assert_eq!(requests.load(Ordering::SeqCst), number);
+    }
+}
