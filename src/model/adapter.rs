@@ -202,6 +202,11 @@ impl Attempts for Answer<'_> {
             language.sign(endpoint, &Unsigned { method: "POST", url: &self.model.url, body: &text }, &mut headers)?;
         }
         let mut response = post(target, headers, text, tape).await?;
+        if response.retries > 0 {
+            let (name, times) = (&target.provider, response.retries + 1);
+            let text = format!("{name} closed a reused connection before replying: the request was sent {times} times");
+            outlet.notice(&text).await;
+        }
         if !(200..300).contains(&response.status) {
             let body = response.error_body(tape).await;
             let now = Timestamp::now().as_millisecond();
@@ -372,7 +377,7 @@ fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
         left_out.push("strict tools");
     }
     let left_out =
-        (!left_out.is_empty()).then(|| format!("{} takes no {}: left out", endpoint.provider, left_out.join(", ")));
+        (!left_out.is_empty()).then(|| format!("{} takes no {}: omitted", endpoint.provider, left_out.join(", ")));
     let best = language.ways().first().copied();
     let chosen = draft.request.schema.is_some()
         && endpoint.structured_output == StructuredOutput::Auto

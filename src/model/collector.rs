@@ -37,7 +37,7 @@ pub struct Undelivered {
 impl Collector {
     /// The collector of this configuration. Errors: the address or a header cannot be used, or a variable is not set.
     pub fn new(endpoint: &str, config: &TelemetryConfig, tls: &TlsFiles) -> Result<Self, String> {
-        let mut url = Url::parse(endpoint).map_err(|error| format!("`{endpoint}` is no address: {error}"))?;
+        let mut url = Url::parse(endpoint).map_err(|error| format!("`{endpoint}` is not an address: {error}"))?;
         if url.path() == "/" {
             url.set_path("/v1/traces");
         }

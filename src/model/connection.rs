@@ -1,7 +1,7 @@
-//! Whether a request was sent on a connection of its own or on that of an earlier request, which the service may be closing.
+//! Sends a request again when the service closes a reused connection before it replies.
 //!
-//! In: a request. Out: its response, from another connection where the service closed the first one unasked. A request that had a
-//! connection of its own must never be sent twice: the service may have begun to work on it.
+//! In: a request. Out: its response and the number of retries. It must never send a request again that the service
+//! may have begun to work on: only one that fails at once, on a connection that was open before.
 
 use std::cell::Cell;
 use std::error::Error as _;
@@ -9,42 +9,49 @@ use std::future::Future;
 use std::io::ErrorKind;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use reqwest::{Client, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// How often a request is sent again: each time on one connection less that is being closed.
-const AGAIN_MAX: u32 = 3;
+/// Most retries of a request. Each failed attempt removes a closed connection from the pool.
+const MAX_RETRIES: u32 = 3;
 
 tokio::task_local! {
     /// The request of this task got a new connection.
     static IS_NEW: Cell<bool>;
 }
 
+/// Longest time from sending a request to the failure of a connection that was being closed. Later the service may be at work on it.
+const RETRY_WINDOW: Duration = Duration::from_secs(1);
+
 /// A response, and how often its request was sent again.
 pub(super) struct Sent {
     pub(super) response: Result<Response, reqwest::Error>,
-    pub(super) again: u32,
+    pub(super) retries: u32,
 }
 
-/// Sends a request with a client that has the layer [`NoteNew`]. When the service closes the connection of an earlier request before a
-/// response begins, the request is sent again; only one whose body is in memory can be.
+/// Sends a request with a client that has the layer [`DetectNewConnection`]. Retries when the service closes a reused connection before a
+/// response begins. Requests with a streamed body are never retried.
 pub(super) async fn send(client: &Client, request: Request) -> Sent {
     let mut next = request.try_clone();
+    let mut sent = Instant::now();
     let (mut response, mut is_new) = execute(client, request).await;
-    let mut again = 0;
+    let mut retries = 0;
     while let (Err(error), Some(request)) = (&response, &next)
         && !is_new
-        && again < AGAIN_MAX
+        && retries < MAX_RETRIES
+        && sent.elapsed() < RETRY_WINDOW
         && is_closed(error)
     {
         let copy = request.try_clone();
         let Some(request) = std::mem::replace(&mut next, copy) else { break };
-        again += 1;
+        retries += 1;
+        sent = Instant::now();
         (response, is_new) = execute(client, request).await;
     }
-    Sent { response, again }
+    Sent { response, retries }
 }
 
 async fn execute(client: &Client, request: Request) -> (Result<Response, reqwest::Error>, bool) {
@@ -56,8 +63,11 @@ async fn execute(client: &Client, request: Request) -> (Result<Response, reqwest
         .await
 }
 
-/// Was the connection closed before a response began?
+/// Was an open connection closed before a response began?
 fn is_closed(error: &reqwest::Error) -> bool {
+    if error.is_connect() {
+        return false;
+    }
     let mut next = error.source();
     while let Some(inner) = next {
         if let Some(error) = inner.downcast_ref::<hyper::Error>()
@@ -66,7 +76,13 @@ fn is_closed(error: &reqwest::Error) -> bool {
             return true;
         }
         if let Some(error) = inner.downcast_ref::<std::io::Error>() {
-            let kinds = [ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
+            // The last one is TLS without an end of its own.
+            let kinds = [
+                ErrorKind::ConnectionReset,
+                ErrorKind::ConnectionAborted,
+                ErrorKind::BrokenPipe,
+                ErrorKind::UnexpectedEof,
+            ];
             if kinds.contains(&error.kind()) {
                 return true;
             }
@@ -76,25 +92,25 @@ fn is_closed(error: &reqwest::Error) -> bool {
     false
 }
 
-/// Notes for the request of the task that it got a new connection.
+/// Layer that marks the current request when a new connection is opened for it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct NoteNew;
+pub(super) struct DetectNewConnection;
 
-impl<S> Layer<S> for NoteNew {
-    type Service = NotingConnector<S>;
+impl<S> Layer<S> for DetectNewConnection {
+    type Service = DetectingConnector<S>;
 
-    fn layer(&self, inner: S) -> NotingConnector<S> {
-        NotingConnector { inner }
+    fn layer(&self, inner: S) -> DetectingConnector<S> {
+        DetectingConnector { inner }
     }
 }
 
-/// A connector whose connections are noted.
+/// The connector of the layer.
 #[derive(Debug, Clone)]
-pub(super) struct NotingConnector<S> {
+pub(super) struct DetectingConnector<S> {
     inner: S,
 }
 
-impl<S, Destination> Service<Destination> for NotingConnector<S>
+impl<S, Destination> Service<Destination> for DetectingConnector<S>
 where
     S: Service<Destination>,
     S::Future: Send + 'static,
@@ -112,7 +128,7 @@ where
         Box::pin(async move {
             let connected = connecting.await;
             if connected.is_ok() {
-                // Outside of a request, the client connects for the next one.
+                // Not set when the pool finishes a connection in the background: no request waits for it then.
                 _ = IS_NEW.try_with(|is_new| is_new.set(true));
             }
             connected

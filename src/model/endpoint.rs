@@ -166,7 +166,7 @@ impl Endpoint {
                     ModelError::new(ErrorClass::Configuration, message).hint("correct it under [providers]")
                 };
                 let (text, secrets) = filled(text).map_err(|problem| wrong(&format!("cannot be sent: {problem}")))?;
-                let key = HeaderName::try_from(name).map_err(|_| wrong("is no header name"))?;
+                let key = HeaderName::try_from(name).map_err(|_| wrong("is not a header name"))?;
                 let mut value = HeaderValue::try_from(&text).map_err(|_| wrong("holds a value that cannot be sent"))?;
                 value.set_sensitive(is_secret_name(name) || !secrets.is_empty());
                 Ok((key, value))

@@ -264,7 +264,7 @@ fn assistant<'a>(place: usize, message: &'a Message, answered: &[&str], provider
     line
 }
 
-/// A result as the answer to its call; without one it is a message of the user.
+/// A result as the answer to its call; a result whose call is missing becomes a user message.
 fn result<'a>(place: usize, part: &'a Content, open: &mut Vec<&'a NativeCall>) -> Option<RequestLine<'a>> {
     match part {
         Content::Text(text) => Some(RequestLine::text(place, Role::User, text.clone())),
@@ -276,7 +276,8 @@ fn result<'a>(place: usize, part: &'a Content, open: &mut Vec<&'a NativeCall>) -
     }
 }
 
-/// The arguments of an earlier call as an object. Servers read them again; what was no JSON object has been answered as such.
+/// The arguments of an earlier call as an object. Those that are not a JSON object become `{}`: servers parse them, and the model already got an
+/// error for them.
 pub(crate) fn arguments(call: &NativeCall) -> Json {
     json::parse(&call.args).ok().filter(|args| args.members().is_some()).unwrap_or_else(Json::empty)
 }

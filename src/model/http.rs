@@ -13,6 +13,7 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, ClientBuilder, Url};
 use tokio::time::{Instant, timeout_at};
 
+use super::connection::{self, DetectNewConnection};
 use super::endpoint::shown;
 use super::outlet::Failure;
 use super::tape::Tape;
@@ -62,6 +63,8 @@ pub(super) struct Response<'a> {
     inner: reqwest::Response,
     /// HTTP status.
     pub(super) status: u16,
+    /// How often the request was sent again, because the service closed a reused connection before it replied.
+    pub(super) retries: u32,
     deadline: Instant,
     silence_ms: u64,
     /// When the reply must have brought something besides comments, pings and blanks.
@@ -91,15 +94,17 @@ async fn send<'a>(
     tape: &mut Tape,
 ) -> Result<Response<'a>, Failure> {
     let deadline = after(target.timeouts.first_byte_ms);
-    let inner = match timeout_at(deadline, request.send()).await {
-        Ok(Ok(inner)) => inner,
-        Ok(Err(error)) => return Err(unreachable_server(target, &error).into()),
-        Err(_) => return Err(no_first_byte(target).into()),
+    let (client, request) = request.build_split();
+    let request = request.map_err(|error| unreachable_server(target, &error))?;
+    let Ok(sent) = timeout_at(deadline, connection::send(&client, request)).await else {
+        return Err(no_first_byte(target).into());
     };
+    let retries = sent.retries;
+    let inner = sent.response.map_err(|error| unreachable_server(target, &error))?;
     let status = inner.status().as_u16();
     tape.status = Some(status);
     let idle_deadline = after(target.timeouts.keep_alive_ms);
-    Ok(Response { target, inner, status, deadline, silence_ms: target.timeouts.silence_ms, idle_deadline })
+    Ok(Response { target, inner, status, retries, deadline, silence_ms: target.timeouts.silence_ms, idle_deadline })
 }
 
 impl Response<'_> {
@@ -242,6 +247,7 @@ fn builder(loopback: bool, connect_ms: u64) -> ClientBuilder {
     install_tls_provider();
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
+        .connector_layer(DetectNewConnection)
         .connect_timeout(Duration::from_millis(connect_ms))
         .user_agent(concat!("ptc-workbench/", env!("CARGO_PKG_VERSION")))
         // A compressed stream comes late. One that is compressed nevertheless is read.

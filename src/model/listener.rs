@@ -194,7 +194,7 @@ impl<'a> Listener<'a> {
     }
 
     fn malformed(&self, why: &str) -> ModelError {
-        let message = format!("{} sent something that is no reply of its protocol: {why}", self.target.provider);
+        let message = format!("{} sent something that is not a reply of its protocol: {why}", self.target.provider);
         ModelError::new(ErrorClass::Stream, message).hint("the raw bytes are in the session's wire frames")
     }
 
@@ -234,7 +234,7 @@ impl<'a> Listener<'a> {
         let calls: Vec<_> = assembly.calls.finish(calls_before + 1).into_iter().map(clean).collect();
         for name in &assembly.server_tools {
             outlet
-                .notice(&format!("{provider} ran its own tool {}; it is no call of this agent", scrub.text(name)))
+                .notice(&format!("{provider} ran its own tool {}; it is not a call of this agent", scrub.text(name)))
                 .await;
         }
         if has_reasoned && text.trim().is_empty() && calls.is_empty() {

@@ -47,7 +47,7 @@ pub struct Incoming {
 pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
     let url = Url::parse(&out.url).map_err(|error| format!("the address is none: {error}"))?;
     let host = url.host_str().unwrap_or_default().to_owned();
-    let method = Method::from_bytes(out.method.as_bytes()).map_err(|_| format!("{:?} is no method", out.method))?;
+    let method = Method::from_bytes(out.method.as_bytes()).map_err(|_| format!("{:?} is not a method", out.method))?;
     let mut headers = header_map(&out.headers)?;
     if out.body.is_some() {
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
@@ -89,7 +89,7 @@ pub fn speaker(
     headers: &[(String, String)],
     tls: &TlsFiles,
 ) -> Result<(Client, HashMap<HeaderName, HeaderValue>), String> {
-    let url = Url::parse(url).map_err(|error| format!("{url:?} is no address: {error}"))?;
+    let url = Url::parse(url).map_err(|error| format!("{url:?} is not an address: {error}"))?;
     let client = client(&url, connect_ms(), tls).map_err(|error| error.message)?;
     let headers = header_map(headers)?;
     Ok((client, headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect()))
@@ -111,7 +111,8 @@ fn host_of(location: &str, from: &Url) -> String {
 fn header_map(headers: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
-        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("{name:?} is no name of a header"))?;
+        let key =
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("{name:?} is not the name of a header"))?;
         let mut value =
             HeaderValue::from_str(value).map_err(|_| format!("the value of the header {name} cannot be sent"))?;
         value.set_sensitive(true);

@@ -10,7 +10,7 @@ use hyper::body::Bytes;
 use reqwest::header::HeaderMap;
 use reqwest::{Body, Client, Method, Url};
 
-use super::connection::{NoteNew, send};
+use super::connection::{DetectNewConnection, Sent, send};
 use super::http::{is_loopback, root};
 
 /// The clients of a proxy: one for this machine without the environment's proxies, one for everything else.
@@ -39,11 +39,20 @@ impl UpstreamBody {
     }
 }
 
+/// Why a request has no reply.
+#[derive(Debug)]
+pub struct NoReply {
+    /// In words, without query or headers.
+    pub why: String,
+    /// How often the request was sent again.
+    pub retries: u32,
+}
+
 /// A reply whose body is still to come.
 #[derive(Debug)]
 pub struct UpstreamReply {
     inner: reqwest::Response,
-    again: u32,
+    retries: u32,
 }
 
 impl UpstreamClient {
@@ -57,29 +66,29 @@ impl UpstreamClient {
                 .no_gzip()
                 .no_deflate()
                 .tcp_nodelay(true)
-                .connector_layer(NoteNew)
+                .connector_layer(DetectNewConnection)
         };
         let built = |builder: reqwest::ClientBuilder| builder.build().map_err(|error| root(&error));
         Ok(Self { near: built(builder().no_proxy())?, far: built(builder())? })
     }
 
-    /// Sends a request and waits for the head of the reply. Errors: why there is none, without query or headers.
+    /// Sends a request and waits for the head of the reply. Errors: why there is none.
     pub async fn send(
         &self,
         method: Method,
         url: Url,
         headers: HeaderMap,
         body: UpstreamBody,
-    ) -> Result<UpstreamReply, String> {
+    ) -> Result<UpstreamReply, NoReply> {
         let client = if is_loopback(&url) { &self.near } else { &self.far };
         let body = match body {
             UpstreamBody::Whole(bytes) => Body::from(bytes),
             UpstreamBody::Streamed(body) => body,
         };
         let request = client.request(method, url).headers(headers).body(body).build();
-        let sent = send(client, request.map_err(|error| root(&error.without_url()))?).await;
-        let again = sent.again;
-        sent.response.map(|inner| UpstreamReply { inner, again }).map_err(|error| root(&error.without_url()))
+        let no_reply = |retries| move |error: reqwest::Error| NoReply { why: root(&error.without_url()), retries };
+        let Sent { response, retries } = send(client, request.map_err(no_reply(0))?).await;
+        response.map(|inner| UpstreamReply { inner, retries }).map_err(no_reply(retries))
     }
 }
 
@@ -89,9 +98,9 @@ impl UpstreamReply {
         self.inner.status().as_u16()
     }
 
-    /// How often the request was sent again, because the connection of an earlier request was closed before a reply began.
-    pub fn again(&self) -> u32 {
-        self.again
+    /// How often the request was sent again, because the service closed a reused connection before it replied.
+    pub fn retries(&self) -> u32 {
+        self.retries
     }
 
     /// Headers as they came.

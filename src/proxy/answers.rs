@@ -136,7 +136,7 @@ impl Answers {
     /// Errors: a file that is no captured session, bytes that cannot be read, a pattern that is none.
     pub fn read(files: &[PathBuf], patterns: &[String]) -> Result<Self, String> {
         let read =
-            |pattern: &String| Regex::new(pattern).map_err(|error| format!("{pattern:?} is no pattern: {error}"));
+            |pattern: &String| Regex::new(pattern).map_err(|error| format!("{pattern:?} is not a pattern: {error}"));
         let patterns = patterns.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let mut answers = Self { all: Vec::new(), patterns, used: Mutex::default(), misses: Mutex::default() };
         for file in files {
@@ -205,7 +205,7 @@ impl Answers {
             let (broken, has_client_left) = match end {
                 TurnOutcome::Whole => (None, false),
                 TurnOutcome::Broken(why) => (Some(why), false),
-                TurnOutcome::ClientLeft => (Some("the client left here when it was recorded".to_owned()), true),
+                TurnOutcome::ClientLeft => (Some("the recording ends here".to_owned()), true),
             };
             let place = format!("{id} {at}");
             let (headers, pieces) = (turn.headers, turn.pieces);

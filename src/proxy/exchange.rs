@@ -105,7 +105,7 @@ pub(super) const CLIENT_LEFT: &str = "the client closed the connection before th
 /// The problem of an exchange that the end of the proxy ended.
 pub(super) const PROXY_ENDED: &str = "the proxy ended before the end of the reply";
 
-/// What the recorder learns.
+/// A message to the recorder.
 pub(super) enum Note {
     Begun {
         id: u64,
@@ -121,7 +121,7 @@ pub(super) enum Note {
         by: Option<String>,
         came: Option<Box<Came>>,
     },
-    /// Something that users of the record should know.
+    /// A warning that is recorded with the turn.
     Notice {
         id: u64,
         at_ms: i64,
@@ -158,7 +158,7 @@ pub(super) struct Exchange {
     pub(super) room: Arc<Semaphore>,
     pub(super) started: Instant,
     pub(super) end: Option<ExchangeEnd>,
-    /// Tells a client that leaves from a proxy that ends.
+    /// Distinguishes a client that disconnected from a proxy that ended.
     pub(super) listener: ListenerEnd,
 }
 
@@ -188,9 +188,14 @@ impl Exchange {
         self.note(Note::Replied { id: self.id, at_ms: SystemClock.now(), status, headers, by, came: None });
     }
 
-    /// Records a warning.
-    pub(super) fn warn(&self, text: String) {
-        self.note(Note::Notice { id: self.id, at_ms: SystemClock.now(), text });
+    /// Records a warning when the request was sent again.
+    pub(super) fn warn_retries(&self, retries: u32, upstream: &str) {
+        if retries > 0 {
+            let times = retries + 1;
+            let text =
+                format!("{upstream} closed a reused connection before replying: this request was sent {times} times");
+            self.note(Note::Notice { id: self.id, at_ms: SystemClock.now(), text });
+        }
     }
 
     /// The user replaced the reply that came.
@@ -225,7 +230,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let dropped = if self.listener.is_cut() { ExchangeEnd::ProxyEnded } else { ExchangeEnd::ClientLeft };
+        let dropped = if self.listener.is_aborted() { ExchangeEnd::ProxyEnded } else { ExchangeEnd::ClientLeft };
         let end = self.end.take().unwrap_or(dropped);
         self.note(Note::Ended { id: self.id, at_ms: SystemClock.now(), ms: elapsed_ms(self.started), end });
     }

@@ -8,10 +8,11 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use ptc_core::value::json;
 
 use super::capture::Capture;
-use super::exchange::{Begun, Came, Exchange, ExchangeEnd, client_of};
+use super::exchange::{Begun, Came, Exchange, ExchangeEnd, PROXY_ENDED, client_of};
 use super::headers;
 use super::hold::{HeldExchange, HeldForm, HeldSide, Holds, Verdict};
 use super::service::{After, Pieces, dropped, passing};
+use super::unrecorded::PendingRequest;
 use super::written::{self, WrittenReply};
 use crate::config::Protocol;
 use crate::model::{CapturedReply, CapturedRequest, Coding, Scrub, UpstreamReply};
@@ -45,22 +46,29 @@ impl Asks {
     }
 }
 
-/// A request that waits. It is recorded when its client leaves.
+/// A held request. It is recorded when its client leaves.
 struct WaitingRequest<'c> {
     capture: Option<&'c Capture>,
     begun: Option<Begun>,
+    pending: &'c mut PendingRequest,
 }
 
 impl Drop for WaitingRequest<'_> {
     fn drop(&mut self) {
         if let (Some(capture), Some(begun)) = (self.capture, self.begun.take()) {
+            self.pending.set_recorded();
             drop(capture.begin_in_hand(begun));
         }
     }
 }
 
 /// Waits for the decision about a request; returns it as it is sent.
-pub(super) async fn hold_request(holds: &Holds, capture: Option<&Capture>, mut begun: Begun) -> (Begun, Verdict) {
+pub(super) async fn hold_request(
+    holds: &Holds,
+    capture: Option<&Capture>,
+    mut begun: Begun,
+    pending: &mut PendingRequest,
+) -> (Begun, Verdict) {
     let request = CapturedRequest::read(begun.protocol, &begun.path, &begun.body).unwrap_or_default();
     let (form, text) = shown_body(&begun.body);
     let held = HeldExchange {
@@ -76,7 +84,7 @@ pub(super) async fn hold_request(holds: &Holds, capture: Option<&Capture>, mut b
         form,
         text,
     };
-    let mut waiting = WaitingRequest { capture, begun: Some(begun.clone()) };
+    let mut waiting = WaitingRequest { capture, begun: Some(begun.clone()), pending };
     let shown = held.text.clone();
     let verdict = holds.wait(held).await;
     // From here on the caller records it.
@@ -89,7 +97,7 @@ pub(super) async fn hold_request(holds: &Holds, capture: Option<&Capture>, mut b
             begun.notices.push("the user edited the request".to_owned());
         }
         Verdict::Answer(_) => begun.notices.push("the user answered in the model's place".to_owned()),
-        Verdict::Pass | Verdict::Edited(_) | Verdict::Drop => {}
+        Verdict::Pass | Verdict::Edited(_) | Verdict::Drop | Verdict::Ended => {}
     }
     (begun, verdict)
 }
@@ -105,12 +113,16 @@ fn shown_body(body: &[u8]) -> (HeldForm, String) {
     }
 }
 
-/// A reply that waits. It is recorded as it came when its client leaves.
+/// A held reply. It is recorded as it came when its client leaves or the proxy ends.
 struct WaitingReply {
     exchange: Option<Exchange>,
     status: u16,
     headers: HeaderMap,
     pieces: Vec<Bytes>,
+    /// All of it has come.
+    is_whole: bool,
+    /// The proxy ended while it waited.
+    is_ended: bool,
 }
 
 impl Drop for WaitingReply {
@@ -118,7 +130,13 @@ impl Drop for WaitingReply {
         if let Some(exchange) = self.exchange.take() {
             exchange.replied(self.status, self.headers.clone(), None);
             self.pieces.iter().for_each(|piece| exchange.piece_in_hand(piece));
-            exchange.end(ExchangeEnd::NoReply("the client closed the connection while the reply waited".to_owned()));
+            // Of a part, the exchange itself knows why it is no more.
+            if self.is_whole {
+                let is_ended = self.is_ended || exchange.listener.is_aborted();
+                let why =
+                    if is_ended { PROXY_ENDED } else { "the client closed the connection while the reply waited" };
+                exchange.end(ExchangeEnd::NoReply(why.to_owned()));
+            }
         }
     }
 }
@@ -196,11 +214,12 @@ pub(super) async fn hold_reply(
     cut: Option<usize>,
 ) -> Reply {
     let (status, headers) = (reply.status(), reply.headers().clone());
-    let mut waiting = WaitingReply { exchange, status, headers, pieces: Vec::new() };
+    let mut waiting = WaitingReply { exchange, status, headers, pieces: Vec::new(), is_whole: false, is_ended: false };
     let after = waiting.gather(reply).await;
     if !matches!(after, After::End) {
         return waiting.pass(after, cut);
     }
+    waiting.is_whole = true;
     let (form, text) = waiting.shown(asks.protocol);
     let request = asks.request();
     let held = HeldExchange {
@@ -225,6 +244,11 @@ pub(super) async fn hold_reply(
             waiting.replace(status, WrittenReply { headers, pieces: vec![Bytes::from(edited)] }, cut)
         }
         Verdict::Edited(edited) | Verdict::Answer(edited) => waiting.replace(200, asks.written(&edited), cut),
+        Verdict::Ended => {
+            waiting.is_ended = true;
+            drop(waiting);
+            dropped(None, PROXY_ENDED)
+        }
         Verdict::Drop => {
             let exchange = waiting.exchange.take();
             if let Some(exchange) = &exchange {

@@ -66,6 +66,8 @@ pub enum Verdict {
     Answer(String),
     /// The connection to the client is closed.
     Drop,
+    /// The proxy ends: nobody decides any more, and the connection is closed.
+    Ended,
 }
 
 #[derive(Debug, Default)]
@@ -149,14 +151,14 @@ impl Holds {
         {
             let mut waiting = self.lock();
             if waiting.is_over {
-                return Verdict::Drop;
+                return Verdict::Ended;
             }
             waiting.exchanges.push((Arc::new(HeldExchange { id, ..held }), sender));
             waiting.has_changed = true;
         }
         self.changed.notify_one();
         let _leaves = Leaves { holds: self, id };
-        decision.await.unwrap_or(Verdict::Drop)
+        decision.await.unwrap_or(Verdict::Ended)
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
@@ -240,7 +242,7 @@ mod tests {
         let other = task(HeldSide::Reply);
         assert_eq!(waiting(&holds).await, [2]);
         holds.end();
-        assert_eq!(other.await.unwrap(), Verdict::Drop);
-        assert_eq!(holds.wait(held(HeldSide::Reply)).await, Verdict::Drop);
+        assert_eq!(other.await.unwrap(), Verdict::Ended);
+        assert_eq!(holds.wait(held(HeldSide::Reply)).await, Verdict::Ended);
     }
 }

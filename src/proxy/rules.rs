@@ -239,7 +239,9 @@ fn rule(text: &str) -> Result<Rule, String> {
         };
         let value = tokens.next_value().ok_or("a text in quotes follows the sign")?;
         let test = if sign.ends_with('~') {
-            Test::Matches(Regex::new(&value).map_err(|error| format!("{value:?} is no regular expression: {error}"))?)
+            Test::Matches(
+                Regex::new(&value).map_err(|error| format!("{value:?} is not a regular expression: {error}"))?,
+            )
         } else {
             Test::Is(value)
         };
@@ -373,7 +375,7 @@ mod tests {
             ("if model = m: drop", "begins with `when`"),
             ("when colour = m: drop", "a condition begins with"),
             ("when model m: drop", "follows what is compared"),
-            ("when model ~ '(': drop", "is no regular expression"),
+            ("when model ~ '(': drop", "is not a regular expression"),
             ("when model = m drop", "`:` comes between"),
             ("when model = m: fail 200", "between 400 and 599"),
             ("when model = m: explode", "a change is"),

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::answers::{Answers, RecordedReply};
 use super::capture::Capture;
 use super::client_secrets::ClientSecrets;
-use super::exchange::{Begun, Exchange, ExchangeEnd};
+use super::exchange::{Begun, Exchange, ExchangeEnd, PROXY_ENDED};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
@@ -32,9 +32,6 @@ const REQUEST_MAX_BYTES: usize = 64 << 20;
 
 /// Longest body of a request that only loads a model, in bytes.
 const LOADING_MAX_BYTES: usize = 1 << 10;
-
-/// Why a request was sent more than once.
-const SENT_AGAIN: &str = "closed the connection of an earlier request: the request was sent again on another one";
 
 /// Where replies come from besides the upstreams.
 #[derive(Default)]
@@ -133,20 +130,26 @@ impl ProxyService {
                 let message = format!("{} is not recorded: only requests to models are", headers::recorded_path(&path));
                 refusal(StatusCode::NOT_FOUND, "not_recorded", &message)
             }
-            None => self.pass_through(request, &route).await,
+            None => self.pass_through(request, &route, pending).await,
         }
     }
 
     /// Passes a request that asks no model; it is not recorded.
-    async fn pass_through(&self, request: Request, route: &Route<'_>) -> Reply {
+    async fn pass_through(&self, request: Request, route: &Route<'_>, pending: &mut PendingRequest) -> Reply {
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let (head, body) = request.into_parts();
         let passed = headers::passed(&head.headers);
         let has_body = head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING);
         let body = if has_body { UpstreamBody::of(body.into_data_stream()) } else { UpstreamBody::Whole(Bytes::new()) };
         match self.client.send(head.method, url, passed, body).await {
-            Ok(reply) => live(reply, None, None),
-            Err(why) => unreachable(route, &why),
+            Ok(reply) => {
+                pending.set_retries(reply.retries());
+                live(reply, None, None)
+            }
+            Err(error) => {
+                pending.set_retries(error.retries);
+                unreachable(route, &error.why)
+            }
         }
     }
 
@@ -188,21 +191,23 @@ impl ProxyService {
         };
         let mut verdict = Verdict::Pass;
         if let Some(holds) = self.holds_at(HeldSide::Request, &changed) {
-            (begun, verdict) = held::hold_request(holds, self.capture.as_ref(), begun).await;
+            (begun, verdict) = held::hold_request(holds, self.capture.as_ref(), begun, pending).await;
         }
         let body = begun.body.clone();
         let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: body.clone() };
         let is_load = is_model_load(protocol, &begun);
         let exchange = match &self.capture {
             Some(capture) if !is_load => {
+                let exchange = capture.begin(begun).await;
                 pending.set_recorded();
-                Some(capture.begin(begun).await)
+                Some(exchange)
             }
             Some(_) | None => None,
         };
         match verdict {
             Verdict::Answer(text) => return written_reply(exchange, &asks, &text),
             Verdict::Drop => return dropped(exchange, "the user closed the connection"),
+            Verdict::Ended => return dropped(exchange, PROXY_ENDED),
             Verdict::Pass | Verdict::Edited(_) => {}
         }
         if !changed.delay.is_zero() {
@@ -235,9 +240,7 @@ impl ProxyService {
         let sent = headers::without_length(headers::passed(&head.headers));
         match self.client.send(head.method, url, sent, UpstreamBody::Whole(body)).await {
             Ok(reply) => {
-                if let (Some(exchange), 1..) = (&exchange, reply.again()) {
-                    exchange.warn(format!("{} {SENT_AGAIN}", route.upstream.name));
-                }
+                note_retries(reply.retries(), route, exchange.as_ref(), pending);
                 if let Some(holds) = self.holds_at(HeldSide::Reply, &changed) {
                     return held::hold_reply(holds, reply, exchange, &asks, &route.upstream.name, changed.cut).await;
                 }
@@ -246,11 +249,13 @@ impl ProxyService {
                 }
                 live(reply, exchange, changed.cut)
             }
-            Err(why) => {
+            Err(error) => {
+                note_retries(error.retries, route, exchange.as_ref(), pending);
+                let why = &error.why;
                 if let Some(exchange) = exchange {
                     exchange.end(ExchangeEnd::NoReply(format!("{} cannot be reached: {why}", route.upstream.name)));
                 }
-                unreachable(route, &why)
+                unreachable(route, why)
             }
         }
     }
@@ -266,6 +271,14 @@ impl ProxyService {
         }
         let request = CapturedRequest::read(protocol, &route.path, body).ok();
         self.rules.apply(&route.upstream.name, &route.path, body, request.as_ref())
+    }
+}
+
+/// Records that a request was sent more than once.
+fn note_retries(retries: u32, route: &Route<'_>, exchange: Option<&Exchange>, pending: &mut PendingRequest) {
+    pending.set_retries(retries);
+    if let Some(exchange) = exchange {
+        exchange.warn_retries(retries, &route.upstream.name);
     }
 }
 
@@ -480,5 +493,5 @@ fn unreachable(route: &Route<'_>, why: &str) -> Reply {
 }
 
 fn no_address(route: &Route<'_>) -> Reply {
-    refusal(StatusCode::BAD_REQUEST, "bad_path", &format!("the path is no address of {}", route.upstream.name))
+    refusal(StatusCode::BAD_REQUEST, "bad_path", &format!("the path is not an address of {}", route.upstream.name))
 }

@@ -245,7 +245,7 @@ impl RunningProxy {
 
     /// Ends it: what still passes is recorded as far as it came. Returns the requests that were not recorded.
     pub async fn close(mut self) -> Vec<Miss> {
-        self.end.cut();
+        self.end.abort();
         if !self.served.is_finished() {
             _ = (&mut self.served).await;
         }

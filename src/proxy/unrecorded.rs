@@ -31,6 +31,8 @@ pub struct UnrecordedRequest {
     pub upstream: Option<String>,
     /// The recorded turn that answered in the upstream's place.
     pub from: Option<String>,
+    /// How often the request was sent again, because the service closed a reused connection before it replied.
+    pub retries: u32,
     /// HTTP status; `None` when the client left before the reply began.
     pub status: Option<u16>,
     /// Bytes of the reply's body that were passed on.
@@ -49,6 +51,9 @@ impl fmt::Display for UnrecordedRequest {
         }
         let upstream = self.upstream.as_deref().unwrap_or("–");
         write!(f, "  {upstream} {} {}", self.method, self.path)?;
+        if self.retries > 0 {
+            write!(f, " (sent {} times)", self.retries + 1)?;
+        }
         match self.status {
             Some(status) => write!(f, "  {status}")?,
             None => f.write_str("  no reply")?,
@@ -64,7 +69,7 @@ impl fmt::Display for UnrecordedRequest {
 /// Gets requests without a record when they have ended.
 pub type UnrecordedReport = Arc<dyn Fn(UnrecordedRequest) + Send + Sync>;
 
-/// A request until it is known whether it is recorded. One that is dropped before its reply was left by its client, or by the proxy.
+/// A request until it is known whether it is recorded. If it is dropped before its reply, the client closed the connection or the proxy ended.
 pub(super) struct PendingRequest {
     line: UnrecordedRequest,
     started: Instant,
@@ -97,6 +102,11 @@ impl PendingRequest {
         self.line.from = Some(place.to_owned());
     }
 
+    /// Sets how often it was sent again.
+    pub(super) fn set_retries(&mut self, retries: u32) {
+        self.line.retries = retries;
+    }
+
     /// It is recorded: the recorder reports its line.
     pub(super) fn set_recorded(&mut self) {
         self.report = None;
@@ -123,7 +133,7 @@ impl Drop for PendingRequest {
         let Some(report) = self.report.take() else { return };
         let mut line = std::mem::take(&mut self.line);
         line.ms = elapsed_ms(self.started);
-        line.problem = Some(if self.listener.is_cut() { PROXY_ENDED } else { LEFT_EARLY }.to_owned());
+        line.problem = Some(if self.listener.is_aborted() { PROXY_ENDED } else { LEFT_EARLY }.to_owned());
         report(line);
     }
 }
@@ -174,7 +184,7 @@ impl Drop for Counted {
         // Bytes after the promised ones are not asked for.
         let is_whole = self.is_over || self.inner.is_end_stream() || self.length == Some(line.bytes);
         if !is_whole && line.problem.is_none() {
-            line.problem = Some(if self.listener.is_cut() { PROXY_ENDED } else { CLIENT_LEFT }.to_owned());
+            line.problem = Some(if self.listener.is_aborted() { PROXY_ENDED } else { CLIENT_LEFT }.to_owned());
         }
         (self.report)(line);
     }

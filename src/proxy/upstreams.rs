@@ -144,14 +144,14 @@ fn read(text: &str, config: &Config) -> Result<Upstream, UpstreamError> {
     let provider = config.providers.iter().find(|provider| provider.name == name);
     let base = provider.map(|provider| Url::parse(&provider.base_url));
     let root = match (url, &base) {
-        (Some(url), _) => Url::parse(url).map_err(|error| fail(format!("{url} is no address: {error}")))?,
+        (Some(url), _) => Url::parse(url).map_err(|error| fail(format!("{url} is not an address: {error}")))?,
         (None, Some(Ok(base))) => {
             let mut root = base.clone();
             root.set_path("");
             root.set_query(None);
             root
         }
-        (None, Some(Err(error))) => return Err(fail(format!("its base_url is no address: {error}"))),
+        (None, Some(Err(error))) => return Err(fail(format!("its base_url is not an address: {error}"))),
         (None, None) => {
             return Err(fail(format!("no provider has this name; give its address: --upstream {name}=https://…")));
         }
@@ -235,7 +235,7 @@ mod tests {
             (&["nobody"][..], "no provider has this name"),
             (&["a b=http://x"], "a name has letters"),
             (&["work=file:///etc/passwd"], "begins with http"),
-            (&["work=nonsense"], "is no address"),
+            (&["work=nonsense"], "is not an address"),
             (&["openai", "openai=http://x"], "given twice"),
         ];
         for (texts, expected) in rows {

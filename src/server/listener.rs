@@ -1,6 +1,6 @@
 //! The loop that accepts connections and gives their requests to a handler.
 //!
-//! In: an address, limits, a handler, what ends it. Out: replies. Ends gracefully: running requests get
+//! In: an address, limits, a handler, a handle that ends it. Out: replies. Ends gracefully: running requests get
 //! [`ListenerLimits::grace`], new ones are not accepted. It must never hold a connection that sends no request.
 
 use std::convert::Infallible;
@@ -24,7 +24,7 @@ use super::{Guard, Reply, Request, json_reply};
 
 /// Answers requests.
 pub trait Handler: Send + Sync + 'static {
-    /// Answers a request that the guard let through. When the client leaves, the future is dropped.
+    /// Answers a request that the guard let through. When the client leaves or the listener is aborted, the future is dropped.
     fn answer(&self, request: Request) -> BoxFuture<'_, Reply>;
 }
 
@@ -45,11 +45,11 @@ impl Default for ListenerLimits {
     }
 }
 
-/// Ends a listener. All clones are one.
+/// Handle that ends a listener; clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct ListenerEnd {
     closing: CancellationToken,
-    cut: CancellationToken,
+    aborting: CancellationToken,
 }
 
 impl ListenerEnd {
@@ -58,20 +58,20 @@ impl ListenerEnd {
         self.closing.cancel();
     }
 
-    /// Ends running requests, too. Their futures are dropped, as when the client leaves: [`Self::is_cut`] tells them apart.
-    pub fn cut(&self) {
+    /// Aborts running requests, too. Their futures are dropped, as when the client leaves: [`Self::is_aborted`] tells them apart.
+    pub fn abort(&self) {
         self.closing.cancel();
-        self.cut.cancel();
+        self.aborting.cancel();
     }
 
-    /// Are running requests ended?
-    pub fn is_cut(&self) -> bool {
-        self.cut.is_cancelled()
+    /// Returns whether running requests were aborted.
+    pub fn is_aborted(&self) -> bool {
+        self.aborting.is_cancelled()
     }
 }
 
-/// Longest time in which futures of requests that are ended are dropped.
-const CUT_TIME: Duration = Duration::from_secs(2);
+/// Longest wait for the connection tasks to finish after an abort.
+const ABORT_TIME: Duration = Duration::from_secs(2);
 
 /// A bound address.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Listener {
         self.address
     }
 
-    /// Serves until it is closed and the running requests have ended, or are cut because their grace is over.
+    /// Serves until it is closed and the running requests have ended, or are aborted because their grace is over.
     pub async fn serve(self, handler: Arc<dyn Handler>, end: ListenerEnd) {
         let Self { socket, guard, limits, .. } = self;
         let graceful = GracefulShutdown::new();
@@ -120,13 +120,13 @@ impl Listener {
                 async move { Ok::<Reply, Infallible>(answer(guard, &*handler, request).await) }
             });
             let served = graceful.watch(server.serve_connection(TokioIo::new(connection), service));
-            let cut = end.cut.clone();
+            let aborting = end.aborting.clone();
             tokio::spawn(async move {
                 tokio::select! {
                     served = served => if let Err(error) = served {
                         tracing::debug!(%error, "connection ended");
                     },
-                    () = cut.cancelled() => {}
+                    () = aborting.cancelled() => {}
                 }
                 drop(slot);
             });
@@ -135,11 +135,11 @@ impl Listener {
         tokio::select! {
             () = graceful.shutdown() => {}
             () = tokio::time::sleep(limits.grace) => tracing::warn!("requests were still running when the server ended"),
-            () = end.cut.cancelled() => {}
+            () = end.aborting.cancelled() => {}
         }
-        end.cut();
+        end.abort();
         let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
-        if tokio::time::timeout(CUT_TIME, slots.acquire_many(all)).await.is_err() {
+        if tokio::time::timeout(ABORT_TIME, slots.acquire_many(all)).await.is_err() {
             tracing::warn!("requests did not end with the server");
         }
     }

@@ -56,8 +56,8 @@ pub enum TrafficRequest {
 pub enum TrafficResponse {
     /// The proxy listens, or why not.
     Started(Result<ProxyFacts, String>),
-    /// It has ended; so many requests were not recorded where recordings answer.
-    Ended(usize),
+    /// It has ended: what happened to the traffic until then, and how many requests were not recorded where recordings answer.
+    Ended(Vec<TrafficUpdate>, usize),
     /// The traffic has changed.
     Updates(Vec<TrafficUpdate>),
     /// The events of a session so far.

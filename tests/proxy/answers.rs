@@ -196,5 +196,5 @@ fn other_sessions_and_broken_patterns_are_refused() {
     let file = dir.path().join("2026-01-01T00-00-00Z-00000000.jsonl");
     std::fs::write(&file, "nonsense\n").unwrap();
     assert!(Answers::read(&[file], &[]).is_err());
-    assert!(Answers::read(&[], &["(".to_owned()]).err().unwrap().contains("is no pattern"));
+    assert!(Answers::read(&[], &["(".to_owned()]).err().unwrap().contains("is not a pattern"));
 }

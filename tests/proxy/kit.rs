@@ -147,8 +147,8 @@ impl Proxied {
     }
 
     /// Ends the requests that run.
-    pub(crate) async fn cut(&mut self) {
-        self.end.cut();
+    pub(crate) async fn abort(&mut self) {
+        self.end.abort();
         (&mut self.task).await.unwrap();
     }
 

@@ -58,13 +58,13 @@ async fn a_request_that_asks_no_model_has_a_line_with_its_path_status_bytes_and_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_the_end_of_the_proxy_ends_are_reported_as_that_and_before_it_has_ended() {
+async fn requests_aborted_by_the_end_of_the_proxy_are_reported_before_it_has_ended() {
     let open = [Play::silent([delta("begin")]), Play::silent(["half"])];
     let mut proxied = Proxied::play(open).await;
     let chat = proxied.post("/v1/chat/completions", body_of(&[("user", "hi")])).send().await.unwrap();
     let list = client().get(format!("{}/v1/models", proxied.base)).send().await.unwrap();
     let (recorded, unrecorded) = (Arc::clone(&proxied.lines), Arc::clone(&proxied.unrecorded));
-    proxied.cut().await;
+    proxied.abort().await;
     let ended = "the proxy ended before the end of the reply";
     assert_eq!(unrecorded.lock().unwrap()[0].problem.as_deref(), Some(ended));
     let (sessions, _dir) = proxied.end().await;

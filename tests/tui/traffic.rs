@@ -91,7 +91,7 @@ fn one_key_starts_the_proxy_and_ends_it() {
     assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("the port is taken")));
     let mut model = listening();
     assert_eq!(press(&mut model, "s"), [Effect::Traffic(TrafficRequest::End)]);
-    apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(0)));
+    apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(Vec::new(), 0)));
     assert_eq!(model.traffic.phase, ProxyPhase::Off);
 }
 
@@ -200,6 +200,7 @@ fn a_question_that_was_put_aside_keeps_what_was_written_and_closes_with_its_clie
 #[test]
 fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted() {
     let passed = |path: &str, status, from: Option<&str>| UnrecordedRequest {
+        retries: 0,
         method: "GET".to_owned(),
         path: path.to_owned(),
         upstream: Some("openai".to_owned()),
@@ -220,7 +221,7 @@ fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted
     }
     // Another proxy counts from the start.
     press(&mut model, "s");
-    apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(0)));
+    apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(Vec::new(), 0)));
     press(&mut model, "s");
     assert_eq!((model.traffic.unrecorded.len(), model.traffic.unrecorded_count), (0, 0));
 }

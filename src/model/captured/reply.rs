@@ -235,7 +235,7 @@ impl CapturedReply {
             }
             Err(ChunkError::Malformed(why)) => {
                 if !self.assembly.is_whole() {
-                    self.error.get_or_insert_with(|| format!("something in it is no reply of its protocol: {why}"));
+                    self.error.get_or_insert_with(|| format!("something in it is not a reply of its protocol: {why}"));
                 }
                 Vec::new()
             }

@@ -50,7 +50,7 @@ fn a_secret_that_a_json_text_spells_in_escapes_is_masked_however_it_was_cut() {
     }
 }
 
-/// A key as services make them, and one with separators at its ends.
+/// A key in the form that services issue.
 const KEY: &str = "sk-live-0a1b2c3d4e5f6a7b8c9d";
 
 /// Every form of a secret that is recognised.

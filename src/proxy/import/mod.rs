@@ -205,14 +205,14 @@ fn entries(text: &str, format: TrafficFormat) -> Result<Box<dyn Iterator<Item = 
 
 /// One JSON document.
 fn document(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("it is no JSON document: {error}"))
+    serde_json::from_str(text).map_err(|error| format!("it is not a JSON document: {error}"))
 }
 
 /// The lines of a file that are JSON, or which line is none.
 fn lines(text: &str) -> impl Iterator<Item = Result<Value, String>> + '_ {
     let numbered = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     numbered.map(|(number, line): (usize, _)| {
-        serde_json::from_str(line).map_err(|error| format!("line {number} is not JSON and was left out: {error}"))
+        serde_json::from_str(line).map_err(|error| format!("line {number} is not JSON and was omitted: {error}"))
     })
 }
 
@@ -239,7 +239,7 @@ fn read_lines<'a>(
 
 /// The report of what follows the last reply of a transcript.
 fn unanswered(lines: usize) -> Option<Entry> {
-    (lines > 0).then(|| Err(Some(format!("no reply follows the last lines or items ({lines}): they were left out"))))
+    (lines > 0).then(|| Err(Some(format!("no reply follows the last lines or items ({lines}): they were omitted"))))
 }
 
 /// Exchanges by their time; entries that are none keep their places at the end.

@@ -35,7 +35,7 @@ impl Rebuilt<'_> {
         let body = self.request.to_string();
         if body.len() > REQUEST_MAX_BYTES {
             return Err(Some(format!(
-                "the request of {} would have {} MiB, more than {}: it was left out",
+                "the request of {} would have {} MiB, more than {}: it was omitted",
                 self.origin,
                 body.len() >> 20,
                 REQUEST_MAX_BYTES >> 20

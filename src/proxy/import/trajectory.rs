@@ -80,7 +80,7 @@ fn of_trajectory(trajectory: &Value, depth: u32, out: &mut Vec<Entry>) {
         if depth < DEPTH_MAX {
             of_trajectory(inner, depth + 1, out);
         } else {
-            out.push(Err(Some(format!("trajectories more than {DEPTH_MAX} levels deep were left out"))));
+            out.push(Err(Some(format!("trajectories more than {DEPTH_MAX} levels deep were omitted"))));
         }
     }
 }

@@ -14,6 +14,8 @@ use super::log::Log;
 const ATTEMPTS: usize = 3;
 /// Maximum bytes of a server's message.
 const MESSAGE_BYTES: usize = 4_000;
+/// Most items in the example of a list.
+const ITEMS_MAX: u64 = 8;
 /// The answers that give nothing.
 const DECLINE: &str = "decline";
 const CANCEL: &str = "cancel";
@@ -184,8 +186,8 @@ impl Form {
                 Map::from_iter([(name.clone(), value)])
             }
             (_, None) if self.fields().next().is_none() => Map::new(),
-            (Ok(_), None) => return Err("it is no JSON object".to_owned()),
-            (Err(error), None) => return Err(format!("it is no JSON: {error}")),
+            (Ok(_), None) => return Err("it is not a JSON object".to_owned()),
+            (Err(error), None) => return Err(format!("it is not JSON: {error}")),
         };
         let content_value = Value::Object(content.clone());
         // A form that is no schema accepts every answer; its server checks it.
@@ -231,12 +233,15 @@ fn limits(field: &Value) -> String {
             (None, None) => None,
         }
     };
-    let of_length = |range: Option<String>, what: &str| range.map(|range| format!("{range} {what}"));
+    let of_length = |range: Option<String>, what: &str| {
+        let plural = |range: &str| if range.ends_with(" 1") { "" } else { "s" };
+        range.map(|range| format!("{range} {what}{}", plural(&range)))
+    };
     let limits = [
         field.get("format").and_then(Value::as_str).map(ToOwned::to_owned),
         range("minimum", "maximum"),
-        of_length(range("minLength", "maxLength"), "characters"),
-        of_length(range("minItems", "maxItems"), "items"),
+        of_length(range("minLength", "maxLength"), "character"),
+        of_length(range("minItems", "maxItems"), "item"),
     ];
     limits.into_iter().flatten().fold(String::new(), |text, limit| text + ", " + &limit)
 }
@@ -254,8 +259,18 @@ fn example(field: &Value) -> Value {
             .iter()
             .find_map(|bound| field.get(*bound).filter(|bound| bound.is_number()).cloned())
             .unwrap_or_else(|| Value::from(1)),
-        Some("array") => Value::Array(Vec::new()),
-        _ => Value::from("…"),
+        Some("array") => {
+            let least = field.get("minItems").and_then(Value::as_u64).map_or(0, |least| least.min(ITEMS_MAX) as usize);
+            let items = item_choices(field).into_iter().chain(std::iter::repeat("…".to_owned()));
+            items.take(least).map(Value::from).collect()
+        }
+        _ => match field.get("format").and_then(Value::as_str) {
+            Some("email") => Value::from("name@example.com"),
+            Some("uri") => Value::from("https://example.com/"),
+            Some("date") => Value::from("2026-01-31"),
+            Some("date-time") => Value::from("2026-01-31T12:00:00Z"),
+            _ => Value::from("…"),
+        },
     }
 }
 
@@ -277,13 +292,13 @@ mod tests {
             "mail": {"type": "string", "format": "email", "minLength": 3},
             "days": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 7},
         });
-        let text = form(&fields, &json!(["nights", "budget"])).describe();
+        let text = form(&fields, &json!(["nights", "budget", "mail", "days"])).describe();
         for line in [
             "nights (integer, 2 to 30)",
             "budget (number, at most 0.5)",
-            "mail (string, email, at least 3 characters, optional)",
-            "days (array, 1 to 7 items, optional)",
-            r#"such as {"nights":2,"budget":0.5}."#,
+            "mail (string, email, at least 3 characters)",
+            "days (array, 1 to 7 items)",
+            r#"such as {"nights":2,"budget":0.5,"mail":"name@example.com","days":["…"]}."#,
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }
@@ -305,7 +320,7 @@ mod tests {
         assert!(two.options().is_empty());
         assert!(two.describe().contains("Answer with JSON such as {\"name\":\"…\"}."), "{}", two.describe());
         assert_eq!(two.read(" {\"name\": \"Ada\", \"age\": 36} ").unwrap()["age"], json!(36));
-        assert!(two.read("Ada").unwrap_err().contains("no JSON"));
+        assert!(two.read("Ada").unwrap_err().contains("not JSON"));
         assert!(two.read("{\"age\": 36}").unwrap_err().contains("name"));
         assert!(two.read("{\"name\": \"Ada\", \"age\": 0}").unwrap_err().starts_with("/age: "));
     }

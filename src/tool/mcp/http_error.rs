@@ -97,7 +97,9 @@ fn with_advice(status: u16, detail: &str, place: &ServerPlace<'_>) -> String {
     let answered = format!("answered {status} {}", status_title(status));
     let advice = match status {
         300..=399 => {
-            format!("; redirects are not followed, because headers would go along: correct url under [mcp.{server}]")
+            format!(
+                "; redirects are not followed, because they would forward headers with keys: correct url under [mcp.{server}]"
+            )
         }
         401 => {
             format!(

@@ -63,6 +63,6 @@ fn of_answer(error: &ClientInitializeError) -> String {
             format!("it speaks other versions of MCP: {}", versions.join(", "))
         }
         ClientInitializeError::Cancelled => "the start was cancelled".to_owned(),
-        _ => "its first message is no answer to `initialize`".to_owned(),
+        _ => "its first message is not an answer to `initialize`".to_owned(),
     }
 }

@@ -281,7 +281,7 @@ mod tests {
         write(&Mark::default()).unwrap();
         assert!(found(&services, "tag:slow").unwrap().is_empty());
         let bad = Mark { tags: std::iter::once("no tag, this".to_owned()).collect(), ..Mark::default() };
-        assert!(write(&bad).unwrap_err().message.contains("is no tag"));
+        assert!(write(&bad).unwrap_err().message.contains("is not a tag"));
     }
 
     #[test]

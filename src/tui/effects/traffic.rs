@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 use super::EffectResult;
 use crate::event::{Envelope, ErrorRecord};
 use crate::port::Gate;
-use crate::proxy::{Audience, HeldSide, LiveTraffic, ProxySpec, RunningProxy};
+use crate::proxy::{Audience, HeldSide, LiveTraffic, ProxySpec, RunningProxy, TrafficUpdate};
 use crate::session::Session;
 use crate::tui::message::Msg;
 use crate::tui::services::{Services, wait};
@@ -35,10 +35,11 @@ impl FollowedProxy {
         }
     }
 
-    /// Ends it; returns how many requests were not recorded.
-    pub async fn end(mut self) -> usize {
+    /// Ends it; returns what happened to the traffic until the end, and how many requests were not recorded.
+    pub async fn end(mut self) -> (Vec<TrafficUpdate>, usize) {
         self.proxy.drain().await;
-        self.proxy.close().await.len()
+        let misses = self.proxy.close().await.len();
+        (self.live.drain(), misses)
     }
 }
 
@@ -55,7 +56,8 @@ pub(super) fn start(services: &Services, spec: &ProxySpec) -> EffectResult {
 
 /// Ends a proxy. Blocks until its sessions are written.
 pub(super) fn end(proxy: FollowedProxy) -> EffectResult {
-    EffectResult::Msg(Msg::Traffic(TrafficResponse::Ended(wait(proxy.end()))))
+    let (updates, misses) = wait(proxy.end());
+    EffectResult::Msg(Msg::Traffic(TrafficResponse::Ended(updates, misses)))
 }
 
 /// Reads the events that a session has so far.

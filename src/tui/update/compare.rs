@@ -106,7 +106,7 @@ pub(super) fn sessions(model: &mut Model, names: Vec<String>) -> Vec<Effect> {
 /// Why so many sessions cannot be compared now.
 fn refused(compare: &Compare, number: usize) -> Result<(), String> {
     match number {
-        _ if compare.runs() => Err("two runs are in progress side by side: wait for them, or stop them".to_owned()),
+        _ if compare.runs() => Err("runs are in progress side by side: wait for them, or stop them".to_owned()),
         0 | 1 => Err("mark two sessions or more to compare them".to_owned()),
         _ if number > MOST_SIDES => {
             Err(format!("at most {MOST_SIDES} sessions can be side by side; {number} are marked"))

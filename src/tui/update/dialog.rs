@@ -438,7 +438,7 @@ pub(super) fn exported(model: &mut Model, result: Result<ExportReport, ExportErr
     }
     let report = |report: ExportReport| {
         let removed = if report.places == 0 { "nothing".to_owned() } else { plural(report.places as u64, "place") };
-        format!("exported {}, {}, {removed} left out", report.path.display(), size(report.bytes))
+        format!("exported {}, {}, {removed} omitted", report.path.display(), size(report.bytes))
     };
     let result = result.map(report).map_err(|error| error.to_string());
     done(model, |purpose| matches!(purpose, Purpose::Export(_)), result);

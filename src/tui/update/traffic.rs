@@ -46,7 +46,8 @@ pub(super) fn respond(model: &mut Model, response: TrafficResponse) -> Vec<Effec
             model.show_toast(Tone::Bad, format!("the proxy was not started: {error}"));
             Vec::new()
         }
-        TrafficResponse::Ended(misses) => {
+        TrafficResponse::Ended(updates, misses) => {
+            let mut effects: Vec<Effect> = updates.into_iter().flat_map(|update| take(model, update)).collect();
             model.traffic.phase = ProxyPhase::Off;
             model.traffic.held.clear();
             drop_closed(model);
@@ -55,7 +56,8 @@ pub(super) fn respond(model: &mut Model, response: TrafficResponse) -> Vec<Effec
                 misses => format!("the proxy has ended; {misses} requests were not recorded"),
             };
             model.show_toast(if misses == 0 { Tone::Good } else { Tone::Bad }, text);
-            vec![Effect::List]
+            effects.push(Effect::List);
+            effects
         }
         TrafficResponse::Updates(updates) => updates.into_iter().flat_map(|update| take(model, update)).collect(),
         TrafficResponse::Read(session, result) => read(model, &session, result),
