@@ -1,8 +1,8 @@
 //! What the proxy adds to streamed replies: a service and its clients in this process, a proxy between them as a process of its own,
 //! and the same clients without it.
 //!
-//! `cargo bench --bench proxy -- [STREAMS [DELTAS [EVERY_MS]]] [-- COMMAND…]` runs STREAMS conversations at once, each a reply of DELTAS
-//! pieces, one every `EVERY_MS`: without a proxy, through `ptc-workbench proxy` with and without sessions, and, if given, through another
+//! `cargo bench --bench proxy -- [STREAMS [DELTAS [EVERY_MS [START_S]]]] [-- COMMAND…]` runs STREAMS conversations at once, each a reply of
+//! DELTAS pieces, one every `EVERY_MS`, which begin within `START_S` seconds: without a proxy, through `ptc-workbench proxy` with and without sessions, and, if given, through another
 //! reverse proxy (`{port}` and `{upstream}` in COMMAND are replaced). It prints latencies, processor time and memory, and fails when a
 //! reply is incomplete or its bytes differ between the service and the client.
 
@@ -20,8 +20,6 @@ use tokio::net::{TcpListener, TcpStream};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The streams of a run start within this time, so that the first byte is not measured in a queue of connections.
-const START: Duration = Duration::from_secs(5);
 /// How long a proxy may take until it listens.
 const LISTENING: Duration = Duration::from_secs(20);
 
@@ -31,6 +29,8 @@ struct Load {
     streams: usize,
     deltas: usize,
     every: Duration,
+    /// The streams start one after the other within this time, so that the first byte is not measured in a queue of connections.
+    start: Duration,
 }
 
 /// What one client saw of its reply.
@@ -56,13 +56,20 @@ fn main() -> Result<(), Failure> {
         streams: number(0, 1_000),
         deltas: number(1, 100),
         every: Duration::from_millis(u64::try_from(number(2, 100))?),
+        start: Duration::from_secs(u64::try_from(number(3, 5))?),
     };
     // The kernel lets all threads wait while this process's table of file descriptors grows: it has its size from the start.
     #[cfg(unix)]
     drop(rustix::io::fcntl_dupfd_cloexec(std::io::stderr(), 16_383));
     let folder = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    println!("{} streams of {} deltas, one each {} ms", load.streams, load.deltas, load.every.as_millis());
+    println!(
+        "{} streams of {} deltas, one each {} ms; they start within {} s",
+        load.streams,
+        load.deltas,
+        load.every.as_millis(),
+        load.start.as_secs()
+    );
     println!(
         "{:<22} {:>20} {:>20} {:>9} {:>8} {:>6}",
         "", "first byte p50/p99 ms", "delta p50/p99 ms", "seconds", "cpu s", "MB"
@@ -241,7 +248,7 @@ async fn stream_reply(
     };
     let mut sum = crc32fast::Hasher::new();
     connection
-        .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
         .await?;
     let mut ticks = tokio::time::interval(load.every);
     for _ in 0..load.deltas {
@@ -264,7 +271,8 @@ async fn stream_reply(
 
 /// The client of one stream: sends its request and reads the reply to its end.
 async fn ask(address: SocketAddr, index: usize, load: Load, origin: Instant) -> Result<Reply, Failure> {
-    tokio::time::sleep(START.mul_f64(f64::from(u32::try_from(index)?) / f64::from(u32::try_from(load.streams)?))).await;
+    let share = f64::from(u32::try_from(index)?) / f64::from(u32::try_from(load.streams)?);
+    tokio::time::sleep(load.start.mul_f64(share)).await;
     let asked = Instant::now();
     let mut connection = TcpStream::connect(address).await?;
     connection.set_nodelay(true)?;

@@ -203,7 +203,7 @@ pub(super) fn check(
     (value, findings)
 }
 
-/// The values that reach the model nowhere, or where the prompt does not say. With `signature_validation = "strict"` they are an error.
+/// Reports context values that the prompt does not use, or places only implicitly. With `signature_validation = "strict"` they are an error.
 fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json) -> Option<Diagnostic> {
     let given = context.members().unwrap_or_default().iter();
     let names: Vec<String> =

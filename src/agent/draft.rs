@@ -109,8 +109,10 @@ impl DraftTexts {
         let mut problems = Problems::default();
         let only_tools = crate::config::document::parse(&self.tools).ok().and_then(|document| {
             let other = document.members()?.iter().find(|member| member.key != TOOLS)?;
-            let message =
-                format!("`{}` is no tool; write a section such as [tools.name], or move it to the options", other.key);
+            let message = format!(
+                "`{}` is not a tool; write a section such as [tools.name], or move it to the options",
+                other.key
+            );
             Some(Diagnostic::error(Place::Tools, Reason::InvalidAgent, message).key(&other.key).at(other.key_span))
         });
         if let Some(found) = only_tools {

@@ -10,13 +10,13 @@ use crate::record::RunRecord;
 #[derive(Debug, Clone, Default)]
 pub struct StepFold {
     record: RunRecord,
-    /// An event was taken, and the run is known by it.
+    /// The first event was applied, which sets the run's address.
     is_begun: bool,
     /// The definition and the inputs with the edits of a fork, when its agent can be read.
     inputs: Option<Inputs>,
     /// Child runs that have not ended.
     children: Vec<(Address, StepFold)>,
-    /// Steps of those that have, by their call.
+    /// Steps of ended child runs, by the address of their call.
     adopted: Vec<(Address, Step)>,
     /// The waits of the whole session, at the outermost fold of a file.
     waits: Waits,

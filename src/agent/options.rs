@@ -168,7 +168,7 @@ impl Agent {
         self
     }
 
-    /// The options of an agent that is only a question of this one to a model.
+    /// The options that the internal agents of `llm` tools and samples inherit.
     pub(crate) fn inherited(&self) -> Vec<(String, Json)> {
         self.options.iter().filter(|(name, _)| name == "retry").cloned().collect()
     }

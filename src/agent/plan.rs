@@ -42,7 +42,7 @@ pub struct Plan {
     pub children: Vec<(String, Arc<Self>)>,
     /// How far a reply may be repaired.
     pub recovery: Recovery,
-    /// What is worth knowing; nothing that refuses a run.
+    /// Warnings; none prevents a run.
     pub warnings: Vec<Diagnostic>,
 }
 

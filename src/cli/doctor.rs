@@ -60,7 +60,9 @@ fn terminal(variable: Env<'_>) -> Finding {
     let message = match (is_terminal, term.as_str()) {
         (true, "dumb") => "TERM is dumb: use the commands, or --plain".to_owned(),
         (true, _) => format!("TERM={term}, {size}, {colours}"),
-        (false, _) => format!("stdout is no terminal (TERM={term}, {colours}); commands work, the workbench needs one"),
+        (false, _) => {
+            format!("stdout is not a terminal (TERM={term}, {colours}); commands work, the workbench needs one")
+        }
     };
     let health = if is_terminal && term != "dumb" { Health::Good } else { Health::Note };
     Finding { health, what: "terminal".to_owned(), message }

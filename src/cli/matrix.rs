@@ -214,7 +214,7 @@ async fn finish(
     }
     if let Err(error) = ran {
         print_note(&format!(
-            "{} of {} are kept; when there is room, resume with: {resume}",
+            "{} of {} are saved; free some disk space, then resume with: {resume}",
             state.done(),
             plural(state.total() as u64, "trial")
         ));

@@ -53,7 +53,7 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
 
 /// The outcome in words.
 fn report_text(report: &Report, policy: Policy) -> String {
-    let ignored = if report.ignored > 0 { format!(", {} left out", report.ignored) } else { String::new() };
+    let ignored = if report.ignored > 0 { format!(", {} omitted", report.ignored) } else { String::new() };
     let redacted = match report.redacted {
         0 => String::new(),
         count => format!("; {count} depend on removed content and are as recorded"),

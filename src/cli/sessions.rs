@@ -298,7 +298,7 @@ fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
         unread => {
             let all = session.len();
             print_note(&format!(
-                "warning: the data of {unread} of {all} events cannot be read by this program; it is left out"
+                "warning: the data of {unread} of {all} events cannot be read by this program; it is omitted"
             ));
         }
     }

@@ -57,7 +57,7 @@ fn turn_of(text: &str) -> Result<Address, UsageError> {
     };
     if at.turn_number().is_none() {
         return Err(UsageError(format!(
-            "{text} is no turn; name one by its number or its address, such as 2 or r0/t2"
+            "{text} is not a turn; name one by its number or its address, such as 2 or r0/t2"
         )));
     }
     Ok(at.turn_part())

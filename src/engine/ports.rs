@@ -29,7 +29,7 @@ pub enum ModelSource<'a> {
 }
 
 impl<'a> ModelSource<'a> {
-    /// That of a child agent: its program counts before its model.
+    /// Returns the source for a child agent; a pinned program takes precedence over a model.
     pub fn of(agent: &'a Agent) -> Self {
         let named = agent.model.as_deref().map_or(Self::Caller, Self::Named);
         agent.program().map_or(named, Self::Program)

@@ -63,7 +63,7 @@ impl std::str::FromStr for Grade {
                 let share = text.parse().ok().and_then(|number: f64| Share::try_from(number).ok());
                 share
                     .map(Self::Score)
-                    .ok_or_else(|| format!("{text:?} is no label: write pass, fail or a score from 0 to 1"))
+                    .ok_or_else(|| format!("{text:?} is not a label: write pass, fail or a score from 0 to 1"))
             }
         }
     }

@@ -64,7 +64,9 @@ impl Tool {
     /// Adds the names of arguments that the tool does not have to an error.
     fn with_unknown(&self, record: ErrorRecord, args: &Value) -> ErrorRecord {
         match self.unknown(args) {
-            Some(unknown) => ErrorRecord { message: format!("{}; not asked for: {unknown}", record.message), ..record },
+            Some(unknown) => {
+                ErrorRecord { message: format!("{}; unknown arguments: {unknown}", record.message), ..record }
+            }
             None => record,
         }
     }
@@ -195,7 +197,7 @@ mod tests {
     fn an_unknown_name_is_reported_with_the_missing_one() {
         let wrong = tool().check_known_args(&named(&[("idd", Some("\"x\""))])).unwrap_err();
         assert_eq!(wrong.reason, "invalid_tool_args");
-        assert!(wrong.message.contains("not asked for: `idd` (it takes `id`, `most`)"), "{}", wrong.message);
+        assert!(wrong.message.contains("unknown arguments: `idd` (it takes `id`, `most`)"), "{}", wrong.message);
         assert_eq!(
             tool().check_known_args(&named(&[("id", Some("\"x\"")), ("more", Some("1"))])),
             Ok(()),

@@ -53,7 +53,7 @@ fn opener(variable: &dyn Fn(&str) -> Option<String>, url: &str) -> Option<Vec<St
 /// Opens a web address in the user's browser.
 pub fn open_browser(url: &str) -> Result<(), BrowserError> {
     if !url.starts_with("https://") && !url.starts_with("http://") {
-        return Err(BrowserError::NotStarted("this is no web address".to_owned()));
+        return Err(BrowserError::NotStarted("this is not a web address".to_owned()));
     }
     let words = opener(&|name| std::env::var(name).ok(), url).ok_or(BrowserError::Missing)?;
     let Some((program, arguments)) = words.split_first() else { return Err(BrowserError::Missing) };

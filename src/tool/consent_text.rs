@@ -75,9 +75,9 @@ fn of_program(program: &Program) -> String {
     let (resolved, folder) = program.resolved();
     let usual = DEFAULT_VARIABLES.join(", ");
     let variables = if program.variables.is_empty() {
-        format!("only those of every program: {usual}")
+        format!("only the default ones: {usual}")
     } else {
-        format!("{}; and those of every program: {usual}", program.variables.join(", "))
+        format!("{}; and the default ones: {usual}", program.variables.join(", "))
     };
     let (name, arguments) = program.argv.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
     let mut text = format!(

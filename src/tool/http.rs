@@ -138,7 +138,7 @@ pub(super) async fn run(http: &Http, call: &Invocation<'_>, access: &ServerAcces
     let whole = if http.response_path.is_some() {
         let json = ptc_core::value::json::parse(&text);
         json.map(|json| json.to_value())
-            .map_err(|error| failure(format!("the answer is no JSON: {}", error.message)))?
+            .map_err(|error| failure(format!("the answer is not JSON: {}", error.message)))?
     } else {
         parse_result(&text, call.tool).map_err(|problem| failure(format!("the answer {problem}")))?
     };

@@ -22,7 +22,7 @@ pub(super) fn parse_result(text: &str, tool: &Tool) -> Result<Value, String> {
         (_, Ok(json)) => Ok(json.to_value()),
         (Some(_), Err(error)) => {
             let start: String = text.chars().take(SHOWN_BYTES).collect();
-            Err(format!("is no JSON ({}): {start:?}", error.message))
+            Err(format!("is not JSON ({}): {start:?}", error.message))
         }
     }
 }

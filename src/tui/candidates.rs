@@ -341,7 +341,7 @@ impl Candidates {
             Step::Go(_) => Ok(()),
             _ if self.outline.is_none() => Err("no search is open"),
             Step::Open if self.focus != Pane::Cases => {
-                rule(self.current().is_some_and(|line| line.tries > 0), "it was not tried yet")
+                rule(self.current().is_some_and(|line| line.tries > 0), "this candidate was not tried yet")
             }
             Step::Open => {
                 rule(self.current_case().is_some_and(|case| case.session.is_some()), "the run has no session")
@@ -349,10 +349,10 @@ impl Candidates {
             Step::Best => {
                 rule(self.outline.as_ref().is_some_and(|one| one.best > 0), "none is better than the agent as it is")
             }
-            Step::OtherParent => rule(self.other_parent().is_some(), "it is no merge: it has one parent"),
+            Step::OtherParent => rule(self.other_parent().is_some(), "this candidate has only one parent"),
             Step::Write => rule(
                 self.current().is_some_and(|line| !line.parents.is_empty()),
-                "it is the agent as it is: select another candidate",
+                "this is the original agent: select another candidate",
             ),
             Step::Choose | Step::ChooseAll | Step::WriteChosen => {
                 rule(self.writing.as_ref().is_some_and(|writing| !writing.is_busy), "nothing is about to be written")

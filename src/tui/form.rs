@@ -29,9 +29,9 @@ pub struct Form {
     pub error: Option<String>,
     /// What it is waiting for.
     pub waiting: Option<&'static str>,
-    /// The wait was given up: its answer counts no more.
+    /// The user stopped waiting: the response is ignored.
     pub discarded_attempt: bool,
-    /// What was typed while what it is for was still being read; `None` when nothing is.
+    /// Input typed while the form's data is loading; `None` when nothing is loading.
     pub held: Option<Vec<TypedInput>>,
     /// What its longest text is so far.
     pub typed: Option<Typed>,

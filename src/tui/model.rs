@@ -433,7 +433,7 @@ impl Workbench {
     /// The run did not begin.
     pub fn not_begun(&mut self) {
         self.run = self.before.take();
-        self.runs.settle_previous(self.run.is_some());
+        self.runs.on_start_failed(self.run.is_some());
     }
 
     /// The findings of one editor, errors first.

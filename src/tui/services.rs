@@ -34,15 +34,15 @@ pub struct Services {
     pub files: AgentFiles,
     /// The gates and breakpoints at which runs stop.
     pub(super) intercept: Intercept,
-    /// Renders a session line by line; without it exports show none.
+    /// Renders a session line by line; `None`: exports contain no terminal recording.
     pub(super) terminal_lines: Option<TerminalLines>,
     opened: OpenAgent,
     recovery: Mutex<RecoveryFiles>,
     /// The search for better texts whose candidates are shown.
     pub(super) search: Mutex<Option<SearchReader>>,
-    /// The cases that were listed last, so that one of many runs without reading all.
+    /// The cases listed last: a cache for running one of many.
     listed_cases: Mutex<Option<ListedCases>>,
-    /// The choices of models for the options that were looked at last: while other texts are typed they are the same.
+    /// The choices of models for the last text of options: a cache while other texts are edited.
     model_choices: Mutex<Option<(String, Vec<Fix>)>>,
 }
 

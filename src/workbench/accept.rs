@@ -139,14 +139,14 @@ pub(super) struct Onto {
 }
 
 impl Workbench {
-    /// Adopts a recording, which is of this session or begins as it does.
+    /// Adopts a recording of this session, or of one derived from it.
     pub(super) async fn onto(&self, recording: &Arc<Recording>, session: &Session) -> Result<Onto, StartError> {
         let named = self.name_of(&session.path);
         match adopt(recording).await {
             Ok(adopted) => Ok(Onto { notices: adopted.notice(&named).into_iter().collect(), adopted }),
             Err(AdoptError::Replay(error)) => Err(unusable(error)),
             Err(error) => Err(unusable(format!(
-                "{} takes another course today than the recorded one, so that nothing can continue from there; `ptc-workbench replay {named} --accept` makes a session of today's course.\n{error}",
+                "{} cannot be continued: this version of the program replays it differently; `ptc-workbench replay {named} --accept` writes a new session with the current behaviour.\n{error}",
                 session.header.id
             ))),
         }

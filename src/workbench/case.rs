@@ -150,7 +150,7 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
     let start = start.ok_or_else(|| CaseError(format!("{id} has no run {address}")))?;
     if let Some(earlier) = &start.continues {
         return Err(CaseError(format!(
-            "{address} continues {earlier}: its answer depends on what was sent there, so it is no case of its own"
+            "{address} continues {earlier}: its answer depends on what was sent there, so it is not a case of its own"
         )));
     }
     let end = recording.at(&address).iter().find_map(|envelope| match &envelope.event {

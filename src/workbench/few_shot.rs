@@ -38,7 +38,7 @@ impl Workbench {
         let session = self.open_session(name)?;
         let turn = match at {
             Some(at) if at.turn_number().is_some() => at.turn_part(),
-            Some(at) => return Err(OpenError(format!("{at} is no turn; name one, such as {at}/t1"))),
+            Some(at) => return Err(OpenError(format!("{at} is not a turn; name one, such as {at}/t1"))),
             None => {
                 let last = session.skeleton().roots().last().and_then(|run| run.turns.last());
                 last.map(|turn| turn.address.clone())

@@ -139,7 +139,7 @@ fn check_tags(tags: &[String]) -> Result<(), OpenError> {
     match tags.iter().find(|tag| !is_tag(tag)) {
         None => Ok(()),
         Some(bad) => Err(OpenError(format!(
-            "{bad:?} is no tag: a tag has 1 to {TAG_CHARS} characters, no spaces and commas, and starts with a letter or digit"
+            "{bad:?} is not a tag: a tag has 1 to {TAG_CHARS} characters, no spaces and commas, and starts with a letter or digit"
         ))),
     }
 }

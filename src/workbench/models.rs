@@ -187,7 +187,7 @@ impl Workbench {
             _ => Ok(()),
         };
         let why = self.fallback(name).and_then(usable).err()?;
-        let warning_text = format!("[models.{alias}] fallback = {name:?} cannot be asked and is left out: {why}");
+        let warning_text = format!("[models.{alias}] fallback = {name:?} cannot be used and is skipped: {why}");
         Some((why.reason(), warning_text))
     }
 

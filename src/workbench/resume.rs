@@ -272,7 +272,7 @@ fn assign_answers(recording: &Recording, answers: Answers) -> Result<Answers, St
     let listed = open.iter().map(Address::as_str).collect::<Vec<_>>().join(", ");
     let listed = if listed.is_empty() { "no question is open".to_owned() } else { format!("open: {listed}") };
     if let Some(other) = by_address.keys().filter(|address| !open.contains(address)).min() {
-        let answered = if recording.answer(other).is_some() { "has its answer already" } else { "is no question" };
+        let answered = if recording.answer(other).is_some() { "has its answer already" } else { "is not a question" };
         return Err(unusable(format!("{other} {answered} ({listed})")));
     }
     if !in_order.is_empty() && open.is_empty() {

@@ -1,11 +1,11 @@
-//! The tree of sessions: which one began as which other one. Only first lines are read.
+//! The tree of sessions: which one was derived from which other one. Only first lines are read.
 
 use std::path::{Path, PathBuf};
 
 use super::{OpenError, SessionKey, Workbench, example_sessions};
 use crate::session::{Header, Parent, Session, SessionId};
 
-/// A session with those that began as it.
+/// A session and the sessions derived from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
     /// Its id.
@@ -14,9 +14,9 @@ pub struct Branch {
     pub path: PathBuf,
     /// Where it comes from.
     pub parent: Option<Parent>,
-    /// The sessions that began as this one, oldest first.
+    /// The sessions derived from this one, oldest first.
     pub branches: Vec<Branch>,
-    /// Its parent is known, and is at the end of another tree that is deep enough.
+    /// The parent is known and shown at the depth limit of another tree.
     pub is_cut: bool,
 }
 

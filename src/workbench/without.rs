@@ -98,7 +98,7 @@ impl Removal {
         if sections.iter().any(|section| is_left(&section)) {
             Ok(removal)
         } else {
-            Err("nothing would be left to send: it is the only part that is no system prompt".to_owned())
+            Err("nothing would be left to send: it is the only part that is not a system prompt".to_owned())
         }
     }
 

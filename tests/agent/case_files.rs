@@ -139,11 +139,11 @@ fn what_is_no_case_is_reported_with_file_and_row() {
         ("c.csv", "name,text\na,b\n", "c.csv: row 1: unknown column `text`"),
         ("c.csv", "name,context.text\na\n", "c.csv: row 1: the row has 1 cells, and the first row names 2 columns"),
         ("c.csv", "name,context.n\na,x\n", "c.csv: row 1: the input `n`: \"x\" is not :int"),
-        ("c.csv", "name,weight\na,x\n", "the weight \"x\" is no number"),
+        ("c.csv", "name,weight\na,x\n", "the weight \"x\" is not a number"),
         ("c.toml", "name = \"x\"\n", "c.toml: unknown key `name`; a file of cases has only [[cases]]"),
         ("c.toml", "[[cases]\n", "c.toml:1:"),
         ("c.json", "{}", "c.json: must hold a JSON list of cases"),
-        ("c.xml", "", "which is no file of cases; known endings: toml, json, jsonl, csv, tsv"),
+        ("c.xml", "", "which is not a file of cases; known endings: toml, json, jsonl, csv, tsv"),
     ];
     for (name, text, message) in known {
         let error = read(&format!("cases = [\"{name}\"]"), &[(name, text)]).unwrap_err();

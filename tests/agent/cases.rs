@@ -100,10 +100,10 @@ fn a_case_has_the_context_of_its_agent_unless_it_has_its_own() {
 #[test]
 fn what_cannot_be_a_case_is_reported_at_its_place() {
     let cases = [
-        ("name = \"a\"\nexpect = \"(= result 1\"", ":4:10: `cases.0.expect` is no predicate at line 1, column "),
+        ("name = \"a\"\nexpect = \"(= result 1\"", ":4:10: `cases.0.expect` is not a predicate at line 1, column "),
         (
             "name = \"a\"\nexpect = \"(= (cuont result) 1)\"",
-            ":4:10: `cases.0.expect` is no predicate at line 1, column 5: unknown name `cuont`",
+            ":4:10: `cases.0.expect` is not a predicate at line 1, column 5: unknown name `cuont`",
         ),
         ("name = \"a\"\nexpect = { schema = { type = \"objct\" } }", ":4:21: the schema is not a JSON Schema"),
         (
@@ -112,7 +112,7 @@ fn what_cannot_be_a_case_is_reported_at_its_place() {
         ),
         (
             "name = \"a\"\nexpect = \"(= data/text 1)\"",
-            "`cases.0.expect` is no predicate at line 1, column 4: there is no data/text here: an expression sees `result`",
+            "`cases.0.expect` is not a predicate at line 1, column 4: there is no data/text here: an expression sees `result`",
         ),
         (
             "name = \"a\"\nexpect = { fail = \"valdation_error\" }",

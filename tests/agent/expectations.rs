@@ -213,7 +213,7 @@ fn what_cannot_be_expected_is_reported_at_its_place() {
         ("{ all = [] }", "`cases.0.expect.all` must be a list of expectations"),
         ("{ all = [1], at_least = 3 }", "must be between 0 and 1"),
         ("{ all = [{ weight = 0, expect = 1 }] }", "must be above 0"),
-        ("{ any = [\"(= reslt 1)\"] }", "`cases.0.expect.any.0` is no predicate"),
+        ("{ any = [\"(= reslt 1)\"] }", "`cases.0.expect.any.0` is not a predicate"),
         ("{ run = { turn = 1 } }", "did you mean `turns`?"),
         ("{ run = { calls = { caled = [\"x\"] } } }", "did you mean `called`?"),
         ("{ run = { calls = { args = { x = 1 } } } }", "must be a table of arguments"),

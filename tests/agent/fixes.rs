@@ -147,5 +147,5 @@ fn tools_have_a_text_of_their_own_and_come_back_as_they_were() {
     assert_eq!(again.to_agent(&agent).as_ref(), Ok(&agent));
     let stray = DraftTexts { tools: "max_turns = 3\n".to_owned(), ..draft("go", "() -> :int", "", "") };
     let found = diagnose(&stray);
-    assert!(found[0].place == Place::Tools && found[0].message.contains("`max_turns` is no tool"), "{found:?}");
+    assert!(found[0].place == Place::Tools && found[0].message.contains("`max_turns` is not a tool"), "{found:?}");
 }

@@ -84,7 +84,7 @@ async fn a_turn_is_held_against_what_was_asked() {
     assert_eq!((part.mark, part.note.as_str()), (Mark::Warn, "3 differences"), "{text}");
     let model = line("model");
     assert!(model.starts_with("! ") && model.contains("m-asked") && model.ends_with("m-answering"), "{model}");
-    assert!(line("temperature").starts_with("! ") && line("temperature").ends_with("left out"), "{text}");
+    assert!(line("temperature").starts_with("! ") && line("temperature").ends_with("omitted"), "{text}");
     assert!(line("max_tokens").starts_with("  ") && line("max_tokens").ends_with("sent"), "{text}");
     assert!(line("schema").starts_with("  ") && line("schema").ends_with("sent as json_schema"), "{text}");
     assert!(line("finish").ends_with("stop") && line("cache").ends_with("4 of 10 tokens read"), "{text}");
@@ -122,8 +122,8 @@ fn what_a_protocol_cannot_carry_is_reported_before_the_run() {
     program.file("a.toml", format!("{AGENT}seed = 7\n"));
     let done = program.run(["prompt", "a.toml", "--model", "sonnet"]);
     let shown = "warning: anthropic takes no temperature";
-    assert!(done.exits(0).stderr.contains(shown) && done.stderr.contains("seed: left out"), "{}", done.stderr);
-    assert!(!program.run(["prompt", "a.toml", "--model", "openai:gpt-4.1"]).exits(0).stderr.contains("left out"));
+    assert!(done.exits(0).stderr.contains(shown) && done.stderr.contains("seed: omitted"), "{}", done.stderr);
+    assert!(!program.run(["prompt", "a.toml", "--model", "openai:gpt-4.1"]).exits(0).stderr.contains("omitted"));
 }
 
 /// A run of two turns by a cheap model, whose second turn is repeated by one a thousand times as expensive.

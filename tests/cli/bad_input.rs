@@ -133,7 +133,7 @@ fn a_folder_that_cannot_be_written() {
 fn a_misspelt_command() {
     let done = Program::new().run(["runn", "sentiment"]);
     assert_snapshot!(done.exits(2).reported(), @r"
-    error: `runn` is no command
+    error: `runn` is not a command
     tip: did you mean the command `run`?
     ");
 }

@@ -151,5 +151,5 @@ fn a_bundle_is_inspected_as_a_whole() {
     let report = program.run(["inspect", "bundle", "--json"]).exits(0).json();
     assert!(odd(&report).contains("is not a part of a bundle"));
     std::fs::create_dir(program.dir().join("empty")).unwrap();
-    program.run(["inspect", "empty"]).exits(2).reports("it is no bundle");
+    program.run(["inspect", "empty"]).exits(2).reports("it is not a bundle");
 }

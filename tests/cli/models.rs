@@ -251,7 +251,7 @@ fn a_fallback_that_cannot_be_asked_is_a_warning_that_names_its_key() {
         let provider =
             "[retry]\nmax_attempts = 1\n[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
         program.file("config.toml", format!("{provider}{model}"));
-        let shown = format!("[models.small] fallback = \"{fallback}\" cannot be asked");
+        let shown = format!("[models.small] fallback = \"{fallback}\" cannot be used");
         let run = program.run(["--config", "config.toml", "run", "--prompt", "Go", "--model", "small"]);
         // The run begins and asks the model itself, where nothing listens.
         assert!(run.exits(1).reports(&shown).stderr.contains("llm_error"), "{}", run.stderr);
@@ -266,5 +266,5 @@ fn a_fallback_that_cannot_be_asked_is_a_warning_that_names_its_key() {
     let model = "[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[models.small]\nprovider = \"local\"\nid = \"m\"\nfallback = \"haiku\"\n";
     program.file("config.toml", model);
     let listed = program.run(["--config", "config.toml", "models"]);
-    assert!(!listed.exits(0).stdout.contains("cannot be asked"), "{}", listed.stdout);
+    assert!(!listed.exits(0).stdout.contains("cannot be used"), "{}", listed.stdout);
 }

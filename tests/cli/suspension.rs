@@ -56,9 +56,9 @@ fn an_answer_to_no_open_question_changes_nothing() {
     program
         .run(["resume", "last", "--answer", "r0/t9/q0=x"])
         .exits(2)
-        .reports("r0/t9/q0 is no question (open: r0/t1/c0/q0)");
+        .reports("r0/t9/q0 is not a question (open: r0/t1/c0/q0)");
     for no_question in ["r9=4", "r0/t1/c0=4", "r0/p1.2/q0=x"] {
-        let words = format!("{} is no question (open: r0/t1/c0/q0)", no_question.split_once('=').unwrap().0);
+        let words = format!("{} is not a question (open: r0/t1/c0/q0)", no_question.split_once('=').unwrap().0);
         program.run(["resume", "last", "--answer", no_question]).exits(2).reports(&words);
     }
     assert_eq!(std::fs::read(program.session_file()).unwrap(), before);

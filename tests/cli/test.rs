@@ -199,7 +199,7 @@ fn what_cannot_be_tested_is_reported() {
     program.run(["test", "reviews", "--mode", "json"]).exits(2).reports("json mode has no tools");
     program.run(["test", "sentiment", "--trials", "0"]).exits(2);
     program.file("bad.toml", "prompt = \"x\"\n[[cases]]\nname = \"a\"\nexpect = \"(= 1\"\n");
-    program.run(["test", "bad.toml"]).exits(2).reports("bad.toml:4:10: `cases.0.expect` is no predicate");
+    program.run(["test", "bad.toml"]).exits(2).reports("bad.toml:4:10: `cases.0.expect` is not a predicate");
     program.run(["test", "sentiment", "--model", "openai:m"]).exits(2).reports("OPENAI_API_KEY");
     program.run(["test", "sentiment", "--model", "samle"]).exits(2).reports("did you mean `sample`?");
     program.file(

@@ -57,7 +57,7 @@ async fn a_limit_of_tokens_holds_for_models_that_count_none() {
     super::replays(&ran.events).await;
     assert_eq!(ran.outcome(), "budget_callback_exceeded");
     assert!(ran.step.usage.own.turns < 3, "{:?}", ran.step.usage);
-    assert_eq!(ran.step.usage.own.tokens, None, "an estimate is no count");
+    assert_eq!(ran.step.usage.own.tokens, None, "an estimate is not a count");
     let message = ran.step.fail.unwrap().message;
     assert!(message.contains("tokens were used by estimate"), "{message}");
 }

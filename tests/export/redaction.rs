@@ -237,7 +237,7 @@ fn no_example_looks_like_a_secret() {
 fn a_rule_that_cannot_be_read_says_what_can_be_written() {
     let parse = |rule: &str| Rules::parse(&[rule.to_owned()], Scrub::default()).unwrap_err();
     assert!(parse("secret").contains("did you mean `secrets`?"));
-    assert!(parse("regex:(").contains("no regular expression"));
+    assert!(parse("regex:(").contains("not a regular expression"));
     assert!(parse("regex:a*").contains("fits the empty text"));
     assert!(parse("field:a..b").contains("field:user.email"));
     assert!(

@@ -157,7 +157,7 @@ async fn an_agent_file_may_declare_such_a_tool() {
     let events = events.lock().unwrap().clone();
     replays(&events).await;
     let requests = requests.lock().unwrap();
-    assert!(last(&requests[1]).contains("Answer in one word.\n\nWhich {{colour}}?"), "a task is no template");
+    assert!(last(&requests[1]).contains("Answer in one word.\n\nWhich {{colour}}?"), "a task is not a template");
     assert!(
         last(&requests[0]).contains("task") && last(&requests[0]).contains("result"),
         "the tool is listed with its signature"

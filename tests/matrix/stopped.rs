@@ -145,9 +145,9 @@ fn what_is_finished_of_a_matrix_on_a_full_disk_is_shown_with_the_way_on() {
     done.exits(2)
         .reports("cannot write the matrix to")
         .reports("nor to spare")
-        .reports("of 80 trials are kept; when there is room");
+        .reports("of 80 trials are saved; free some disk space");
     assert!(done.stdout.contains("json") && done.stdout.contains("pass"), "{}", done.stdout);
-    assert!(!program.dir().join("base.json").exists(), "half a matrix is no baseline");
+    assert!(!program.dir().join("base.json").exists(), "half a matrix is not a baseline");
     let resumed = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();
     assert_eq!(resumed["complete"], serde_json::json!(true));
 }

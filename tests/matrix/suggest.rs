@@ -103,7 +103,7 @@ async fn what_cannot_be_suggested_is_refused_with_its_reason() {
         let refused = |arguments: &[&str], words: &str| _ = suggest(&program, arguments).exits(2).reports(words);
         refused(&[&session], "no suggestion of made:m can be used: prompt: the text lacks {{text}}");
         refused(&[&session, "--turn", "7"], "contains no turn r0/t7");
-        refused(&[&session, "--turn", "r0"], "r0 is no turn");
+        refused(&[&session, "--turn", "r0"], "r0 is not a turn");
         refused(&[&session, "--agent", "none.toml"], "none.toml");
         program.file("other.toml", AGENT.replace("\"desk\"", "\"other\""));
         refused(&[&session, "--agent", "other.toml"], "contains the agent `other`, and the session ran `desk`");

@@ -220,7 +220,7 @@ async fn options_go_where_the_service_has_them() {
         };
         let asked = ask(KIT, &server, &model, &question).await;
         asked.reply();
-        assert!(asked.notices()[0].contains("takes no seed: left out"), "{:?}", asked.notices());
+        assert!(asked.notices()[0].contains("takes no seed: omitted"), "{:?}", asked.notices());
         let received = server.received().remove(place);
         assert!(received.head.contains(&format!("/model/{id}/converse-stream ")), "{}", received.head);
         let body = received.json();

@@ -22,7 +22,7 @@ fn broken(kit: Kit) -> Vec<(&'static str, Play, &'static str)> {
     vec![
         ("the connection drops inside a chunk", kit.typed(Play::cut(begun())), "network"),
         ("the stream ends cleanly before the reply does", kit.play(begun()), "stream"),
-        ("a frame is no JSON", and(garbage), "stream"),
+        ("a frame is not JSON", and(garbage), "stream"),
         ("an overload comes inside", and(kit.frame(&kit.error("overloaded_error", "Overloaded"))), "server_error"),
         ("nothing comes at all", kit.typed(Play::events([] as [&str; 0])), "stream"),
         ("the body is empty JSON", Play::json("200 OK", "{}"), "stream"),

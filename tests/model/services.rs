@@ -181,7 +181,7 @@ async fn a_reply_of_reasoning_only_is_named_and_no_reason_to_ask_in_another_way(
             Request { schema: Some(ptc_core::value::json::parse("{\"type\":\"object\"}").unwrap()), ..request("hi") };
         let asked = ask(kit, &server, &kit.model(&server), &asked_for).await;
         assert_eq!((asked.reply().text.as_str(), asked.reply().finish.clone()), ("", Some(Finish::Stop)), "{kit:?}");
-        let notices: Vec<&str> = asked.notices().into_iter().filter(|text| !text.contains("left out")).collect();
+        let notices: Vec<&str> = asked.notices().into_iter().filter(|text| !text.contains("omitted")).collect();
         assert!(notices.len() == 1 && notices[0].ends_with("sent reasoning and no answer"), "{kit:?}: {notices:?}");
     }
 }

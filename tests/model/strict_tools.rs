@@ -113,7 +113,7 @@ async fn a_protocol_without_strict_tools_reports_that_they_are_left_out() {
         let server = Server::play([kit.answer("ok")]).await;
         let model = kit.model(&server);
         let asked = ask(kit, &server, &model, &asking(Some(true))).await;
-        assert!(asked.notices().iter().any(|text| text.contains("strict tools: left out")), "{kit:?}");
+        assert!(asked.notices().iter().any(|text| text.contains("strict tools: omitted")), "{kit:?}");
         assert!(!server.received()[0].body.contains("\"strict\""), "{kit:?}");
     }
 }

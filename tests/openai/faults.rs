@@ -17,7 +17,7 @@ async fn a_reply_that_broke_off_is_discarded_and_asked_for_again() {
     let broken = [
         ("the connection drops inside a chunk", Play::cut([delta("half")]), "network"),
         ("the stream ends without an end", Play::events([delta("half")]), "stream"),
-        ("an event is no JSON", Play::events([delta("half"), event("{\"choices\":[{\"del")]), "stream"),
+        ("an event is not JSON", Play::events([delta("half"), event("{\"choices\":[{\"del")]), "stream"),
         ("an event is of another kind", Play::events([delta("half"), event("[1,2]")]), "stream"),
         (
             "an error comes inside",

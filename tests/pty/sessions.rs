@@ -47,7 +47,7 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     terminal.wait_for("✓ replayed: identical");
 
     terminal.send("e");
-    terminal.wait_for("nothing is left out");
+    terminal.wait_for("nothing is omitted");
     for _ in 0..3 {
         terminal.send(TAB);
     }

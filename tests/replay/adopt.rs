@@ -154,7 +154,7 @@ fn what_takes_another_course_is_refused_with_the_place_and_the_way_out() {
     let before = std::fs::read(&altered).unwrap();
     let refused = |arguments: &[&str]| {
         let done = program.run(arguments);
-        done.exits(2).reports("takes another course today").reports("replay altered.jsonl --accept");
+        done.exits(2).reports("replays it differently").reports("replay altered.jsonl --accept");
         done.reports("r0/t1 (turn 1, layer extraction, event extract)");
     };
     refused(&["resume", "altered.jsonl", "--answer", "large"]);
@@ -179,8 +179,8 @@ fn an_answer_that_today_ends_the_run_earlier_is_another_course() {
     let cut = whole.find("\"r\":\"r0/t2\",\"k\":\"reply.end\"").unwrap();
     let broken = &whole[..=whole[..cut].rfind('\n').unwrap()];
     program.file("broken.jsonl", broken);
-    program.run(["continue", "altered.jsonl", "Again."]).exits(2).reports("takes another course today");
-    program.run(["resume", "broken.jsonl"]).exits(2).reports("takes another course today");
+    program.run(["continue", "altered.jsonl", "Again."]).exits(2).reports("replays it differently");
+    program.run(["resume", "broken.jsonl"]).exits(2).reports("replays it differently");
     assert_eq!(std::fs::read(program.dir().join("broken.jsonl")).unwrap(), broken.as_bytes());
     assert!(Path::new(&program.session_file()).exists());
 }

@@ -70,7 +70,7 @@ fn what_is_ignored_is_no_difference() {
     replay(&[]).exits(3);
     replay(&["feedback"]).exits(3);
     let done = replay(&["feedback", "step:totals.requests"]);
-    assert_eq!(done.exits(0).stdout, "identical: 13 derived events compared, 2 left out\n");
+    assert_eq!(done.exits(0).stdout, "identical: 13 derived events compared, 2 omitted\n");
     replay(&["feedback:parts.*.text", ":totals.requests"]).exits(0);
     replay(&["feedback", "step:totals.turns"]).exits(3);
     replay(&["feedbak"]).exits(2).reports("--ignore: unknown layer \"feedbak\"; did you mean `feedback`?");

@@ -313,7 +313,7 @@ async fn sessions_are_resources_in_pages() {
         assert!(read(&mut client, uri.to_owned()).await.is_err(), "{uri}");
     }
     let refused = client.request("resources/list", json!({"cursor": "x"})).await;
-    assert!(refused["error"]["message"].as_str().unwrap().contains("no cursor"), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("not a cursor"), "{refused}");
 }
 
 #[tokio::test]

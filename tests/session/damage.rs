@@ -78,7 +78,7 @@ fn an_event_whose_data_is_unreadable_is_left_out_and_counted() {
     lines[4] = lines[4].replace("\"role\"", "\"roll\"");
     assert_snapshot!(reports_of(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: the data of 1 of 11 events cannot be read by this program; it is left out
+    warning: the data of 1 of 11 events cannot be read by this program; it is omitted
     replay:
     error: damaged.jsonl: event 4 has data that this program cannot read
     ");

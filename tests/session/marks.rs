@@ -49,7 +49,7 @@ fn what_cannot_be_marked_is_refused() {
         .exits(2)
         .reports("has no run or turn r0/t9 (did you mean r0/t1?)");
     program.run(["sessions", "tag", "last", "x"]).exits(2).reports("write +x to give the tag");
-    program.run(["sessions", "tag", "last", "+a b"]).exits(2).reports("\"a b\" is no tag");
+    program.run(["sessions", "tag", "last", "+a b"]).exits(2).reports("\"a b\" is not a tag");
     program.run(["sessions", "tag", "nothing", "+x"]).exits(2).reports("no session \"nothing\"");
     assert!(!program.sessions_dir().join(MARKS_FILE).exists());
 }

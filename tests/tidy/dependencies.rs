@@ -136,7 +136,8 @@ fn dependencies_have_one_version_unless_listed() {
         !versions.values().any(|versions| versions.len() > 1 && versions.iter().any(|version| version == **skipped))
     });
     none(
-        duplicates.chain(stale.map(|skipped| format!("{skipped} is no duplicate any more: remove it from deny.toml"))),
+        duplicates
+            .chain(stale.map(|skipped| format!("{skipped} is not a duplicate any more: remove it from deny.toml"))),
     );
 }
 

@@ -27,7 +27,7 @@ fn a_text_is_a_result_where_the_signature_wants_one() {
     let done = allowed(&program, "(return (tool/t {}))", &command(argv, "signature = \"() -> :string\"\n"));
     assert_eq!(done.exits(0).json()["return"], json!("12 $HOME *"));
     let done = allowed(&program, "(return (tool/t {}))", &command(argv, "signature = \"() -> {n :int}\"\n"));
-    done.exits(1).reports("the output of `/bin/echo` is no JSON");
+    done.exits(1).reports("the output of `/bin/echo` is not JSON");
 }
 
 #[test]

@@ -42,7 +42,7 @@ async fn no_redirect_is_followed_and_no_key_is_kept() {
         (Play::page("302 Found", "location: http://127.0.0.2:9/steal\r\n", ""), "a redirect to 127.0.0.2"),
         (Play::json("500 Oops", format!(r#"{{"text":"{key}"}}"#)), "status 500"),
         (Play::json("200 OK", format!(r#"{{"text":"{key}","{key}":1}}"#)), ""),
-        (Play::json("200 OK", format!("no json {key}")), "is no JSON"),
+        (Play::json("200 OK", format!("no json {key}")), "is not JSON"),
     ];
     for (play, words) in plays {
         let rest = "url = \"BASE/x\"\nheaders = { x-key = \"${SHOP_KEY}\" }\nsignature = \"() -> :map\"\n";

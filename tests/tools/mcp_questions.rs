@@ -82,7 +82,7 @@ fn an_answer_that_does_not_fit_is_asked_for_again() {
     let fields = json!({"name": {"type": "string"}, "age": {"type": "integer"}});
     asking(&program, "elicitation/create", &form(&fields, &["name", "age"]));
     let done = ran(&program, "Ada, 36\n.\n{\"name\": \"Ada\", \"age\": 36}\n.\n");
-    done.exits(0).reports("The answer does not fit: it is no JSON");
+    done.exits(0).reports("The answer does not fit: it is not JSON");
     assert_eq!(reply(&program)["result"]["content"], json!({"name": "Ada", "age": 36}));
     assert_eq!(recorded(&program).len(), 2);
     program.run(["replay", "last", "--check"]).exits(0);

@@ -254,14 +254,14 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Press("viewer.export")],
                 says: "nothing in it looks like a secret.",
-                sees: &["a document to read, in Markdown", "nothing is left out"],
+                sees: &["a document to read, in Markdown", "nothing is omitted"],
                 ..PLAIN
             },
             Move {
                 does: &[Press("choice.down"), Press("choice.next")],
                 says: "what `summary` would leave out.",
-                sees: &["secrets, and of every text all but its start", "places left out:"],
-                picture: Some(("export", "The dialog of an export with the places that are left out")),
+                sees: &["secrets, and of every text all but its start", "places omitted:"],
+                picture: Some(("export", "The dialog of an export with the places that are omitted")),
                 ..PLAIN
             },
             Move {

@@ -366,7 +366,7 @@ fn a_merge_is_compared_with_either_of_its_parents() {
     let mut effects = apply_message(&mut model, Msg::Candidates(opened));
     describe(&mut model, &reader, &effects);
     press(&mut model, "p");
-    assert!(text(&mut model).contains("it is no merge"));
+    assert!(text(&mut model).contains("this candidate has only one parent"));
     effects = press(&mut model, "b");
     describe(&mut model, &reader, &effects);
     let against = |parent: usize, other: usize, change: &str, case: &str, model: &mut Model| {

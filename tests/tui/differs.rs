@@ -37,7 +37,7 @@ fn a_replay_that_differs_continues_leniently_is_accepted_or_leads_to_the_turn() 
     ];
     for (choice, effect) in choices {
         let mut model = differing(SMALL, "r");
-        assert_eq!(press(&mut model, choice), [], "a key that was on its way is no choice");
+        assert_eq!(press(&mut model, choice), [], "a key that was on its way is not a choice");
         apply_message(&mut model, Msg::Clock(NOW_MS + 1_000));
         assert!(text(&mut model).contains("l leniently"), "{}", text(&mut model));
         assert_eq!(press(&mut model, choice), [effect]);

@@ -202,7 +202,7 @@ fn two_strokes_are_one_chord_and_what_can_follow_is_shown_after_a_while() {
     assert_eq!(
         model.workbench.editor(Place::Context).draft.text(),
         sentiment().context,
-        "the second stroke is no text"
+        "the second stroke is not a text"
     );
     press(&mut model, "alt-g");
     assert!(!shown(&mut model).contains("to the prompt"));

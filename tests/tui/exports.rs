@@ -57,7 +57,7 @@ pub(super) fn exporting(size: (u16, u16)) -> Model {
 fn nothing_is_exported_while_something_looks_like_a_secret() {
     let mut model = exporting(LARGE);
     let seen = text(&mut model);
-    assert!(seen.contains("1 place looks like a secret") && seen.contains("1 place left out"), "{seen}");
+    assert!(seen.contains("1 place looks like a secret") && seen.contains("1 place omitted"), "{seen}");
     assert_eq!(press(&mut model, "f5"), []);
     assert!(text(&mut model).contains("nothing was written"));
     for _ in 0..4 {
@@ -79,7 +79,7 @@ fn nothing_is_exported_while_something_looks_like_a_secret() {
         &mut model,
         Msg::Archive(ArchiveResponse::Exported(Ok(ExportReport { path: "long.md".into(), bytes: 7, places: 1 }))),
     );
-    assert!(model.popups.is_empty() && text(&mut model).contains("✓ exported long.md, 7 B, 1 place left out"));
+    assert!(model.popups.is_empty() && text(&mut model).contains("✓ exported long.md, 7 B, 1 place omitted"));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn changed_rules_are_looked_at_again_one_look_at_a_time() {
     let effects = apply_message(&mut model, Msg::Archive(shown));
     assert_eq!(effects, [Effect::Archive(ArchiveRequest::PreviewExport(key("long"), rules("summary")))]);
     assert_eq!(press(&mut model, "f5"), []);
-    assert!(text(&mut model).contains("still being looked at"));
+    assert!(text(&mut model).contains("still checking what is omitted"));
     apply_message(
         &mut model,
         Msg::Archive(ArchiveResponse::ExportPreview(key("long"), rules("summary"), Ok(ExportPreview::default()))),

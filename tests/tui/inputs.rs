@@ -123,7 +123,7 @@ fn a_text_that_is_no_number_stays_as_it_was_typed_in_every_view() {
     let shown: Vec<(&str, &str)> =
         model.workbench.inputs.fields.iter().map(|field| (field.name.as_str(), field.editor.draft.text())).collect();
     assert_eq!((shown[0], shown[1]), (("n", "5x"), ("o", "")));
-    assert_eq!(shown[2].0, "more", "a member that is no parameter has a field too");
+    assert_eq!(shown[2].0, "more", "a member that is not a parameter has a field too");
     press(&mut model, "backspace");
     press(&mut model, "ctrl-u");
     press(&mut model, "ctrl-u");
@@ -145,7 +145,7 @@ fn undo_in_a_field_takes_back_what_was_typed_there() {
 fn a_pasted_text_becomes_the_value_of_a_parameter_and_undo_brings_it_back() {
     let pasted = "Dear \"team\",\n\ttotal 5\n";
     let mut model = with("(text :string) -> :int", pasted);
-    assert!(!model.workbench.inputs.is_shown(), "what is no JSON is shown as it is");
+    assert!(!model.workbench.inputs.is_shown(), "what is not JSON is shown as it is");
     press(&mut model, "alt-g");
     press(&mut model, "c");
     let texts = model.workbench.texts();

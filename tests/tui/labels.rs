@@ -26,7 +26,7 @@ fn a_key_labels_the_session_or_the_run_that_is_shown() {
     press(&mut model, "d");
     write(&mut model, "good");
     assert!(press(&mut model, "enter").is_empty());
-    assert!(text(&mut model).contains("is no label: write pass, fail or a score from 0 to 1"));
+    assert!(text(&mut model).contains("is not a label: write pass, fail or a score from 0 to 1"));
     (0..4).for_each(|_| _ = press(&mut model, "backspace"));
     write(&mut model, "fail too long");
     assert_eq!(press(&mut model, "enter"), request(None, Some("fail too long")));

@@ -19,7 +19,7 @@ fn part(title: &str, text: &str) -> RequestPart {
 fn draft() -> Model {
     let mut model = fresh((100, 30));
     model.workbench.preview.sent = vec![part("system · card", "Answer with JSON.\n"), part("user · task", "Go.\n")];
-    model.workbench.preview.limits = vec!["acme takes no seed: left out".to_owned()];
+    model.workbench.preview.limits = vec!["acme takes no seed: omitted".to_owned()];
     model
 }
 
@@ -28,7 +28,7 @@ fn limits_of_the_protocol_are_above_what_would_be_sent() {
     let mut model = draft();
     press(&mut model, "f6");
     let text = rows(&mut model);
-    let (limit, card) = (text.find("acme takes no seed: left out").unwrap(), text.find("system · card").unwrap());
+    let (limit, card) = (text.find("acme takes no seed: omitted").unwrap(), text.find("system · card").unwrap());
     assert!(text.contains("! worth knowing") && limit < card, "{text}");
 }
 

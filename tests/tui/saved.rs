@@ -77,7 +77,7 @@ fn another_file_at_the_path_is_overwritten_only_on_demand() {
     apply_message(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(SaveError::Changed)));
     assert!(matches!(model.popups.last(), Some(Popup::Overwrite { .. })));
     assert!(shown(&mut model).contains("sentiment.toml exists already. Replace it"));
-    assert_eq!(press(&mut model, "o"), [], "a key that was on its way is no answer");
+    assert_eq!(press(&mut model, "o"), [], "a key that was on its way is not an answer");
     stood(&mut model);
     let effects = press(&mut model, "o");
     assert!(matches!(effects.as_slice(), [Effect::Save { overwrite: Overwrite::Always, .. }]));

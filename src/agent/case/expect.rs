@@ -358,7 +358,7 @@ fn reason(entry: &Entry<'_>) -> Result<String, Problem> {
 fn predicate(entry: &Entry<'_>, text: &str) -> Result<Expect, Problem> {
     OF_RUN.check(text).map_err(|error| {
         let place = error.span.map(|span| format!(" at {}", LineCol::of(text, span.start))).unwrap_or_default();
-        entry.problem(format!("`{}` is no predicate{place}: {}", entry.path, error.message()))
+        entry.problem(format!("`{}` is not a predicate{place}: {}", entry.path, error.message()))
     })?;
     Ok(Expect::Predicate(text.to_owned()))
 }

@@ -175,7 +175,7 @@ impl CaseRows {
             "toml" | "json" => Rows::Tables(self.tables(path, &root, &name, &ending)?),
             _ => {
                 return Err(refused(
-                    "which is no file of cases; known endings: toml, json, jsonl, csv, tsv".to_owned(),
+                    "which is not a file of cases; known endings: toml, json, jsonl, csv, tsv".to_owned(),
                 ));
             }
         };

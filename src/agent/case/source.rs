@@ -111,7 +111,8 @@ impl CaseSource {
         }
         if let Some(column) = &self.weight_from {
             let weight = cell(row, column)?;
-            table = table.with("weight", number(weight).ok_or_else(|| format!("the column `{column}` is no number"))?);
+            table =
+                table.with("weight", number(weight).ok_or_else(|| format!("the column `{column}` is not a number"))?);
         }
         for (key, value) in &self.defaults {
             table = match (key.as_str(), table.get(key).cloned()) {
@@ -195,7 +196,7 @@ pub(super) fn row_of_cells(
         }
         let value = match column {
             "tags" => Json::list(words(&cell)),
-            "weight" => number(&cell).ok_or_else(|| format!("the weight {text:?} is no number"))?,
+            "weight" => number(&cell).ok_or_else(|| format!("the weight {text:?} is not a number"))?,
             "skip" | "only" | "lenient" => {
                 json::parse(text).map_err(|_| format!("`{column}` must be true or false"))?
             }

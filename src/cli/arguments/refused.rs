@@ -22,7 +22,7 @@ pub(super) fn refused(error: &clap::Error, words: &[String]) -> u8 {
         // The first word was taken for a file to open, and the second one for the command.
         (None, ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument, Some(_)) => {
             let first = plain(&Arguments::command(), words).next().unwrap_or_default().to_owned();
-            print_error(&format!("`{first}` is no command"));
+            print_error(&format!("`{first}` is not a command"));
         }
         _ => _ = error.print(),
     }

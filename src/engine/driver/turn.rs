@@ -32,7 +32,7 @@ impl Driver<'_> {
         let own = plan.agent.max_turns.saturating_add(plan.settings.retry_turns);
         let turns = own.saturating_sub(self.usage.totals.turns);
         let most = plan.settings.turn_budget.saturating_sub(self.done.turns);
-        // A turn that a resumed recording holds is among those that were done.
+        // A turn of the resumed recording was counted before, so it takes nothing from the shared budget.
         let is_used = mission_ms == Some(0) || (recorded.is_some() && self.done.turns > 0);
         let counted = if is_used { tree.remaining(most) } else { tree.take(most) };
         let tree = recorded.and_then(|turn| turn.tree_turns).unwrap_or(counted);

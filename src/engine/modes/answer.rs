@@ -69,8 +69,8 @@ fn special_numbers(extracted: &Extracted) -> Vec<usize> {
     fixes.iter().filter(|fix| fix.kind == FixKind::SpecialNumber).map(|fix| fix.at.start).collect()
 }
 
-/// The arguments of a call in a control object as the tool gets them: where a number became a text that does not fit, the number, so that the
-/// error names it.
+/// The arguments of a call in a control object as the tool gets them. Numbers that JSON cannot represent were repaired to strings; where a string
+/// does not fit, the number is restored so that the error names it.
 pub(super) fn arguments(plan: &Plan, extracted: &Extracted, name: &str, args: &Json) -> Value {
     let (value, numbers) = (args.to_value(), special_numbers(extracted));
     let misfits = || plan.native_tool(name).is_some_and(|tool| tool.convert_args(&value).is_err());

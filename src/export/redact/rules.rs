@@ -120,7 +120,7 @@ impl Rules {
         for argument in written {
             if let Some(expression) = argument.strip_prefix("regex:") {
                 let pattern = Regex::new(expression)
-                    .map_err(|error| format!("`{argument}` is no regular expression: {error}"))?;
+                    .map_err(|error| format!("`{argument}` is not a regular expression: {error}"))?;
                 if pattern.is_match("") {
                     return Err(format!("`{argument}` fits the empty text; write one that fits only what is to go"));
                 }

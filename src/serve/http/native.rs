@@ -67,7 +67,7 @@ pub(super) async fn answer(runs: &Runs, id: &str, request: Request) -> Result<Re
         Some(Value::Object(by_address)) => {
             for (address, answer) in by_address {
                 if !Address::is_form(address) {
-                    return Err(Failure::bad_request(format!("`{address}` is no address of a question")));
+                    return Err(Failure::bad_request(format!("`{address}` is not an address of a question")));
                 }
                 answers.by_address.insert(Address::from(address.as_str()), text_of(answer));
             }

@@ -34,7 +34,7 @@ fn invalid(message: String) -> ErrorData {
 pub(super) fn resources(server: &WorkbenchServer, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let first = match cursor {
         None => 0,
-        Some(text) => text.parse::<usize>().map_err(|_| invalid(format!("`{text}` is no cursor of this list")))?,
+        Some(text) => text.parse::<usize>().map_err(|_| invalid(format!("`{text}` is not a cursor of this list")))?,
     };
     let all = server.workbench.sessions();
     let page = all.iter().skip(first).take(PAGE_SESSIONS);
@@ -64,12 +64,13 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 /// The text of a session or a turn, or a page of it.
 pub(super) fn read_resource(server: &WorkbenchServer, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let missing = |message: String| ErrorData::resource_not_found(message, None);
-    let rest =
-        uri.strip_prefix(SCHEME).ok_or_else(|| missing(format!("`{uri}` is no resource: they begin with {SCHEME}")))?;
+    let rest = uri
+        .strip_prefix(SCHEME)
+        .ok_or_else(|| missing(format!("`{uri}` is not a resource: they begin with {SCHEME}")))?;
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     let mut page = Map::new();
     if let Some(offset) = query.strip_prefix("offset=") {
-        let offset = offset.parse::<u64>().map_err(|_| missing(format!("`{offset}` is no offset")))?;
+        let offset = offset.parse::<u64>().map_err(|_| missing(format!("`{offset}` is not an offset")))?;
         page.insert("offset".to_owned(), offset.into());
     }
     let page = Page::take(&mut page).map_err(missing)?;

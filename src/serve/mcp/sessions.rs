@@ -38,12 +38,12 @@ impl WorkbenchServer {
     fn key(&self, name: &str) -> Result<SessionKey, String> {
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if !is_name {
-            return Err(format!("`{name}` is no id of a session (sessions_list shows them)"));
+            return Err(format!("`{name}` is not an id of a session (sessions_list shows them)"));
         }
         let key = self.workbench.find_session(name).map_err(|error| error.to_string())?;
         match &key {
             SessionKey::File(path) if path.parent() != Some(&*self.workbench.folders.sessions_dir) => {
-                Err(format!("`{name}` is no id of a session (sessions_list shows them)"))
+                Err(format!("`{name}` is not an id of a session (sessions_list shows them)"))
             }
             _ => Ok(key),
         }

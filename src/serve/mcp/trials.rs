@@ -123,7 +123,7 @@ pub(super) fn show(server: &WorkbenchServer, arguments: &Value) -> Result<String
     let MatrixNameArguments { matrix } = read(arguments)?;
     let id = match matrix {
         Some(id) if Workbench::is_matrix(&id) => id,
-        Some(id) => return Err(format!("`{id}` is no id of a matrix")),
+        Some(id) => return Err(format!("`{id}` is not an id of a matrix")),
         None => server.workbench.matrices().first().map(|entry| entry.id.clone()).ok_or("there is no matrix yet")?,
     };
     let state = server.workbench.read_matrix(&id).map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
 //! The compare screen: two to four runs side by side, watched live or read from their sessions, and the matrix.
 //!
-//! In: names of sessions, updates of runs and matrices. Out: the state that its views read. It must never hold the bodies of a session:
-//! a comparison was made of them by the workbench.
+//! In: names of sessions, updates of runs and matrices. Out: the state that its views read. It must never hold session
+//! bodies: the workbench computes comparisons from them.
 
 mod form;
 mod marks;

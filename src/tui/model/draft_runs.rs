@@ -31,7 +31,7 @@ pub struct DraftRuns {
     all: Vec<DraftRun>,
     shown: usize,
     begun: usize,
-    /// They are of an agent that was in the editors before: they go when another run takes the place of the one in progress.
+    /// The runs are of the agent that was opened before, and are removed when the next run starts.
     is_of_previous: bool,
 }
 
@@ -85,9 +85,9 @@ impl DraftRuns {
         self.all.push(DraftRun { number: self.begun, texts, kept: None });
     }
 
-    /// No run was started. `is_shown`: a run of the previous agent is still shown.
-    pub(super) fn settle_previous(&mut self, is_shown: bool) {
-        self.is_of_previous &= is_shown;
+    /// A start failed. `previous_is_shown`: a run of the agent before is still shown.
+    pub(super) fn on_start_failed(&mut self, previous_is_shown: bool) {
+        self.is_of_previous &= previous_is_shown;
     }
 
     /// What changed in the draft since the run before the one that is shown, in a few words.
@@ -166,7 +166,7 @@ impl Model {
             return Err("a pipeline runs in the modes of its steps");
         }
         if self.compare.runs() {
-            return Err("two runs are in progress side by side");
+            return Err("runs are in progress side by side");
         }
         if self.workbench.preview.model == "human" { Err("a user answers one run at a time") } else { Ok(()) }
     }
@@ -187,7 +187,7 @@ impl Model {
             _ if self.workbench.running() => Err("the run has not ended"),
             Action::OlderRun => rule(runs.shown() > 0, "it is the first run"),
             Action::NewerRun => rule(runs.shown() + 1 < runs.all().len(), "it is the last run"),
-            Action::CompareRuns if self.compare.runs() => Err("two runs are in progress side by side"),
+            Action::CompareRuns if self.compare.runs() => Err("runs are in progress side by side"),
             _ => rule(saved(runs.before()) && saved(runs.current()), "there is no saved run before this one"),
         }
     }

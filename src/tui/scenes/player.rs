@@ -134,7 +134,7 @@ impl Player {
         match step {
             Step::Keys(chords) => {
                 for chord in *chords {
-                    let chord = keys::read(chord).ok_or_else(|| format!("{chord} is no key"))?;
+                    let chord = keys::read(chord).ok_or_else(|| format!("{chord} is not a key"))?;
                     self.key(KeyEvent::new(*chord.codes.first(), chord.modifiers)).await?;
                 }
             }
@@ -330,16 +330,27 @@ impl Player {
             })
             .collect();
         let began_ms = self.now_ms - BEAT_MS * (beats.last().copied().unwrap_or_default() + 1);
-        let updates = events
-            .into_iter()
-            .zip(beats)
-            .map(|(event, beat)| RunUpdate::Event(Box::new(Envelope { at_ms: began_ms + BEAT_MS * beat, ..event })));
+        let updates = events.into_iter().zip(beats).map(|(event, beat)| {
+            let event = Envelope { at_ms: began_ms + BEAT_MS * beat, event: without_tool_time(event.event), ..event };
+            RunUpdate::Event(Box::new(event))
+        });
         let question = Question { text: without_own_folder(&asked.question.text), ..asked.question.clone() };
         let updates = updates.chain([RunUpdate::Question(question)]).collect();
         // As if a key had started it.
         self.model.toast = None;
         self.model.workbench.run = Some(RunView { phase: Phase::Running, ..RunView::default() });
         self.apply_message(Msg::RunUpdates(Slot::Workbench, updates)).await
+    }
+}
+
+/// The event with no time in a tool: it depends on the machine.
+fn without_tool_time(event: Event) -> Event {
+    match event {
+        Event::ToolEnd(mut end) => {
+            end.ms = 0;
+            Event::ToolEnd(end)
+        }
+        event => event,
     }
 }
 

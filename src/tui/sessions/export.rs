@@ -17,8 +17,8 @@ const POLICIES: usize = 4;
 const MOST_LINES: usize = 500;
 
 /// Shown while the omitted parts are unknown, with the time when they will be known.
-const EARLY: &str = "what is left out is still being looked at";
-const LOOKED: &str = "this is what is left out: confirm again";
+const EARLY: &str = "still checking what is omitted";
+const LOOKED: &str = "check the omissions and confirm again";
 
 /// An export that is being described.
 #[derive(Debug, Clone)]
@@ -48,8 +48,8 @@ impl Export {
             verb: "export",
             fields: vec![
                 Field::choice("format", "The format of the file.", formats, 0),
-                Field::choice("redact", "What is left out.", policies, secrets),
-                Field::line("also", "More to leave out: context, results, field:email, regex:EXPRESSION …", ""),
+                Field::choice("redact", "What is omitted.", policies, secrets),
+                Field::line("also", "More to omit: context, results, field:email, regex:EXPRESSION …", ""),
                 Field::line(
                     "file",
                     "Where to, from the folder the program was started in; ~/ is your home folder.",
@@ -68,7 +68,7 @@ impl Export {
         [Some(form.choice("redact").to_owned()), form.entered("also")].into_iter().flatten().collect()
     }
 
-    /// Keeps the ending of a suggested name with the format, and looks at changed rules; one look at a time.
+    /// Updates the suggested file extension to the format, and requests a preview of changed rules; one request at a time.
     pub fn changed(&mut self, form: &mut Form) -> Vec<ArchiveRequest> {
         let ending = Format::ALL.get(form.chosen("format")).map_or("", |format| format.ending());
         let suggested =
@@ -86,7 +86,7 @@ impl Export {
         if self.running.is_some() || self.known.as_ref().is_some_and(|(known, _)| *known == rules) {
             return Vec::new();
         }
-        form.notes = vec![(Role::Dim, "looking at what is left out …".to_owned())];
+        form.notes = vec![(Role::Dim, "checking what is omitted …".to_owned())];
         self.running = Some(rules.clone());
         vec![ArchiveRequest::PreviewExport(self.key.clone(), rules)]
     }
@@ -169,8 +169,8 @@ fn notes(preview: &ExportPreview) -> Vec<(Role, String)> {
         notes.extend(lines(&preview.findings));
     }
     match preview.removals.iter().map(|removal| removal.count as u64).sum() {
-        0 => notes.push((Role::Dim, "nothing is left out".to_owned())),
-        places => notes.push((Role::Good, format!("{} left out:", plural(places, "place")))),
+        0 => notes.push((Role::Dim, "nothing is omitted".to_owned())),
+        places => notes.push((Role::Good, format!("{} omitted:", plural(places, "place")))),
     }
     notes.extend(lines(&preview.removals));
     notes
@@ -183,7 +183,7 @@ fn lines(removals: &[Removal]) -> impl Iterator<Item = (Role, String)> {
     removals.iter().take(MOST_LINES).map(|removal| format!("  {removal}")).chain(more).map(|line| (Role::Text, line))
 }
 
-/// How many places look, or one that looks.
+/// Returns "N places look" or "1 place looks".
 fn looking(preview: &ExportPreview) -> String {
     let count = preview.findings.len() as u64;
     format!("{} {}", plural(count, "place"), if count == 1 { "looks" } else { "look" })

@@ -90,7 +90,7 @@ impl Message {
             title: "New message: the conversation continues in a new session".to_owned(),
             verb: "send",
             fields: vec![
-                Field::text("message", "What is asked next; it is no template.", "", Language::Plain),
+                Field::text("message", "What is asked next; it is not a template.", "", Language::Plain),
                 Field::line("model", "The model that is asked.", model.clone()),
             ],
             ..Form::default()

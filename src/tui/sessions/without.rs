@@ -59,7 +59,7 @@ impl Without {
             fields: vec![
                 Field::choice(
                     "part",
-                    "What is left out, here and in the turns that follow. A call and its results go together.",
+                    "What is omitted, here and in the turns that follow. A call and its results go together.",
                     parts,
                     chosen.or_else(largest).unwrap_or_default(),
                 ),

@@ -63,7 +63,7 @@ pub fn all(config_dir: &Path) -> Vec<(String, Theme)> {
     let read = |name: String| match named(&name, config_dir) {
         Ok(theme) => Some((name, theme)),
         Err(error) => {
-            tracing::warn!(error, "a theme was left out");
+            tracing::warn!(error, "a theme was omitted");
             None
         }
     };

@@ -3,7 +3,7 @@
 use super::*;
 
 fn brightness(color: Color) -> f64 {
-    let Color::Rgb(red, green, blue) = color else { panic!("{color:?} is no true colour") };
+    let Color::Rgb(red, green, blue) = color else { panic!("{color:?} is not a true colour") };
     let part = |part: u8| {
         let share = f64::from(part) / 255.0;
         if share <= 0.03928 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }

@@ -33,7 +33,7 @@ pub struct Cell {
     padding: u32,
     /// Folded branches of its value, and how often that changed; few cells have any.
     folded: Option<Box<(Folded, u32)>>,
-    /// Only of what was seen lately: a cell that was never seen is small.
+    /// Kept only for cells that were visible lately.
     layout: Option<Box<Layout>>,
 }
 
@@ -163,7 +163,7 @@ impl Cell {
         self.padding as usize
     }
 
-    /// Its rows depend on this and on nothing else, once it is finished.
+    /// Cache key of a finished cell's rows.
     pub fn state(&self) -> (u32, u32, [bool; 3]) {
         let folds = self.folded.as_ref().map_or(0, |folded| folded.1);
         (self.version, folds, [self.open, self.over, self.hidden])

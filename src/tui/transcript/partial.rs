@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(progress("Take {name} and {b"), "no JSON yet", "it may be prose");
         assert_eq!(progress("Here it is: {\"a\": 1, \"b\": \"x"), "object open, 1 of 2 fields, string unfinished");
         let whole = progress("{\"a\": 1, \"b\": \"x\", \"other\": 1}");
-        assert_eq!(whole, "object complete, 2 of 2 fields", "what is not in the schema is no field of it");
+        assert_eq!(whole, "object complete, 2 of 2 fields", "what is not in the schema is not a field of it");
         let broken = progress("{\"a\": 1,\n \"b\": oops, \"c\": {\"a\": 1}}");
         assert_eq!(broken, "object broken, 1 of 2 fields: expected a JSON value, found 'o' at line 2, column 7");
         let from_the_start = progress("{\"a\": oops, \"b\": {\"a\": 1}}");

@@ -339,7 +339,7 @@ fn status(inspector: &Inspector) -> Row {
                 number(|change| *change == Change::Same)
             )
         }
-        Tab::Request => " ! marks text from outside: replies, tools, data".to_owned(),
+        Tab::Request => " ! marks untrusted text: replies, tool results, data".to_owned(),
         Tab::Program if inspector.focus == Focus::Part => {
             " the program runs again in a copy for values; tools answer from the recording".to_owned()
         }

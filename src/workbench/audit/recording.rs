@@ -43,7 +43,7 @@ pub(super) async fn bundle(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_link = path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file());
         if is_link {
-            auditor.add_oddity(name, "is no regular file: it is not opened");
+            auditor.add_oddity(name, "is not a regular file: it is not opened");
         } else if Path::new(&name).extension().is_some_and(|end| end == "jsonl") {
             sessions += 1;
             session_file(&path, auditor).await?;
@@ -59,7 +59,7 @@ pub(super) async fn bundle(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(
         }
     }
     if sessions == 0 {
-        return Err(format!("{}: the folder contains no session; it is no bundle", folder.display()));
+        return Err(format!("{}: the folder contains no session; it is not a bundle", folder.display()));
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ fn of_options(made: &RequestMade, sent: &Sent) -> Vec<Row> {
     let (asked, body) = (to_json(&made.options), sent.frame.json());
     let row = |key: &str, value: &Json| {
         let is_sent = carries(&body, key);
-        let got = if is_sent { "sent" } else { "left out" }.to_owned();
+        let got = if is_sent { "sent" } else { "omitted" }.to_owned();
         Row { name: key.to_owned(), asked: cut(&value.to_text(), MOST), got, differs: !is_sent }
     };
     // Whether tools are strict is in each tool, in a row of its own.

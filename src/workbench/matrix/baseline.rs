@@ -104,9 +104,9 @@ impl Baseline {
             _ => wrong(format!("cannot be read: {error}")),
         })?;
         let mut read: Self =
-            serde_json::from_str(&text).map_err(|error| wrong(format!("this is no baseline: {error}")))?;
+            serde_json::from_str(&text).map_err(|error| wrong(format!("this is not a baseline: {error}")))?;
         if read.format != FORMAT {
-            return Err(wrong("this is no baseline".to_owned()));
+            return Err(wrong("this is not a baseline".to_owned()));
         }
         if read.version > VERSION {
             return Err(wrong("a newer ptc-workbench wrote this baseline; use that version".to_owned()));

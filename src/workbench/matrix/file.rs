@@ -199,7 +199,7 @@ impl MatrixFile {
         written
     }
 
-    /// A copy in another folder with one more line, open and ours.
+    /// A copy in another folder with one more line, opened and locked.
     fn copied_to(&self, folder: &Path, more: &str) -> std::io::Result<(PathBuf, LockedFile)> {
         let path = folder.join(format!("{}.jsonl", self.id));
         create_private_dir(folder)?;

@@ -271,7 +271,7 @@ fn findings_text(findings: &[Diagnostic]) -> String {
     errors.collect::<Vec<_>>().join("; ")
 }
 
-/// What counts for an agent without cases: it returns.
+/// A case without expectations: it passes when the run returns.
 fn without_expectations() -> Case {
     Case::default()
 }

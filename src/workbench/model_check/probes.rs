@@ -222,7 +222,7 @@ impl Probe {
             Self::Schema => judge_schema(reply, seen),
             Self::JsonObject => match (is_object(text), reply.structured_by) {
                 (true, Some(StructuredBy::JsonObject)) => (Ability::Yes, "required by the request".to_owned()),
-                (true, _) => (Ability::Partly, "asked for in words only".to_owned()),
+                (true, _) => (Ability::Partly, "requested in the prompt only".to_owned()),
                 (false, _) => (Ability::No, format!("not an object: {text}")),
             },
             Self::Reasoning => {
@@ -236,7 +236,7 @@ impl Probe {
             }
             Self::Images if text.to_lowercase().contains("red") => (Ability::Yes, text.to_owned()),
             Self::Images => (Ability::Partly, format!("accepted, and not seen: {text}")),
-            Self::Sampling if seen.has_notice() => (Ability::No, "not accepted; left out".to_owned()),
+            Self::Sampling if seen.has_notice() => (Ability::No, "not accepted; omitted".to_owned()),
             Self::Text | Self::ToolResults | Self::Sampling => (Ability::Yes, text.to_owned()),
         }
     }

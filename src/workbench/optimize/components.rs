@@ -163,6 +163,6 @@ pub(super) fn check(agent: &Agent, component: &Component, old: &str, text: &str)
 
 /// The names that a template uses.
 fn names(text: &str) -> Result<BTreeSet<String>, String> {
-    let parsed = template::parse(text).map_err(|error| format!("the text is no template: {error}"))?;
+    let parsed = template::parse(text).map_err(|error| format!("the text is not a template: {error}"))?;
     Ok(template::variables(&parsed).into_iter().map(|found| found.path.to_string()).collect())
 }

@@ -275,7 +275,8 @@ impl Progress {
         }
     }
 
-    /// The search of a journal's entries, to be continued within these limits, or as it ended where there are none. Errors: they are none of one search.
+    /// Rebuilds a search from its journal: to be continued within these limits, or as it ended with `None`. Errors: the entries do not belong to one
+    /// search.
     pub(super) fn of(entries: Vec<Entry>, limits: Option<&Settings>) -> Result<Self, OptimizeError> {
         let mut entries = entries.into_iter();
         let Some(Entry::Start(start)) = entries.next() else {

@@ -215,7 +215,7 @@ impl Workbench {
         let error = |why: String| TrialReport { verdict: failed(why), score: 0.0, ..trial.clone() };
         let path = match self.file_access().resolve(&agent.root(), "cases.cassette", &agent.folder.join(name)) {
             Ok(path) => path,
-            Err(refusal) => return error(format!("it names a file, {refusal}")),
+            Err(refusal) => return error(refusal.to_string()),
         };
         let session = match Session::open(&path) {
             Ok(session) => session,
@@ -325,7 +325,7 @@ mod tests {
             (used.turns, used.tokens.map(|tokens| tokens.total()), used.cost)
         };
         assert_eq!(of(&tree(Some(4.0))), (6, Some(3_000_000), Some(7.0)));
-        assert_eq!(of(&tree(None)), (6, Some(3_000_000), None), "a sum without one of its parts is no sum");
+        assert_eq!(of(&tree(None)), (6, Some(3_000_000), None), "a sum without one of its parts is not a sum");
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn lookup_is_flexible_in_the_order_of_the_contract() {
 
     let place = |x: i64, y: i64| Value::list([Value::Int(x), Value::Int(y)]);
     let grid = Map::from_iter([(place(0, 1), Value::Int(5)), (Value::Int(0), map(&[(Value::Int(1), 6)]).into())]);
-    assert_eq!(grid.lookup_key(&place(0, 1)), Some(&Value::Int(5)), "a list that is a key is no path");
+    assert_eq!(grid.lookup_key(&place(0, 1)), Some(&Value::Int(5)), "a list that is a key is not a path");
     assert_eq!(
         Map::from_iter([(Value::Int(0), grid.get(&Value::Int(0)).cloned().unwrap_or_default())])
             .lookup_key(&place(0, 1)),

@@ -91,5 +91,5 @@ fn a_file_gives_back_what_was_written_and_is_replaced_whole() {
     assert_eq!(Baseline::read(&path).unwrap(), baseline);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     std::fs::write(&path, "{}").unwrap();
-    assert!(Baseline::read(&path).unwrap_err().0.contains("this is no baseline"));
+    assert!(Baseline::read(&path).unwrap_err().0.contains("this is not a baseline"));
 }
