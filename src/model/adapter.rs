@@ -15,6 +15,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::attached::refused_file;
 use super::calls::Respond;
+use super::connection::retries_text;
 use super::dialect::{Dialect, Used};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
 use super::gate::Gate;
@@ -202,9 +203,7 @@ impl Attempts for Answer<'_> {
             language.sign(endpoint, &Unsigned { method: "POST", url: &self.model.url, body: &text }, &mut headers)?;
         }
         let mut response = post(target, headers, text, tape).await?;
-        if response.retries > 0 {
-            let (name, times) = (&target.provider, response.retries + 1);
-            let text = format!("{name} closed a reused connection before replying: the request was sent {times} times");
+        if let Some(text) = retries_text(&target.provider, response.retries) {
             outlet.notice(&text).await;
         }
         if !(200..300).contains(&response.status) {

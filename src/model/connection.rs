@@ -17,14 +17,13 @@ use tower_service::Service;
 
 /// Most retries of a request. Each failed attempt removes a closed connection from the pool.
 const MAX_RETRIES: u32 = 3;
+/// Longest time from sending a request to the failure of a connection that was being closed. Later the service may be at work on it.
+const RETRY_WINDOW: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     /// The request of this task got a new connection.
     static IS_NEW: Cell<bool>;
 }
-
-/// Longest time from sending a request to the failure of a connection that was being closed. Later the service may be at work on it.
-const RETRY_WINDOW: Duration = Duration::from_secs(1);
 
 /// A response, and how often its request was sent again.
 pub(super) struct Sent {
@@ -34,24 +33,28 @@ pub(super) struct Sent {
 
 /// Sends a request with a client that has the layer [`DetectNewConnection`]. Retries when the service closes a reused connection before a
 /// response begins. Requests with a streamed body are never retried.
-pub(super) async fn send(client: &Client, request: Request) -> Sent {
-    let mut next = request.try_clone();
-    let mut sent = Instant::now();
-    let (mut response, mut is_new) = execute(client, request).await;
+pub(super) async fn send(client: &Client, mut request: Request) -> Sent {
     let mut retries = 0;
-    while let (Err(error), Some(request)) = (&response, &next)
-        && !is_new
-        && retries < MAX_RETRIES
-        && sent.elapsed() < RETRY_WINDOW
-        && is_closed(error)
-    {
-        let copy = request.try_clone();
-        let Some(request) = std::mem::replace(&mut next, copy) else { break };
-        retries += 1;
-        sent = Instant::now();
-        (response, is_new) = execute(client, request).await;
+    loop {
+        let (copy, started) = (request.try_clone(), Instant::now());
+        let (response, is_new) = execute(client, request).await;
+        match (response, copy) {
+            (Err(error), Some(copy))
+                if !is_new && retries < MAX_RETRIES && started.elapsed() < RETRY_WINDOW && is_closed(&error) =>
+            {
+                request = copy;
+                retries += 1;
+            }
+            (response, _) => return Sent { response, retries },
+        }
     }
-    Sent { response, retries }
+}
+
+/// Reports that a request was sent again; `None` when it was sent once.
+pub(crate) fn retries_text(service: &str, retries: u32) -> Option<String> {
+    let times = retries + 1;
+    (retries > 0)
+        .then(|| format!("{service} closed a reused connection before replying: this request was sent {times} times"))
 }
 
 async fn execute(client: &Client, request: Request) -> (Result<Response, reqwest::Error>, bool) {
@@ -76,7 +79,7 @@ fn is_closed(error: &reqwest::Error) -> bool {
             return true;
         }
         if let Some(error) = inner.downcast_ref::<std::io::Error>() {
-            // The last one is TLS without an end of its own.
+            // A TLS connection that is closed without `close_notify` ends with `UnexpectedEof`.
             let kinds = [
                 ErrorKind::ConnectionReset,
                 ErrorKind::ConnectionAborted,

@@ -73,6 +73,7 @@ pub use retry::Retry;
 pub(crate) use secret_index::entropy;
 
 pub(crate) use body::rebuild_body;
+pub(crate) use connection::retries_text;
 pub(crate) use fault::status_title;
 pub(crate) use history::{accepted, arguments, request_lines};
 pub(crate) use http::tls_advice;

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::config::Protocol;
 use crate::event::Tokens;
-use crate::model::{ErrorClass, Scrub};
+use crate::model::{ErrorClass, Scrub, retries_text};
 use crate::port::SystemClock;
 use crate::server::ListenerEnd;
 
@@ -177,6 +177,11 @@ pub(super) async fn room_for(
     }
 }
 
+/// Why a reply was not passed on to its end, when nobody decided that: the proxy ended, or else the client left.
+pub(super) fn left_text(listener: &ListenerEnd, client_left: &'static str) -> String {
+    if listener.is_aborted() { PROXY_ENDED } else { client_left }.to_owned()
+}
+
 /// Milliseconds since then.
 pub(super) fn elapsed_ms(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
@@ -190,10 +195,7 @@ impl Exchange {
 
     /// Records a warning when the request was sent again.
     pub(super) fn warn_retries(&self, retries: u32, upstream: &str) {
-        if retries > 0 {
-            let times = retries + 1;
-            let text =
-                format!("{upstream} closed a reused connection before replying: this request was sent {times} times");
+        if let Some(text) = retries_text(upstream, retries) {
             self.note(Note::Notice { id: self.id, at_ms: SystemClock.now(), text });
         }
     }

@@ -8,7 +8,7 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use ptc_core::value::json;
 
 use super::capture::Capture;
-use super::exchange::{Begun, Came, Exchange, ExchangeEnd, PROXY_ENDED, client_of};
+use super::exchange::{Begun, Came, Exchange, ExchangeEnd, PROXY_ENDED, client_of, left_text};
 use super::headers;
 use super::hold::{HeldExchange, HeldForm, HeldSide, Holds, Verdict};
 use super::service::{After, Pieces, dropped, passing};
@@ -121,27 +121,27 @@ struct WaitingReply {
     pieces: Vec<Bytes>,
     /// All of it has come.
     is_whole: bool,
-    /// The proxy ended while it waited.
-    is_ended: bool,
 }
 
 impl Drop for WaitingReply {
     fn drop(&mut self) {
-        if let Some(exchange) = self.exchange.take() {
-            exchange.replied(self.status, self.headers.clone(), None);
-            self.pieces.iter().for_each(|piece| exchange.piece_in_hand(piece));
-            // Of a part, the exchange itself knows why it is no more.
-            if self.is_whole {
-                let is_ended = self.is_ended || exchange.listener.is_aborted();
-                let why =
-                    if is_ended { PROXY_ENDED } else { "the client closed the connection while the reply waited" };
-                exchange.end(ExchangeEnd::NoReply(why.to_owned()));
-            }
-        }
+        let Some(exchange) = &self.exchange else { return };
+        let why = left_text(&exchange.listener, "the client closed the connection while the reply waited");
+        self.record_unpassed(why);
     }
 }
 
 impl WaitingReply {
+    /// Records it as it came. A whole one is not passed on, for this reason; a part breaks off, and the exchange knows why.
+    fn record_unpassed(&mut self, why: String) {
+        let Some(exchange) = self.exchange.take() else { return };
+        exchange.replied(self.status, self.headers.clone(), None);
+        self.pieces.iter().for_each(|piece| exchange.piece_in_hand(piece));
+        if self.is_whole {
+            exchange.end(ExchangeEnd::NoReply(why));
+        }
+    }
+
     /// Reads the reply; returns what follows what was read.
     async fn gather(&mut self, mut reply: UpstreamReply) -> After {
         let mut bytes = 0;
@@ -214,7 +214,7 @@ pub(super) async fn hold_reply(
     cut: Option<usize>,
 ) -> Reply {
     let (status, headers) = (reply.status(), reply.headers().clone());
-    let mut waiting = WaitingReply { exchange, status, headers, pieces: Vec::new(), is_whole: false, is_ended: false };
+    let mut waiting = WaitingReply { exchange, status, headers, pieces: Vec::new(), is_whole: false };
     let after = waiting.gather(reply).await;
     if !matches!(after, After::End) {
         return waiting.pass(after, cut);
@@ -245,8 +245,7 @@ pub(super) async fn hold_reply(
         }
         Verdict::Edited(edited) | Verdict::Answer(edited) => waiting.replace(200, asks.written(&edited), cut),
         Verdict::Ended => {
-            waiting.is_ended = true;
-            drop(waiting);
+            waiting.record_unpassed(PROXY_ENDED.to_owned());
             dropped(None, PROXY_ENDED)
         }
         Verdict::Drop => {

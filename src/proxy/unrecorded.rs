@@ -12,7 +12,7 @@ use std::time::Instant;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 
-use super::exchange::{CLIENT_LEFT, PROXY_ENDED, elapsed_ms};
+use super::exchange::{CLIENT_LEFT, elapsed_ms, left_text};
 use super::headers::content_length;
 use crate::model::Scrub;
 use crate::server::{Body, BodyError, ListenerEnd, Reply};
@@ -133,7 +133,7 @@ impl Drop for PendingRequest {
         let Some(report) = self.report.take() else { return };
         let mut line = std::mem::take(&mut self.line);
         line.ms = elapsed_ms(self.started);
-        line.problem = Some(if self.listener.is_aborted() { PROXY_ENDED } else { LEFT_EARLY }.to_owned());
+        line.problem = Some(left_text(&self.listener, LEFT_EARLY));
         report(line);
     }
 }
@@ -184,7 +184,7 @@ impl Drop for Counted {
         // Bytes after the promised ones are not asked for.
         let is_whole = self.is_over || self.inner.is_end_stream() || self.length == Some(line.bytes);
         if !is_whole && line.problem.is_none() {
-            line.problem = Some(if self.listener.is_aborted() { PROXY_ENDED } else { CLIENT_LEFT }.to_owned());
+            line.problem = Some(left_text(&self.listener, CLIENT_LEFT));
         }
         (self.report)(line);
     }

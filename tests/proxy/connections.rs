@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ptc_workbench::model::{Adapter, Endpoint};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::openai::request;
 use crate::openai::server::{Server, answer};
 
-use super::kit::{Proxied, Wish};
+use super::kit::{Proxied, Wish, client, fetch};
 
 /// Reads a request; `None` when the connection is closed.
 async fn read_request(connection: &mut TcpStream) -> Option<()> {
@@ -16,7 +18,8 @@ async fn read_request(connection: &mut TcpStream) -> Option<()> {
     loop {
         let text = String::from_utf8_lossy(&bytes).to_lowercase();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let length = length.map_or(0, |length| length.parse().unwrap());
             if body.len() >= length {
                 return Some(());
             }
@@ -87,4 +90,33 @@ async fn a_request_on_a_connection_of_its_own_is_sent_once() {
         assert_eq!(proxied.chat(&[("user", "hi")]).await.status, 502);
         assert_eq!(requests.load(Ordering::SeqCst), number);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_without_a_record_that_is_sent_again_has_the_count_in_its_line() {
+    let (root, _) = closing_service(1).await;
+    let proxied = Proxied::at(Server::play([answer("")]).await, &root, Wish::default()).await;
+    for _ in 0..4 {
+        assert_eq!(fetch(client().get(format!("{}/v1/models", proxied.base))).await.status, 200);
+    }
+    let unrecorded = Arc::clone(&proxied.unrecorded);
+    let (_, _dir) = proxied.end().await;
+    let again = unrecorded.lock().unwrap().iter().find(|line| line.retries > 0).cloned().unwrap();
+    assert!(again.to_string().contains(&format!("/v1/models (sent {} times)  200", again.retries + 1)), "{again}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_of_a_run_is_sent_again_with_a_notice_and_without_an_error() {
+    let (root, requests) = closing_service(1).await;
+    let mut endpoint = Endpoint::new("local", "m", format!("{root}/v1"));
+    endpoint.retry.max_attempts = 1;
+    let model = Adapter::new(endpoint).unwrap();
+    let mut again = 0;
+    for _ in 0..4 {
+        let asked = crate::openai::hear(&model, &request("hi"), tokio_util::sync::CancellationToken::new()).await;
+        assert_eq!(asked.reply().text, "hi");
+        again += usize::from(asked.notices().iter().any(|text| text.contains("this request was sent 2 times")));
+    }
+    assert!(again > 0);
+    assert_eq!(requests.load(Ordering::SeqCst), 4 + again);
 }

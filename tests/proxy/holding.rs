@@ -225,7 +225,9 @@ async fn a_client_that_leaves_closes_its_gate_and_what_came_is_recorded() {
         assert!(waiting(&live, 0).await.is_empty());
         assert!(!live.holds().decide(waits[0].id, Verdict::Pass));
         assert!(got.await.is_err());
+        let unrecorded = Arc::clone(&proxied.unrecorded);
         let (text, _, _dir) = end(proxied).await;
+        assert!(unrecorded.lock().unwrap().is_empty(), "{side:?}: it is reported once");
         assert!(text.contains("the client closed the connection") && text.contains("2 plus 2"), "{side:?}: {text}");
         assert_eq!(text.contains("\"four\""), side == HeldSide::Reply, "{side:?}: {text}");
     }
@@ -240,15 +242,37 @@ async fn a_reply_that_breaks_off_is_not_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_when_the_proxy_ends_is_dropped() {
-    let (proxied, live) = held([answer("four")], "").await;
-    live.holds().set(HeldSide::Request, true);
-    let broke = [ask_in_vain(&proxied, "one"), ask_in_vain(&proxied, "two")];
-    waiting(&live, 2).await;
-    live.holds().end();
-    for broke in broke {
-        assert!(broke.await.unwrap());
+async fn what_waits_when_the_proxy_ends_is_dropped_and_not_recorded_as_a_decision() {
+    for side in [HeldSide::Request, HeldSide::Reply] {
+        let (proxied, live) = held([answer("four")], "").await;
+        live.holds().set(side, true);
+        let broke = [ask_in_vain(&proxied, "one"), ask_in_vain(&proxied, "two")];
+        waiting(&live, 2).await;
+        live.holds().end();
+        for broke in broke {
+            assert!(broke.await.unwrap());
+        }
+        let (text, _, _dir) = end(proxied).await;
+        assert!(text.contains("the proxy ended before the end of the reply"), "{side:?}: {text}");
+        assert!(!text.contains("the user"), "{side:?}: {text}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_of_a_reply_that_is_to_be_held_is_recorded_as_ended_by_the_proxy() {
+    let (proxied, live) = held([Play::silent([crate::openai::server::delta("half")])], "").await;
+    let Ok(mut proxied) = Arc::try_unwrap(proxied) else { panic!("a client uses it") };
+    live.holds().set(HeldSide::Reply, true);
+    let asked = tokio::spawn(proxied.post("/v1/chat/completions", body_of(&[("user", "2 plus 2")])).send());
+    while proxied.server.received().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    proxied.abort().await;
+    assert!(asked.await.unwrap().is_err());
+    let (sessions, _dir) = proxied.end().await;
+    let text = std::fs::read_to_string(&sessions[0].path).unwrap();
+    // The class lets a replay break off, too.
+    assert!(text.contains("the proxy ended before the end of the reply") && text.contains("cancelled"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

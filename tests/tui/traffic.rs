@@ -90,9 +90,12 @@ fn one_key_starts_the_proxy_and_ends_it() {
     assert_eq!(model.traffic.phase, ProxyPhase::Off);
     assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("the port is taken")));
     let mut model = listening();
+    update(&mut model, vec![line("2026-01-01", ConversationState::Streams)]);
     assert_eq!(press(&mut model, "s"), [Effect::Traffic(TrafficRequest::End)]);
-    apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(Vec::new(), 0)));
+    let last = vec![line("2026-01-01", ConversationState::Ended)];
+    apply_message(&mut model, Msg::Traffic(TrafficResponse::Ended(last, 0)));
     assert_eq!(model.traffic.phase, ProxyPhase::Off);
+    assert!(text(&mut model).contains("■ ended"), "the screen knows how the conversation ended: {}", text(&mut model));
 }
 
 #[test]
