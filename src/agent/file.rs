@@ -153,7 +153,7 @@ pub(super) fn set(agent: &mut Agent, key: &str, value: Json) -> Vec<Diagnostic> 
 pub(super) fn read_from(base: Agent, text: &str, source: &Source, problems: &mut Problems) -> Agent {
     let mut target = Target { agent: base, source };
     if let Some(document) = problems.take(document::parse(text)) {
-        apply(&Entry::root(&document), &mut target, problems);
+        apply(&Entry::root_with(&document, super::keys::reference), &mut target, problems);
     }
     target.agent.with_input_files(source, problems)
 }

@@ -10,7 +10,7 @@ use super::inline::Source;
 use super::option_type::OptionType;
 use super::{Agent, fields, keys, options, settings};
 use crate::config::OPTIONS;
-use crate::config::document::{Entry, KeyDoc, KeyLine, KeyTable, Problems, key_table};
+use crate::config::document::{Entry, KeyDoc, KeyLine, KeyTable, Problem, Problems, belongs_in, key_table};
 
 /// What is read into: the agent, and where `@file` and the files of agents start from.
 pub(super) struct Target<'a> {
@@ -64,13 +64,26 @@ pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut P
         match all().find(|key| key.name == entry.key) {
             Some(AgentKey { value: KeyValue::Field { read, .. }, .. }) => read(entry, target, problems),
             Some(key @ AgentKey { value: KeyValue::Option(kind), .. }) => {
-                if problems.take(kind.check(key.name, entry)).is_some() {
+                if problems.take(kind.check(key.name, entry).and_then(|()| all_belong(entry))).is_some() {
                     target.agent.set_option(key, entry.json.clone());
                 }
             }
             None => problems.push(entry.unknown(&all().map(|key| key.name).collect::<Vec<_>>())),
         }
     }
+}
+
+/// Checks that no key of another table stands in this one. Keys of no table are findings of [`Settings`](super::Settings).
+fn all_belong(option: &Entry<'_>) -> Result<(), Problem> {
+    let title = format!("[{}]", option.key);
+    let own: Vec<KeyLine> =
+        settings::tables().filter(|table| table.title.contains(&title)).flat_map(|table| table.lines).collect();
+    let members = if own.is_empty() || option.json.members().is_none() { Vec::new() } else { option.entries()? };
+    let tables = (option.tables)();
+    let misplaced = |member: &&Entry<'_>| {
+        own.iter().all(|line| line.name != member.key) && belongs_in(member.key, &tables).is_some()
+    };
+    members.iter().find(misplaced).map_or(Ok(()), |member| Err(member.unknown(&[])))
 }
 
 /// Returns the fields of an agent that have a value to write, in order.

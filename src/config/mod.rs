@@ -371,7 +371,7 @@ impl Config {
         let home = env("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let mut target = Target { config: self, start: BaseFolders { folder: folder.to_owned(), home } };
         if let Some(document) = problems.take(document::parse(text)) {
-            read_table(&Entry::root(&document), KEYS, &mut target, &mut problems);
+            read_table(&Entry::root_with(&document, reference), KEYS, &mut target, &mut problems);
             target.config.check(&Entry::root(&document), &mut problems);
         }
         let Config { providers, servers, tls, .. } = &mut target.config;

@@ -100,6 +100,15 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
             "[system_prompt]\nzzzzzz = \"x\"",
             "a.toml:2:1: unknown key `zzzzzz` in [system_prompt]; known: `replace`, `prefix`, `language_spec`, `output_format`, `suffix`",
         ),
+        (
+            "[model_options]\nmax_turns = 3",
+            "a.toml:2:1: unknown key `max_turns` in [model_options]; it belongs at the top, above the first [table]",
+        ),
+        (
+            "[retry]\nmax_attempts = 2\nmodel = \"demo\"",
+            "a.toml:3:1: unknown key `model` in [retry]; it belongs at the top, above the first [table]",
+        ),
+        ("extra_body = {}", "a.toml:1:1: unknown key `extra_body`; it belongs in [model_options]"),
         ("[modes.jsn]\nprompt = \"x\"", "a.toml:1:8: unknown key `jsn` in [modes]; did you mean `json`?"),
         ("[modes.json]\npromt = \"x\"", "a.toml:2:1: unknown key `promt` in [modes.json]; did you mean `prompt`?"),
         ("output = \"text\"", "a.toml:1:1: unknown key `output`; did you mean `mode`?"),

@@ -1,9 +1,11 @@
 //! Signals and closed pipes: a run that is stopped writes its end, and nothing panics.
 #![cfg(unix)]
 
+use std::io::Write as _;
 use std::process::{Child, Stdio};
 
 use ptc_workbench::agent::StepFold;
+use serde_json::json;
 
 use super::program::{Program, read_until, signal, wait_for};
 
@@ -73,7 +75,6 @@ fn catches_ends(status: &str) -> bool {
 /// Starts the program with a stderr that takes nothing, so that it stays at the first text that it prints.
 #[cfg(target_os = "linux")]
 fn start_unheard(program: &Program, arguments: &[&str]) -> (Child, std::io::PipeReader) {
-    use std::io::Write as _;
     let (reader, mut writer) = std::io::pipe().unwrap();
     writer.write_all(&vec![b' '; 1 << 16]).unwrap();
     let child = program.command(arguments).stderr(writer).spawn().unwrap();
@@ -114,4 +115,30 @@ fn sigterm_reaches_the_command_of_a_proxy_which_decides_about_the_end() {
     let script = "trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.05; done";
     let done = program.run(["proxy", "--port", "0", "--", "sh", "-c", script]);
     assert_eq!(done.code, Some(9), "{}", done.stderr);
+}
+
+#[test]
+fn sigterm_stops_the_runs_of_an_mcp_server_and_their_requests_are_answered() {
+    let program = Program::new();
+    let mut command = program.command(["mcp", "--allow-runs"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let client = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+    let call = json!({ "name": "agent_run", "arguments": { "agent": "sentiment", "model": "sample:slow" } });
+    for message in [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call }),
+    ] {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    wait_for("a session", || std::fs::read_dir(program.sessions_dir()).ok()?.next()).unwrap();
+    signal(&child, "TERM");
+    // Its stdin is still open.
+    let done = program.done(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(143), "{}", done.stderr);
+    let reply = done.stdout.lines().last().unwrap();
+    assert!(reply.contains("\"id\":2") && reply.contains("cancelled"), "{}", done.stdout);
+    program.run(["replay", "last", "--check"]).exits(0);
+    drop(stdin);
 }

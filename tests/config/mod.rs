@@ -129,7 +129,12 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         MODEL_ATTEMPTS.min, MODEL_ATTEMPTS.max
     );
     let provider = "kind = \"openai\"\nbase_url = \"http://x\"";
-    let cases: [(&str, &str); 18] = [
+    let cases: [(&str, &str); 20] = [
+        (
+            "[interface]\ndefault_model = \"x\"",
+            "config.toml:2:1: unknown key `default_model` in [interface]; it belongs at the top, above the first [table]",
+        ),
+        ("theme = \"x\"", "config.toml:1:1: unknown key `theme`; it belongs in [interface]"),
         ("default_modl = \"x\"", "config.toml:1:1: unknown key `default_modl`; did you mean `default_model`?"),
         (
             "[providers.x]\nbase_ur = \"http://x\"\nkind = \"openai\"\nbase_url = \"http://x\"",

@@ -101,23 +101,23 @@ fn a_program_is_followed_live_held_edited_and_answered() {
     terminal.send(F7);
     terminal.wait_for("requests stop for you");
     let whole = ask(&proxy, "And tomorrow?");
-    terminal.wait_for("A request waits");
+    terminal.wait_for("Held request");
     terminal.wait_for("And tomorrow?");
     terminal.send(ESC);
     terminal.wait_for("it still waits");
     terminal.wait_for("‖ request");
     terminal.send("g");
     terminal.send(ENTER);
-    terminal.wait_for("A request waits");
+    terminal.wait_for("Held request");
     terminal.send(ALT_ENTER);
-    terminal.wait_until_gone("A request waits");
+    terminal.wait_until_gone("Held request");
     assert!(bodies.recv().unwrap().contains("And tomorrow?"));
     go.send(()).unwrap();
     assert!(whole.join().unwrap().contains("[DONE]"));
 
     // The user answers in the model's place: the service is not asked.
     let whole = ask(&proxy, "Will it rain?");
-    terminal.wait_for("A request waits");
+    terminal.wait_for("Held request");
     terminal.send(ALT_A);
     terminal.wait_for("You are the model");
     terminal.send("Bring a coat.");

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::{ASK, DOUBLE};
 
@@ -46,7 +47,7 @@ impl Client {
         let agents = agents.collect();
         let (own, theirs) = tokio::io::duplex(1 << 20);
         let (read, write) = tokio::io::split(theirs);
-        let task = tokio::spawn(serve(workbench.clone(), agents, options, read, write));
+        let task = tokio::spawn(serve(workbench.clone(), agents, options, read, write, CancellationToken::new()));
         let (read, input) = tokio::io::split(own);
         let lines = BufReader::new(read).lines();
         let mut client = Self { lines, input, task, workbench, last: 0, reply, _dir: dir };

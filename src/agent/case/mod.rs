@@ -162,7 +162,8 @@ impl Agent {
         match self.option("cases") {
             None => Ok(Vec::new()),
             Some(json) => {
-                let entry = Entry { path: "cases".to_owned(), key: "cases", key_span: json.span, json };
+                let entry =
+                    Entry { path: "cases".to_owned(), key: "cases", key_span: json.span, json, tables: Vec::new };
                 read(&entry).map_err(|problem| Diagnostic { span: None, ..problem.into() })
             }
         }

@@ -29,7 +29,7 @@ pub(in crate::agent) fn read(entry: &Entry<'_>) -> Result<Vec<Case>, Problem> {
     let mut names = std::collections::HashSet::new();
     let mut cases: Vec<Case> = Vec::new();
     for (place, json) in items(entry)?.iter().enumerate() {
-        let entry = Entry { path: format!("cases.{place}"), key: "cases", key_span: json.span, json };
+        let entry = Entry { path: format!("cases.{place}"), key: "cases", key_span: json.span, json, tables: Vec::new };
         let Read::Tables(tables) = read_entry(&entry)? else { continue };
         for table in tables {
             let case = case(&Entry { json: &table, ..entry.clone() })?;

@@ -134,7 +134,13 @@ impl CaseRows {
             } else if let Some(path) = self.files.pop_front() {
                 self.open = Some(self.open(&path)?);
             } else if let Some((place, json)) = self.entries.pop_front() {
-                let entry = Entry { path: format!("cases.{place}"), key: "cases", key_span: json.span, json: &json };
+                let entry = Entry {
+                    path: format!("cases.{place}"),
+                    key: "cases",
+                    key_span: json.span,
+                    json: &json,
+                    tables: Vec::new,
+                };
                 match read_entry(&entry).map_err(|problem| problem.message)? {
                     Read::Tables(found) => {
                         self.ready.extend(found.into_iter().map(|table| (format!("cases.{place}"), table)));

@@ -23,6 +23,8 @@ pub struct Entry<'a> {
     pub key_span: Span,
     /// The value.
     pub json: &'a Json,
+    /// The tables of the file, for keys in the wrong one.
+    pub tables: fn() -> Vec<KeyTable>,
 }
 
 /// A key of a table, and how its value is read.
@@ -51,7 +53,12 @@ pub struct Names<'a, T> {
 impl<'a> Entry<'a> {
     /// Creates the entry of the document itself.
     pub fn root(json: &'a Json) -> Self {
-        Self { path: String::new(), key: "", key_span: json.span, json }
+        Self::root_with(json, Vec::new)
+    }
+
+    /// Creates the entry of a document with these tables: the error for a key in the wrong table names the right one.
+    pub fn root_with(json: &'a Json, tables: fn() -> Vec<KeyTable>) -> Self {
+        Self { path: String::new(), key: "", key_span: json.span, json, tables }
     }
 
     /// Creates an error for the value.
@@ -159,6 +166,7 @@ impl<'a> Entry<'a> {
                 key: &member.key,
                 key_span: member.key_span,
                 json: &member.value,
+                tables: self.tables,
             })
             .collect())
     }
@@ -178,7 +186,8 @@ impl<'a> Entry<'a> {
     pub fn unknown(&self, known: &[&str]) -> Problem {
         let table = self.path.strip_suffix(self.key).unwrap_or_default().trim_end_matches('.');
         let place = if table.is_empty() { String::new() } else { format!(" in [{table}]") };
-        let message = format!("unknown key `{}`{place}{}", self.key, advice(self.key, known));
+        let advice = belongs_in(self.key, &(self.tables)()).unwrap_or_else(|| advice(self.key, known));
+        let message = format!("unknown key `{}`{place}{advice}", self.key);
         Problem { key: self.path.clone(), span: self.key_span, message }
     }
 }
@@ -236,6 +245,20 @@ pub(crate) fn advice(name: &str, known: &[&str]) -> String {
     }
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     format!("; known: {}", known.join(", "))
+}
+
+/// Returns `; it belongs in [TABLE]` for a key of other tables: in TOML, what follows a `[table]` is a key of that table.
+pub(crate) fn belongs_in(name: &str, tables: &[KeyTable]) -> Option<String> {
+    let has = |table: &&KeyTable| table.lines.iter().any(|line| line.name == name);
+    let titles: Vec<&str> = tables.iter().filter(has).map(|table| table.title.as_str()).collect();
+    match titles.as_slice() {
+        [] => None,
+        [""] => Some("; it belongs at the top, above the first [table]".to_owned()),
+        titles if titles.iter().all(|title| title.starts_with('[') && title.ends_with(']')) => {
+            Some(format!("; it belongs in {}", titles.join(" or ")))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the name that [`advice`] or a signature or template error suggests.

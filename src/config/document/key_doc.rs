@@ -1,6 +1,6 @@
 //! Documentation of configuration keys: type, default and meaning.
 //!
-//! In: rows of the tables that files are read with. Out: lines of the reference page. Not used while reading files.
+//! In: rows of the tables that files are read with. Out: lines of the reference page, and the table that a misplaced key belongs in.
 
 use ptc_core::limits::Limit;
 

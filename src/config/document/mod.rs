@@ -9,7 +9,7 @@ mod key_doc;
 mod toml;
 
 pub use entry::{Entry, Key, Names, key_table, read_table, set};
-pub(crate) use entry::{advice, out_of_range, suggested_name};
+pub(crate) use entry::{advice, belongs_in, out_of_range, suggested_name};
 pub use error::{FileError, Problem, Problems};
 pub use key_doc::{KeyDoc, KeyLine, KeyTable};
 pub use toml::{parse, to_inline, write_key};

@@ -21,6 +21,7 @@ use super::arguments::{AgentArguments, CheckArguments, LispArguments, NoArgument
 use super::human::ElicitingHuman;
 use super::{Answer, WorkbenchServer};
 use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
+use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Human, Stop, SystemClock};
 use crate::program::{self, Setting, fail_message};
 use crate::serve::runs::refuse_files;
@@ -251,17 +252,22 @@ async fn start(
         journal: None,
     };
     let running = server.workbench.start(spec).map_err(|error| error.to_string())?;
-    finish(running, context).await
+    finish(server, running, context).await
 }
 
-/// Waits for the end of a run. A client that cancels its request stops it.
-pub(super) async fn finish(running: Running, context: &RequestContext<RoleServer>) -> Result<Step, String> {
+/// Waits for the end of a run. A client that cancels its request stops it, and so does the end of the program.
+pub(super) async fn finish(
+    server: &WorkbenchServer,
+    running: Running,
+    context: &RequestContext<RoleServer>,
+) -> Result<Step, String> {
     let Running { stop, task, .. } = running;
-    stopped_with(context, &stop, task).await.map_err(|error| error.to_string())
+    stopped_with(server, context, &stop, task).await.map_err(|error| error.to_string())
 }
 
-/// Waits for work that this stop ends. The client stops it by cancelling its request or leaving.
+/// Waits for work that this stop ends. The client stops it by cancelling its request or leaving, a signal by ending the program.
 pub(super) async fn stopped_with<T>(
+    server: &WorkbenchServer,
     context: &RequestContext<RoleServer>,
     stop: &Stop,
     work: impl Future<Output = T>,
@@ -272,6 +278,10 @@ pub(super) async fn stopped_with<T>(
         done = &mut work => done,
         () = context.ct.cancelled() => {
             stop.by_user();
+            work.await
+        }
+        () = server.end.cancelled() => {
+            stop.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal });
             work.await
         }
     }

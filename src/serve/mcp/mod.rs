@@ -59,6 +59,8 @@ pub struct WorkbenchServer {
     agents: Arc<Vec<ServedAgent>>,
     /// Cancelled when the input has ended: nothing can be asked any more.
     input_end: CancellationToken,
+    /// Cancelled when the program is to end: runs are stopped.
+    end: CancellationToken,
 }
 
 /// The result of a tool.
@@ -69,7 +71,8 @@ enum Answer {
     Run(Box<Step>),
 }
 
-/// Serves a client on these streams until the input ends and all requests are answered.
+/// Serves a client on these streams until the input ends and all requests are answered. When `end` is cancelled, nothing more is read,
+/// and runs are stopped.
 ///
 /// Errors: the client does not begin as the protocol wants.
 pub async fn serve(
@@ -78,13 +81,14 @@ pub async fn serve(
     options: McpOptions,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
+    end: CancellationToken,
 ) -> Result<(), String> {
     if let Some(clash) = agents.iter().find(|agent| TOOLS.iter().any(|row| row.name == agent.name)) {
         return Err(format!("{}: a tool of the server has the name `{}`: rename the file", clash.label, clash.name));
     }
     let input_end = CancellationToken::new();
-    let transport = AnsweringTransport::new(input, output, input_end.clone());
-    let server = WorkbenchServer { workbench, options, agents: Arc::new(agents), input_end };
+    let transport = AnsweringTransport::new(input, output, input_end.clone(), end.clone());
+    let server = WorkbenchServer { workbench, options, agents: Arc::new(agents), input_end, end };
     match rmcp::serve_server(server, transport).await {
         Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| error.to_string()),
         // A client that connects and leaves is no error.

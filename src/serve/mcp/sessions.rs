@@ -229,7 +229,7 @@ pub(super) fn fork<'a>(
         let spec = ForkSpec { at, changes, model, by: Editor::Command, kind: ParentKind::Fork };
         let human = server.human(context);
         let running = server.workbench.fork(&session, spec, human).await.map_err(|error| error.to_string())?;
-        finish(running, context).await.map(|step| Answer::Run(Box::new(step)))
+        finish(server, running, context).await.map(|step| Answer::Run(Box::new(step)))
     }
     .boxed()
 }
@@ -246,7 +246,7 @@ pub(super) fn resume<'a>(
         let human = server.human(context);
         let running =
             server.workbench.resume(&session, answers, None, human).await.map_err(|error| error.to_string())?;
-        finish(running, context).await.map(|step| Answer::Run(Box::new(step)))
+        finish(server, running, context).await.map(|step| Answer::Run(Box::new(step)))
     }
     .boxed()
 }

@@ -47,6 +47,7 @@ pub(super) struct AnsweringTransport<R: AsyncRead, W: AsyncWrite> {
     inner: AsyncRwTransport<RoleServer, R, W>,
     open: Arc<Open>,
     input_end: CancellationToken,
+    end: CancellationToken,
 }
 
 impl<R, W> AnsweringTransport<R, W>
@@ -54,8 +55,9 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    pub(super) fn new(input: R, output: W, input_end: CancellationToken) -> Self {
-        Self { inner: AsyncRwTransport::new(input, output), open: Arc::default(), input_end }
+    /// `input_end` is cancelled here when the input has ended; when `end` is cancelled, the input is not read any more.
+    pub(super) fn new(input: R, output: W, input_end: CancellationToken, end: CancellationToken) -> Self {
+        Self { inner: AsyncRwTransport::new(input, output), open: Arc::default(), input_end, end }
     }
 }
 
@@ -88,7 +90,7 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         if !self.input_end.is_cancelled()
-            && let Some(message) = self.inner.receive().await
+            && let Some(Some(message)) = self.end.run_until_cancelled(self.inner.receive()).await
         {
             match &message {
                 JsonRpcMessage::Request(request) => self.open.change(|ids| _ = ids.insert(request.id.clone())),

@@ -63,7 +63,7 @@ pub(super) fn run_cases<'a>(
         };
         server.workbench.check_suite(&suite).map_err(|error| error.to_string())?;
         let (stop, watch) = (Stop::default(), &mut |_: EndedTrial<'_>| {});
-        let report = stopped_with(context, &stop, server.workbench.run_suite(&suite, &stop, watch)).await;
+        let report = stopped_with(server, context, &stop, server.workbench.run_suite(&suite, &stop, watch)).await;
         let mut lines: Vec<String> = report.agents.iter().flat_map(|agent| agent.cases.iter().map(case_text)).collect();
         let counts = report.counts();
         lines.push(format!("{} passed, {} failed, {} errors", counts.passed, counts.failed, counts.errors));
@@ -113,7 +113,7 @@ pub(super) fn run_matrix<'a>(
         let (mut file, mut state) = server.workbench.begin_matrix(plan).map_err(|error| error.to_string())?;
         let (stop, watch) = (Stop::default(), &mut |_: &MatrixEvent, _: &MatrixState| {});
         let work = server.workbench.run_matrix(&mut file, &mut state, JOBS, &stop, watch);
-        stopped_with(context, &stop, work).await.map_err(|error| error.to_string())?;
+        stopped_with(server, context, &stop, work).await.map_err(|error| error.to_string())?;
         Ok(Answer::Text(matrix_text(&file.id, &state)))
     }
     .boxed()

@@ -250,8 +250,8 @@ fn title(model: &Model, popup: &Popup) -> String {
         Popup::Overwrite { .. } if model.overwrites_own_file(std::slice::from_ref(popup)) => "The file has changed",
         Popup::Overwrite { .. } => "Overwrite?",
         Popup::Answer { asker: Asker::Held(asks), .. } => match asks.writes {
-            Writes::Request => "A request waits",
-            Writes::Reply => "A reply waits",
+            Writes::Request => "Held request",
+            Writes::Reply => "Held reply",
             Writes::Answer => "You are the model",
         },
         Popup::Answer { question, .. } => {

@@ -100,7 +100,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     }
     match (traffic.selected_held(), &traffic.view) {
         (Some(held), _) => {
-            bars::rule(areas.rule, waits(held), false, Vec::new(), buffer, model.theme);
+            bars::rule(areas.rule, held_title(held), false, Vec::new(), buffer, model.theme);
             let text: String = held
                 .text
                 .lines()
@@ -202,11 +202,11 @@ fn draw_empty(model: &Model, areas: &Areas, buffer: &mut Buffer) {
     }
 }
 
-/// What of an exchange waits.
-fn waits(held: &HeldExchange) -> &'static str {
+/// The title of what is held of an exchange.
+fn held_title(held: &HeldExchange) -> &'static str {
     match held.side {
-        HeldSide::Request => "A request waits",
-        HeldSide::Reply => "A reply waits",
+        HeldSide::Request => "Held request",
+        HeldSide::Reply => "Held reply",
     }
 }
 
