@@ -98,7 +98,8 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
                 drawn.boxed()
             };
             let session = |content: &Content, size| tui::session_screenshot(&content.session, &content.events, size);
-            let drawing = Drawing { screen: &screen, session: &session };
+            let check = || Setup::new(&workbench.config, &workbench.folders.config_dir, Colours::Off).map(drop);
+            let drawing = Drawing { check: &check, screen: &screen, session: &session };
             runtime.block_on(cli::run(command, &arguments, &workbench, drawing))
         }
         None if arguments.plain => print_linear(&arguments, &workbench)?,

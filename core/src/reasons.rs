@@ -45,7 +45,7 @@ reasons! {
     TemplateError "template_error" "The prompt template is invalid or cannot be rendered." "Correct the template at the shown position.";
     SignatureError "signature_error" "The signature is invalid." "Correct the signature at the shown position.";
     InvalidAgent "invalid_agent" "The agent's definition is invalid." "Correct the named key.";
-    InvalidContext "invalid_context" "The context is not a JSON object, or does not fit the parameters." "Correct it at the shown position.";
+    InvalidContext "invalid_context" "The context is not a JSON object, or does not fit the parameters." "Correct the context, then run again.";
     ChainedFailure "chained_failure" "The step passed as context had failed." "Run the earlier step again.";
     ChainError "chain_error" "The earlier step does not return what the next agent needs." "Give the earlier agent an output field of each missing name, or make the parameters optional.";
     Failed "failed" "The program called fail." "The message comes from the program; check the turn that called it.";

@@ -8,12 +8,12 @@ use ptc_core::reasons::Reason;
 use ptc_core::reply::Recovery;
 use ptc_core::signature::{self, Field, Signature, Type};
 use ptc_core::template::{self, Template};
-use ptc_core::text::Span;
+use ptc_core::text::{Span, nearest};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::fields::VALIDATION;
-use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity};
+use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity, is_key};
 use crate::config::document::{advice, out_of_range};
 
 /// What the checks read, and what they found.
@@ -282,8 +282,31 @@ fn check_descriptions(agent: &Agent, signature: &Signature, findings: &mut Vec<D
             if known.iter().any(|known| signature::underscored(known) == signature::underscored(last)) {
                 continue;
             }
-            let message = format!("[{key}] describes `{name}`, but there is no such {what}{}", advice(last, &known));
+            let advice = if is_key(name) && nearest(last, known.iter().copied()).is_none() {
+                "; as a key of the agent it belongs at the top, above the first [table]".to_owned()
+            } else {
+                advice(last, &known)
+            };
+            let message = format!("[{key}] describes `{name}`, but there is no such {what}{advice}");
             findings.push(option(&format!("{key}.{name}"), message).warning());
+        }
+    }
+}
+
+impl Agent {
+    /// The position of a finding in the texts of the agent, such as `signature, line 1, column 5: `; empty without one.
+    pub fn position_of(&self, found: &Diagnostic) -> String {
+        let (name, text) = match found.place {
+            Place::Prompt => ("prompt", self.prompt.as_str()),
+            Place::Signature => ("signature", self.signature.as_deref().unwrap_or_default()),
+            Place::Context => ("context", ""),
+            Place::Program => ("program", self.program().unwrap_or_default()),
+            Place::Tools | Place::Options => (found.key.as_str(), ""),
+        };
+        match found.span {
+            Some(span) if !text.is_empty() => format!("{name}, {}: ", span.line_col(text)),
+            _ if name.is_empty() => String::new(),
+            _ => format!("{name}: "),
         }
     }
 }

@@ -7,13 +7,13 @@ use std::borrow::Cow;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Field, InputMode, Issue, Path, Segment, Signature, Type, underscored};
 use ptc_core::template::{self, DiagnosticKind, Template};
-use ptc_core::text::Span;
+use ptc_core::text::{Span, nearest};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Map, Value};
 
 use super::plan::input_mode;
-use super::reach::Receiver;
-use super::{Agent, Diagnostic, INPUT, InputFile, Place, Plan, Severity, Step};
+use super::reach::{Reach, Receiver, same};
+use super::{Agent, Diagnostic, INPUT, InputFile, Place, Plan, Severity, Step, is_key};
 use crate::event::{ErrorRecord, FileRecord};
 
 /// The data of a run and what is known about it.
@@ -187,7 +187,8 @@ pub(super) fn check(
         let variable = variables.iter().find(|variable| variable.span == span)?;
         variable.path.split_first().map(|(first, _)| first.to_owned())
     };
-    let mut findings: Vec<Diagnostic> = issues.iter().map(|issue| from_issue(issue, context)).collect();
+    let misspelled: Vec<&str> = issues.iter().filter_map(|issue| misspelled(issue, params, context)).collect();
+    let mut findings: Vec<Diagnostic> = issues.iter().map(|issue| from_issue(issue, params, context)).collect();
     findings.extend(
         template::check_context(template, &with_nested_absent(params, &value))
             .into_iter()
@@ -199,20 +200,44 @@ pub(super) fn check(
             })
             .map(Diagnostic::from),
     );
-    findings.extend(unreached(agent, Receiver::of(agent, signature, template), context));
+    findings.extend(unreached(agent, Receiver::of(agent, signature, template), context, &misspelled));
     (value, findings)
 }
 
 /// Reports context values that the prompt does not use, or places only implicitly. With `signature_validation = "strict"` they are an error.
-fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json) -> Option<Diagnostic> {
+/// Misspelled names of inputs are reported with the input that is missing.
+fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json, misspelled: &[&str]) -> Vec<Diagnostic> {
     let given = context.members().unwrap_or_default().iter();
-    let names: Vec<String> =
-        given.filter(|member| member.value.node != Node::Null).map(|member| member.key.clone()).collect();
-    let found = receiver.finding(&names, Place::Context)?;
-    let span = find(context, &found.key).map(|value| value.span);
+    let given = given.filter(|member| member.value.node != Node::Null).map(|member| &member.key);
+    let given = given.filter(|name| !misspelled.contains(&name.as_str())).cloned();
+    let (misplaced, names): (Vec<String>, Vec<String>) =
+        given.partition(|name| receiver.reach(name) == Reach::Nowhere && is_key(name));
     let is_strict = input_mode(&agent.signature_validation) == InputMode::Strict;
     let severity = if is_strict && receiver.params.is_empty() { Severity::Error } else { Severity::Warning };
-    Some(Diagnostic { span, severity, ..found })
+    let found = misplaced.iter().map(|name| of_misplaced(name)).chain(receiver.finding(&names, Place::Context));
+    let located = |found: Diagnostic| {
+        let span = find(context, &found.key).map(|value| value.span);
+        Diagnostic { span, severity, ..found }
+    };
+    found.map(located).collect()
+}
+
+/// A key of agent files among the inputs: what follows a `[table]` in TOML is a key of that table.
+fn of_misplaced(name: &str) -> Diagnostic {
+    let message = format!(
+        "`{name}` is in [context], where it does not reach the model; as a key of the agent it belongs at the top, above the first [table]"
+    );
+    Diagnostic::error(Place::Context, Reason::InvalidContext, message).key(name)
+}
+
+/// The name that was given where an input is missing, when it is near to that of the input and no parameter.
+fn misspelled<'c>(issue: &Issue, params: &[Field], context: &'c Json) -> Option<&'c str> {
+    let [Segment::Field(name)] = issue.path.0.as_slice() else { return None };
+    if issue.expected != "field" {
+        return None;
+    }
+    let given = context.members().unwrap_or_default().iter().map(|member| member.key.as_str());
+    nearest(name, given.filter(|key| params.iter().all(|field| !same(&field.name, key))))
 }
 
 /// The value with nil under the name of every optional parameter that is absent, so that the prompt can name it.
@@ -289,11 +314,14 @@ pub(super) fn not_an_object(context: &Json) -> Diagnostic {
     Diagnostic::error(Place::Context, Reason::InvalidContext, message).at(context.span)
 }
 
-fn from_issue(issue: &Issue, context: &Json) -> Diagnostic {
+fn from_issue(issue: &Issue, params: &[Field], context: &Json) -> Diagnostic {
     let path = issue.path.to_string();
-    let message = match issue.expected.as_str() {
-        "field" => format!("`{path}` is missing; add it to the context"),
-        "file" => format!(
+    let message = match (issue.expected.as_str(), misspelled(issue, params, context)) {
+        ("field", Some(given)) => {
+            format!("`{path}` is missing, and `{given}` is not a parameter; did you mean `{path}`?")
+        }
+        ("field", None) => format!("`{path}` is missing; add it to the context"),
+        ("file", _) => format!(
             "`{path}` is not a file that was read; write `{path} = {{ file = \"NAME\" }}` or `{{ resource = \"SERVER:URI\" }}` in the agent file, or --set {path}=@FILE"
         ),
         _ => format!("`{path}`: {}", issue.message),

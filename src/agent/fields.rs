@@ -3,6 +3,8 @@
 //! In: entries of a TOML document. Out: fields of an [`Agent`], and the values to write for one. Must not decide what a value
 //! means for a run.
 
+use std::path::Path;
+
 use ptc_core::limits;
 use ptc_core::reply::Recovery;
 use ptc_core::value::Json;
@@ -250,7 +252,12 @@ pub(super) fn schema(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem
             .map(|_| entry.json.clone())
             .map_err(|_| entry.expected("a table, JSON text or \"@file\""));
     };
-    let Some(file) = text.strip_prefix('@') else { return parsed(entry, text, "the JSON text") };
+    let Some(file) = text.strip_prefix('@') else {
+        let is_file = Path::new(text).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        let hint = if is_file { format!("; a file is named as \"@{text}\"") } else { String::new() };
+        return parsed(entry, text, "the JSON text")
+            .map_err(|problem| Problem { message: format!("{}{hint}", problem.message), ..problem });
+    };
     let path = source.folder.join(file);
     let text =
         source.read(&entry.path, file).map_err(|problem| entry.problem(format!("`{}` {problem}", entry.path)))?;

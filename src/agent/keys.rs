@@ -49,6 +49,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static AgentKey> {
     fields::FIELDS.iter().chain(options::OPTIONS)
 }
 
+/// Is this a key of agent files?
+pub(crate) fn is_key(name: &str) -> bool {
+    all().any(|key| key.name == name)
+}
+
 /// Returns the options with their types, in the order they are written.
 pub(super) fn options() -> impl Iterator<Item = (&'static AgentKey, &'static OptionType)> {
     all().filter_map(|key| match &key.value {

@@ -8,11 +8,12 @@ use ptc_core::lisp::Limits;
 use ptc_core::lisp::legacy::LAST_RESULT;
 use ptc_core::lisp::{self, Binding, Dialect, Memory, ToolInfo, ToolUse, survey};
 use ptc_core::reasons::Reason;
+use ptc_core::signature::underscored;
 use ptc_core::text::{Span, nearest};
 use ptc_core::value::{Keyword, Value};
 
 use super::{Diagnostic, Place, Plan, Settings};
-use crate::tool::Tool;
+use crate::tool::{Kind, Tool};
 
 /// The failure of the turn before: a key of the data that the engine adds.
 const FAIL: &str = "fail";
@@ -45,6 +46,23 @@ impl From<&Settings> for LintInputs {
         let memory = settings.memory.iter().map(|(name, _)| name.clone()).collect();
         Self { memory, dialect: settings.dialect, ..Self::default() }
     }
+}
+
+/// What is wrong with the program of a tool, at the key of its `code`. Warnings only: a session recorded with it is still replayed.
+pub(super) fn lint_snippet(tool: &Tool) -> Vec<Diagnostic> {
+    let Kind::Snippet(code) = &tool.kind else { return Vec::new() };
+    let params = tool.signature.as_ref().and_then(|signature| signature.params.as_ref());
+    let context = params.map(|params| {
+        let names = params.iter().map(|field| underscored(&field.name));
+        Value::map(names.map(|name| (Value::str(name), Value::Nil)))
+    });
+    let placed = |found: Diagnostic| {
+        let at = found.span.map(|span| format!(" at {}", span.line_col(code))).unwrap_or_default();
+        let message = format!("`code` of the tool `{}`{at}: {}", tool.name, found.message);
+        let key = format!("tools.{}.code", tool.name);
+        Diagnostic { place: Place::Options, span: None, key, message, ..found }.warning()
+    };
+    lint(code, &LintInputs { context, ..LintInputs::default() }).into_iter().map(placed).collect()
 }
 
 /// What is wrong with a program, in the order of the text.
@@ -190,6 +208,26 @@ mod tests {
         );
         assert!(lint_texts("(return data/x)")[0].ends_with("; there are data/rows, data/unit-price"));
         assert_eq!(lint("(return data/x)", &LintInputs { context: None, ..lint_inputs() }), []);
+    }
+
+    #[test]
+    fn snippets_of_tools_are_checked_with_their_parameters() {
+        let found = |code: &str| {
+            let text = AGENT.replace("'\"north\"'", &format!("'{code}'"));
+            let agent = Agent::from_toml(&text, "lint.toml").unwrap();
+            let found = Plan::new(&agent).map_or_else(|found| found, |plan| plan.warnings);
+            let of_code = found.into_iter().filter(|found| found.key == "tools.region-name.code");
+            of_code.map(|found| (found.is_error(), found.message)).collect::<Vec<_>>()
+        };
+        assert_eq!(found("(str data/id)"), []);
+        let open = found("(str data/id");
+        assert!(open.len() == 1 && !open[0].0, "{open:?}");
+        let start = "`code` of the tool `region-name` at line 1, column ";
+        assert!(open[0].1.starts_with(start) && open[0].1.contains("closing parenthesis"), "{open:?}");
+        let unknown = found("(str id)");
+        assert!(unknown.len() == 1 && !unknown[0].0 && unknown[0].1.contains("Did you mean `data/id`"), "{unknown:?}");
+        let absent = found("(str data/idd)");
+        assert!(absent.len() == 1 && !absent[0].0 && absent[0].1.contains("data/id?"), "{absent:?}");
     }
 
     #[test]

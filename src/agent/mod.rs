@@ -55,6 +55,7 @@ pub use edited::{Inputs, edited_start, error_messages};
 pub use fixes::set_option;
 pub use fold::StepFold;
 pub use input_file::{InputFile, NamedResource};
+pub(crate) use keys::is_key;
 pub use keys::reference;
 pub use lint::{LintInputs, lint};
 pub use mode::{Mode, Variant};

@@ -107,14 +107,10 @@ impl<'a> Receiver<'a> {
         let (first, message) = match (lost.first(), added.first()) {
             (Some(first), _) => {
                 let all = lost.join(", ");
-                let do_not = if lost.len() == 1 { "does" } else { "do" };
-                (
-                    first,
-                    format!(
-                        "{all} {do_not} not reach the model: the prompt does not name it; write `{{{{{}}}}}`",
-                        first.trim_matches('`')
-                    ),
-                )
+                let (do_not, them) = if lost.len() == 1 { ("does", "it") } else { ("do", "them") };
+                let written: Vec<_> = lost.iter().map(|name| format!("`{{{{{}}}}}`", name.trim_matches('`'))).collect();
+                let written = written.join(" and ");
+                (first, format!("{all} {do_not} not reach the model: the prompt does not name {them}; write {written}"))
             }
             (None, Some(first)) if undeclared_only => {
                 let all = added.join(", ");

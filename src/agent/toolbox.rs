@@ -12,6 +12,7 @@ use ptc_core::value::Json;
 
 use super::checks::is_combined;
 use super::file::from_table;
+use super::lint::lint_snippet;
 use super::{Agent, Diagnostic, Mode, Place, Plan, Tool as Declared};
 use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool, answer_signature};
 
@@ -37,6 +38,8 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
         tools.extend(added(agent, findings));
     }
     check_names(agent, &tools, findings);
+    findings.extend(tools.iter().flat_map(lint_snippet));
+    findings.extend(tools.iter().flat_map(misfit_answers));
     let mut children = Children::new();
     for tool in &mut tools {
         if matches!(tool.kind, Kind::SelfAgent) {
@@ -111,6 +114,15 @@ fn untasked(tool: &Tool, plan: &Plan) -> Option<Diagnostic> {
             ),
         )
     })
+}
+
+/// Fixed answers of a tool that are not of its result type.
+fn misfit_answers(tool: &Tool) -> Vec<Diagnostic> {
+    let (Kind::Table(table), Some(signature)) = (&tool.kind, &tool.signature) else { return Vec::new() };
+    let named = |(key, why): (&str, String)| {
+        note(&format!("tools.{}.{key}", tool.name), format!("the tool `{}`: {why}", tool.name)).warning()
+    };
+    table.misfits(signature).map(named).collect()
 }
 
 fn note(key: &str, message: impl Into<String>) -> Diagnostic {

@@ -44,7 +44,7 @@ const EVERY_COMMAND: &str = "Options of every command";
 #[derive(Debug, Parser)]
 #[command(name = "ptc-workbench", version)]
 pub struct Arguments {
-    /// An agent file, a pipeline file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
+    /// An agent file, a pipeline file, or a session (path, id, unique beginning or end of an id, or `last`), to open in the workbench
     pub open: Option<String>,
     /// Configuration file
     #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "FILE")]
@@ -174,11 +174,11 @@ pub struct AgentFlags {
     /// Agent file, or the name of an example agent
     #[arg(value_name = "AGENT.toml", required_unless_present = "prompt", conflicts_with = "prompt")]
     pub agent: Option<String>,
-    /// Prompt, instead of an agent file; without --signature and --mode the answer is text
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    /// Prompt, or @FILE with it, instead of an agent file; without --signature and --mode the answer is text
+    #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true)]
     pub prompt: Option<String>,
     /// Signature, with --prompt
-    #[arg(long, value_name = "SIGNATURE", requires = "prompt", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIGNATURE", requires = "prompt", conflicts_with = "agent", allow_hyphen_values = true)]
     pub signature: Option<String>,
     /// Mode: `ptc_lisp`, `json`, `text`, `json_loop`
     #[arg(long, value_name = "MODE")]
@@ -244,7 +244,7 @@ impl From<GateFlag> for Gate {
 /// Flags of `resume`.
 #[derive(Debug, Args)]
 pub struct ResumeFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// Answer to the pending question; ADDRESS=TEXT names the question (quote a TEXT of this form as JSON)
     #[arg(long, value_name = "[ADDRESS=]ANSWER", allow_hyphen_values = true)]
@@ -260,7 +260,7 @@ pub struct ResumeFlags {
 /// Flags of `continue`.
 #[derive(Debug, Args)]
 pub struct ContinueFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// The message
     #[arg(allow_hyphen_values = true)]
@@ -276,7 +276,7 @@ pub struct ContinueFlags {
 /// Flags of `exec`.
 #[derive(Debug, Args)]
 pub struct ExecFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// Address of the turn, such as r0/t2
     pub address: String,
@@ -316,7 +316,7 @@ pub enum SessionsCommand {
     },
     /// Show the tree of sessions: forks, re-runs, continued conversations
     Tree {
-        /// Only the tree of this one: path, id, unique beginning of an id, or `last`
+        /// Only the tree of this one: path, id, unique beginning or end of an id, or `last`
         session: Option<String>,
         /// Print as JSON
         #[arg(long)]
@@ -324,7 +324,7 @@ pub enum SessionsCommand {
     },
     /// Show every turn of a session
     Show {
-        /// Path, id, unique beginning of an id, or `last`
+        /// Path, id, unique beginning or end of an id, or `last`
         session: String,
         /// Print its Steps as JSON
         #[arg(long)]

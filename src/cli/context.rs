@@ -55,14 +55,32 @@ fn context_of_text(text: &str, set: &[String], agent: &Agent) -> Result<Context,
 /// The JSON object of `JSON|@FILE`, and the name to call it by.
 pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
     let name = text.strip_prefix('@').unwrap_or("--context").to_owned();
+    let written = text;
     let text = text_of(text)?;
     let json = json::parse(&text).map_err(|error| {
-        UsageError(format!("{name}: {}: the context is not JSON: {}", error.line_col(&text), error.message))
+        let instead = instead_of_json(written);
+        UsageError(format!("{name}: {}: the context is not JSON: {}{instead}", error.line_col(&text), error.message))
     })?;
     if json.members().is_none() {
         return Err(UsageError(format!("{name}: the context must be a JSON object")));
     }
     Ok((name, json))
+}
+
+/// What a text is probably meant to be that is no JSON, for the end of a message: the name of a file, or NAME=VALUE.
+fn instead_of_json(text: &str) -> String {
+    let is_json_like = text.trim_start().starts_with(['{', '[', '"', '@']);
+    let name = text.split_once('=').map_or("", |(name, _)| name.trim());
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+    if is_json_like {
+        String::new()
+    } else if is_name(name) {
+        format!("; write --set {text}")
+    } else if Path::new(text).is_file() || Path::new(text).extension().is_some_and(|ending| ending == "json") {
+        format!("; a file is read with --context @{text}")
+    } else {
+        String::new()
+    }
 }
 
 /// The Step that `run --json` printed, when the object is one.
@@ -131,7 +149,8 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
         .split_once('=')
         .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| UsageError(format!("--set {pair}: write it as NAME=VALUE or NAME=@FILE")))?;
-    let text = text_of(text)?;
+    let is_file = text.starts_with('@');
+    let text = text_of(text).map_err(|error| literal_at(&error, name, text))?;
     let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
     let params = signature.as_ref().and_then(|signature| signature.params.as_deref()).unwrap_or_default();
     let field = signature.as_ref().and_then(|signature| signature.param(name));
@@ -146,9 +165,18 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
     };
     match field.ty.base() {
         Type::String | Type::Keyword | Type::Datetime | Type::Enum(_) => Ok((field.name.clone(), Json::str(text))),
+        Type::Bool if !is_file && !["true", "false", "null"].contains(&text.trim()) => {
+            Err(UsageError(format!("--set {name}: must be true or false, found {text:?}")))
+        }
         _ => json::parse(&text).map(|json| (field.name.clone(), json)).map_err(|error| {
             let ty = field.ty.render();
             UsageError(format!("--set {name}: {}: {} (the parameter is {ty})", error.line_col(&text), error.message))
         }),
     }
+}
+
+/// The error of a file that cannot be read, with the way to give a text that begins with `@`.
+fn literal_at(error: &UsageError, name: &str, text: &str) -> UsageError {
+    let json = Json::empty().with(name, Json::str(text)).to_text();
+    UsageError(format!("{}; @ reads a file, the text itself is given with --context '{json}'", error.0))
 }

@@ -6,12 +6,21 @@ use ptc_core::text::width;
 
 use super::arguments::DoctorFlags;
 use super::output::{UsageError, exit, print_json, print_line, safe_line};
+use super::screenshot::CheckSettings;
 use crate::config::{ColourLevel, Env, process_env, terminal_size};
 use crate::workbench::format::Marks;
 use crate::workbench::{Finding, FindingsJson, Health, Workbench};
 
-pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let findings = findings(workbench).await;
+pub(super) async fn doctor(
+    flags: &DoctorFlags,
+    plain: bool,
+    workbench: &Workbench,
+    check: CheckSettings<'_>,
+) -> Result<u8, UsageError> {
+    let mut findings = findings(workbench).await;
+    if let Err(problems) = check() {
+        mark_configuration(&mut findings, &problems);
+    }
     let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
     let code = if is_bad { exit::FAILED } else { exit::OK };
     if flags.json {
@@ -30,6 +39,16 @@ pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workben
         print_line(&marks.line(mark, &text));
     }
     Ok(code)
+}
+
+/// Replaces the finding about the configuration by what the interface refuses in it, a finding for each line.
+fn mark_configuration(findings: &mut Vec<Finding>, problems: &str) {
+    const WHAT: &str = "configuration";
+    let at = findings.iter().position(|finding| finding.what == WHAT).unwrap_or(findings.len());
+    let following = findings.split_off(at);
+    let bad = |line: &str| Finding { health: Health::Bad, what: WHAT.to_owned(), message: line.to_owned() };
+    findings.extend(problems.lines().map(bad));
+    findings.extend(following.into_iter().filter(|finding| finding.what != WHAT));
 }
 
 /// The same without asking any server: for bundles.

@@ -53,13 +53,13 @@ pub use output::{UsageError, exit, print_error, print_waiting, print_warning};
 pub use plain::{is_spoken, print_opened, print_session};
 pub use proxy::proxy_spec;
 pub use report::{catch_file_size_signal, hook_panics, keep_secret, log_to};
-pub use screenshot::{Draw, Drawing, Picture};
+pub use screenshot::{CheckSettings, Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 
 use crate::workbench::Workbench;
 use output::exit_code;
 
-/// Runs a command and returns its exit code. Prints errors to stderr. `drawing` makes pictures of screens.
+/// Runs a command and returns its exit code. Prints errors to stderr. `drawing` makes pictures of screens and checks the settings of the interface.
 pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench, drawing: Drawing<'_>) -> u8 {
     let done = match command {
         Command::New(flags) => new::new(flags, workbench),
@@ -82,7 +82,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Tools(flags) => tools::tools(flags, workbench).await,
         Command::Models(flags) => models::models(flags, arguments.plain, workbench).await,
         Command::Inspect(flags) => inspect::inspect(flags, workbench).await,
-        Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
+        Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench, drawing.check).await,
         Command::Serve(flags) => serve::serve(flags, arguments.allow_tools, workbench).await,
         Command::Proxy(flags) => proxy::proxy(flags, workbench).await,
         Command::Mcp(flags) => mcp::mcp(flags, arguments.allow_tools, workbench).await,

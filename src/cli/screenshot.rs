@@ -13,9 +13,14 @@ pub type Draw<'a> = &'a dyn Fn(String, (u16, u16)) -> BoxFuture<'static, Result<
 /// Draws the screen of a session's events.
 pub type Picture<'a> = &'a dyn Fn(&Content, (u16, u16)) -> String;
 
-/// What draws pictures; both are the interface's business.
+/// Checks the settings of the interface; the error has a line for each wrong one.
+pub type CheckSettings<'a> = &'a dyn Fn() -> Result<(), String>;
+
+/// What the interface does for commands: it draws pictures and checks its settings.
 #[derive(Clone, Copy)]
 pub struct Drawing<'a> {
+    /// Keys and theme of the configuration.
+    pub check: CheckSettings<'a>,
     /// A screen by name.
     pub screen: Draw<'a>,
     /// The screen of one session.

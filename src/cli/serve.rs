@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::ServeFlags;
 use super::output::{UsageError, exit, print_note, safe_line};
+use crate::config::is_variable_name;
 use crate::port::EndSignals;
 use crate::serve::http::AgentService;
 use crate::serve::{RunOptions, Runs, ServedAgent};
@@ -67,6 +68,10 @@ pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Wor
 
 /// The key in this variable.
 fn key_of(name: &str) -> Result<String, UsageError> {
+    if !is_variable_name(name) {
+        // It may be the key itself, which must not be printed.
+        return Err(UsageError("--key-env takes the name of an environment variable, not the key itself".to_owned()));
+    }
     match std::env::var(name) {
         Ok(key) if key.trim().len() >= 16 => Ok(key.trim().to_owned()),
         Ok(_) => Err(UsageError(format!("--key-env {name}: a key has at least 16 characters"))),

@@ -5,9 +5,9 @@ use std::path::Path;
 use ptc_core::text::did_you_mean;
 
 use super::arguments::AgentFlags;
-use super::context::context;
+use super::context::{context, text_of};
 use super::output::UsageError;
-use crate::agent::{Agent, Context, Diagnostic, Mode, Place, Severity};
+use crate::agent::{Agent, Context, Diagnostic, Mode, Severity};
 use crate::tool::FileAccess;
 use crate::workbench::{Pipeline, Source};
 
@@ -60,7 +60,7 @@ pub(super) fn described_in(
     wanted: Option<Mode>,
 ) -> Result<(Agent, Option<Context>), UsageError> {
     let base = match (&flags.prompt, &flags.agent) {
-        (Some(prompt), _) => Agent::inline(prompt, flags.signature.clone()),
+        (Some(prompt), _) => Agent::inline(text_of(prompt)?, flags.signature.clone()),
         (None, Some(name)) => agent_source(name, access)?,
         (None, None) => return Err(UsageError("name an agent file, or write --prompt".to_owned())),
     };
@@ -95,16 +95,5 @@ pub(super) fn in_file(flags: &AgentFlags, agent: &Agent, findings: &[Diagnostic]
 
 /// The position of a finding, such as `signature, line 1, column 5: `.
 pub(super) fn place(agent: &Agent, finding: &Diagnostic) -> String {
-    let (name, text) = match finding.place {
-        Place::Prompt => ("prompt", agent.prompt.as_str()),
-        Place::Signature => ("signature", agent.signature.as_deref().unwrap_or_default()),
-        Place::Context => ("context", ""),
-        Place::Program => ("program", agent.program().unwrap_or_default()),
-        Place::Tools | Place::Options => (finding.key.as_str(), ""),
-    };
-    match finding.span {
-        Some(span) if !text.is_empty() => format!("{name}, {}: ", span.line_col(text)),
-        _ if name.is_empty() => String::new(),
-        _ => format!("{name}: "),
-    }
+    agent.position_of(finding)
 }

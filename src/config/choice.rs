@@ -4,6 +4,7 @@
 //! nearest known model.
 
 use ptc_core::reasons::Reason;
+use ptc_core::text::nearest;
 
 use super::document::advice;
 use super::model::RESERVED;
@@ -15,6 +16,17 @@ use crate::event::{Options, Price, StructuredBy};
 
 /// Address of the service whose models the shipped table describes.
 const OPENAI_URL: &str = "https://api.openai.com/";
+
+/// Beginnings of model ids, with the provider that has these models.
+const FAMILIES: [(&str, &str); 7] = [
+    ("gpt-", "openai"),
+    ("chatgpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("claude-", "anthropic"),
+    ("gemini-", "gemini"),
+];
 
 /// A resolved model name.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,11 +121,25 @@ impl Config {
     fn unknown(&self, text: &str) -> ConfigError {
         let names = RESERVED.into_iter().filter(|name| *name != "recorded");
         let known: Vec<&str> = names.chain(self.models.iter().map(|model| model.alias.as_str())).collect();
-        let near = match advice(text, &known) {
-            near if near.contains("did you mean") => near,
-            _ => "; write an alias or `provider:model`".to_owned(),
+        let near = match (self.with_provider(text), nearest(text, known)) {
+            _ if self.provider(text).is_some() => {
+                format!("; it is a provider: write one of its models, as in `{text}:MODEL`")
+            }
+            (Some(full), Some(alias)) => format!("; did you mean `{full}`? A similar alias is `{alias}`"),
+            (Some(full), None) => format!("; did you mean `{full}`?"),
+            (None, Some(alias)) => format!("; did you mean `{alias}`?"),
+            (None, None) => "; write an alias or `provider:model`".to_owned(),
         };
         not_found(format!("no model `{text}`{near} (`ptc-workbench models` lists usable models)"))
+    }
+
+    /// Returns `provider:model` for `provider/model`, and for ids that begin like those of a built-in provider.
+    fn with_provider(&self, text: &str) -> Option<String> {
+        let (provider, id) = match text.split_once('/') {
+            Some(divided) => divided,
+            None => (FAMILIES.iter().find(|(beginning, _)| text.starts_with(beginning))?.1, text),
+        };
+        (self.provider(provider).is_some() && !id.is_empty()).then(|| format!("{provider}:{id}"))
     }
 
     fn at_provider(&self, text: &str, provider: &str, id: &str) -> Result<ModelChoice, ConfigError> {

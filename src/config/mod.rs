@@ -18,6 +18,7 @@ mod read;
 mod server;
 mod telemetry;
 mod tls;
+mod variable;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,7 @@ pub use read::{
 pub use server::{OAuthSettings, Sampling, ServerEntry};
 pub use telemetry::TelemetryConfig;
 pub use tls::TlsFiles;
+pub use variable::is_variable_name;
 
 use document::{Entry, FileError, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use provider::BaseFolders;

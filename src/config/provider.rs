@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use super::options::{EXTRA_BODY, extra_body};
 use super::tls::{CA_FILE, CLIENT_CERTIFICATE_FILE, TlsFiles};
+use super::variable::variable;
 use crate::event::JsonText;
 
 /// A wire protocol.
@@ -222,7 +223,7 @@ const KEYS: &[Key<Target>] = &[
             "",
             "The environment variable that contains the key. Servers without keys need neither this nor `api_key_file` nor `api_key_command`.",
         ),
-        read: |entry, target, problems| target.keys.extend(problems.take(entry.non_blank_text()).map(KeySource::Env)),
+        read: |entry, target, problems| target.keys.extend(problems.take(variable(entry)).map(KeySource::Env)),
     },
     Key {
         name: "api_key_file",
@@ -425,8 +426,15 @@ pub(super) fn api(entry: &Entry<'_>) -> Result<Option<Api>, Problem> {
     entry.named(&Names { what: "API", rows: &rows })
 }
 
+/// Ends of addresses that this program appends itself.
+const RESOURCES: [&str; 5] = ["/chat/completions", "/responses", "/messages", "/api/chat", "/api/generate"];
+
 fn url(entry: &Entry<'_>) -> Result<String, Problem> {
     let text = entry.non_blank_text()?;
+    let path = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    if let Some(resource) = RESOURCES.iter().find(|resource| path.ends_with(**resource)) {
+        return Err(entry.problem(format!("`{}` ends before `{resource}`", entry.path)));
+    }
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     match rest {
         Some(rest) if !rest.is_empty() && !rest.contains(char::is_whitespace) => {

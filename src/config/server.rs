@@ -7,6 +7,7 @@ use ptc_core::value::Json;
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use super::provider::BaseFolders;
 use super::tls::{CA_FILE, CLIENT_CERTIFICATE_FILE, TlsFiles};
+use super::variable::variable;
 
 /// A server whose tools agents may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -145,7 +146,7 @@ const KEYS: &[Key<Target>] = &[
         name: "oauth_client_secret_env",
         about: KeyDoc::Text("name", "", "The environment variable with the secret of that client, if it has one."),
         read: |entry, target, problems| {
-            set(&mut target.server.oauth.client_secret_env, entry.non_blank_text().map(Some), problems);
+            set(&mut target.server.oauth.client_secret_env, variable(entry).map(Some), problems);
         },
     },
     Key {

@@ -53,7 +53,8 @@ impl Names<'_> {
             return Err(Error::new(Reason::ParseError, "the expression is empty"));
         }
         let forms = read(&self.program(expression), Budget::default())?;
-        let names = ProgramNames { memory: &Memory::new(), tools: &[], dialect: Dialect::default() };
+        let names =
+            ProgramNames { memory: &Memory::new(), tools: &[], context: &Value::Nil, dialect: Dialect::default() };
         analyse(&forms, &names).map_err(|error| self.inside(error, expression))?;
         self.check_data(expression).map_err(|error| self.inside(error, expression))
     }

@@ -106,6 +106,18 @@ impl Tokens {
         }
     }
 
+    /// Takes one of `=`, `!=`, `~`, `!~`.
+    pub(super) fn next_comparison(&mut self) -> Option<String> {
+        match self.0.front() {
+            Some(Token::Sign(sign)) if !matches!(sign.as_str(), ":" | ";") => {
+                let sign = sign.clone();
+                self.0.pop_front();
+                Some(sign)
+            }
+            _ => None,
+        }
+    }
+
     /// Takes a text in quotes.
     pub(super) fn next_text(&mut self) -> Option<String> {
         match self.0.front() {

@@ -3,14 +3,18 @@
 //! In: lines such as `when model = "m" and text ~ "refund" first 2: fail 429`. Out: the changes of a request. It must never change a request
 //! that no rule names.
 
+mod reader;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ptc_core::value::{Json, json};
+use ptc_core::text::did_you_mean;
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, Node};
 use regex::Regex;
 
 use super::hold::HeldSide;
-use super::rule_text::{self, Token};
+use super::upstreams::Upstreams;
 use crate::event::MessagePart;
 use crate::model::CapturedRequest;
 
@@ -74,6 +78,8 @@ pub(super) enum Change {
 
 #[derive(Debug)]
 struct Rule {
+    /// Its line in the file, from 1.
+    line: usize,
     /// As it is written.
     text: String,
     conditions: Vec<Condition>,
@@ -113,13 +119,26 @@ impl Rules {
             let line = line.trim();
             !line.is_empty() && !line.starts_with('#')
         });
-        let rules = lines.map(|(line, text)| rule(text.trim()).map_err(|message| RulesError { line, message }));
+        let rules =
+            lines.map(|(line, text)| reader::rule(line, text.trim()).map_err(|message| RulesError { line, message }));
         rules.collect::<Result<_, _>>().map(Self)
     }
 
     /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Refuses rules for upstreams that do not exist, which would never apply.
+    pub fn check(&self, upstreams: &Upstreams) -> Result<(), RulesError> {
+        let names: Vec<&str> = upstreams.all().iter().map(|upstream| upstream.name.as_str()).collect();
+        for rule in &self.0 {
+            let never = rule.conditions.iter().find(|condition| condition.fits_no_upstream(&names));
+            if let Some(condition) = never {
+                return Err(RulesError { line: rule.line, message: condition.test.unknown_upstream(&names) });
+            }
+        }
+        Ok(())
     }
 
     /// The first rule that holds something for the user.
@@ -148,7 +167,10 @@ impl Rules {
                     Change::Hold(side) => changed.holds.push(*side),
                     Change::Set(path, value) => {
                         let before = changed.body.as_deref().unwrap_or(body);
-                        changed.body = set(before, path, value).or(changed.body);
+                        match set(before, path, value) {
+                            Ok(new) => changed.body = Some(new),
+                            Err(why) => changed.notices.push(format!("`set {path}` changed nothing: {why}")),
+                        }
                     }
                     Change::Replace(from, to) => {
                         let before = changed.body.as_deref().unwrap_or(body);
@@ -178,6 +200,11 @@ impl Condition {
         };
         found != self.is_negated
     }
+
+    /// Returns whether it requires an upstream that is not among these.
+    fn fits_no_upstream(&self, names: &[&str]) -> bool {
+        self.subject == Subject::Upstream && !self.is_negated && !names.iter().any(|name| self.test.fits(name))
+    }
 }
 
 impl Test {
@@ -187,24 +214,50 @@ impl Test {
             Self::Matches(pattern) => pattern.is_match(text),
         }
     }
-}
 
-/// A member at a path with dots, set in a JSON body.
-fn set(body: &[u8], path: &str, value: &Json) -> Option<Vec<u8>> {
-    fn at(json: &Json, path: &str, value: &Json) -> Json {
-        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
-        let value = match rest {
-            None => value.clone(),
-            Some(rest) => at(json.get(key).unwrap_or(&Json::empty()), rest, value),
+    /// The error for a test that none of these upstreams passes.
+    fn unknown_upstream(&self, names: &[&str]) -> String {
+        let known = || {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("; the upstreams are {}", names.join(", "))
         };
-        if json.get(key).is_some() {
-            json.map_members(|name, old| if name == key { value.clone() } else { old.clone() })
-        } else {
-            json.clone().with(key, value)
+        match self {
+            Self::Is(name) => {
+                let near = did_you_mean(name, names.iter().copied());
+                format!("no upstream is named `{name}`{}", if near.is_empty() { known() } else { near })
+            }
+            Self::Matches(pattern) => format!("no upstream matches `{pattern}`{}", known()),
         }
     }
-    let json = json::parse(std::str::from_utf8(body).ok()?).ok()?;
-    Some(at(&json, path, value).to_text().into_bytes())
+}
+
+/// The body with a part set at a path of member names and indexes of lists (from 0), separated by dots.
+///
+/// Errors: the body is not JSON, a list has no such item, or the path leads through a text, number or truth value.
+fn set(body: &[u8], path: &str, value: &Json) -> Result<Vec<u8>, String> {
+    let json = std::str::from_utf8(body).ok().and_then(|text| json::parse(text).ok()).ok_or("the body is not JSON")?;
+    Ok(with_part(&json, path, value)?.to_text().into_bytes())
+}
+
+/// A copy with the part at a path set. A missing member, or null, becomes an object where the path goes on.
+fn with_part(json: &Json, path: &str, value: &Json) -> Result<Json, String> {
+    let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+    let part = |old: &Json| rest.map_or_else(|| Ok(value.clone()), |rest| with_part(old, rest, value));
+    match &json.node {
+        Node::Object(_) => {
+            let part = part(json.get(key).unwrap_or(&Json::default()))?;
+            Ok(json.clone().with(key, part))
+        }
+        Node::Null => Ok(Json::empty().with(key, part(&Json::default())?)),
+        Node::List(items) => {
+            let index = key.parse::<usize>().ok().filter(|index| *index < items.len());
+            let index = index.ok_or_else(|| format!("the list has no item `{key}`"))?;
+            let items =
+                items.iter().enumerate().map(|(at, item)| if at == index { part(item) } else { Ok(item.clone()) });
+            Ok(Json::list(items.collect::<Result<Vec<_>, String>>()?))
+        }
+        _ => Err(format!("what should contain `{key}` is neither an object nor a list")),
+    }
 }
 
 /// Every occurrence of a text in the texts of a JSON body.
@@ -221,95 +274,10 @@ fn replace(body: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
     (new != json).then(|| new.to_text().into_bytes())
 }
 
-/// Reads a rule.
-fn rule(text: &str) -> Result<Rule, String> {
-    let mut tokens = rule_text::tokens(text)?;
-    tokens.word("when", "a rule begins with `when`")?;
-    let mut conditions = Vec::new();
-    loop {
-        let subject = match tokens.next_word().as_deref() {
-            Some("model") => Subject::Model,
-            Some("text") => Subject::Text,
-            Some("upstream") => Subject::Upstream,
-            Some("path") => Subject::Path,
-            _ => return Err("a condition begins with `model`, `text`, `upstream` or `path`".to_owned()),
-        };
-        let Some(Token::Sign(sign)) = tokens.next() else {
-            return Err("`=`, `!=`, `~` or `!~` follows what is compared".to_owned());
-        };
-        let value = tokens.next_value().ok_or("a text in quotes follows the sign")?;
-        let test = if sign.ends_with('~') {
-            Test::Matches(
-                Regex::new(&value).map_err(|error| format!("{value:?} is not a regular expression: {error}"))?,
-            )
-        } else {
-            Test::Is(value)
-        };
-        conditions.push(Condition { subject, test, is_negated: sign.starts_with('!') });
-        if !tokens.skip("and") {
-            break;
-        }
-    }
-    let first = if tokens.skip("first") {
-        Some(tokens.next_number().filter(|count| *count > 0).ok_or("a number follows `first`")?)
-    } else {
-        None
-    };
-    if !matches!(tokens.next(), Some(Token::Sign(sign)) if sign == ":") {
-        return Err("`:` comes between the conditions and what happens".to_owned());
-    }
-    let mut changes = vec![change(&mut tokens)?];
-    while let Some(token) = tokens.next() {
-        if token != Token::Sign(";".to_owned()) {
-            return Err("`;` comes between two changes".to_owned());
-        }
-        changes.push(change(&mut tokens)?);
-    }
-    Ok(Rule { text: text.to_owned(), conditions, first, used: AtomicUsize::new(0), changes })
-}
-
-fn change(tokens: &mut rule_text::Tokens) -> Result<Change, String> {
-    let number =
-        |tokens: &mut rule_text::Tokens, what: &str| tokens.next_number().ok_or_else(|| format!("{what} is a number"));
-    match tokens.next_word().as_deref() {
-        Some("delay") => {
-            let ms = u64::try_from(number(tokens, "the time of a delay in ms")?).unwrap_or(u64::MAX);
-            Ok(Change::Delay(Duration::from_millis(ms.min(600_000))))
-        }
-        Some("fail") => {
-            let status = u16::try_from(number(tokens, "the status of a failure")?).unwrap_or_default();
-            if !(400..600).contains(&status) {
-                return Err("the status of a failure is between 400 and 599".to_owned());
-            }
-            let message = tokens.next_text().unwrap_or_else(|| "a rule of the proxy".to_owned());
-            Ok(Change::Fail(status, message))
-        }
-        Some("drop") => Ok(Change::Drop),
-        Some("hold") if tokens.skip("reply") => Ok(Change::Hold(HeldSide::Reply)),
-        Some("hold") => Ok(Change::Hold(HeldSide::Request)),
-        Some("cut") => Ok(Change::Cut(number(tokens, "the length of a reply that is cut, in bytes,")?)),
-        Some("set") => {
-            let path = tokens.next_word().ok_or("the name of a member follows `set`")?;
-            if !matches!(tokens.next(), Some(Token::Sign(sign)) if sign == "=") {
-                return Err("`=` follows the name of a member".to_owned());
-            }
-            let value = tokens.next_json().ok_or("a JSON text, number, true, false or null follows `=`")?;
-            Ok(Change::Set(path, value))
-        }
-        Some("replace") => {
-            let from = tokens.next_text().filter(|text| !text.is_empty()).ok_or("a text in quotes follows `replace`")?;
-            tokens.word("with", "`with` follows the text to replace")?;
-            let to = tokens.next_text().ok_or("a text in quotes follows `with`")?;
-            Ok(Change::Replace(from, to))
-        }
-        _ => Err("a change is `delay MS`, `fail STATUS`, `drop`, `cut BYTES`, `hold`, `hold reply`, `set NAME = VALUE` or `replace \"A\" with \"B\"`".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Protocol;
+    use crate::config::{Config, Protocol};
 
     const BODY: &str =
         r#"{"model":"m-mini","messages":[{"role":"user","content":"a refund, please"}],"options":{"seed":1}}"#;
@@ -357,8 +325,46 @@ mod tests {
             body("when model ~ m: set options.seed = 7; set temperature = 0.5")
                 .ends_with(r#""options":{"seed":7},"temperature":0.5}"#)
         );
+        assert!(
+            body("when model ~ m: set messages.0.content = \"changed\"")
+                .contains(r#""messages":[{"role":"user","content":"changed"}]"#)
+        );
+        assert!(body("when model ~ m: set logit_bias.50256 = -1").ends_with(r#","logit_bias":{"50256":-1}}"#));
         assert!(body("when text ~ refund: replace \"refund\" with \"gift\"").contains("a gift, please"));
         assert_eq!(body("when text ~ refund: replace \"absent\" with \"gift\""), "");
+    }
+
+    #[test]
+    fn a_part_that_cannot_be_set_changes_nothing_and_is_reported() {
+        let rows = [
+            ("messages.1.content", "the list has no item `1`"),
+            ("messages.role", "the list has no item `role`"),
+            ("model.name", "what should contain `name` is neither an object nor a list"),
+            ("options.seed.value", "what should contain `value` is neither an object nor a list"),
+        ];
+        for (path, why) in rows {
+            let rule = format!("when model ~ m: set {path} = 1");
+            let changed = apply(&Rules::read(&rule).unwrap());
+            assert_eq!(changed.body, None, "{path}");
+            assert_eq!(
+                changed.notices,
+                [format!("a rule of the proxy: {rule}"), format!("`set {path}` changed nothing: {why}")]
+            );
+        }
+    }
+
+    #[test]
+    fn a_rule_for_an_upstream_that_does_not_exist_is_refused() {
+        let config = Config::from_toml("", "config.toml", &|_: &str| None).unwrap();
+        let upstreams = Upstreams::read(&[], &config).unwrap();
+        let check = |rule: &str| Rules::read(rule).unwrap().check(&upstreams).map_err(|error| error.to_string());
+        for rule in ["when upstream = openai: drop", "when upstream ~ '^a': drop", "when upstream != other: drop"] {
+            assert_eq!(check(rule), Ok(()), "{rule}");
+        }
+        let near = "line 2: no upstream is named `opnai`; did you mean `openai`?";
+        assert_eq!(check("\nwhen model = m and upstream = opnai: drop"), Err(near.to_owned()));
+        let far = "line 1: no upstream matches `work`; the upstreams are `openai`, `anthropic`, `gemini`, `ollama`";
+        assert_eq!(check("when upstream ~ work: drop"), Err(far.to_owned()));
     }
 
     #[test]
@@ -375,9 +381,16 @@ mod tests {
             ("if model = m: drop", "begins with `when`"),
             ("when colour = m: drop", "a condition begins with"),
             ("when model m: drop", "follows what is compared"),
+            ("when model: drop", "follows what is compared"),
+            ("when model == \"gpt\": drop", "`==` is not a comparison: write `=`"),
+            ("when model !== gpt: drop", "`!==` is not a comparison: write `!=`"),
+            ("when model =~ gpt: drop", "`=~` is not a comparison: write `~`"),
+            ("when model = m or text ~ x: drop", "joined by `and` only"),
+            ("when path = chat/completions: drop", "write `path = /chat/completions`, or `path ~ chat/completions`"),
             ("when model ~ '(': drop", "is not a regular expression"),
             ("when model = m drop", "`:` comes between"),
             ("when model = m: fail 200", "between 400 and 599"),
+            ("when model = m: fail 429 x", "`x` follows `fail 429`: the message of a failure is a text in quotes"),
             ("when model = m: explode", "a change is"),
             ("when model = m: drop drop", "`;` comes between"),
             ("when model = 'm: drop", "is not closed"),

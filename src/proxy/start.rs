@@ -19,7 +19,7 @@ use super::retention::Retention;
 use super::rules::Rules;
 use super::service::{ProxyService, Replies};
 use super::unrecorded::UnrecordedReport;
-use super::upstreams::Upstreams;
+use super::upstreams::{Upstream, Upstreams};
 use crate::config::read_regular_file;
 use crate::model::{UpstreamClient, known_secrets};
 use crate::server::{Listener, ListenerEnd, ListenerLimits};
@@ -90,7 +90,8 @@ impl ProxySpec {
     /// Errors: what of the specification cannot be used, after the flag that says it; the port is taken.
     pub async fn start(&self, workbench: &Workbench, audience: Audience) -> Result<RunningProxy, String> {
         let upstreams = Upstreams::read(&self.upstreams, &workbench.config).map_err(|error| error.to_string())?;
-        let rules = self.rules.as_deref().map(read_rules).transpose()?.unwrap_or_default();
+        let read = |file: &PathBuf| read_rules(file, &upstreams);
+        let rules = self.rules.as_ref().map(read).transpose()?.unwrap_or_default();
         if let (Some(rule), Audience::Lines(..), Some(file)) = (rules.holding(), &audience, &self.rules) {
             let file = file.display();
             return Err(format!(
@@ -120,7 +121,7 @@ impl ProxySpec {
         };
         let address = listener.address();
         let variables = upstreams.variables(&format!("http://{address}"));
-        let named = upstreams.all().iter().map(|upstream| format!("{} ({})", upstream.name, upstream.root)).collect();
+        let named = upstreams.all().iter().map(Upstream::describe).collect();
         let client = UpstreamClient::new()?;
         let scrub = known_secrets(&workbench.config.providers);
         let service = ProxyService::new(upstreams, client, capture, scrub, end.clone())
@@ -206,9 +207,10 @@ fn unrecorded(live: LiveTraffic) -> UnrecordedReport {
     Arc::new(move |line| live.unrecorded(line))
 }
 
-fn read_rules(file: &Path) -> Result<Rules, String> {
+fn read_rules(file: &Path, upstreams: &Upstreams) -> Result<Rules, String> {
     let text = read_regular_file(file).map_err(|error| format!("--rules {}: {error}", file.display()))?;
-    Rules::read(&text).map_err(|error| format!("--rules {}, {error}", file.display()))
+    let rules = Rules::read(&text).and_then(|rules| rules.check(upstreams).map(|()| rules));
+    rules.map_err(|error| format!("--rules {}, {error}", file.display()))
 }
 
 impl RunningProxy {

@@ -127,6 +127,18 @@ impl Upstreams {
 }
 
 impl Upstream {
+    /// Its name and address, and what is odd in it, for users.
+    pub(super) fn describe(&self) -> String {
+        let named = format!("{} ({})", self.name, self.root);
+        match doubled_segment(&self.root, self.kind) {
+            // Not an error: the base URL of a client may be without it.
+            Some(segment) => format!(
+                "{named}: the paths of most clients begin with `/{segment}`; for those, write the address without it"
+            ),
+            None => named,
+        }
+    }
+
     /// The address of a path of it.
     pub(super) fn url(&self, path_and_query: &str) -> Option<Url> {
         let root = self.root.as_str().trim_end_matches('/');
@@ -160,12 +172,35 @@ fn read(text: &str, config: &Config) -> Result<Upstream, UpstreamError> {
         return Err(fail("an address begins with http:// or https:// and names a host".to_owned()));
     }
     let kind = provider.map(|provider| provider.kind);
+    let doubled = doubled_segment(&root, kind);
+    if let (Some(segment), Some(Protocol::Anthropic | Protocol::Gemini | Protocol::Ollama)) = (doubled, kind) {
+        let mut shorter = root.clone();
+        if let Ok(mut segments) = shorter.path_segments_mut() {
+            segments.pop_if_empty().pop();
+        }
+        return Err(fail(format!(
+            "the paths of clients begin with `/{segment}`: write `--upstream {name}={}`",
+            shorter.as_str().trim_end_matches('/')
+        )));
+    }
     let base_path = match (url, base) {
         (None, Some(Ok(base))) => base.path().trim_end_matches('/').to_owned(),
         _ if matches!(kind, Some(Protocol::OpenAi | Protocol::Responses)) => "/v1".to_owned(),
         _ => String::new(),
     };
     Ok(Upstream { name: name.to_owned(), root, kind, base_path })
+}
+
+/// The last segment of an address, if paths of this protocol's clients begin with it.
+fn doubled_segment(root: &Url, kind: Option<Protocol>) -> Option<&'static str> {
+    let first = match kind? {
+        Protocol::OpenAi | Protocol::Responses | Protocol::Anthropic => "v1",
+        Protocol::Gemini => "v1beta",
+        Protocol::Ollama => "api",
+        Protocol::Bedrock => return None,
+    };
+    let last = root.path_segments()?.rfind(|segment| !segment.is_empty());
+    last.is_some_and(|last| last == first).then_some(first)
 }
 
 /// The protocol of a request that asks no model, such as a list of models.
@@ -237,10 +272,29 @@ mod tests {
             (&["work=file:///etc/passwd"], "begins with http"),
             (&["work=nonsense"], "is not an address"),
             (&["openai", "openai=http://x"], "given twice"),
+            (&["anthropic=http://x/a/v1/"], "write `--upstream anthropic=http://x/a`"),
+            (&["gemini=http://x/v1beta"], "write `--upstream gemini=http://x`"),
+            (&["ollama=http://x/api"], "write `--upstream ollama=http://x`"),
         ];
         for (texts, expected) in rows {
             let error = upstreams(texts).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_the_prefix_of_paths_is_reported() {
+        let described = |text: &str| upstreams(&[text]).unwrap().all()[0].describe();
+        let rows = [
+            ("openai=http://x/v1", true),
+            ("openai=http://x/v1/", true),
+            ("groq=http://x/openai", false),
+            ("zai=http://x/v4", false),
+            ("openrouter", false),
+            ("work=http://x/v1", false),
+        ];
+        for (text, is_reported) in rows {
+            assert_eq!(described(text).contains("begin with `/v1`"), is_reported, "{text}: {}", described(text));
         }
     }
 

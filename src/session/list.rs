@@ -113,7 +113,7 @@ pub enum FindError {
         /// The searched folder.
         dir: PathBuf,
     },
-    /// Several ids start with the name.
+    /// Several ids start with the name, or end with it.
     Several {
         /// The given name.
         name: String,
@@ -134,13 +134,15 @@ impl std::fmt::Display for FindError {
             }
             Self::None { name, dir } => write!(
                 f,
-                "no session {name:?}: not a file, and no id in {} starts with it (`ptc-workbench sessions list` shows all ids)",
+                "no session {name:?}: not a file, and no id in {} starts or ends with it (`ptc-workbench sessions list` shows all ids)",
                 dir.display()
             ),
             Self::Several { name, ids } => {
                 let newest: Vec<_> = ids.iter().rev().take(NAMED).map(String::as_str).collect();
                 let more = if ids.len() > NAMED { ", …" } else { "" };
-                write!(f, "{name:?} is ambiguous: {} session ids start with it: {}{more}", ids.len(), newest.join(", "))
+                let side = if ids.iter().all(|id| id.starts_with(name)) { "start" } else { "end" };
+                let (count, newest) = (ids.len(), newest.join(", "));
+                write!(f, "{name:?} is ambiguous: {count} session ids {side} with it: {newest}{more}")
             }
         }
     }
@@ -228,7 +230,15 @@ fn is_of_judge(path: &Path) -> bool {
     parent.is_some_and(|parent| parent.kind == ParentKind::Judge)
 }
 
-/// Resolves a path, an id, a unique prefix of an id, or `last` to a session file.
+/// Least length of the end of an id that names its session.
+const END_MIN_BYTES: usize = 6;
+
+/// Returns whether a name is the end of an id: its random part, as lists and cases print it, or the end of that.
+pub(crate) fn is_end_of(name: &str, id: &str) -> bool {
+    name.len() >= END_MIN_BYTES && id.rsplit('-').next().is_some_and(|random| random.ends_with(name))
+}
+
+/// Resolves a path, an id, a unique beginning or end of an id, or `last` to a session file.
 pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
     let path = Path::new(name);
     if path.is_file() {
@@ -241,7 +251,10 @@ pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
         let begun = all.iter().rev().find(|id| is_meant(&dir.join(id.file_name())));
         return begun.or(all.last()).map(|id| dir.join(id.file_name())).ok_or_else(none);
     }
-    let matches: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();
+    let mut matches: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();
+    if matches.is_empty() {
+        matches = all.iter().filter(|id| is_end_of(name, id.as_str())).collect();
+    }
     match matches.as_slice() {
         [] => Err(none()),
         [one] => Ok(dir.join(one.file_name())),

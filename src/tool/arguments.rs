@@ -4,7 +4,8 @@
 //! invalid. Pure; calls are made elsewhere.
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Issue, Path, Segment, underscored};
+use ptc_core::signature::{self, Field, Issue, Path, Segment, underscored};
+use ptc_core::text::did_you_mean;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
 
@@ -14,7 +15,8 @@ use crate::event::ErrorRecord;
 impl Tool {
     /// Converts the arguments to the parameter types and lists the conversions.
     ///
-    /// Errors: `invalid_tool_args`, with every invalid argument.
+    /// Errors: `invalid_tool_args`, with every invalid argument, and with unknown ones, because they are often misspelled
+    /// required ones.
     pub fn convert_args(&self, args: &Value) -> Result<(Value, Vec<Issue>), ErrorRecord> {
         if !matches!(args, Value::Map(_)) {
             return Err(self.invalid_args(&format!("expected named arguments, got {}", args.kind())));
@@ -25,18 +27,20 @@ impl Tool {
         }
         let (value, issues) = self.against_parameters(args);
         let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(issue_text).collect();
-        if errors.is_empty() { Ok((value, issues)) } else { Err(self.invalid_args(&errors.join("; "))) }
+        if errors.is_empty() {
+            return Ok((value, issues));
+        }
+        Err(self.with_unknown(self.invalid_args(&errors.join("; ")), args))
     }
 
-    /// Checks arguments of which some are not known yet (`None`). Unknown names are reported too, because they are
-    /// often misspelled required ones.
+    /// Checks arguments of which some are not known yet (`None`).
     ///
     /// Errors: as [`Tool::convert_args`].
     pub fn check_known_args(&self, args: &[(Value, Option<Value>)]) -> Result<(), ErrorRecord> {
         let known = args.iter().map(|(name, value)| (name.clone(), value.clone().unwrap_or_default()));
         let known = Value::map(known.collect::<Vec<_>>());
         if args.iter().all(|(_, value)| value.is_some()) {
-            return self.convert_args(&known).map(|_| ()).map_err(|record| self.with_unknown(record, &known));
+            return self.convert_args(&known).map(|_| ());
         }
         let open: Vec<String> =
             args.iter().filter(|(_, value)| value.is_none()).filter_map(|(name, _)| name_of(name)).collect();
@@ -63,21 +67,17 @@ impl Tool {
 
     /// Adds the names of arguments that the tool does not have to an error.
     fn with_unknown(&self, record: ErrorRecord, args: &Value) -> ErrorRecord {
-        match self.unknown(args) {
-            Some(unknown) => {
-                ErrorRecord { message: format!("{}; unknown arguments: {unknown}", record.message), ..record }
-            }
-            None => record,
-        }
+        let Some(unknown) = self.unknown(args) else { return record };
+        let near = match &self.unknown_names(args)[..] {
+            [only] => did_you_mean(only, self.parameters().iter().map(|field| field.name.as_str())),
+            _ => String::new(),
+        };
+        ErrorRecord { message: format!("{}; unknown arguments: {unknown}{near}", record.message), ..record }
     }
 
     /// The refusal of arguments that are not in the schema of the tool, which allows no others. Programs do not see the schema: what they
     /// pass in addition is theirs to decide.
     pub fn refuse_unknown(&self, args: &Value) -> Option<ErrorRecord> {
-        // The arguments of a question fill its template.
-        if matches!(self.kind, Kind::Builtin(Builtin::LlmQuery)) {
-            return None;
-        }
         let unknown = self.unknown(args)?;
         Some(self.with_missing(&format!("unexpected: {unknown}"), args))
     }
@@ -91,18 +91,30 @@ impl Tool {
 
     /// The names of arguments that the tool does not have, and those that it has.
     fn unknown(&self, args: &Value) -> Option<String> {
-        let params = self.signature.as_ref()?.params.as_ref()?;
-        let declared = |name: &str| params.iter().any(|field| underscored(&field.name) == underscored(name));
-        let Value::Map(map) = args else { return None };
-        let unknown: Vec<String> = map.keys().filter_map(name_of).filter(|name| !declared(name)).collect();
+        let unknown = self.unknown_names(args);
         if unknown.is_empty() {
             return None;
         }
-        let names: Vec<String> = params.iter().map(|field| format!("`{}`", field.name)).collect();
+        let names: Vec<String> = self.parameters().iter().map(|field| format!("`{}`", field.name)).collect();
         let there =
             if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
         let unknown = unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         Some(format!("{unknown} ({there})"))
+    }
+
+    /// The names of arguments that the tool does not have; none if it declares no parameters.
+    fn unknown_names(&self, args: &Value) -> Vec<String> {
+        let has_params = self.signature.as_ref().is_some_and(|signature| signature.params.is_some());
+        // The arguments of a question fill its template.
+        let is_question = matches!(self.kind, Kind::Builtin(Builtin::LlmQuery));
+        let Some(map) = args.as_map().filter(|_| has_params && !is_question) else { return Vec::new() };
+        let declared = |name: &str| self.parameters().iter().any(|field| underscored(&field.name) == underscored(name));
+        map.keys().filter_map(name_of).filter(|name| !declared(name)).collect()
+    }
+
+    /// The declared parameters.
+    fn parameters(&self) -> &[Field] {
+        self.signature.as_ref().and_then(|signature| signature.params.as_deref()).unwrap_or_default()
     }
 }
 
@@ -197,7 +209,12 @@ mod tests {
     fn an_unknown_name_is_reported_with_the_missing_one() {
         let wrong = tool().check_known_args(&named(&[("idd", Some("\"x\""))])).unwrap_err();
         assert_eq!(wrong.reason, "invalid_tool_args");
-        assert!(wrong.message.contains("unknown arguments: `idd` (it takes `id`, `most`)"), "{}", wrong.message);
+        let expected = "id: missing; unknown arguments: `idd` (it takes `id`, `most`); did you mean `id`?";
+        assert!(wrong.message.ends_with(expected), "{}", wrong.message);
+        let args = json::parse(r#"{"idd": "x"}"#).unwrap().to_value();
+        assert!(tool().convert_args(&args).unwrap_err().message.ends_with(expected));
+        let args = json::parse(r#"{"most": "many", "id": "x"}"#).unwrap().to_value();
+        assert!(!tool().convert_args(&args).unwrap_err().message.contains("unknown"), "all names are known");
         assert_eq!(
             tool().check_known_args(&named(&[("id", Some("\"x\"")), ("more", Some("1"))])),
             Ok(()),

@@ -3,7 +3,7 @@
 //! In: name and table. Out: the tool, or all errors with their keys.
 
 use ptc_core::limits::{Limit, TOOL_OUTPUT, TOOL_TIMEOUT};
-use ptc_core::signature;
+use ptc_core::signature::{self, Signature};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
@@ -45,7 +45,7 @@ const KINDS: &[KindRow] = &[
                 KeyDoc::Text(
                     "list of tables",
                     "",
-                    "Each with `result` or `error` (a text), and with `args`, the arguments it matches; JSON text where TOML is not sufficient.",
+                    "Each with `result` or `error` (a text), and with `args`, the arguments it matches (without `args` all calls); JSON text where TOML is not sufficient.",
                 ),
             ),
             ("default", KeyDoc::Text("any value", "", "The answer when no row matches; without it such a call fails.")),
@@ -246,7 +246,10 @@ impl Tool {
             |row| (row.read)(name, table),
         );
         let mut note = |problem: Wrong| wrong.push(problem);
-        let made = made.map_err(&mut note).ok();
+        let mut made = made.map_err(&mut note).ok();
+        if let (Some(kind), Some(signature)) = (&mut made, &parsed) {
+            fit(kind, name, signature).unwrap_or_else(&mut note);
+        }
         let expose = named(name, table, "expose", &EXPOSES).map_err(&mut note).unwrap_or_default();
         let returns = named(name, table, "returns", &RETURNS).map_err(&mut note).unwrap_or_default();
         let timeout_ms = table.get("timeout_ms").map(|_| limited(table, "timeout_ms", &TOOL_TIMEOUT)).transpose();
@@ -265,6 +268,20 @@ impl Tool {
             }),
             _ => Err(wrong),
         }
+    }
+}
+
+/// Checks the settings of a kind against the signature of its tool.
+fn fit(kind: &mut Kind, name: &str, signature: &Signature) -> Result<(), Wrong> {
+    let params = signature.params.as_deref();
+    match (kind, params) {
+        (Kind::Table(table), _) => table.fit(name, signature),
+        (Kind::Http(http), Some(params)) => declare_external::fit_http(http, name, params),
+        (Kind::Command(command), Some(params)) => {
+            let has = "the program gets the arguments as JSON on stdin";
+            declare_external::without_placeholders(name, params, "command", &command.program.argv, has)
+        }
+        _ => Ok(()),
     }
 }
 

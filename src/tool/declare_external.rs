@@ -3,9 +3,12 @@
 //! In: name and table. Out: the declaration, or the invalid key. A secret written into a header is refused.
 
 use ptc_core::limits::TOOL_OUTPUT;
+use ptc_core::signature::{Field, underscored};
+use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 
 use super::declare::{Wrong, limited};
+use super::http::{placeholders, texts_of};
 use crate::config::document::advice;
 use crate::config::is_plain_secret;
 use crate::tool::mcp::{Connection, Mcp};
@@ -108,6 +111,49 @@ pub(super) fn http(name: &str, json: &Json) -> Result<Http, Wrong> {
         response_path: table.text("response_path")?,
         output_max_bytes: table.output_max_bytes()?,
     })
+}
+
+/// Checks the placeholders of a request against the parameters of its tool.
+pub(super) fn fit_http(http: &Http, name: &str, params: &[Field]) -> Result<(), Wrong> {
+    let body = http.body.iter().flat_map(texts_of).map(|text| ("body", text));
+    for (key, text) in [("url", http.url.as_str())].into_iter().chain(body) {
+        let wrong = |message: String| (key.to_owned(), format!("the tool `{name}`: {message}"));
+        let names = placeholders(text).ok_or_else(|| wrong(format!("`{{{{` in `{key}` has no `}}}}`")))?;
+        if let Some(unknown) = names.into_iter().find(|name| !is_param(params, name)) {
+            let known: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
+            let near = match (did_you_mean(unknown, known.iter().copied()), known.as_slice()) {
+                (near, []) => format!("{near}; its signature has none"),
+                (near, _) if near.is_empty() => format!("; it has `{}`", known.join("`, `")),
+                (near, _) => near,
+            };
+            return Err(wrong(format!("`{{{{{unknown}}}}}` in `{key}` is not a parameter{near}")));
+        }
+    }
+    let values: Vec<String> = http.headers.iter().map(|(_, value)| value.clone()).collect();
+    let has = "write `${NAME}` for a variable of the environment, or use the argument in `url` or `body`";
+    without_placeholders(name, params, "headers", &values, has)
+}
+
+/// Refuses texts of a key that name a parameter as a placeholder where nothing fills it.
+pub(super) fn without_placeholders(
+    name: &str,
+    params: &[Field],
+    key: &str,
+    texts: &[String],
+    instead: &str,
+) -> Result<(), Wrong> {
+    let mut names = texts.iter().filter_map(|text| placeholders(text)).flatten();
+    match names.find(|name| is_param(params, name)) {
+        Some(param) => {
+            let message = format!("the tool `{name}`: `{{{{{param}}}}}` has no meaning in `{key}`; {instead}");
+            Err((key.to_owned(), message))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_param(params: &[Field], name: &str) -> bool {
+    params.iter().any(|field| underscored(&field.name) == underscored(name))
 }
 
 /// Reads `kind = "mcp"`.

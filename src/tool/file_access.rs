@@ -117,6 +117,14 @@ pub enum FileRefusal {
     Unreadable(io::Error),
 }
 
+impl FileRefusal {
+    /// The same text about "it", for a sentence that named the file before.
+    pub fn of_it(&self) -> String {
+        let text = self.to_string();
+        format!("it {}", text.strip_prefix("which ").unwrap_or(&text))
+    }
+}
+
 impl fmt::Display for FileRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -173,6 +173,21 @@ fn fill(
     Ok(out)
 }
 
+/// Returns the names of the placeholders of a text, in order; `None` if one is not closed.
+pub(super) fn placeholders(text: &str) -> Option<Vec<&str>> {
+    text.split("{{").skip(1).map(|part| Some(part.split_once("}}")?.0.trim())).collect()
+}
+
+/// Returns the texts of a body, those of its lists and objects included.
+pub(super) fn texts_of(body: &Json) -> Vec<&str> {
+    match &body.node {
+        Node::Str(text) => vec![text.as_str()],
+        Node::List(items) => items.iter().flat_map(texts_of).collect(),
+        Node::Object(members) => members.iter().flat_map(|member| texts_of(&member.value)).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Returns an argument and marks it as used; `None` when it is absent or nil.
 fn argument<'v>(name: &str, args: &'v Value, used: &mut Vec<String>) -> Option<&'v Value> {
     let map = args.as_map()?;

@@ -2,6 +2,8 @@
 //!
 //! In: argv, folder, names of variables. Out: the process and its group. Dropping the group kills all of its processes.
 
+use std::io::{Error, ErrorKind};
+use std::path::Path;
 use std::process::Stdio;
 
 use tokio::process::{Child, Command};
@@ -53,11 +55,22 @@ impl Program {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
-        let child = command.spawn().map_err(|error| {
-            let place = self.folder.as_ref().map(|folder| format!(" in the folder {folder}")).unwrap_or_default();
-            format!("could not start `{program}`{place}: {error}; check that it is installed and in PATH")
-        })?;
+        let child = command.spawn().map_err(|error| self.start_error(&error))?;
         let group = ProcessGroup::of(child.id());
         Ok((child, group))
+    }
+
+    /// Describes why the program did not start.
+    fn start_error(&self, error: &Error) -> String {
+        let name = self.name();
+        if let Some(folder) = self.folder.as_deref().filter(|folder| !Path::new(folder).is_dir()) {
+            return format!("could not start `{name}`: its folder {folder} does not exist or is not a folder");
+        }
+        let words: Vec<String> = name.split_whitespace().map(|word| format!("{word:?}")).collect();
+        if self.argv.len() == 1 && words.len() > 1 && error.kind() == ErrorKind::NotFound {
+            return format!("could not start `{name}`: there is no shell; write [{}]", words.join(", "));
+        }
+        let place = self.folder.as_ref().map(|folder| format!(" in the folder {folder}")).unwrap_or_default();
+        format!("could not start `{name}`{place}: {error}; check that it is installed and in PATH")
     }
 }

@@ -1,10 +1,15 @@
 //! Tools with fixed answers: the first row whose arguments match, else the default, else an error.
 
+use ptc_core::signature::{Coerced, Field, Policy, Signature, coerce, underscored};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
 
 use super::Failure;
 use super::declare::Wrong;
+use crate::config::document::advice;
+
+/// Keys of a row.
+const ROW_KEYS: [&str; 3] = ["args", "result", "error"];
 
 /// The answers of a tool.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -41,7 +46,21 @@ impl Table {
             Some(rows) => rows.items().ok_or_else(|| wrong("`rows` must be a list of tables".to_owned()))?,
         };
         let row = |(place, row): (usize, &Json)| {
-            let args = row.get("args").map_or_else(|| Value::map([]), Json::to_value);
+            let mut keys = row.members().unwrap_or_default().iter().map(|member| member.key.as_str());
+            if let Some(key) = keys.find(|key| !ROW_KEYS.contains(key)) {
+                return Err(wrong(format!("row {} has an unknown key `{key}`{}", place + 1, advice(key, &ROW_KEYS))));
+            }
+            let args = match row.get("args") {
+                None => Value::map([]),
+                Some(args) if args.members().is_some() => args.to_value(),
+                Some(args) => {
+                    let found = args.to_text();
+                    return Err(wrong(format!(
+                        "row {}: `args` must be a table of arguments, found {found}",
+                        place + 1
+                    )));
+                }
+            };
             let answer = match (row.get("result"), row.get("error").and_then(Json::as_str)) {
                 (Some(result), None) => Ok(result.to_value()),
                 (None, Some(error)) => Err(error.to_owned()),
@@ -55,6 +74,32 @@ impl Table {
             return Err(wrong("a table needs `rows` or a `default`".to_owned()));
         }
         Ok(Self { rows: rows.iter().enumerate().map(row).collect::<Result<_, _>>()?, default, delay_ms })
+    }
+
+    /// Converts the arguments of rows as those of calls are.
+    ///
+    /// Errors: a row with an argument that the signature does not have.
+    pub(super) fn fit(&mut self, name: &str, signature: &Signature) -> Result<(), Wrong> {
+        for (place, row) in self.rows.iter_mut().enumerate() {
+            if let Some(params) = &signature.params {
+                row.args = converted(&row.args, params)
+                    .map_err(|why| ("rows".to_owned(), format!("the tool `{name}`: row {}: {why}", place + 1)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The answers that are not of the result type, with their keys. Not an error: texts of a redacted recording are not of their types.
+    pub(crate) fn misfits<'a>(&'a self, signature: &'a Signature) -> impl Iterator<Item = (&'static str, String)> + 'a {
+        let of_rows = self.rows.iter().enumerate().filter_map(|(place, row)| {
+            Some(("rows", format!("row {}: `result`", place + 1), row.answer.as_ref().ok()?))
+        });
+        let default = self.default.iter().map(|value| ("default", "`default`".to_owned(), value));
+        let output = signature.output.as_ref();
+        of_rows.chain(default).filter_map(move |(key, place, value)| {
+            let why = error_of(&coerce(output?, value.clone(), Policy::AnswerStandard))?;
+            Some((key, format!("{place}: {why}")))
+        })
     }
 
     /// Returns the answer to these arguments.
@@ -73,4 +118,27 @@ impl Table {
             }
         }
     }
+}
+
+/// Converts the arguments of a row to the types of their parameters, where they fit.
+fn converted(args: &Value, params: &[Field]) -> Result<Value, String> {
+    let mut fitting = Vec::new();
+    for (key, value) in args.as_map().into_iter().flat_map(|map| map.iter()) {
+        let name = key.as_str().unwrap_or_default();
+        let Some(field) = params.iter().find(|field| underscored(&field.name) == underscored(name)) else {
+            let names: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
+            let known = if names.is_empty() { "; it has none".to_owned() } else { advice(name, &names) };
+            return Err(format!("`{name}` is not a parameter of the tool{known}"));
+        };
+        let converted = coerce(&field.ty, value.clone(), Policy::Arguments);
+        let value = if error_of(&converted).is_none() { converted.value } else { value.clone() };
+        fitting.push((Value::str(field.name.as_str()), value));
+    }
+    Ok(Value::map(fitting))
+}
+
+/// Returns the first error of a converted value.
+fn error_of(converted: &Coerced) -> Option<String> {
+    let issue = converted.issues.iter().find(|issue| issue.is_error())?;
+    Some(if issue.path.0.is_empty() { issue.message.clone() } else { issue.to_string() })
 }

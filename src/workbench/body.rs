@@ -4,30 +4,31 @@
 //! that the proxy replaced by others. Out: the exact bytes, rebuilt from the recorded messages and
 //! checked against the recorded hash. It must never return bytes with another hash.
 
-use ptc_core::reasons::Reason;
+use ptc_core::text::did_you_mean;
 
-use crate::event::{Address, ErrorRecord, Event, Sent};
+use super::OpenError;
+use crate::event::{Address, Event, Sent};
 use crate::replay::{RecordedBodies, came_body, came_of};
 use crate::session::{AttachmentStore, Session};
+
+/// Turns that an error names.
+const NAMED: usize = 8;
 
 /// Returns the body that an attempt sent. Without the number of an attempt it is the last one.
 ///
 /// Errors: no such turn or attempt, nothing left the machine, or the rebuilt body is not the one that was sent.
-pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
-    let unknown = |message: String| ErrorRecord::new(Reason::SessionUnreadable, message);
+pub fn sent_body(session: &Session, at: &str) -> Result<String, OpenError> {
     let (turn, attempt) = match at.split_once(':') {
         Some((turn, side @ ("client" | "service"))) => return replaced_body(session, &Address::from(turn), side),
         None => (Address::from(at), None),
         Some((turn, number)) => {
             let number = number.parse::<u32>();
-            let number = number.map_err(|_| unknown(format!("{at}: the attempt after the colon is not a number")))?;
+            let number = number.map_err(|_| OpenError(format!("{at}: the attempt after the colon is not a number")))?;
             (Address::from(turn), Some(number))
         }
     };
     let files = AttachmentStore::of_session(&session.path);
-    let bodies = bodies(session, &turn, &files).ok_or_else(|| {
-        unknown(format!("no request was made at {turn}; `sessions show` prints the address of each turn"))
-    })?;
+    let bodies = bodies(session, &turn, &files).ok_or_else(|| no_request(session, &turn))?;
     let sent = attempts(session, &turn);
     let found = match attempt {
         Some(number) => sent.iter().find(|sent| sent.attempt == number),
@@ -35,7 +36,7 @@ pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
     };
     let Some(found) = found else {
         let numbers: Vec<String> = sent.iter().map(|sent| sent.attempt.to_string()).collect();
-        return Err(unknown(match (attempt, numbers.as_slice()) {
+        return Err(OpenError(match (attempt, numbers.as_slice()) {
             (_, []) => {
                 format!(
                     "nothing was sent at {turn}: its model answers inside the program, or the reply was edited or came from the cache"
@@ -48,7 +49,7 @@ pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
         }));
     };
     bodies.body(&turn, found).map_err(|error| {
-        unknown(format!(
+        OpenError(format!(
             "the body of attempt {} at {turn} could not be rebuilt: {error}, that of the body that was sent is {} ({} bytes); the \
              session was changed after it was recorded, or {} builds requests in another way than this program",
             found.attempt, found.sha, found.bytes, session.header.program
@@ -56,19 +57,37 @@ pub fn sent_body(session: &Session, at: &str) -> Result<String, ErrorRecord> {
     })
 }
 
+/// The error for a turn without a request: it names those that the session has.
+fn no_request(session: &Session, turn: &Address) -> OpenError {
+    let runs = session.skeleton().runs.iter();
+    let all: Vec<&str> = runs.flat_map(|run| &run.turns).map(|known| known.address.as_str()).collect();
+    if all.contains(&turn.as_str()) {
+        return OpenError(format!("no request was made at {turn}"));
+    }
+    if all.is_empty() {
+        return OpenError(format!("no request was made at {turn}: the session has no turns"));
+    }
+    let near = did_you_mean(turn.as_str(), all.iter().copied());
+    let more = if all.len() > NAMED { ", …" } else { "" };
+    let known = all.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    OpenError(format!("no request was made at {turn}{near} (turns: {known}{more})"))
+}
+
 /// The body that came from a side, where the proxy passed on another one.
-fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<String, ErrorRecord> {
+fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<String, OpenError> {
+    if session.skeleton().turn(turn).is_none() {
+        return Err(no_request(session, turn));
+    }
     let is_of_side = |event: &Event| matches!(event, Event::RawRequest(_)) == (side == "client");
     let places = session.skeleton().turn(turn).map(|entry| entry.events.range()).unwrap_or_default();
     let events = places.filter_map(|place| session.event(place)).filter(|envelope| envelope.address == *turn);
     let came = events.map(|envelope| envelope.event).filter(is_of_side).find_map(|event| came_of(&event).cloned());
-    let refused = |message: String| ErrorRecord::new(Reason::SessionUnreadable, message);
     let came = came.ok_or_else(|| {
-        refused(format!(
+        OpenError(format!(
             "the body from the {side} at {turn} was not replaced: without `:{side}` it is the one that passed"
         ))
     })?;
-    let body = came_body(&came).map_err(|why| refused(format!("the body from the {side} at {turn}: {why}")))?;
+    let body = came_body(&came).map_err(|why| OpenError(format!("the body from the {side} at {turn}: {why}")))?;
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 

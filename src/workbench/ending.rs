@@ -40,7 +40,6 @@ pub fn next_step(start: &RunStart, end: &RunEnd, refused: Option<&ErrorRecord>) 
     }
     Some(match reason {
         Reason::Cancelled if turn > 0 => "Run again, or fork it at a turn to continue from there.".to_owned(),
-        Reason::InvalidContext => "Correct the context, then run again.".to_owned(),
         Reason::Failed => format!("The message is the program's own: turn {turn} shows why it called fail."),
         _ => fail.hint.clone().unwrap_or_else(|| reason.row().next.to_owned()),
     })

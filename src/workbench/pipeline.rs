@@ -14,13 +14,16 @@ use super::run::{clock_of, stored_files};
 use super::stages::{Stage, follow};
 use super::tools::Looks;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Bundled, Context, Diagnostic, Mode, Place, Plan, Step, Variant, open_params};
-use crate::config::document::{self, Entry, FileError, Problems};
+use crate::agent::{Agent, Bundled, Context, Diagnostic, Mode, Place, Plan, Step, Variant, is_key, open_params};
+use crate::config::document::{self, Entry, FileError, Problem, Problems, advice};
 use crate::config::read_named_file;
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, PipelineRecord};
 use crate::port::{Human, Stop};
 use crate::tool::FileAccess;
+
+/// Keys of a step that names a file.
+const STEP_KEYS: [&str; 2] = ["file", "context"];
 
 /// Agents in a row.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -52,12 +55,19 @@ impl Pipeline {
         let path = Path::new(file);
         let mut problems = Problems::default();
         let Ok(document) = document::parse(text) else { return Ok(None) };
-        let Some(items) = document.get("steps").and_then(Json::items) else { return Ok(None) };
+        let Some(items) = document.get("steps").and_then(Json::items) else {
+            let wrong = misnamed_steps(&document);
+            return wrong.map_or(Ok(None), |problem| Err(FileError::of(file, text, &problem)));
+        };
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut steps = Vec::new();
         for (place, item) in items.iter().enumerate() {
             if let Some(name) = item.get("file").and_then(Json::as_str) {
                 let entry = Entry { path: format!("steps.{place}.file"), ..Entry::root(item) };
+                let keys = Entry { path: format!("steps.{place}"), ..Entry::root(item) }.entries().unwrap_or_default();
+                for problem in keys.iter().filter_map(|key| without_effect(key, name)) {
+                    problems.push(problem);
+                }
                 let read = Agent::read_linked(folder, &entry.path, name, access).map_err(|error| entry.problem(error));
                 let Some(agent) = problems.take(read) else { continue };
                 // The context in the file of a later step is for running it alone.
@@ -84,8 +94,8 @@ impl Pipeline {
     /// The plans of its steps, with the check that each can take what the one before returns.
     pub fn plans(&self) -> Result<Vec<Plan>, Vec<Diagnostic>> {
         let mut plans: Vec<Plan> = Vec::new();
-        for agent in &self.steps {
-            let mut plan = Plan::new(agent)?;
+        for (index, agent) in self.steps.iter().enumerate() {
+            let mut plan = Plan::new(agent).map_err(|findings| of_step(index, agent, findings))?;
             if let (Some(before), Some(params)) = (plans.last(), plan.signature.params.clone()) {
                 let place = |message: String| {
                     Diagnostic::error(Place::Signature, Reason::ChainError, format!("step {}: {message}", agent.name))
@@ -118,6 +128,37 @@ impl Pipeline {
         }
         Ok(plans)
     }
+}
+
+/// The key of a file that stands for `[[steps]]` and is none.
+fn misnamed_steps(document: &Json) -> Option<Problem> {
+    let entries = Entry::root(document).entries().ok()?;
+    let wrong = entries.iter().find(|entry| ["steps", "step"].contains(&entry.key))?;
+    let message = format!("`{}` is not a list of steps: a pipeline's steps are [[steps]]", wrong.key);
+    Some(Problem { key: wrong.path.clone(), span: wrong.key_span, message })
+}
+
+/// The problem of a key that a step with the key `file` does not read.
+fn without_effect(entry: &Entry<'_>, file: &str) -> Option<Problem> {
+    if STEP_KEYS.contains(&entry.key) {
+        return None;
+    }
+    let message = if is_key(entry.key) {
+        format!("`{}` has no effect beside `file`; write it in {file} (beside `file`: `context`)", entry.key)
+    } else {
+        format!("unknown key `{}` beside `file`{}", entry.key, advice(entry.key, &STEP_KEYS))
+    };
+    Some(Problem { key: entry.path.clone(), span: entry.key_span, message })
+}
+
+/// The findings about a step, with its number, its name and their position in its texts.
+fn of_step(index: usize, agent: &Agent, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let label = |found: Diagnostic| {
+        let position = agent.position_of(&found);
+        let message = format!("step {} ({}): {position}{}", index + 1, agent.name, found.message);
+        Diagnostic { place: Place::Options, span: None, key: String::new(), message, fixes: Vec::new(), ..found }
+    };
+    findings.into_iter().map(label).collect()
 }
 
 /// Does an answer of this type have a field of this name?
@@ -242,8 +283,14 @@ impl Workbench {
     pub fn start_pipeline(&self, spec: PipelineSpec) -> Result<Running, StartError> {
         let (named_model, human) = (spec.model.as_deref(), spec.human);
         let plans = spec.pipeline.plans().map_err(StartError::Agent)?;
-        let stages: Result<Vec<Stage>, StartError> =
-            plans.into_iter().map(|plan| self.stage(plan, named_model, &human)).collect();
+        let stage = |(index, plan): (usize, Plan)| {
+            let agent = plan.agent.clone();
+            self.stage(plan, named_model, &human).map_err(|error| match error {
+                StartError::Agent(findings) => StartError::Agent(of_step(index, &agent, findings)),
+                other => other,
+            })
+        };
+        let stages: Result<Vec<Stage>, StartError> = plans.into_iter().enumerate().map(stage).collect();
         let mut stages = stages?;
         if stages.is_empty() {
             let none = Diagnostic::error(Place::Options, Reason::InvalidAgent, "the pipeline has no steps");

@@ -11,7 +11,7 @@ use super::source::{example_ids, example_session};
 use crate::event::ErrorRecord;
 use crate::port::SystemClock;
 use crate::replay::{Check, Finding, Recording, Report, Rules, Verification, replay_by, replay_redacted, verify};
-use crate::session::{FindError, RecoveryReport, Session, SessionId, SessionKey, find, recover, shell_word};
+use crate::session::{FindError, RecoveryReport, Session, SessionId, SessionKey, find, is_end_of, recover, shell_word};
 
 /// Why a session cannot be opened or replayed; the text contains what could be read and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl From<OpenError> for ErrorRecord {
 }
 
 impl Workbench {
-    /// Opens a session by path, id, unique beginning of an id, or `last`.
+    /// Opens a session by path, id, unique beginning or end of an id, or `last`.
     pub fn open_session(&self, name: &str) -> Result<Session, OpenError> {
         self.open_found(&self.find_session(name)?)
     }
@@ -47,13 +47,14 @@ impl Workbench {
         }
     }
 
-    /// Which session a path, an id, a unique beginning of an id, or `last` means.
+    /// Which session a path, an id, a unique beginning or end of an id, or `last` means.
     pub fn find_session(&self, name: &str) -> Result<SessionKey, OpenError> {
         match find(&self.folders.sessions_dir, name) {
             Ok(path) => Ok(SessionKey::File(path)),
             Err(error @ FindError::Several { .. }) => Err(OpenError(error.to_string())),
             Err(error) => {
-                let mut examples = example_ids().filter(|id| !name.is_empty() && id.starts_with(name));
+                let fits = |id: &&str| !name.is_empty() && id.starts_with(name) || is_end_of(name, id);
+                let mut examples = example_ids().filter(fits);
                 match (examples.next(), examples.next()) {
                     (Some(id), None) => Ok(SessionKey::Example(id.to_owned())),
                     _ => Err(OpenError(error.to_string())),

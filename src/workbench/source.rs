@@ -39,13 +39,19 @@ impl Source {
             Some(example) => example.agent().map(|example| Some(agent(example))),
             None => Pipeline::bundled(name).map(|found| found.map(Self::Pipeline)),
         };
-        found.map_err(|error| error.to_string())?.ok_or_else(|| unknown(name))
+        found.map_err(|error| error.to_string())?.ok_or_else(|| unknown(name, path))
     }
 }
 
-fn unknown(name: &str) -> String {
+fn unknown(name: &str, path: &Path) -> String {
     let names = || BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|bundled| bundled.name);
-    let near = did_you_mean(name, names());
+    let mut with_ending = path.as_os_str().to_owned();
+    with_ending.push(".toml");
+    let near = if Path::new(&with_ending).is_file() {
+        format!("; did you mean `{name}.toml`?")
+    } else {
+        did_you_mean(name, names())
+    };
     let known = names().collect::<Vec<_>>().join(", ");
     format!("{name}: no such agent file{near} (examples: {known})")
 }

@@ -142,6 +142,61 @@ fn what_cannot_be_a_case_is_reported_at_its_place() {
     }
     let error = Agent::from_toml("cases = 3", "a.toml").unwrap_err().to_string();
     assert!(error.contains("`cases` must be a list of tables"), "{error}");
+    let error = Agent::from_toml("cases = \"cs.jsonl\"", "a.toml").unwrap_err().to_string();
+    assert!(error.contains("`cases` is a list; write cases = [\"cs.jsonl\"]"), "{error}");
+}
+
+/// What refuses a case of an agent with this signature; empty when nothing does.
+fn misfit(signature: &str, lines: &str) -> String {
+    let toml = format!("mode = \"json\"\nprompt = \"{{{{text}}}}\"\n{signature}\n[[cases]]\nname = \"a\"\n{lines}\n");
+    let agent = Agent::from_toml(&toml, "a.toml").unwrap();
+    agent.cases().unwrap()[0].misfit(&agent).unwrap_or_default()
+}
+
+#[test]
+fn a_case_that_no_answer_can_pass_is_refused_before_a_run() {
+    let typed = "signature = \"(text :string, tags [:string]?) -> {stars :int, label :string}\"";
+    let known = [
+        (
+            "[cases.context]\ntext = \"x\"\nexpect = \"(= 1 2)\"",
+            "the case `a`: `expect` is a key of the case, not an input; write it next to `context`, above [cases.context]",
+        ),
+        (
+            "expect = { contain = \"good\" }",
+            "the case `a`: `expect` can never hold: the answer has no field `contain`; did you mean `contains`?",
+        ),
+        ("expect = { star = 5, label = \"x\" }", "the answer has no field `star`; did you mean `stars`?"),
+        ("expect = { stars = \"5\", label = \"x\" }", "can never hold: `stars`: expected int, got string"),
+        ("expect = \"good\"", "can never hold: expected "),
+        ("expect = { any = [3, { all = [\"x\"] }] }", "can never hold: expected "),
+        ("expect = { at = { stars = \"five\" } }", "`expect` at `stars` can never hold: expected int, got string"),
+        ("expect = { at = { labl = \"x\" } }", "the answer has no field `labl`; did you mean `label`?"),
+        (
+            "expect = \"(> (:star result) 3)\"",
+            "reads what is not there: the answer has no field `star`; did you mean `stars`?",
+        ),
+    ];
+    for (lines, message) in known {
+        let found = misfit(typed, lines);
+        assert!(found.contains(message), "{lines}\n{found}");
+    }
+    let held = [
+        "context = { text = \"x\", tags = [\"a\"] }",
+        "expect = { stars = 5.0, label = \"x\", more = 1 }",
+        "expect = { label = \"x\" }",
+        "expect = { not = \"good\" }",
+        "expect = { any = [3, { contains = \"x\" }] }",
+        "expect = { fail = \"timeout\" }",
+        "expect = \"(and (> (:stars result) 3) (nil? (:reason result)))\"",
+    ];
+    for lines in held {
+        assert_eq!(misfit(typed, lines), "", "{lines}");
+    }
+    let schema = "schema = '{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}}'";
+    assert!(misfit(schema, "expect = { n = \"x\" }").contains("can never hold: the schema refuses this value: `n`"));
+    assert_eq!(misfit(schema, "expect = { n = 1 }"), "");
+    assert_eq!(misfit("", "context = { name = \"x\" }\nexpect = 3"), "", "without types anything may be");
+    assert!(misfit("", "context = { expect = 3 }").contains("`expect` is a key of the case"));
 }
 
 #[test]

@@ -72,6 +72,26 @@ fn a_name_without_a_value_is_reported_once() {
     );
 }
 
+#[test]
+fn inputs_that_reach_nothing_are_reported_with_what_is_probably_meant() {
+    assert_eq!(
+        findings("{{text}}", "(text :string) -> :int", r#"{"txt": "hi"}"#),
+        ["error context 0..1: `text` is missing, and `txt` is not a parameter; did you mean `text`?"]
+    );
+    let plan = |prompt: &str| {
+        let text = format!("mode = \"text\"\nprompt = \"{prompt}\"\nsignature = \"(text :string) -> :string\"\n");
+        Plan::new(&Agent::from_toml(&text, "a.toml").unwrap()).unwrap()
+    };
+    let found = plan("{{text}}").check_context(&parsed(r#"{"text": "a", "max_turns": 3, "tone": 1, "size": 2}"#)).1;
+    assert_eq!(
+        found.iter().map(|found| found.message.as_str()).collect::<Vec<_>>(),
+        [
+            "`max_turns` is in [context], where it does not reach the model; as a key of the agent it belongs at the top, above the first [table]",
+            "`tone`, `size` do not reach the model: the prompt does not name them; write `{{tone}}` and `{{size}}`",
+        ]
+    );
+}
+
 fn step(answer: &str) -> Step {
     Step {
         name: "first".to_owned(),

@@ -5,6 +5,7 @@ mod bundled;
 mod case_files;
 mod cases;
 mod context;
+mod declared;
 mod draft;
 mod expectations;
 mod file;

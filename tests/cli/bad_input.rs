@@ -77,6 +77,57 @@ fn a_context_that_is_not_json() {
 }
 
 #[test]
+fn a_context_or_value_in_another_form_is_reported_with_the_right_one() {
+    let program = Program::new();
+    program.file(
+        "ok.toml",
+        "mode = \"json\"\nprompt = \"{{text}} {{on}}\"\nsignature = \"(text :string, on :bool) -> {n :int}\"\n",
+    );
+    program.file("ctx.json", "{}");
+    let known = [
+        (["--context", "ctx.json"], "; a file is read with --context @ctx.json"),
+        (["--context", "text=hi"], "; write --set text=hi"),
+        (["--set", "on=yes"], "--set on: must be true or false, found \"yes\""),
+        (["--set", "text=@maria"], "the text itself is given with --context '{\"text\":\"@maria\"}'"),
+    ];
+    for (arguments, words) in known {
+        program.run(["run", "ok.toml"].iter().chain(&arguments)).exits(2).reports(words);
+    }
+    program.run(["run", "ok"]).exits(2).reports("ok: no such agent file; did you mean `ok.toml`?");
+    assert!(
+        refused("mode = \"json\"\nprompt = \"x\"\nschema = \"no.json\"\n")
+            .contains("; a file is named as \"@no.json\"")
+    );
+}
+
+#[test]
+fn the_error_of_a_pipeline_names_its_step() {
+    let program = Program::new();
+    program.file("bad.toml", "mode = \"json\"\nprompt = \"{{#a}}\"\nsignature = \"() -> :int\"\n");
+    let first = "[[steps]]\nname = \"one\"\nmode = \"json\"\nprompt = \"x\"\nsignature = \"() -> :int\"\n";
+    let known = [
+        (format!("{first}[[steps]]\nfile = \"bad.toml\"\n"), "p.toml: step 2 (bad): prompt, line 1, column 1: "),
+        (
+            format!("{first}[[steps]]\nfile = \"bad.toml\"\nprompt = \"y\"\n"),
+            "p.toml:8:1: `prompt` has no effect beside `file`; write it in bad.toml",
+        ),
+        (
+            format!("{first}[[steps]]\nfile = \"bad.toml\"\ncontex = {{}}\n"),
+            "unknown key `contex` beside `file`; did you mean `context`?",
+        ),
+        (
+            "[steps.one]\nprompt = \"x\"\n".to_owned(),
+            "`steps` is not a list of steps: a pipeline's steps are [[steps]]",
+        ),
+        (first.replace("[[steps]]", "[[step]]"), "`step` is not a list of steps: a pipeline's steps are [[steps]]"),
+    ];
+    for (text, words) in known {
+        program.file("p.toml", text);
+        program.run(["run", "p.toml", "--model", "sample"]).exits(2).reports(words);
+    }
+}
+
+#[test]
 fn a_model_that_does_not_exist() {
     assert_snapshot!(refused_with(&["--model", "sonet"]), @"error: no model `sonet`; did you mean `sonnet`? (`ptc-workbench models` lists usable models)");
     assert_snapshot!(refused_with(&["--model", "opnai:gpt"]), @"error: unknown provider `opnai`; did you mean `openai`?");

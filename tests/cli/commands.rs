@@ -25,6 +25,18 @@ fn usage_errors_end_with_2_and_help_with_0() {
         assert!(!program.run(arguments).exits(0).stdout.is_empty(), "{arguments:?}");
     }
     program.run(["sentiment", "models"]).exits(2).reports("`sentiment` is before a command");
+    let meant: [(&[&str], &str); 7] = [
+        (&["run", "sentiment", "--signature", "() -> :int"], "--signature goes with --prompt"),
+        (&["test", "sentiment", "--case", "a"], "`test` has no `--case`; did you mean `--filter TEXT`?"),
+        (&["search", "foo"], "did you mean the command `sessions search`?"),
+        (&["list"], "did you mean the command `sessions list`?"),
+        (&["show", "last"], "did you mean the command `sessions show`?"),
+        (&["export", "last", "--format", "md"], "did you mean the command `sessions export`?"),
+        (&["rnu", "sentiment"], "did you mean the command `run`?"),
+    ];
+    for (arguments, words) in meant {
+        program.run(arguments).exits(2).reports(words);
+    }
 }
 
 #[test]
@@ -86,6 +98,16 @@ fn a_prompt_alone_wants_words_and_one_with_a_signature_json() {
     assert_eq!(modes, ["json", "text"]);
     assert!(listed[0]["created_ms"].as_i64().unwrap() >= listed[1]["created_ms"].as_i64().unwrap());
     assert!(listed[0].get("tokens").is_some() && listed[0].get("cost").is_some(), "{}", listed[0]);
+}
+
+#[test]
+fn a_prompt_can_be_the_text_of_a_file() {
+    let program = Program::new();
+    program.file("p.txt", "\u{feff}Say {{greeting}} twice");
+    let flags = ["prompt", "--prompt", "@p.txt", "--set", "greeting=hello", "--model", "sample"];
+    let sent = program.run(flags).exits(0).stdout.clone();
+    assert!(sent.contains("Say hello twice") && !sent.contains("p.txt"), "{sent}");
+    program.run(["run", "--prompt", "@absent.txt", "--model", "sample"]).exits(2).reports("absent.txt: cannot be read");
 }
 
 #[test]
@@ -194,6 +216,27 @@ fn the_doctor_finds_what_works_and_what_does_not() {
     let findings = printed_text["findings"].as_array().unwrap();
     let health = |what: &str| findings.iter().find(|finding| finding["what"] == what).unwrap()["health"].clone();
     assert_eq!((health("sessions folder"), health("key for openai")), ("bad".into(), "note".into()));
+}
+
+#[test]
+fn the_doctor_finds_settings_that_the_interface_refuses() {
+    let program = Program::new();
+    program.file("keys.toml", "[keys]\n\"run.strat\" = [\"f5\"]\n");
+    program.file("theme.toml", "[interface]\ntheme = \"nope\"\n");
+    program.file("fine.toml", "[interface]\ntheme = \"dark\"\n");
+    let configuration = |file: &str, code: i32| {
+        let found = program.run(["--config", file, "doctor", "--json"]).exits(code).json();
+        let findings = found["findings"].as_array().unwrap().clone();
+        let mut of_it = findings.into_iter().filter(|finding| finding["what"] == "configuration");
+        let first = of_it.next().unwrap();
+        assert!(of_it.next().is_none(), "{found}");
+        (first["health"].as_str().unwrap().to_owned(), first["message"].as_str().unwrap().to_owned())
+    };
+    let (health, message) = configuration("keys.toml", 1);
+    assert!(health == "bad" && message.contains("did you mean \"run.start\"?"), "{message}");
+    let (health, message) = configuration("theme.toml", 1);
+    assert!(health == "bad" && message.contains("there is no theme \"nope\""), "{message}");
+    assert_eq!(configuration("fine.toml", 0).0, "good");
 }
 
 #[test]

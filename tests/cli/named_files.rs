@@ -211,6 +211,10 @@ fn a_cassette_or_a_recorded_model_outside_of_the_folder_needs_consent() {
         let refused = program.run(["--allow-files", "/", "test", "case.toml"]);
         assert!(refused.exits(1).stdout.contains("cannot be played"), "{}", refused.stdout);
     }
+    program.file("case.toml", format!("{head}[[cases]]\nname = \"one\"\ncassette = 'absent.jsonl'\n"));
+    let absent = program.run(["test", "case.toml"]);
+    let words = "the cassette absent.jsonl cannot be played: it cannot be read";
+    assert!(absent.exits(1).stdout.contains(words), "{}", absent.stdout);
 }
 
 #[test]

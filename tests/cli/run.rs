@@ -178,3 +178,19 @@ fn a_run_stops_at_its_breakpoints_and_a_replay_knows_them() {
     assert_eq!(program.run(["resume", "last", "--answer", "continue"]).exits(0).stdout, "7\n");
     program.run(["run", "a.toml", "--stop", "find"]).exits(2).reports("write tool:NAME, def:NAME or error");
 }
+
+#[test]
+fn a_definition_of_memory_without_a_value_is_named() {
+    let program = Program::new();
+    let rows = [
+        (
+            "a = '1'\nb = '(+ 1'",
+            "[memory] `b` cannot be evaluated: 1 closing parenthesis `)` is missing: the `(` of line 1, column 1",
+        ),
+        ("a = '(+ 1 zz)'\nb = '2'", "[memory] `a` cannot be evaluated: unknown name `zz`"),
+    ];
+    for (memory, words) in rows {
+        program.file("a.toml", format!("prompt = 'x'\nmode = 'ptc_lisp'\nmodel = 'sample'\n[memory]\n{memory}\n"));
+        program.run(["run", "a.toml"]).exits(1).reports(words);
+    }
+}

@@ -122,6 +122,7 @@ fn a_key_command_is_a_list_with_the_time_of_its_keys() {
     assert_eq!(http(&config, "gpt").key, Some(KeySource::Command(KeyCommand { argv, ttl_s: Some(5) })));
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn slips_are_reported_at_their_place_with_what_to_write() {
     let attempts = format!(
@@ -129,12 +130,25 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         MODEL_ATTEMPTS.min, MODEL_ATTEMPTS.max
     );
     let provider = "kind = \"openai\"\nbase_url = \"http://x\"";
-    let cases: [(&str, &str); 20] = [
+    let cases: [(&str, &str); 29] = [
+        (
+            "default_model = \"\"\"\nx\nmodels = 1\n",
+            "config.toml:1:17: not TOML: the text that begins here is not closed: \"\"\" is missing",
+        ),
         (
             "[interface]\ndefault_model = \"x\"",
             "config.toml:2:1: unknown key `default_model` in [interface]; it belongs at the top, above the first [table]",
         ),
         ("theme = \"x\"", "config.toml:1:1: unknown key `theme`; it belongs in [interface]"),
+        ("model = \"gpt\"", "config.toml:1:1: unknown key `model`; did you mean `default_model`?"),
+        (
+            "[models.gpt]\ntop_k = 40",
+            "config.toml:2:1: unknown key `top_k` in [models.gpt]; write `extra_body = { top_k = 40 }`",
+        ),
+        (
+            "[models.gpt]\nmax_completion_tokens = 40",
+            "config.toml:2:1: unknown key `max_completion_tokens` in [models.gpt]; did you mean `max_tokens`?",
+        ),
         ("default_modl = \"x\"", "config.toml:1:1: unknown key `default_modl`; did you mean `default_model`?"),
         (
             "[providers.x]\nbase_ur = \"http://x\"\nkind = \"openai\"\nbase_url = \"http://x\"",
@@ -148,6 +162,14 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         (
             "[providers.openai]\nbase_url = \"api.openai.com\"",
             "config.toml:2:12: `providers.openai.base_url` must start with http:// or https://, found \"api.openai.com\"",
+        ),
+        (
+            "[providers.openai]\nbase_url = \"http://x/v1/chat/completions/\"",
+            "config.toml:2:12: `providers.openai.base_url` ends before `/chat/completions`",
+        ),
+        (
+            "[providers.openai]\nbase_url = \"http://x/v1/messages?tenant=a\"",
+            "config.toml:2:12: `providers.openai.base_url` ends before `/messages`",
         ),
         ("[models.a]\nid = \"b\"", "config.toml:1:9: [models.a] needs the key `provider`"),
         (
@@ -169,6 +191,18 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         ),
         ("[retry]\nmax_attempts = 0", &attempts),
         ("[keys]\n\"run.start\" = 5", "config.toml:2:15: `keys.run.start` must be a list of texts, found an integer"),
+        (
+            "[providers.openai]\napi_key_env = \"sk-abcdef123456\"",
+            "config.toml:2:15: `providers.openai.api_key_env` is the name of an environment variable, not the secret itself",
+        ),
+        (
+            "[providers.openai]\napi_key_env = \"gsk_abcdef123456\"",
+            "config.toml:2:15: `providers.openai.api_key_env` is the name of an environment variable, not the secret itself",
+        ),
+        (
+            "[mcp.x]\nurl = \"http://x\"\noauth_client_secret_env = \"my secret\"",
+            "config.toml:3:27: `mcp.x.oauth_client_secret_env` is the name of an environment variable, not the secret itself",
+        ),
         (
             "[providers.openai]\napi_key_env = \"A\"\napi_key_file = \"b\"",
             "config.toml:1:12: [providers.openai] names several keys; keep one of `api_key_env`, `api_key_file` and `api_key_command`",
@@ -192,6 +226,20 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         assert_eq!(error(toml), expected, "{toml}");
     }
     assert!(error(&format!("[providers.x]\n{provider}")).starts_with("no error"));
+}
+
+#[test]
+fn keys_of_other_programs_in_an_agent_file_get_the_right_name() {
+    let rows = [
+        ("prompt = \"x\"\noutput = \":int\"", "unknown key `output`; did you mean `signature`?"),
+        ("prompt = \"x\"\noutput = \"text\"", "unknown key `output`; did you mean `mode`?"),
+        ("prompt = \"x\"\n[model_options]\ntop_k = 40", "write `extra_body = { top_k = 40 }`"),
+        ("prompt = \"x\"\n[model_options]\ntool_choice = \"none\"", "write `extra_body = { tool_choice = \"none\" }`"),
+    ];
+    for (toml, words) in rows {
+        let error = Agent::from_toml(toml, "a.toml").unwrap_err().to_string();
+        assert!(error.contains(words), "{toml}: {error}");
+    }
 }
 
 #[test]
@@ -284,6 +332,21 @@ fn names_that_mean_nothing_get_suggestions() {
             "nothing-like-it",
             Reason::LlmNotFound,
             "no model `nothing-like-it`; write an alias or `provider:model` (`ptc-workbench models` lists usable models)",
+        ),
+        (
+            "gpt-4o",
+            Reason::LlmNotFound,
+            "no model `gpt-4o`; did you mean `openai:gpt-4o`? A similar alias is `gpt` (`ptc-workbench models` lists usable models)",
+        ),
+        (
+            "openai/gpt-4",
+            Reason::LlmNotFound,
+            "no model `openai/gpt-4`; did you mean `openai:gpt-4`? (`ptc-workbench models` lists usable models)",
+        ),
+        (
+            "groq",
+            Reason::LlmNotFound,
+            "no model `groq`; it is a provider: write one of its models, as in `groq:MODEL` (`ptc-workbench models` lists usable models)",
         ),
         ("opnai:gpt-4.1", Reason::LlmNotFound, "unknown provider `opnai`; did you mean `openai`?"),
         ("openai:", Reason::LlmNotFound, "write the model's id after the colon, as in `openai:MODEL`"),

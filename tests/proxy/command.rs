@@ -8,14 +8,17 @@ use crate::cli::program::Program;
 fn what_cannot_be_proxied_is_refused_before_anything_listens() {
     let program = Program::new();
     program.file("rules.txt", "when model = m: fail 200\n");
+    program.file("nowhere.txt", "\nwhen upstream = opnai: drop\n");
     program.file("hold.txt", "when text ~ refund: hold\n");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let rows: &[(&[&str], &str)] = &[
         (&["proxy", "--upstream", "nowhere"], "no provider has this name"),
         (&["proxy", "--upstream", "a=ftp://x"], "begins with http"),
+        (&["proxy", "--upstream", "anthropic=http://x/v1"], "write `--upstream anthropic=http://x`"),
         (&["proxy", "--rules", "absent.txt"], "--rules absent.txt"),
         (&["proxy", "--rules", "rules.txt"], "line 1: the status of a failure"),
+        (&["proxy", "--rules", "nowhere.txt"], "line 2: no upstream is named `opnai`; did you mean `openai`?"),
         (&["proxy", "--rules", "hold.txt"], "`when text ~ refund: hold` waits for a user"),
         (&["proxy", "--replay", "absent"], "--replay absent"),
         (&["proxy", "--record-missing"], "--replay"),

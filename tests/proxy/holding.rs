@@ -74,7 +74,7 @@ async fn an_edited_request_is_sent_and_both_bodies_are_recorded() {
     let session = Session::open(Path::new(&path)).unwrap();
     assert_eq!(sent_body(&session, "r0/t1").unwrap(), edited);
     assert_eq!(sent_body(&session, "r0/t1:client").unwrap(), body_of(&[("user", "2 plus 2")]));
-    assert!(sent_body(&session, "r0/t1:service").unwrap_err().message.contains("was not replaced"));
+    assert!(sent_body(&session, "r0/t1:service").unwrap_err().to_string().contains("was not replaced"));
     drop(dir);
 }
 

@@ -24,6 +24,7 @@ fn what_cannot_be_served_is_refused_before_anything_listens() {
         (&["serve", "sentiment", "--host", "0.0.0.0"], "--key-env"),
         (&["serve", "sentiment", "--host", "0.0.0.0", "--key-env", "NOT_SET"], "is not set"),
         (&["serve", "sentiment", "--key-env", "SHORT"], "at least 16 characters"),
+        (&["serve", "sentiment", "--key-env", "sk-abcdef123456"], "variable, not the key itself"),
         (&["serve", "sentiment", "--port", &port], "cannot listen on 127.0.0.1"),
         (&["serve", "sentiment", "--max-runs", "0"], "--max-runs"),
         (&["mcp", "--agent", "sentimen"], "did you mean `sentiment`?"),

@@ -191,6 +191,8 @@ async fn arguments_that_do_not_fit_are_errors_of_the_tool_and_the_server_continu
     }
     assert!(client.call("double", json!({"n": "many"})).await.text.contains("invalid_context"));
     assert_eq!(client.call("lisp_run", json!({"program": "(+ data/a 1)", "data": {"a": 1}})).await.text, "2");
+    let unknown = client.call("lisp_run", json!({"program": "(fitler odd? [1])"})).await.text;
+    assert_eq!(unknown.matches("Did you mean").count(), 1, "the hint appears once: {unknown}");
 }
 
 #[tokio::test]

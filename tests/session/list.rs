@@ -39,7 +39,10 @@ async fn a_beginning_names_a_session_when_only_one_has_it() {
     }
     let several = FindError::Several { name: ids[0][..28].to_owned(), ids: ids[..2].to_vec() };
     assert_eq!(find(dir.path(), &ids[0][..28]), Err(several));
-    for name in ["", "1971", "Z", "last "] {
+    // The random part of an id, as cases are named after it.
+    let random = ids[0].rsplit('-').next().unwrap();
+    assert!(find(dir.path(), random).unwrap().ends_with(format!("{}.jsonl", ids[0])), "{random}");
+    for name in ["", "1971", "Z", "last ", "0Z-", &random[6..]] {
         assert!(matches!(find(dir.path(), name), Err(FindError::None { .. })), "{name:?}");
     }
 }

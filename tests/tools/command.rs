@@ -38,6 +38,13 @@ fn a_failure_shows_status_and_stderr() {
     done.exits(1).reports("ended with exit status: 3; stderr: what went wrong");
     let done = allowed(&program, "(return (tool/t {}))", &command(r#"["/no/such/program"]"#, ""));
     done.exits(1).reports("could not start `/no/such/program`");
+    let starts = [
+        ("[\"ls\"]", "folder = \"/no/such/folder\"\n", "its folder /no/such/folder does not exist or is not a folder"),
+        ("[\"ls -l\"]", "", "could not start `ls -l`: there is no shell; write ["),
+    ];
+    for (argv, rest, words) in starts {
+        allowed(&program, "(return (tool/t {}))", &command(argv, rest)).exits(1).reports(words);
+    }
 }
 
 #[test]

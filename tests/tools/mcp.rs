@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{agent, script};
+use super::{agent, allowed, script};
 use crate::cli::program::{Done, Program};
 
 /// A server: what it does at its start, what it lists, and what it does at a call (`$id` is the call's id, `$token` that of its
@@ -196,4 +196,8 @@ fn servers_that_are_not_configured_or_not_allowed_are_reported() {
     assert!(!program.dir().join("starts").exists());
     let done = program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]);
     assert!(done.exits(0).stdout.contains("server files: 1 tools"), "{}", done.stdout);
+
+    let own = "[tools.own]\nkind = \"mcp\"\nsignature = \"() -> :any\"\ncommand = [\"/bin/sh\", \"-c\", \"exit 3\"]\n";
+    let done = allowed(&program, "(return (tool/own {}))", own);
+    done.exits(1).reports("check command under [tools.own] of the agent file");
 }

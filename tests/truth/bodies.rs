@@ -311,7 +311,9 @@ async fn the_command_prints_the_exact_body_and_refuses_one_that_was_not_sent() {
     assert_eq!(body("r0/t1:1").exits(0).stdout, received[0].body);
     assert_eq!(body("r0/t1").exits(0).stdout, received[1].body);
     assert_eq!(body("r0/t3").exits(0).stdout, received[3].body);
-    body("r0/t9").exits(2).reports("no request was made at r0/t9");
+    let missing = body("r0/t9");
+    missing.exits(2).reports("error: no request was made at r0/t9; did you mean `r0/t1`? (turns: r0/t1, r0/t2, r0/t3");
+    assert!(!missing.stderr.contains("session_unreadable"), "{}", missing.stderr);
     body("r0/t1:7").exits(2).reports("attempt 7 was not sent at r0/t1; its attempts are 1, 2");
     body("r0/t1:x").exits(2).reports("the attempt after the colon is not a number");
     let text = std::fs::read_to_string(&session.path).unwrap();

@@ -109,7 +109,7 @@ pub(super) fn understand(
     input: &Input<'_>,
     watch: &Watch<'_>,
 ) -> Result<(ir::Program, Vec<String>), Error> {
-    let names = Names { memory: input.memory, tools: input.tools, dialect: input.dialect };
+    let names = Names { memory: input.memory, tools: input.tools, context: input.context, dialect: input.dialect };
     let strict = || analyse_watched(forms, &names, watch).map(|program| (program, Vec::new()));
     let refused = match input.dialect {
         Dialect::Reference | Dialect::Current => return strict(),

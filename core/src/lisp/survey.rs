@@ -80,7 +80,7 @@ fn refused(error: Error, forms: &[Form], input: &Input<'_>) -> Survey {
     if !matches!(error.reason, Reason::UnboundVar | Reason::UnknownTool) {
         return broken(error);
     }
-    let names = Names { memory: input.memory, tools: input.tools, dialect: input.dialect };
+    let names = Names { memory: input.memory, tools: input.tools, context: input.context, dialect: input.dialect };
     let Ok((body, unknown)) = analyse_leniently(forms, &names) else { return broken(error) };
     let mut found = walked(&body, input);
     found.faults.extend(unknown.into_iter().map(|error| Fault { error, certain: true }));

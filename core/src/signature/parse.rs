@@ -269,12 +269,33 @@ impl<'a> Parser<'a> {
     fn bare_word(&mut self) -> SignatureError {
         let start = self.at;
         let word = self.word();
+        if let Some(hint) = self.named_type(start, word) {
+            let message = format!("found the name {word:?} before a type");
+            return failure(message, Span::new(start, self.at), &["a type"]).hint(hint);
+        }
         let guess = match words::guess(word) {
             Some(guess) if guess == format!(":{word}") => format!("types start with a colon: {guess}"),
             Some(guess) => format!("did you mean {guess}?"),
             None => "types start with a colon".to_owned(),
         };
         SignatureError::unknown_type(word, Span::new(start, self.at), Some(guess))
+    }
+
+    /// The brackets that are missing around a name and a type, after the name; `None` if no type follows.
+    fn named_type(&self, start: usize, word: &str) -> Option<String> {
+        let rest = self.text[self.at..].trim_start();
+        if !rest.starts_with([':', '[', '{']) {
+            return None;
+        }
+        let before = self.text[..start].trim_end();
+        if before.is_empty() {
+            return Some(format!("parameters are in parentheses: ({word} :string) -> :int"));
+        }
+        match before.chars().next_back() {
+            Some('[') => Some(format!("write [{{{word} :string}}] for a list of maps")),
+            Some('>') => Some(format!("write {{{word} :string}} for a map")),
+            _ => None,
+        }
     }
 
     /// Parses the values of `:enum`: in square brackets, quoted or bare, with or without commas.
@@ -294,7 +315,7 @@ impl<'a> Parser<'a> {
                     return Ok(Type::Enum(values));
                 }
                 Some('"') => self.string()?,
-                Some(c) if bare(c) => self.take(bare).to_owned(),
+                Some(c) if bare(c) => self.bare_value()?.to_owned(),
                 _ if values.is_empty() => return Err(self.unexpected(&["a value of the enum"]).hint(EXAMPLE)),
                 _ => return Err(self.unexpected(&["a value of the enum or \"]\""]).hint(EXAMPLE)),
             };
@@ -306,6 +327,20 @@ impl<'a> Parser<'a> {
             self.space();
             _ = self.eat(",");
         }
+    }
+
+    /// Parses an enum value without quotes. Separators of other notations are refused, because they would be parts of
+    /// the values.
+    fn bare_value(&mut self) -> Parsed<&'a str> {
+        let start = self.at;
+        let word = self.take(bare);
+        let is_quote = |c: char| matches!(c, '\'' | '`' | '‘' | '’' | '“' | '”');
+        if word == "/" || word.contains(['|', ';']) || word.starts_with(is_quote) || word.ends_with(is_quote) {
+            let message = format!("invalid value {word} in the enum");
+            let error = failure(message, Span::new(start, self.at), &["a value of the enum"]);
+            return Err(error.hint("an enum's values are separated by spaces: write :enum[good bad]"));
+        }
+        Ok(word)
     }
 
     /// Parses a quoted text. Escapes: `\"`, `\\`, `\n`, `\t`, `\r`.

@@ -12,7 +12,8 @@ const CLOSE: &str = "}}";
 /// Parses a template.
 ///
 /// Errors: empty name, unclosed tag or section, a closing tag that does not match or opens nothing, sections deeper than
-/// `TEMPLATE_DEPTH`, and the tags of full Mustache that are not supported (`{{{x}}}`, `{{&x}}`, `{{>x}}`, `{{=x}}`).
+/// `TEMPLATE_DEPTH`, the tags of full Mustache that are not supported (`{{{x}}}`, `{{&x}}`, `{{>x}}`, `{{=x}}`), and the
+/// helpers of Handlebars (`{{#each x}}`, `{{#if x}}`).
 pub fn parse(text: &str) -> Result<Template, TemplateError> {
     let mut open: Vec<OpenSection> = Vec::new();
     let mut nodes = Vec::new();
@@ -27,6 +28,9 @@ pub fn parse(text: &str) -> Result<Template, TemplateError> {
             Sigil::Section | Sigil::Inverted => {
                 if open.len() as u64 >= TEMPLATE_DEPTH.max {
                     let message = format!("sections are nested more than {} levels deep", TEMPLATE_DEPTH.max);
+                    return Err(TemplateError::new(tag.span, message));
+                }
+                if let Some(message) = helper(tag.name) {
                     return Err(TemplateError::new(tag.span, message));
                 }
                 let outer = std::mem::take(&mut nodes);
@@ -158,6 +162,23 @@ fn next_tag(text: &str, from: usize) -> Result<Option<Tag<'_>>, TemplateError> {
         _ => (Sigil::Variable, content),
     };
     Ok(Some(Tag { sigil, name, span }))
+}
+
+/// The notation that stands for a helper of another template language, such as `each items`.
+fn helper(name: &str) -> Option<String> {
+    let (word, rest) = name.split_once(char::is_whitespace)?;
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let path = rest.split_whitespace().next().unwrap_or_default();
+    let path = path.strip_prefix("this.").unwrap_or(path);
+    let path = if path.is_empty() || !path.chars().all(is_name) { "name" } else { path };
+    let instead = match word {
+        "each" | "for" | "foreach" => format!("write `{{{{#{path}}}}}{{{{.}}}}{{{{/{path}}}}}`"),
+        "if" => format!("write `{{{{#{path}}}}}…{{{{/{path}}}}}`, and `{{{{^{path}}}}}…{{{{/{path}}}}}` for else"),
+        "unless" => format!("write `{{{{^{path}}}}}…{{{{/{path}}}}}`"),
+        "with" => format!("write `{{{{#{path}}}}}…{{{{/{path}}}}}`"),
+        _ => return None,
+    };
+    Some(format!("there is no `{word}`: {instead}"))
 }
 
 fn unsupported(mark: char) -> &'static str {

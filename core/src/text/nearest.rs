@@ -10,24 +10,37 @@ const LONGEST: usize = 64;
 /// The known name nearest to `name`, or `None` if none is near enough.
 ///
 /// Near means an edit distance (insert, delete, replace, swap of neighbours) of at most a third of the name's
-/// characters plus one, of at most one for names of up to three characters, and less than the length of the longer name. Case and `-`/`_` are ignored. Of equally near
-/// names the one with the most similar length wins, then the first given.
+/// characters plus one, and less than the length of the longer name. For names of up to four characters it is at most
+/// one, or two for one of four that begins with the other name or is its beginning. Case and `-`/`_` are ignored. Of
+/// equally near names the one with the most similar length wins, then the first given.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    closest(name, known).map(|(_, near)| near)
+}
+
+/// The same with its edit distance: 0 for a name that differs only in case and `-`/`_`.
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(usize, &'a str)> {
     let wanted = fold(name)?;
-    // Two edits of three characters leave nothing in common.
-    let allowed = if wanted.len() <= 3 { 1 } else { wanted.len() / 3 + 1 };
     known
         .into_iter()
         .filter_map(|candidate| {
             let folded = fold(candidate)?;
-            let distance = distance(&wanted, &folded, allowed)?;
+            let distance = distance(&wanted, &folded, allowed(&wanted, &folded))?;
             (distance < wanted.len().max(folded.len())).then(|| {
                 let lengths = wanted.len().abs_diff(folded.len());
                 ((distance, lengths), candidate)
             })
         })
         .min_by_key(|(nearness, _)| *nearness)
-        .map(|(_, candidate)| candidate)
+        .map(|((distance, _), candidate)| (distance, candidate))
+}
+
+/// The edits between a name and a known one that still count as near: two edits of a short name leave little of it.
+fn allowed(wanted: &[char], known: &[char]) -> usize {
+    match wanted.len() {
+        0..=3 => 1,
+        4 if !wanted.starts_with(known) && !known.starts_with(wanted) => 1,
+        length => length / 3 + 1,
+    }
 }
 
 /// The end of a message about an unknown name: `; did you mean …?` with the nearest known one, or nothing.
@@ -107,6 +120,16 @@ mod tests {
         assert_eq!(nearest("cat", ["bat", "hat"]), Some("bat"));
         assert_eq!(nearest("a", ["b"]), None);
         assert_eq!(nearest("id", ["di"]), Some("di"));
+        assert_eq!(nearest("rows", ["pow"]), None);
+        assert_eq!(nearest("rosw", ["rows"]), Some("rows"));
+        assert_eq!(nearest("okay", ["error", "ok"]), Some("ok"));
+    }
+
+    #[test]
+    fn the_closest_name_comes_with_its_distance() {
+        assert_eq!(closest("Get_Price", ["get-price"]), Some((0, "get-price")));
+        assert_eq!(closest("get-prices", ["put-price", "get_price"]), Some((1, "get_price")));
+        assert_eq!(closest("rows", ["total"]), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::config::document::{Entry, Names, Problem};
 use crate::program::expression::OF_RUN;
 
 /// Names of the explicit forms of `expect`.
-const FORMS: [&str; 16] = [
+pub(super) const FORMS: [&str; 16] = [
     "value",
     "json",
     "predicate",

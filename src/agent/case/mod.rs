@@ -5,6 +5,7 @@
 
 mod csv;
 mod expect;
+mod fit;
 mod judge;
 mod read;
 mod rows;

@@ -11,7 +11,7 @@ use super::{Case, Expect};
 use crate::config::document::{Entry, Problem};
 
 /// Keys of a case.
-const KEYS: [&str; 10] =
+pub(super) const KEYS: [&str; 10] =
     ["name", "context", "expect", "cassette", "lenient", "tags", "weight", "skip", "only", "variants"];
 /// Most cases that the variants of one case give.
 const MOST_VARIANTS: usize = 10_000;
@@ -44,6 +44,10 @@ pub(in crate::agent) fn read(entry: &Entry<'_>) -> Result<Vec<Case>, Problem> {
 
 fn items(entry: &Entry<'_>) -> Result<Vec<Json>, Problem> {
     let parsed = entry.json.as_str().and_then(|text| json::parse(text).ok());
+    let file = entry.json.as_str().filter(|text| !text.trim_start().starts_with(['[', '{']));
+    if let (Some(file), None) = (file, &parsed) {
+        return Err(entry.problem(format!("`{0}` is a list; write {0} = [{file:?}]", entry.path)));
+    }
     let items = parsed.as_ref().unwrap_or(entry.json).items();
     items.map(<[Json]>::to_vec).ok_or_else(|| entry.expected("a list of tables"))
 }

@@ -13,6 +13,7 @@ use ptc_core::value::json;
 
 use super::Case;
 use super::csv::{MOST_ROW_BYTES, Records, trimmed};
+use super::fit::misfit;
 use super::read::{Read, case, read_entry, tables};
 use super::source::{CaseSource, row_of_cells};
 use super::typed::Types;
@@ -117,7 +118,8 @@ impl CaseRows {
     fn advance(&mut self) -> Result<Option<Case>, String> {
         let Some((place, table)) = self.next_table()? else { return Ok(None) };
         let entry = Entry { path: place, key: "cases", ..Entry::root(&table) };
-        case(&entry).map(Some).map_err(|problem| problem.message)
+        let case = case(&entry).map_err(|problem| problem.message)?;
+        misfit(&case, &self.types).map_or(Ok(Some(case)), Err)
     }
 
     /// The table of the next case, and the name of its place.

@@ -7,18 +7,44 @@ use ptc_core::signature::{self, Signature, Type};
 use ptc_core::value::Json;
 use ptc_core::value::json;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, RawSchema};
 
 /// The types of an agent's inputs and output, as far as its signature names them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Types {
     signature: Option<Signature>,
+    /// The schema in place of the output.
+    schema: Option<RawSchema>,
+    /// The prompt and the pinned program.
+    text: String,
 }
 
 impl Types {
     pub(super) fn of(agent: &Agent) -> Self {
         let parsed = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
-        Self { signature: parsed }
+        let schema = agent.schema.as_ref().and_then(|schema| RawSchema::compile(schema).ok());
+        let text = format!("{}\n{}", agent.prompt, agent.program().unwrap_or_default());
+        Self { signature: parsed, schema, text }
+    }
+
+    /// The type of the answer, where the signature names it.
+    pub(super) fn output(&self) -> Option<&Type> {
+        self.signature.as_ref()?.output.as_ref()
+    }
+
+    /// The schema of the answer, where it replaces the signature's output.
+    pub(super) fn schema(&self) -> Option<&RawSchema> {
+        self.schema.as_ref()
+    }
+
+    /// Are the parameters declared?
+    pub(super) fn has_params(&self) -> bool {
+        self.signature.as_ref().is_some_and(|signature| signature.params.is_some())
+    }
+
+    /// Does the prompt or the program contain this word?
+    pub(super) fn names(&self, word: &str) -> bool {
+        self.text.contains(word)
     }
 
     /// The names of the parameters.
@@ -42,9 +68,7 @@ impl Types {
     /// The value of a cell that the answer is compared with, or the field of it at `path`.
     pub(super) fn expected(&self, path: &str, cell: &Json) -> Result<Json, String> {
         let Some(text) = cell.as_str() else { return Ok(cell.clone()) };
-        let Some(output) = self.signature.as_ref().and_then(|signature| signature.output.as_ref()) else {
-            return Ok(Json::str(text));
-        };
+        let Some(output) = self.output() else { return Ok(Json::str(text)) };
         let mut ty = output;
         for step in path.split('.').filter(|step| !step.is_empty()) {
             ty = match ty.base() {

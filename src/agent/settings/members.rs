@@ -76,7 +76,7 @@ members! {
         "max_attempts" Kind::Count, "that of config.toml", "Attempts to get one reply, the first included: 1 to 20.";
         "backoff" Kind::Word(BACKOFF), "exponential", "How the waits grow.";
         "base_delay_ms" Kind::Count, "1000", "The first wait; none is longer than 30000 ms, and up to half of each is left to chance.";
-        "retryable" Kind::List, "all", "The failures to retry, among `rate_limit`, `timeout`, `server`, `network`, `stream`.";
+        "retryable" Kind::List, "all", "The failures to retry, among `rate_limit`, `timeout`, `server_error`, `network`, `stream`.";
     }
 }
 

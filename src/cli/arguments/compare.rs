@@ -10,7 +10,7 @@ use super::test::{SelectionFlags, largest_cost};
 /// Flags of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareFlags {
-    /// Two or more sessions (path, id, unique beginning of an id, or `last`); or agents: files, names of examples
+    /// Two or more sessions (path, id, unique beginning or end of an id, or `last`); or agents: files, names of examples
     #[arg(value_name = "SESSION|AGENT.toml", required_unless_present = "resume")]
     pub names: Vec<String>,
     /// Print as JSON
@@ -55,7 +55,7 @@ pub struct MatrixFlags {
     /// Base seed of the trials (0)
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Resume a stopped matrix (id, unique beginning of an id, or `last`); a complete one is shown
+    /// Resume a stopped matrix (id, unique beginning or end of an id, or `last`); a complete one is shown
     #[arg(long, value_name = "MATRIX", conflicts_with_all = ["names", "modes", "models", "trials", "seed"])]
     pub resume: Option<String>,
     /// Which cases

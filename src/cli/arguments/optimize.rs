@@ -64,7 +64,7 @@ pub struct OptimizeFlags {
 /// Flags of `suggest`.
 #[derive(Debug, Args)]
 pub struct SuggestFlags {
-    /// SESSION (path, id, unique beginning of an id, or `last`), or SESSION@TURN
+    /// SESSION (path, id, unique beginning or end of an id, or `last`), or SESSION@TURN
     #[arg(value_name = "SESSION[@TURN]")]
     pub session: String,
     /// The failing turn, by number or address (2, r0/t2); default: the last one that failed

@@ -9,7 +9,7 @@ use clap::Args;
 /// Flags of `proxy`.
 #[derive(Debug, Args)]
 pub struct ProxyFlags {
-    /// Upstream service (repeatable): a provider, or NAME=URL; without any openai, anthropic, gemini and ollama
+    /// Upstream service (repeatable): a provider, or NAME=URL (without `/v1`); without any openai, anthropic, gemini and ollama
     #[arg(long, value_name = "NAME[=URL]")]
     pub upstream: Vec<String>,
     /// Port; 0 takes a free one

@@ -17,7 +17,8 @@ pub(super) fn refused(error: &clap::Error, words: &[String]) -> u8 {
         return output::exit_code(Ok(exit::OK));
     }
     let near = near_command(words);
-    match (misplaced(error, words), error.kind(), &near) {
+    let message = misplaced(error, words).or_else(|| other_flag(error, words)).or_else(|| signature_of_a_file(error));
+    match (message, error.kind(), &near) {
         (Some(message), ..) => print_error(&message),
         // The first word was taken for a file to open, and the second one for the command.
         (None, ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument, Some(_)) => {
@@ -65,12 +66,44 @@ fn misplaced(error: &clap::Error, words: &[String]) -> Option<String> {
         .then(|| format!("`{flag}` belongs to the command: write it after `{}`", path.join(" ")))
 }
 
+/// Flags that users expect of a command: the command, the flag as written, and the one that it has.
+const OTHER_FLAGS: [(&str, &str, &str); 4] = [
+    ("test", "--case", "--filter TEXT"),
+    ("compare", "--case", "--filter TEXT"),
+    ("run", "--input", "--set K=V"),
+    ("prompt", "--input", "--set K=V"),
+];
+
+/// The flag that was meant, where the parser would suggest one that only looks similar.
+fn other_flag(error: &clap::Error, words: &[String]) -> Option<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    let program = Arguments::command();
+    let command = plain(&program, words).next()?;
+    let (.., meant) = OTHER_FLAGS.iter().find(|(of, written, _)| *of == command && written == flag)?;
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    is_unknown.then(|| format!("`{command}` has no `{flag}`; did you mean `{meant}`?"))
+}
+
+/// `--signature` with an agent file.
+fn signature_of_a_file(error: &clap::Error) -> Option<String> {
+    let is_signature = |text: &String| text.starts_with("--signature");
+    let has_signature = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => is_signature(text),
+        Some(ContextValue::Strings(texts)) => texts.iter().any(is_signature),
+        _ => false,
+    };
+    let is_refused = error.kind() == ErrorKind::ArgumentConflict
+        && (has_signature(ContextKind::InvalidArg) || has_signature(ContextKind::PriorArg));
+    is_refused.then(|| "--signature goes with --prompt; an agent file has its own signature".to_owned())
+}
+
 /// Added to an error about an unknown name: the command that was probably meant.
 pub fn meant_command(name: &str) -> String {
     near_command(&[name.to_owned()]).map(|near| format!("; did you mean the command `{near}`?")).unwrap_or_default()
 }
 
-/// The command that the first word may have meant; none when it is one.
+/// The command that the first word may have meant: one below another command, as `search` of `sessions search`, else one with a
+/// similar name. None when the word is a command.
 fn near_command(words: &[String]) -> Option<String> {
     let program = Arguments::command();
     let names: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
@@ -78,7 +111,14 @@ fn near_command(words: &[String]) -> Option<String> {
     if names.contains(&first) {
         return None;
     }
-    nearest(first, names.iter().copied()).map(ToOwned::to_owned)
+    let mut commands: Vec<&clap::Command> = program.get_subcommands().collect();
+    // Most of what is looked for below a command is of `sessions`.
+    commands.sort_by_key(|command| command.get_name() != "sessions");
+    let below = commands.iter().find_map(|command| {
+        let below = command.find_subcommand(first)?;
+        Some(format!("{} {}", command.get_name(), below.get_name()))
+    });
+    below.or_else(|| nearest(first, names.iter().copied()).map(ToOwned::to_owned))
 }
 
 /// The words that are neither flags nor values of the program's own flags.

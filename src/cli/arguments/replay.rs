@@ -6,7 +6,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct ReplayFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// Print only the outcome, no turns
     #[arg(long)]
@@ -31,7 +31,7 @@ pub struct ReplayFlags {
 /// Flags of `fork`.
 #[derive(Debug, Args)]
 pub struct ForkFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// Point of the fork: a turn (`r0/t2`, with the stage :request, :reply or :after), a tool call (`r0/t2/c0`) or a question (`r0/t2/q0`)
     #[arg(long, value_name = "ADDRESS[:STAGE]")]
@@ -80,7 +80,7 @@ pub struct ForkFlags {
 /// Flags of `rerun`.
 #[derive(Debug, Args)]
 pub struct RerunFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// Start point: a run (`r1`) or a turn (`r0/t2`); default: the beginning
     #[arg(long, value_name = "ADDRESS")]

@@ -134,7 +134,7 @@ pub struct LabelFlags {
 /// Flags of `sessions verify`.
 #[derive(Debug, Args)]
 pub struct VerifyFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// Print the findings as JSON
     #[arg(long)]
@@ -144,7 +144,7 @@ pub struct VerifyFlags {
 /// Flags of `sessions recover`.
 #[derive(Debug, Args)]
 pub struct RecoverFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// Print what became of it as JSON
     #[arg(long)]
@@ -154,7 +154,7 @@ pub struct RecoverFlags {
 /// Flags of `sessions case`.
 #[derive(Debug, Args)]
 pub struct CaseFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// Name of the case; without it the end of the session's id
     #[arg(long, value_name = "NAME")]
@@ -204,7 +204,7 @@ pub struct CapturedAgentFlags {
 /// Flags of `sessions export`.
 #[derive(Debug, Args)]
 pub struct ExportFlags {
-    /// Path, id, unique beginning of an id, or `last`
+    /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
     /// md, html, json, atif, otlp, svg, asciicast, bundle; by default what the file's name ends with
     #[arg(short, long, value_name = "FORMAT")]

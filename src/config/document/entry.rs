@@ -7,6 +7,7 @@ use ptc_core::text::{Span, did_you_mean};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
+use super::body_member::extra_body_advice;
 use super::{KeyDoc, KeyTable, Problem, Problems};
 
 /// Lists of known names up to this length are printed in full when no name is near.
@@ -186,9 +187,20 @@ impl<'a> Entry<'a> {
     pub fn unknown(&self, known: &[&str]) -> Problem {
         let table = self.path.strip_suffix(self.key).unwrap_or_default().trim_end_matches('.');
         let place = if table.is_empty() { String::new() } else { format!(" in [{table}]") };
-        let advice = belongs_in(self.key, &(self.tables)()).unwrap_or_else(|| advice(self.key, known));
+        let advice = self
+            .type_advice(known)
+            .or_else(|| extra_body_advice(self.key, self.json, known))
+            .or_else(|| belongs_in(self.key, &(self.tables)()))
+            .unwrap_or_else(|| advice(self.key, known));
         let message = format!("unknown key `{}`{place}{advice}", self.key);
         Problem { key: self.path.clone(), span: self.key_span, message }
+    }
+
+    /// Suggests `signature` for an output that is a type: in other programs `output` is the mode as well.
+    fn type_advice(&self, known: &[&str]) -> Option<String> {
+        let is_type = self.json.as_str()?.trim_start().starts_with([':', '{', '[', '(']);
+        (self.key == "output" && is_type && known.contains(&"signature"))
+            .then(|| "; did you mean `signature`?".to_owned())
     }
 }
 
@@ -216,7 +228,11 @@ pub(crate) fn out_of_range(name: &str, limit: &Limit, found: impl std::fmt::Disp
 }
 
 /// Key names of other programs and older versions, with the current names.
-const ALIASES: [(&str, &str); 15] = [
+const ALIASES: [(&str, &str); 19] = [
+    ("model", "default_model"),
+    ("max_completion_tokens", "max_tokens"),
+    ("max_output_tokens", "max_tokens"),
+    ("reasoning_effort", "reasoning"),
     ("output", "mode"),
     ("llm", "model"),
     ("timeout", "program_timeout_ms"),

@@ -3,6 +3,7 @@
 //! In: TOML text. Out: a `Json` tree whose spans are byte ranges of the text (key order preserved, dates as ISO text),
 //! or problems with key, position and correction. Unknown keys are errors, never ignored.
 
+mod body_member;
 mod entry;
 mod error;
 mod key_doc;

@@ -19,11 +19,24 @@ pub fn parse(text: &str) -> Result<Json, Problem> {
     let range = |error: &toml::de::Error| error.span().unwrap_or(text.len()..text.len());
     // One syntax error often causes others after it: report the first.
     if let Some(error) = errors.iter().min_by_key(|error| range(error).start) {
+        if let Some(problem) = unclosed_text(text, range(error).start, error.message()) {
+            return Err(problem);
+        }
         let (span, message) = (range(error), format!("not TOML: {}", error.message().trim()));
         return Err(Problem { key: String::new(), span: Span::new(span.start, span.end), message });
     }
     let span = Span::new(0, text.len());
     table(document.get_ref()).map(|node| Json { node, span })
+}
+
+/// The problem of a text of several lines that is not closed, where it begins: the parser reports the end of the file.
+fn unclosed_text(text: &str, start: usize, message: &str) -> Option<Problem> {
+    let is_at_end = start >= text.trim_end().len();
+    let kinds = [("multi-line basic string", "\"\"\""), ("multi-line literal string", "'''")];
+    let (_, quotes) = kinds.into_iter().find(|(kind, _)| is_at_end && message.contains(kind))?;
+    let opened = text.rfind(quotes)?;
+    let message = format!("not TOML: the text that begins here is not closed: {quotes} is missing");
+    Some(Problem { key: String::new(), span: Span::new(opened, opened + quotes.len()), message })
 }
 
 /// The parser limits the recursion.

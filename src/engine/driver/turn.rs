@@ -147,6 +147,7 @@ impl Driver<'_> {
 fn issue_record(finding: &Diagnostic) -> IssueRecord {
     // The path is a field of its own here, not a part of the message.
     let named = finding.message.strip_prefix(&format!("`{}`", finding.key));
+    let named = named.filter(|rest| rest.starts_with([':', ' ']));
     let message = named.map_or(finding.message.as_str(), |rest| rest.trim_start_matches([':', ' ']));
     IssueRecord {
         path: finding.key.clone(),

@@ -8,7 +8,7 @@ use ptc_core::limits::COMPILE_TIMEOUT;
 use ptc_core::lisp::Limits;
 use ptc_core::lisp::ReturnScope;
 use ptc_core::lisp::legacy::LAST_RESULT;
-use ptc_core::lisp::{Memory, Outcome, Signal};
+use ptc_core::lisp::{self, Error, Memory, Outcome, Signal};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Bounds, Keyword, Kind, Map, Value};
 
@@ -100,16 +100,27 @@ impl Workspace {
         outcome: Outcome,
         effects: &mut Effects,
     ) -> Result<(), ErrorRecord> {
-        let wrong = |message: String| ErrorRecord::new(Reason::InvalidAgent, message);
-        match (outcome.result, &self.pending) {
-            (Ok(_), _) => self.define(plan, outcome.memory, effects),
-            (Err(error), _) if !self.is_ready => {
-                Err(wrong(format!("[memory] cannot be evaluated: {}", error.message())))
+        match outcome.result {
+            Ok(_) => self.define(plan, outcome.memory, effects),
+            Err(error) => Err(ErrorRecord::new(Reason::InvalidAgent, self.wrong_definition(error))),
+        }
+    }
+
+    /// The message for a definition that has no value: its name, and the error with positions in its own text.
+    fn wrong_definition(&self, error: Error) -> String {
+        let pending = self.pending.as_ref();
+        let found = error.span.and_then(|span| pending?.at(span.start));
+        let alone = found.and_then(|found| lisp::read(&found.expression, lisp::Budget::default()).err());
+        let message = alone.unwrap_or(error).message();
+        match found {
+            Some(Definition { name, .. }) if !self.is_ready => {
+                format!("[memory] `{name}` cannot be evaluated: {message}")
             }
-            (Err(error), pending) => {
-                let start = error.span.map_or(0, |span| span.start);
-                let name = pending.as_ref().map(|definitions| definitions.name_at(start)).unwrap_or_default();
-                Err(wrong(format!("the edit of memory.{name}: {}", error.message())))
+            None if !self.is_ready => format!("[memory] cannot be evaluated: {message}"),
+            found => {
+                let found = found.or_else(|| pending?.at(0));
+                let name = found.map_or("", |found| found.name.as_str());
+                format!("the edit of memory.{name}: {message}")
             }
         }
     }
@@ -275,29 +286,36 @@ impl Workspace {
 
 /// Definitions that are evaluated in order: each sees those before it.
 #[derive(Debug)]
-struct Definitions {
-    /// Each name with the end of its form in the program.
-    ends: Vec<(String, usize)>,
+struct Definitions(Vec<Definition>);
+
+/// A definition that is evaluated.
+#[derive(Debug)]
+struct Definition {
+    name: String,
+    /// Its expression as it is written.
+    expression: String,
+    /// The end of its form in the program.
+    end: usize,
 }
 
 impl Definitions {
     /// The program that defines them over what is known; none without definitions.
     fn of(plan: &Plan, memory: Memory, definitions: Vec<(String, String)>) -> (Self, Option<Job>) {
         let mut source = String::new();
-        let mut ends = Vec::new();
+        let mut list = Vec::new();
         for (name, expression) in definitions {
             _ = writeln!(source, "(def {name} {expression})");
-            ends.push((name, source.len()));
+            list.push(Definition { name, expression, end: source.len() });
         }
         let timeout_ms = plan.settings.program_timeout_ms;
         let job = || Job { memory, timeout_ms, compile_timeout_ms: timeout_ms, ..Job::alone(source.as_str()) };
-        let job = (!ends.is_empty()).then(job);
-        (Self { ends }, job)
+        let job = (!list.is_empty()).then(job);
+        (Self(list), job)
     }
 
-    /// The name whose form holds this byte.
-    fn name_at(&self, start: usize) -> String {
-        self.ends.iter().find(|(_, end)| start < *end).map(|(name, _)| name.clone()).unwrap_or_default()
+    /// The definition whose form holds this byte.
+    fn at(&self, start: usize) -> Option<&Definition> {
+        self.0.iter().find(|definition| start < definition.end)
     }
 }
 

@@ -199,8 +199,7 @@ pub(super) fn lisp(_: &WorkbenchServer, arguments: &Value) -> Result<String, Str
         Ok((_, value)) => Ok(format!("{text}{}", value.print(Bounds::default()).text)),
         Err(error) => {
             let place = error.span.map(|span| format!(" at {}", span.line_col(&case.program))).unwrap_or_default();
-            let hint = error.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            Err(format!("{text}{}{place}: {}{hint}", error.reason, error.message()))
+            Err(format!("{text}{}{place}: {}", error.reason, error.message()))
         }
     }
 }

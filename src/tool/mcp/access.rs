@@ -15,6 +15,8 @@ pub struct ServerAccess {
     by_url: Vec<(String, TlsFiles)>,
     general: TlsFiles,
     levels: Vec<(String, &'static str)>,
+    /// Names of the configured servers.
+    names: Vec<String>,
     logins: Vec<ConfiguredLogin>,
     /// The servers that may ask for replies of a model.
     sampling: Vec<Connection>,
@@ -38,12 +40,13 @@ impl ServerAccess {
         let general = TlsFiles { client_certificate_file: None, ..config.tls.clone() };
         let levels =
             config.servers.iter().filter_map(|server| Some((server.name.clone(), server.log_level?))).collect();
+        let names = config.servers.iter().map(|server| server.name.clone()).collect();
         let servers = config.servers.iter();
         let logins = servers.filter_map(|server| {
             let url = Url::parse(server.url.as_deref()?).ok()?;
             Some(ConfiguredLogin { url, server: server.name.clone(), settings: server.oauth.clone() })
         });
-        Self { by_url, general, levels, logins: logins.collect(), sampling: Vec::new(), tokens: None }
+        Self { by_url, general, levels, names, logins: logins.collect(), sampling: Vec::new(), tokens: None }
     }
 
     /// The same, where the servers with these connections may ask for replies of a model.
@@ -76,6 +79,17 @@ impl ServerAccess {
     /// The argument of `tools login` for this URL: the server's name in the configuration, or the URL.
     pub(super) fn login_name<'a>(&'a self, url: &'a str) -> &'a str {
         self.login(url).map_or(url, |login| &login.server)
+    }
+
+    /// The table that defines a server, for messages: a section of the configuration, or a tool of the agent file.
+    pub(super) fn section(&self, server: &str) -> String {
+        if server.contains("://") {
+            "[mcp.NAME]".to_owned()
+        } else if self.names.iter().any(|name| name == server) {
+            format!("[mcp.{server}]")
+        } else {
+            format!("[tools.{server}] of the agent file")
+        }
     }
 
     /// Returns whether the user is asked when the server with this connection wants a reply of a model.

@@ -58,7 +58,10 @@ pub(super) async fn open(
             let transport = AsyncRwTransport::new_client(reader, input);
             match own.serve_over(transport).await {
                 Ok(service) => Ok(Open { service, process: Some((child, group)) }),
-                Err(error) => Err(start_error::of_process(server, &error, &mut child, log).await),
+                Err(error) => {
+                    let section = access.section(server);
+                    Err(start_error::of_process((server, &section), &error, &mut child, log).await)
+                }
             }
         }
         Connection::Http { url, headers } => {
@@ -85,7 +88,9 @@ pub(super) async fn open(
             match served {
                 Ok(service) => Ok(Open { service, process: None }),
                 Err(error) => {
-                    Err(start_error::of_url(url, &error, &ServerPlace { server, login: access.login_name(url) }))
+                    let section = &access.section(server);
+                    let place = ServerPlace { server, section, login: access.login_name(url) };
+                    Err(start_error::of_url(url, &error, &place))
                 }
             }
         }

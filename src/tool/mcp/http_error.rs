@@ -22,13 +22,15 @@ const QUOTE_CHARS: usize = 300;
 pub(super) struct ServerPlace<'a> {
     /// Its name in the configuration or the agent file.
     pub(super) server: &'a str,
+    /// The table that defines it.
+    pub(super) section: &'a str,
     /// The argument of `tools login` for it.
     pub(super) login: &'a str,
 }
 
 /// Describes an error of the HTTP transport.
 pub(super) fn describe_http_error(error: &DynamicTransportError, place: &ServerPlace<'_>) -> Option<String> {
-    let server = place.server;
+    let section = place.section;
     Some(match http_error(error)? {
         HttpError::AuthRequired(_) => with_advice(401, "", place),
         HttpError::InsufficientScope(error) => {
@@ -44,14 +46,14 @@ pub(super) fn describe_http_error(error: &DynamicTransportError, place: &ServerP
         }
         HttpError::UnexpectedServerResponse(text) => match status_and_body(text) {
             Some((status, body)) => with_advice(status, &quoted(body), place),
-            None => format!("answered with {}; check url under [mcp.{server}]", unreadable(text)),
+            None => format!("answered with {}; check url under {section}", unreadable(text)),
         },
         HttpError::UnexpectedContentType(Some(kind)) if kind.contains("html") => {
-            format!("answered with a web page, not with MCP; check url under [mcp.{server}]")
+            format!("answered with a web page, not with MCP; check url under {section}")
         }
         HttpError::UnexpectedContentType(kind) => {
             let kind = kind.as_deref().unwrap_or("no content type");
-            format!("answered with {kind}, not with MCP; check url under [mcp.{server}]")
+            format!("answered with {kind}, not with MCP; check url under {section}")
         }
         HttpError::SessionExpired => "no longer knows the session (404); run again".to_owned(),
         HttpError::ResponseBodyTooLarge { max_size } => format!("answered with more than {max_size} bytes"),
@@ -93,25 +95,25 @@ fn status_and_body(text: &str) -> Option<(u16, &str)> {
 }
 
 fn with_advice(status: u16, detail: &str, place: &ServerPlace<'_>) -> String {
-    let ServerPlace { server, login } = place;
+    let ServerPlace { section, login, .. } = place;
     let answered = format!("answered {status} {}", status_title(status));
     let advice = match status {
         300..=399 => {
             format!(
-                "; redirects are not followed, because they would forward headers with keys: correct url under [mcp.{server}]"
+                "; redirects are not followed, because they would forward headers with keys: correct url under {section}"
             )
         }
         401 => {
             format!(
                 "; it requires a token: run `ptc-workbench tools login {login}`, or set headers = {{ Authorization = \"Bearer \
-                 ${{NAME}}\" }} under [mcp.{server}]"
+                 ${{NAME}}\" }} under {section}"
             )
         }
         403 => format!(
             "; its token does not allow this: run `ptc-workbench tools login {login}` with an account that may, or change headers under \
-             [mcp.{server}]"
+             {section}"
         ),
-        404 | 405 => format!("; check url under [mcp.{server}]"),
+        404 | 405 => format!("; check url under {section}"),
         429 => "; try again later".to_owned(),
         500.. => "; the server has a problem, try again later".to_owned(),
         _ => String::new(),

@@ -40,6 +40,8 @@ pub struct Servers {
 
 /// State of one server.
 struct Slot {
+    /// The table that defines it, for messages.
+    section: String,
     session: Mutex<(u32, Option<Arc<Session>>)>,
     log: Arc<Log>,
 }
@@ -85,7 +87,8 @@ impl Servers {
             };
             let file = self.logs.as_ref().and_then(|folder| LogFile::open(folder, server));
             let log = Log::new(self.scrub.clone().knowing(sent.unwrap_or_default()), file);
-            Arc::new(Slot { session: Mutex::default(), log: Arc::new(log) })
+            let section = self.access.section(server);
+            Arc::new(Slot { section, session: Mutex::default(), log: Arc::new(log) })
         });
         Arc::clone(slot)
     }
@@ -180,11 +183,12 @@ impl Slot {
         if self.session.lock().await.1.is_some() {
             return format!("the server {server} did not {what} within {time} s{last}");
         }
+        let section = &self.section;
         let advice = match connection {
             Connection::Process(_) => {
-                format!("command under [mcp.{server}] starts a program that speaks MCP on stdin and stdout")
+                format!("command under {section} starts a program that speaks MCP on stdin and stdout")
             }
-            Connection::Http { .. } => format!("url under [mcp.{server}] is that of an MCP server"),
+            Connection::Http { .. } => format!("url under {section} is that of an MCP server"),
         };
         format!("the server {server} did not begin to speak MCP within {time} s{last}; check that {advice}")
     }

@@ -39,6 +39,8 @@ const MAX_TOOLS: usize = 2_000;
 /// A session.
 pub(super) struct Session {
     server: String,
+    /// The table that defines it, for messages.
+    section: String,
     /// The argument of `tools login` for this server.
     login: String,
     open: Open,
@@ -63,8 +65,9 @@ impl Session {
             Connection::Http { url, .. } => access.login_name(url).to_owned(),
             Connection::Process(_) => String::new(),
         };
-        let server_name = server.to_owned();
-        let session = Self { server: server_name, login, open, log, tools, has_cancelled_call: AtomicBool::new(false) };
+        let (server_name, section) = (server.to_owned(), access.section(server));
+        let has_cancelled_call = AtomicBool::new(false);
+        let session = Self { server: server_name, section, login, open, log, tools, has_cancelled_call };
         if let Some(level) = access.log_level(server) {
             session.set_log_level(level).await;
         }
@@ -267,11 +270,10 @@ impl Session {
     /// Describes why a request failed.
     async fn describe_error(&self, error: &ServiceError) -> String {
         let server = &self.server;
+        let place = ServerPlace { server, section: &self.section, login: &self.login };
         match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
-            ServiceError::TransportSend(error)
-                if let Some(described) = describe_http_error(error, &ServerPlace { server, login: &self.login }) =>
-            {
+            ServiceError::TransportSend(error) if let Some(described) = describe_http_error(error, &place) => {
                 format!("the server {server} {described}")
             }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {

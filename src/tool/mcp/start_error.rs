@@ -19,7 +19,12 @@ const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 const QUOTE_CHARS: usize = 300;
 
 /// Describes a failed start of a server's process.
-pub(super) async fn of_process(server: &str, error: &ClientInitializeError, child: &mut Child, log: &Log) -> String {
+pub(super) async fn of_process(
+    (server, section): (&str, &str),
+    error: &ClientInitializeError,
+    child: &mut Child,
+    log: &Log,
+) -> String {
     let (why, last) = match error {
         ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => {
             let last = log.last_of_ended().await;
@@ -30,7 +35,7 @@ pub(super) async fn of_process(server: &str, error: &ClientInitializeError, chil
         }
         other => (of_answer(other), log.last()),
     };
-    format!("the server {server} did not start: {why}{last}; check command under [mcp.{server}]")
+    format!("the server {server} did not start: {why}{last}; check command under {section}")
 }
 
 /// Describes a failed handshake over HTTP.
@@ -44,7 +49,7 @@ pub(super) fn of_url(url: &str, error: &ClientInitializeError, place: &ServerPla
         ClientInitializeError::ConnectionClosed(_) => "it ended its reply before it answered".to_owned(),
         other => of_answer(other),
     };
-    format!("the server {server} at {url} did not start: {why}; check url under [mcp.{server}]")
+    format!("the server {server} at {url} did not start: {why}; check url under {}", place.section)
 }
 
 /// Describes an answer that is no beginning of a session.

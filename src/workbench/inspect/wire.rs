@@ -67,7 +67,7 @@ fn body_parts(turn: &Turn<'_>, sent: &Sent, note: &str) -> Vec<Part> {
         Err(error) => {
             let lines = vec![
                 Line::new(Mark::Warn, format!("{} were sent; this is the body without its messages", size(sent.bytes))),
-                Line::new(Mark::Dim, error.message),
+                Line::new(Mark::Dim, error.0),
             ];
             let why = Part::new(title.clone(), Body::Lines(lines)).noted(note).marked(Mark::Warn);
             let frame = Part::new(format!("{title} · tree"), Body::Tree(sent.frame.json(), Vec::new()));

@@ -176,7 +176,10 @@ impl Workbench {
                         case: None,
                         unfit: in_mode.as_ref().err().map(|findings| findings_text(findings)),
                     };
-                    let no_inputs = |case: &Case| no_inputs(in_mode.as_ref().ok()?, &case.inputs(agent));
+                    let no_inputs = |case: &Case| {
+                        let plan = in_mode.as_ref().ok()?;
+                        no_inputs(plan, &case.inputs(agent)).or_else(|| case.misfit(&plan.agent))
+                    };
                     plan.cells.extend(of_cases(&cell, &cases, no_inputs));
                 }
             }

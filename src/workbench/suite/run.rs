@@ -215,7 +215,7 @@ impl Workbench {
         let error = |why: String| TrialReport { verdict: failed(why), score: 0.0, ..trial.clone() };
         let path = match self.file_access().resolve(&agent.root(), "cases.cassette", &agent.folder.join(name)) {
             Ok(path) => path,
-            Err(refusal) => return error(refusal.to_string()),
+            Err(refusal) => return error(refusal.of_it()),
         };
         let session = match Session::open(&path) {
             Ok(session) => session,

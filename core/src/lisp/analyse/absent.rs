@@ -2,8 +2,10 @@
 //!
 //! A test runs each way and compares its value, so that no hint names something that does not work.
 
+use super::foreign::FOREIGN;
+
 /// Names with a hint, and a program that follows it.
-struct Absent {
+pub(super) struct Absent {
     names: &'static [&'static str],
     hint: &'static str,
     /// A program and the readable form of its value.
@@ -11,7 +13,12 @@ struct Absent {
     way: (&'static str, &'static str),
 }
 
-const fn absent(names: &'static [&'static str], hint: &'static str, way: (&'static str, &'static str)) -> Absent {
+/// A row of the tables.
+pub(super) const fn absent(
+    names: &'static [&'static str],
+    hint: &'static str,
+    way: (&'static str, &'static str),
+) -> Absent {
     Absent { names, hint, way }
 }
 
@@ -77,7 +84,7 @@ const ABSENT: &[Absent] = &[
         ("(split-lines \"a\\nb\")", "[\"a\" \"b\"]"),
     ),
     absent(
-        &["Thread/sleep"],
+        &["Thread/sleep", "sleep"],
         "Programs cannot wait: call the tool again in a loop",
         ("(loop [i 0] (if (< i 3) (recur (inc i)) i))", "3"),
     ),
@@ -103,14 +110,18 @@ const ABSENT: &[Absent] = &[
         "There is no metadata: keep the facts in a map",
         ("{:v [1] :doc \"x\"}", "{:doc \"x\" :v [1]}"),
     ),
-    absent(&["call"], "Write (tool/name {…})", ("(map inc [1])", "[2]")),
+    absent(
+        &["call", "call-tool", "tool-call", "invoke-tool", "use-tool", "run-tool", "invoke", "tools", "functions"],
+        "Write (tool/name {…})",
+        ("(map inc [1])", "[2]"),
+    ),
     absent(
         &["rand", "rand-int", "rand-nth", "shuffle", "random-uuid"],
         "Random numbers are not supported: equal inputs give equal results",
         ("(first [3 1 2])", "3"),
     ),
     absent(&["*4"], "Only *1, *2 and *3 exist", ("*1", "nil")),
-    absent(&["data"], "Write data/name", ("data/name", "nil")),
+    absent(&["data", "input", "inputs", "context", "ctx", "params"], "Write data/name", ("data/name", "nil")),
     absent(&["tool"], "Write (tool/name {…})", ("(map inc [1])", "[2]")),
 ];
 
@@ -145,19 +156,20 @@ const ABSENT_IN_REFERENCE: &[(&[&str], &str)] = &[
     (&["sorted-set"], "Sets are always sorted: use #{…}"),
 ];
 
-/// The hint for a name of Clojure that does not exist here.
+/// The hint for a name of Clojure or of another language that does not exist here.
 pub(super) fn hint(name: &str, is_current: bool) -> Option<&'static str> {
     // `java.util.ArrayList.` is listed as `ArrayList.`.
     let class = name.strip_suffix('.').and_then(|class| class.rsplit('.').next());
     let is_it = |known: &&str| *known == name || known.strip_suffix('.').is_some_and(|known| Some(known) == class);
-    let absent = ABSENT.iter().find(|absent| absent.names.iter().any(is_it)).map(|absent| absent.hint);
+    let mut rows = ABSENT.iter().chain(FOREIGN);
+    let absent = rows.find(|absent| absent.names.iter().any(is_it)).map(|absent| absent.hint);
     let in_reference = || ABSENT_IN_REFERENCE.iter().find(|(names, _)| names.contains(&name)).map(|(_, hint)| *hint);
     absent.or_else(|| if is_current { None } else { in_reference() })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ABSENT;
+    use super::{ABSENT, FOREIGN};
     use crate::lisp::{CallAddress, Error, Failure, Host, Input, Limits, builtins, run};
     use crate::reasons::Reason;
     use crate::value::Value;
@@ -181,7 +193,7 @@ mod tests {
     #[test]
     fn each_hint_about_an_absent_name_leads_to_a_program_that_works() {
         let limits = Limits::default();
-        for absent in ABSENT {
+        for absent in ABSENT.iter().chain(FOREIGN) {
             let (program, wanted) = absent.way;
             let got = run(&Input::new(program, &limits), &NoTools).result;
             let got = got.map_or_else(|error| error.message(), |(_, value)| value.to_string());
@@ -192,7 +204,7 @@ mod tests {
     #[test]
     fn a_name_with_a_hint_does_not_exist() {
         let limits = Limits::default();
-        for name in ABSENT.iter().flat_map(|absent| absent.names) {
+        for name in ABSENT.iter().chain(FOREIGN).flat_map(|absent| absent.names) {
             if builtins::find(name).is_some() {
                 continue;
             }

@@ -16,6 +16,7 @@ mod call;
 mod cell;
 mod control;
 mod expand;
+mod foreign;
 mod form;
 mod function;
 mod header;
@@ -52,6 +53,8 @@ pub struct Names<'a> {
     pub memory: &'a Memory,
     /// The tools that may be called.
     pub tools: &'a [ToolInfo],
+    /// The data read as `data/key`, for hints about unknown names.
+    pub context: &'a Value,
     /// `Reference` has no other forms and functions than the reference implementation; all others accept more.
     pub dialect: Dialect,
 }

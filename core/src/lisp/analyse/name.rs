@@ -5,11 +5,11 @@ use super::{Analyser, AnalysisResult, absent, is_form};
 use crate::lisp::builtins::{self, namespaces};
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
 use crate::lisp::machine::Callable;
-use crate::lisp::{Error, Form};
+use crate::lisp::{Error, Form, ToolInfo};
 use crate::reasons::Reason;
 use crate::signature::underscored;
 use crate::text::{Span, nearest};
-use crate::value::{Keyword, Value};
+use crate::value::{Keyword, Map, Value};
 
 use super::scope::LocalSource;
 use super::word::Word;
@@ -26,6 +26,9 @@ type Tool = (Box<str>, Span);
 
 /// An unknown name, its span, and the locals visible there.
 type Name = (Keyword, Span, Vec<&'static str>);
+
+/// Names of one kind, and the prefix that programs write before them.
+type Group<'n> = (&'static str, Vec<&'n str>);
 
 /// Number of unknown names that one message lists.
 const LISTED: usize = 20;
@@ -208,12 +211,16 @@ impl<'a> Analyser<'a> {
                 Err(Box::new(Error::new(Reason::InvalidForm, problem).hint("Write (budget/remaining)").at(span)))
             }
             _ => match namespaces::find(namespace, member, self.names.dialect) {
-                Err(error) if namespaces::named(namespace).is_none() => {
-                    let hint = absent::hint(&format!("{namespace}/{member}"), self.is_current());
-                    Err(Box::new(hint.map_or(error.clone(), |hint| error.hint(hint)).at(span)))
-                }
                 Ok(value) => Ok(Node::constant(value, span)),
-                Err(error) => Err(Box::new(error.at(span))),
+                Err(error) => {
+                    let hint = absent::hint(&format!("{namespace}/{member}"), self.is_current());
+                    let hint = hint.map(ToOwned::to_owned).or_else(|| self.misplaced(namespace, member));
+                    let error = match hint {
+                        Some(hint) => error.hint(hint),
+                        None => error,
+                    };
+                    Err(Box::new(error.at(span)))
+                }
             },
         }
     }
@@ -228,6 +235,10 @@ impl<'a> Analyser<'a> {
 
     /// A suggestion for an unknown name.
     fn suggestion(&self, name: &str, locals: &[&'static str]) -> Option<String> {
+        let did_you_mean = |meant: String| format!("Did you mean `{meant}` instead of `{name}`?");
+        if let Some(meant) = self.input_or_tool(name) {
+            return Some(did_you_mean(meant));
+        }
         if let Some(hint) = absent::hint(name, self.is_current()) {
             return Some(format!("{name}: {}", lower(hint)));
         }
@@ -237,13 +248,74 @@ impl<'a> Analyser<'a> {
         let defined = self.defined.iter().map(|name| name.name());
         let memory = self.names.memory.keys().map(|name| name.name());
         let builtins = builtins::rows().filter(|row| row.exists_in(self.names.dialect)).map(|row| row.name);
-        let known = locals.iter().copied().filter(|name| is_written(name)).chain(defined).chain(memory);
-        let mut known: Vec<&str> = known.chain(builtins).collect();
-        known.sort_unstable();
-        let dashed = name.replace('_', "-");
-        let meant = known.iter().copied().find(|known| *known == dashed).or_else(|| nearest::nearest(name, known));
-        meant.map(|meant| format!("Did you mean `{meant}` instead of `{name}`?"))
+        let own = locals.iter().copied().filter(|name| is_written(name)).chain(defined).chain(memory);
+        let mut groups: [Group<'_>; 4] =
+            [("", own.collect()), self.input_names(), self.tool_names(), ("", builtins.collect())];
+        // Of equally near names the program's own come before builtins.
+        let near = groups.iter_mut().filter_map(|(prefix, names)| {
+            names.sort_unstable();
+            let (distance, near) = nearest::closest(name, names.iter().copied())?;
+            Some((distance, format!("{prefix}{near}")))
+        });
+        near.min_by_key(|(distance, _)| *distance).map(|(_, meant)| did_you_mean(meant))
     }
+
+    /// The input or tool of this name, or the one that a name such as `data.name` means.
+    fn input_or_tool(&self, name: &str) -> Option<String> {
+        let same = |(prefix, names): Group<'_>| {
+            let (distance, same) = nearest::closest(name, names)?;
+            (distance == 0).then(|| format!("{prefix}{same}"))
+        };
+        same(self.input_names()).or_else(|| same(self.tool_names())).or_else(|| {
+            let (namespace, member) = name.split_once('.')?;
+            self.member(namespaces::own(namespace)?, member)
+        })
+    }
+
+    /// The hint for a name in a namespace that does not exist, when it means a tool or an input.
+    fn misplaced(&self, namespace: &str, member: &str) -> Option<String> {
+        if namespaces::named(namespace).is_some() {
+            return None;
+        }
+        let is_tool = |tool: &&ToolInfo| underscored(&tool.name) == underscored(member);
+        let meant = match self.names.tools.iter().find(is_tool) {
+            Some(tool) => format!("tool/{}", tool.name),
+            None => self.member(namespaces::own(namespace)?, member)?,
+        };
+        Some(format!("Did you mean {meant}?"))
+    }
+
+    /// The member of `data` or `tool` with this name: the nearest that exists, else as it is written.
+    fn member(&self, namespace: &str, member: &str) -> Option<String> {
+        let (prefix, names) = match namespace {
+            "data" => self.input_names(),
+            "tool" => self.tool_names(),
+            _ => return None,
+        };
+        let near = nearest::closest(member, names).map_or(member, |(_, near)| near);
+        Some(format!("{prefix}{near}"))
+    }
+
+    /// The keys of the data that can be written as `data/key`; hidden ones are not named.
+    fn input_names(&self) -> Group<'a> {
+        let keys = self.names.context.as_map().into_iter().flat_map(Map::keys);
+        let names = keys.filter_map(|key| match key {
+            Value::Keyword(word) => Some(word.name()),
+            other => other.as_str(),
+        });
+        ("data/", names.filter(|name| is_plain(name)).collect())
+    }
+
+    /// The names of the tools.
+    fn tool_names(&self) -> Group<'a> {
+        ("tool/", self.names.tools.iter().map(|tool| tool.name.as_str()).collect())
+    }
+}
+
+/// True for the key of an input that a program may read as `data/key` and that is not hidden.
+fn is_plain(key: &str) -> bool {
+    key.starts_with(|first: char| first.is_ascii_alphabetic())
+        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// A hint as the continuation of a sentence, in lower case.

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::argument::is_record;
-use super::collection::each_record;
+use super::argument::{is_record, swapped};
+use super::collection::{keyed_records, looks_swapped};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::arithmetic::too_large;
@@ -142,12 +142,12 @@ fn avg(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     Ok(summed(machine, args)?.average())
 }
 
-/// The sum of the items' values under a key.
-fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Sum> {
-    let [key, coll] = args else { return Ok(Sum::default()) };
-    let key = Key::of(machine, 1, key)?;
+/// The sum of the items' values under a key. `call` shows the order of the arguments.
+fn summed_by(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> EvalResult<Sum> {
+    let [named, coll] = args else { return Ok(Sum::default()) };
+    let key = Key::of(machine, 1, named)?;
     let mut sum = Sum::default();
-    for item in each_record(2, std::mem::take(coll))? {
+    for item in keyed_records(named, std::mem::take(coll), call)? {
         machine.tick()?;
         sum.add(&key.of_item(machine, &item)?)?;
     }
@@ -155,11 +155,11 @@ fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult<Sum> {
 }
 
 fn sum_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    Ok(summed_by(machine, args)?.total)
+    Ok(summed_by(machine, args, "(sum-by key coll)")?.total)
 }
 
 fn avg_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    Ok(summed_by(machine, args)?.average())
+    Ok(summed_by(machine, args, "(avg-by key coll)")?.average())
 }
 
 fn min_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
@@ -175,7 +175,9 @@ fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> E
     let (key, items) = match args {
         [key, coll] => {
             if is_record(coll) {
-                return Err(wrong(2, "a list, map or set", coll));
+                let halt = wrong(2, "a list, map or set", coll);
+                let call = if better == Ordering::Less { "(min-by key coll)" } else { "(max-by key coll)" };
+                return Err(if looks_swapped(key, coll) { swapped(halt, call) } else { halt });
             }
             // A value that is not a collection is the only item; so is a string.
             let items = match std::mem::take(coll) {
@@ -242,11 +244,11 @@ fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> 
 }
 
 fn distinct_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let [key, coll] = args else { return Ok(Value::Nil) };
-    let key = Key::of(machine, 1, key)?;
+    let [named, coll] = args else { return Ok(Value::Nil) };
+    let key = Key::of(machine, 1, named)?;
     let mut seen = BTreeSet::new();
     let mut firsts = Vec::new();
-    for item in each_record(2, std::mem::take(coll))? {
+    for item in keyed_records(named, std::mem::take(coll), "(distinct-by key coll)")? {
         machine.tick()?;
         if seen.insert(key.of_item(machine, &item)?) {
             firsts.push(item);

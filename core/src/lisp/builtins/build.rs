@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::access::ORDERED;
-use super::argument::{CollectionKinds, hinted, integer, is_record, length, no_entries, taken};
+use super::argument::{CollectionKinds, hinted, integer, is_record, length, no_entries, swapped, taken};
 use super::assoc::written;
 use super::collection::{own_list, own_map};
 use super::endless::{self, transformed};
@@ -119,7 +119,10 @@ fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     if is_record(&coll) {
         return Err(no_entries(2, "a list, string, map or set", &coll));
     }
-    CollectionKinds::All.check(2, &coll)?;
+    CollectionKinds::All.check(2, &coll).map_err(|halt| match item {
+        Value::List(_) | Value::Map(_) | Value::Set(_) => swapped(halt, "(cons x coll)"),
+        _ => halt,
+    })?;
     let mut items = collect(machine, coll)?;
     machine.ticks(items.len() / 4)?;
     items.insert(0, item);
@@ -171,7 +174,9 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Value::Str(_) => return Err(hinted(wrong(1, "a list, map or set", &coll), "Join strings with str")),
         other => {
             let problem = format!("argument 1 must be a list, map or set, got {}", described(other));
-            return Error::new(Reason::RuntimeError, problem).halt();
+            let halt = Error::new(Reason::RuntimeError, problem).into();
+            let is_swapped = matches!(items, [Value::List(_) | Value::Map(_) | Value::Set(_)]);
+            return Err(if is_swapped { swapped(halt, "(conj coll x)") } else { halt });
         }
     }
     Ok(coll)

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::argument::{self, hinted};
+use super::argument::{self, hinted, swapped};
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, EvalResult, Halt, Items, described, wrong};
 use crate::reasons::Reason;
@@ -92,10 +92,28 @@ pub(super) fn each_item(position: usize, coll: Value) -> EvalResult<Items> {
 }
 
 /// The items of argument `position` of an aggregator, which does not accept strings.
-pub(super) fn each_record(position: usize, coll: Value) -> EvalResult<Items> {
+fn each_record(position: usize, coll: Value) -> EvalResult<Items> {
     match coll {
         Value::Str(_) => Err(hinted(wrong(position, "a list, map or set", &coll), "Use (seq s) for its characters")),
         coll => Items::of(coll).map_err(|other| wrong(position, "a list, map or set", &other)),
+    }
+}
+
+/// The items of `(name key coll)`, as [`each_record`], with a hint if the two look swapped. `call` shows the right
+/// order.
+pub(super) fn keyed_records(key: &Value, coll: Value, call: &str) -> EvalResult<Items> {
+    let is_swapped = looks_swapped(key, &coll);
+    each_record(2, coll).map_err(|halt| if is_swapped { swapped(halt, call) } else { halt })
+}
+
+/// True if the key of `(name key coll)` is a collection of items and the collection is a key.
+pub(super) fn looks_swapped(key: &Value, coll: &Value) -> bool {
+    match (key, coll) {
+        (Value::List(_) | Value::Map(_) | Value::Set(_), Value::Keyword(_) | Value::Function(_) | Value::Var(_)) => {
+            true
+        }
+        (Value::List(items), Value::Str(_)) => matches!(items.first(), Some(Value::Map(_))),
+        _ => false,
     }
 }
 

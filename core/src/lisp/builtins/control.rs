@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::argument::{is_record, no_entries};
+use super::argument::{is_record, no_entries, swapped};
+use super::collection::looks_swapped;
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::limits::JSON_DEPTH;
@@ -73,8 +74,12 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((last, firsts)) = args.split_last_mut() else { return Ok(Value::Nil) };
     let spread = match std::mem::take(last) {
         list @ (Value::List(_) | Value::Set(_) | Value::Map(_)) => collect(machine, list)?,
-        record if is_record(&record) => return Err(no_entries(position, "a list, set or map", &record)),
-        other => return Err(wrong(position, "a list, set or map", &other)),
+        other => {
+            let expected = "a list, set or map";
+            let refuse = if is_record(&other) { no_entries } else { wrong };
+            let halt = refuse(position, expected, &other);
+            return Err(if looks_swapped(&function[0], &other) { swapped(halt, "(apply f coll)") } else { halt });
+        }
     };
     machine.ticks(spread.len())?;
     if firsts.is_empty() {
@@ -199,7 +204,8 @@ fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
             Ok(list) => lists.push(list),
             Err(other) => {
                 let Err(halt) = EvalResult::<()>::Err(wrong(index + 2, "a collection", &other)) else { continue };
-                return Err(with_reason(halt, Reason::RuntimeError));
+                let halt = with_reason(halt, Reason::RuntimeError);
+                return Err(if looks_swapped(function, &other) { swapped(halt, "(pmap f coll)") } else { halt });
             }
         }
     }

@@ -203,6 +203,17 @@ pub(crate) fn bare(name: &str) -> Option<&'static Builtin> {
 pub(crate) const CONSTANTS: [(&str, f64); 3] =
     [("POSITIVE_INFINITY", f64::INFINITY), ("NEGATIVE_INFINITY", f64::NEG_INFINITY), ("NaN", f64::NAN)];
 
+/// Words that models write for the namespaces of the program's inputs.
+const OWN: &[(&str, &[&str])] = &[
+    ("data", &["data", "input", "inputs", "ctx", "context", "args", "arguments", "params", "parameters"]),
+    ("tool", &["tool", "tools", "function", "functions", "mcp", "api"]),
+];
+
+/// The namespace of the program's inputs, `data` or `tool`, that a word means.
+pub(crate) fn own(word: &str) -> Option<&'static str> {
+    OWN.iter().find(|(_, words)| words.contains(&word)).map(|(namespace, _)| *namespace)
+}
+
 /// The value of a named number.
 pub(crate) fn constant(name: &str) -> Option<Value> {
     CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, number)| Value::Float(*number))
@@ -308,10 +319,26 @@ pub(crate) fn find(namespace: &str, member: &str, dialect: Dialect) -> Result<Va
     Err(Error::new(Reason::InvalidForm, format!("`{namespace}` has no `{member}`")).hint(hint))
 }
 
-/// A qualified name that exists, for one with an unknown namespace: the member in the namespace with the nearest name,
-/// or in the only one that has it, or the function without a namespace.
+/// Abbreviations that models give to namespaces, and names in use for these.
+const ABBREVIATIONS: &[(&str, &str)] = &[
+    ("s", "str"),
+    ("strings", "str"),
+    ("text", "str"),
+    ("JSON", "json"),
+    ("sets", "set"),
+    ("re", "regex"),
+    ("w", "walk"),
+    ("m", "math"),
+];
+
+/// A qualified name that exists, for one with an unknown namespace: the member in the namespace that is abbreviated so,
+/// in that with the nearest name, or in the only one that has it, or the function without a namespace.
 fn suggested(namespace: &str, member: &str, all: &[&Namespace]) -> Option<String> {
     let having: Vec<&&Namespace> = all.iter().filter(|space| space.member(member).is_some()).collect();
+    let meant = ABBREVIATIONS.iter().find(|(short, _)| *short == namespace).map(|(_, name)| *name);
+    if let Some(name) = meant.filter(|name| having.iter().any(|space| space.names.contains(name))) {
+        return Some(format!("{name}/{member}"));
+    }
     let near = nearest(namespace, having.iter().flat_map(|space| space.names).copied());
     match (near, having.as_slice()) {
         (Some(near), _) => Some(format!("{near}/{member}")),

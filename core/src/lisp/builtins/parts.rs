@@ -2,6 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::argument::{hinted, swapped};
 use super::endless::transformed;
 use super::regex::{self, SearchedText};
 use super::strings::{pass, text};
@@ -67,7 +68,7 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let s = text(1, &args[0])?;
+    let s = text_first(args, "(split text separator)")?;
     let most = match args.get(2) {
         None => usize::MAX,
         Some(Value::Int(limit)) => usize::try_from(*limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX),
@@ -108,7 +109,13 @@ fn join(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Value::Map(map) => Err(Value::Map(map)),
         coll => items(machine, coll)?,
     };
-    let separator = if position == 2 { text(1, &args[0])? } else { "" };
+    let separator = match &args[0] {
+        _ if position == 1 => "",
+        coll @ (Value::List(_) | Value::Set(_)) => {
+            return Err(swapped(wrong(1, "a string", coll), "(join separator coll)"));
+        }
+        separator => text(1, separator)?,
+    };
     let coll = coll.map_err(|other| wrong(position, "a list or set", &other))?;
     let mut out = TextWriter::default();
     for (index, item) in coll.iter().enumerate() {
@@ -134,6 +141,14 @@ fn replace_first(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     replace_in(machine, args, 1)
 }
 
+/// The string in argument 1, with a hint if the regex of argument 2 is there. `call` shows the right order.
+fn text_first<'v>(args: &'v [Value], call: &str) -> EvalResult<&'v str> {
+    text(1, &args[0]).map_err(|halt| match args {
+        [Value::Regex(_), Value::Str(_), ..] => swapped(halt, call),
+        _ => halt,
+    })
+}
+
 /// Items that are keys of a map, or indexes of a list, are replaced by the values there.
 fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let coll = std::mem::take(&mut args[1]);
@@ -142,8 +157,13 @@ fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         (Value::List(list), Value::Int(index)) => usize::try_from(*index).ok().and_then(|index| list.get(index)),
         _ => None,
     };
-    if !matches!(args[0], Value::Nil | Value::Map(_) | Value::List(_) | Value::Set(_)) {
-        return Err(wrong(1, "a map", &args[0]));
+    match &args[0] {
+        Value::Nil | Value::Map(_) | Value::List(_) | Value::Set(_) => {}
+        text @ Value::Str(_) => {
+            let hint = "With a string it takes 3 arguments: write (replace s pattern replacement)";
+            return Err(hinted(wrong(1, "a map", text), hint));
+        }
+        other => return Err(wrong(1, "a map", other)),
     }
     let mut coll = items(machine, coll)?.map_err(|other| wrong(2, "a collection", &other))?;
     for item in &mut coll {
@@ -157,7 +177,7 @@ fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 /// `s` with at most `most` matches replaced.
 fn replace_in(machine: &mut Machine<'_>, args: &[Value], most: usize) -> EvalResult {
-    let s = text(1, &args[0])?;
+    let s = text_first(args, "(replace s pattern replacement)")?;
     match (&args[1], &args[2]) {
         (Value::Str(from), Value::Str(to)) => replace_text(machine, &args[0], [s, from, to], most),
         (Value::Str(_), other) => Err(wrong(3, "a string", other)),

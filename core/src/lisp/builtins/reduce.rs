@@ -1,6 +1,6 @@
 //! Reducing a collection to one value, and grouping its items.
 
-use super::collection::{each_item, each_record, several};
+use super::collection::{each_item, keyed_records, several};
 use super::endless;
 use super::key::Key;
 use super::{Arity, Builtin, Clojure, Cost};
@@ -169,13 +169,13 @@ pub(super) fn ended(result: &Value) -> Option<Value> {
 }
 
 fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let [key, coll] = args else { return Ok(Value::Nil) };
-    if key.is_nil() {
-        return Err(wrong(1, "a keyword, string, key path or function", key));
+    let [named, coll] = args else { return Ok(Value::Nil) };
+    if named.is_nil() {
+        return Err(wrong(1, "a keyword, string, key path or function", named));
     }
-    let key = Key::of(machine, 1, key)?;
+    let key = Key::of(machine, 1, named)?;
     let mut groups = Table::<List>::default();
-    for item in each_record(2, std::mem::take(coll))? {
+    for item in keyed_records(named, std::mem::take(coll), "(group-by key coll)")? {
         machine.tick()?;
         let group = key.of_item(machine, &item)?;
         groups.group(group).push(item);

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::argument::swapped;
 use super::strings::text;
 use super::{Arity, Builtin, Clojure};
 use crate::limits::{REGEX_BYTES, REGEX_INPUT, REGEX_STEPS};
@@ -206,6 +207,14 @@ fn regex(value: &Value) -> EvalResult<&Regex> {
     }
 }
 
+/// The regex and the text of `(name regex text)`, with a hint if the two look swapped. `call` shows the right order.
+fn regex_and_text<'v>(args: &'v [Value], call: &str) -> EvalResult<(&'v Regex, &'v str)> {
+    match args {
+        [pattern @ Value::Str(_), Value::Regex(_), ..] => Err(swapped(wrong(1, "a regex", pattern), call)),
+        _ => Ok((regex(&args[0])?, text(2, &args[1])?)),
+    }
+}
+
 /// The regex in argument `position`, which may be a string.
 pub(super) fn regex_or_text(machine: &mut Machine<'_>, position: usize, value: &Value) -> EvalResult<Arc<Regex>> {
     match value {
@@ -224,17 +233,20 @@ fn re_pattern(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn re_find(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
+    let (pattern, text) = regex_and_text(args, "(re-find regex text)")?;
+    let texts = SearchedText::new(pattern, text);
     Ok(texts.first(machine)?.map_or(Value::Nil, |found| texts.value(&found)))
 }
 
 fn re_matches(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
+    let (pattern, text) = regex_and_text(args, "(re-matches regex text)")?;
+    let texts = SearchedText::new(pattern, text);
     Ok(texts.whole(machine)?.map_or(Value::Nil, |found| texts.value(&found)))
 }
 
 fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let texts = SearchedText::new(regex(&args[0])?, text(2, &args[1])?);
+    let (pattern, text) = regex_and_text(args, "(re-seq regex text)")?;
+    let texts = SearchedText::new(pattern, text);
     let mut all = Vec::new();
     texts.each(machine, |machine, found| {
         machine.ticks(found.len() * 4)?;
@@ -245,7 +257,7 @@ fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn re_split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
-    let (pattern, whole) = (regex(&args[0])?, text(2, &args[1])?);
+    let (pattern, whole) = regex_and_text(args, "(re-split regex text)")?;
     split(machine, pattern, whole, usize::MAX)
 }
 
@@ -285,7 +297,10 @@ fn extract_int(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> EvalResult<Option<&'a str>> {
     let pattern = regex_or_text(machine, 1, &args[0])?;
-    let whole = text(2, &args[1])?;
+    let whole = text(2, &args[1]).map_err(|halt| match &args[1] {
+        Value::Regex(_) => swapped(halt, "(extract regex text)"),
+        _ => halt,
+    })?;
     let group = match args.get(2) {
         None => Some(1),
         Some(Value::Int(group)) => Some(*group),

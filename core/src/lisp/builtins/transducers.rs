@@ -1,6 +1,7 @@
 //! Transducers in use: `transduce`, `into` with a transducer, `sequence`, `eduction`, and early ends of reductions.
 
-use super::argument::taken;
+use super::argument::{swapped, taken};
+use super::collection::{each_item, looks_swapped};
 use super::endless::has_endless;
 use super::pipeline::{Pipeline, THROUGH};
 use super::reduce::ended;
@@ -71,8 +72,10 @@ const COMPLETING: &str = "completing";
 
 fn run(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let [function, coll] = taken(args);
+    let is_swapped = looks_swapped(&function, &coll);
     let function = Callee::of(machine, 1, &function)?;
-    for item in super::collection::each_item(2, coll)? {
+    let items = each_item(2, coll).map_err(|halt| if is_swapped { swapped(halt, "(run! f coll)") } else { halt })?;
+    for item in items {
         machine.tick()?;
         function.call1(machine, item)?;
     }

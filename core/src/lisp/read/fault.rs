@@ -119,6 +119,12 @@ pub(super) fn unclosed(source: &str, open: &[(Opener, Span)]) -> Error {
     parse_error(format!("{} {verb} missing: {} is never closed{outermost}", missing.join(" and "), place(span)), span)
 }
 
+/// True for a colon after the key of a map, as JSON and other languages write it.
+fn is_after_key(before: &str, next: Option<char>) -> bool {
+    let ends_form = |c: char| c.is_alphanumeric() || "_-?!)]}".contains(c);
+    next != Some(':') && (before.ends_with(ends_form) || before.trim_end().ends_with('"'))
+}
+
 /// A character that begins no token.
 pub(super) fn unknown(source: &str, span: Span) -> Error {
     let text = span.text(source);
@@ -132,7 +138,15 @@ pub(super) fn unknown(source: &str, span: Span) -> Error {
         '^' => fault("`^` is not supported: there is no metadata".into()).hint("Omit it"),
         '`' | '~' => fault(format!("`{text}` is not supported: there are no user-defined macros"))
             .hint("Build the data with functions, or write a function with defn"),
-        ':' => fault("a keyword needs a name of ASCII letters, digits or + - * < > = ? ! _ after one colon".into()),
+        ':' => {
+            let error =
+                fault("a keyword needs a name of ASCII letters, digits or + - * < > = ? ! _ after one colon".into());
+            if is_after_key(&source[..span.start], next) {
+                error.hint("A map has no colon between key and value: {\"a\" 1} or {:a 1}")
+            } else {
+                error
+            }
+        }
         '\\' => fault("the text ends after a backslash where a character must follow".into()),
         '#' => fault("`#` must begin one of #{…}, #(…), #\"…\", #'name, ##Inf, ##-Inf, ##NaN".into()),
         '“' | '”' | '„' | '‘' | '’' => {

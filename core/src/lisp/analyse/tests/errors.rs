@@ -113,11 +113,37 @@ fn unknown_names_are_reported_together_with_suggestions() {
             "unknown names `fitler`, `redcue`, `when`. Did you mean `filter` instead of `fitler`? Did you mean `reduce` instead of `redcue`? `when` is a special form, not a value; wrap it in (fn […] …)",
         ),
         ("(tool/ecko)", "unknown tool `ecko`. Did you mean tool/echo? Available: tool/echo, tool/get-user"),
+        ("(parse-json 1)", "unknown name `parse-json`. parse-json: use (json/parse-string text)"),
     ];
     for (source, expected) in cases {
         let got = analysed(source).err().map(|error| error.message());
         assert_eq!(got.as_deref(), Some(expected), "{source}");
     }
+}
+
+/// A program with an unknown name, and what the hint suggests.
+#[test]
+fn inputs_and_tools_are_suggested_before_builtins() {
+    let cases = [
+        ("(count rows)", "`data/rows`"),
+        ("(count row)", "`data/rows`"),
+        ("(* 2 unit-price)", "`data/unit_price`"),
+        ("(count data.rows)", "`data/rows`"),
+        ("(count inputs/row)", "data/rows?"),
+        ("(get_user {})", "`tool/get-user`"),
+        ("(get-users {})", "`tool/get-user`"),
+        ("(tools/get_user {})", "tool/get-user?"),
+        ("(server/get_user {})", "tool/get-user?"),
+        ("(functions/other {})", "tool/other?"),
+        ("(fitler 1)", "`filter`"),
+        ("(json/parse 1)", "Use (json/parse-string text)"),
+    ];
+    for (source, suggestion) in cases {
+        let hint = analysed(source).err().and_then(|error| error.hint).unwrap_or_default();
+        assert!(hint.contains(suggestion), "{source}: {hint}");
+    }
+    let hint = analysed("(count _secrets)").err().and_then(|error| error.hint).unwrap_or_default();
+    assert!(!hint.contains("_secret`"), "hidden inputs are not named: {hint}");
 }
 
 #[test]

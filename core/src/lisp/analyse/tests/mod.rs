@@ -13,7 +13,8 @@ use crate::lisp::read::read_watched;
 use crate::lisp::{Binding, Budget, Dialect, Error, Memory, ToolInfo, ir};
 use crate::value::{Keyword, Value};
 
-/// Analyses a program with `f g h xs total` in memory and the tools `echo` and `get-user`.
+/// Analyses a program with `f g h xs total` in memory, the tools `echo` and `get-user`, and the data `rows`,
+/// `unit_price` and `_secret`.
 fn analysed(source: &str) -> Result<ir::Program, Error> {
     analysed_in(source, Dialect::Reference)
 }
@@ -28,7 +29,8 @@ fn analysed_in(source: &str, dialect: Dialect) -> Result<ir::Program, Error> {
     let tool = |name: &str| ToolInfo { name: name.to_owned(), ..ToolInfo::default() };
     let tools = [tool("echo"), tool("get-user")];
     let forms = read_watched(source, Budget::default(), dialect, &Watch::none())?;
-    analyse(&forms, &Names { memory: &memory, tools: &tools, dialect })
+    let context = Value::map(["rows", "unit_price", "_secret"].map(|key| (Value::str(key), Value::Nil)));
+    analyse(&forms, &Names { memory: &memory, tools: &tools, context: &context, dialect })
 }
 
 #[test]

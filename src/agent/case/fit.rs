@@ -1,0 +1,194 @@
+//! Checks of a case against the signature of its agent, before a run costs anything.
+//!
+//! In: a case, the types of the agent. Out: why the case can never pass, or what in it is never read. Nothing is run, and it must never refuse
+//! an expectation that some answer fulfils.
+
+use ptc_core::lisp::{Budget, Form, Shape, read};
+use ptc_core::signature::{Field, Issue, Policy, Segment, Type, coerce, undeclared, underscored};
+use ptc_core::text::{did_you_mean, nearest};
+use ptc_core::value::{Json, Value};
+
+use super::expect::FORMS;
+use super::read::KEYS;
+use super::typed::Types;
+use super::{Case, Expect};
+use crate::agent::{Agent, RawSchema};
+
+/// The name of the answer in predicates.
+const RESULT: &str = "result";
+
+impl Case {
+    /// Why the case can never pass with this agent, whatever a run of it returns; `None` when it can.
+    pub fn misfit(&self, agent: &Agent) -> Option<String> {
+        misfit(self, &Types::of(agent))
+    }
+}
+
+/// The same for an agent with these types.
+pub(super) fn misfit(case: &Case, types: &Types) -> Option<String> {
+    let name = &case.name;
+    if let Some(key) = misplaced_key(case, types) {
+        return Some(format!(
+            "the case `{name}`: `{key}` is a key of the case, not an input; write it next to `context`, above [cases.context]"
+        ));
+    }
+    let expect = case.expect.as_ref()?;
+    let answer = match (types.schema(), types.output()) {
+        (Some(schema), _) => Answer::Schema(schema),
+        (None, Some(output)) => Answer::Typed(output),
+        (None, None) => return None,
+    };
+    answer.refusal(expect).map(|why| format!("the case `{name}`: `expect` {why}"))
+}
+
+/// A key of the case among its inputs: in TOML, what follows `[cases.context]` is an input.
+fn misplaced_key(case: &Case, types: &Types) -> Option<&'static str> {
+    let context = case.context.as_ref()?;
+    let is_input = |key: &str| {
+        if types.has_params() {
+            return types.params().any(|name| underscored(name) == underscored(key));
+        }
+        // Without parameters any name may be an input, but hardly one of these that no text of the agent names.
+        !["expect", "cassette"].contains(&key) || types.names(key)
+    };
+    KEYS.into_iter().find(|key| context.get(key).is_some() && !is_input(key))
+}
+
+/// What every answer of an agent is.
+#[derive(Clone, Copy)]
+enum Answer<'a> {
+    Typed(&'a Type),
+    Schema(&'a RawSchema),
+}
+
+impl Answer<'_> {
+    /// Why no answer fulfils an expectation; `None` when one may.
+    fn refusal(self, expect: &Expect) -> Option<String> {
+        match expect {
+            Expect::Value(value) => self.misfit(value).map(|why| format!("can never hold: {why}")),
+            Expect::All(parts, None) => parts.iter().find_map(|part| self.refusal(&part.expect)),
+            Expect::Any(parts) => {
+                let first = self.refusal(parts.first()?)?;
+                parts.iter().all(|part| self.refusal(part).is_some()).then_some(first)
+            }
+            Expect::At(parts) => parts.iter().find_map(|(path, part)| self.refusal_at(path, part)),
+            Expect::Predicate(text) => self.unknown_field(text).map(|why| format!("reads what is not there: {why}")),
+            _ => None,
+        }
+    }
+
+    /// The same for an expectation about the part of the answer at a path.
+    fn refusal_at(self, path: &str, expect: &Expect) -> Option<String> {
+        let Self::Typed(mut ty) = self else { return None };
+        for step in path.split('.').filter(|step| !step.is_empty()) {
+            ty = match ty.base() {
+                Type::List(item) => item,
+                Type::Record { .. } => match field(ty, step) {
+                    Ok(ty) => ty,
+                    Err(why) => return why.map(|why| format!("reads what is not there: {why}")),
+                },
+                _ => return None,
+            };
+        }
+        Answer::Typed(ty).refusal(expect).map(|why| format!("at `{path}` {why}"))
+    }
+
+    /// Why no answer is exactly this value.
+    fn misfit(self, json: &Json) -> Option<String> {
+        let ty = match self {
+            Self::Typed(ty) => ty,
+            Self::Schema(schema) => {
+                let issues = schema.fit(json).err()?;
+                return Some(format!(
+                    "the schema refuses this value: {}{}",
+                    issues.first().map(line)?,
+                    near_form(json, &[])
+                ));
+            }
+        };
+        let value = json.to_value();
+        let issues = coerce(ty, value.clone(), Policy::AnswerStandard).issues;
+        let (missing, wrong): (Vec<&Issue>, Vec<&Issue>) =
+            issues.iter().filter(|issue| issue.is_error()).partition(|issue| issue.expected == "field");
+        if let Some(issue) = wrong.first() {
+            return Some(format!("{}{}", line(issue), near_form(json, ty.fields())));
+        }
+        // An answer may have other fields, so they alone refuse nothing.
+        let unknown = undeclared(ty, &value).into_iter().next()?;
+        missing.iter().find(|issue| !is_hidden(issue))?;
+        let form = near_form(json, ty.fields());
+        let near = match unknown.path.0.as_slice() {
+            [Segment::Field(name)] if form.is_empty() => match field(ty, name) {
+                Err(Some(why)) => return Some(why),
+                _ => String::new(),
+            },
+            _ => form,
+        };
+        Some(format!("the answer has no field `{}`{near}", unknown.path))
+    }
+
+    /// The first field that a predicate reads of `result` and that is a misspelled one of the answer.
+    fn unknown_field(self, predicate: &str) -> Option<String> {
+        let Self::Typed(answer) = self else { return None };
+        let forms = read(predicate, Budget::default()).ok()?;
+        let mut wrong = None;
+        for form in &forms {
+            type_of(form, answer, &mut wrong);
+        }
+        wrong
+    }
+}
+
+/// The type of an expression that is `result` or reads a field of it. `wrong`: the first field that is not there.
+fn type_of<'t>(form: &Form, answer: &'t Type, wrong: &mut Option<String>) -> Option<&'t Type> {
+    let parts = match &form.shape {
+        Shape::Symbol(name) => return (name.name() == RESULT).then_some(answer),
+        Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
+            parts
+        }
+        _ => return None,
+    };
+    let key = match (&form.shape, parts.first().map(|first| &first.shape)) {
+        (Shape::List(_), Some(Shape::Literal(Value::Keyword(word)))) => Some(word.name()),
+        _ => None,
+    };
+    let types: Vec<Option<&Type>> = parts.iter().map(|part| type_of(part, answer, wrong)).collect();
+    let of = (*types.get(1)?)?;
+    match field(of, key?) {
+        Ok(ty) => Some(ty),
+        Err(why) => {
+            *wrong = wrong.take().or(why);
+            None
+        }
+    }
+}
+
+/// The type of a field of a record. Errors: there is none of this name, and the text if it is near to one that there is.
+fn field<'t>(of: &'t Type, name: &str) -> Result<&'t Type, Option<String>> {
+    let Type::Record { fields, .. } = of.base() else { return Err(None) };
+    if let Some(field) = fields.iter().find(|field| underscored(&field.name) == underscored(name)) {
+        return Ok(&field.ty);
+    }
+    // An answer may have other fields, but hardly one that is called nearly like a declared one.
+    let near = nearest(name, fields.iter().map(|field| field.name.as_str()));
+    Err(near.map(|near| format!("the answer has no field `{name}`; did you mean `{near}`?")))
+}
+
+/// The form of expectations that the only key of a value is probably meant to be, for the end of a message.
+fn near_form(json: &Json, fields: &[Field]) -> String {
+    let is_field = |key: &str| fields.iter().any(|field| underscored(&field.name) == underscored(key));
+    match json.members() {
+        Some([only]) if !is_field(&only.key) => did_you_mean(&only.key, FORMS),
+        _ => String::new(),
+    }
+}
+
+/// Is it about a field that models do not see, which an answer may lack?
+fn is_hidden(issue: &Issue) -> bool {
+    matches!(issue.path.0.last(), Some(Segment::Field(name)) if name.starts_with('_'))
+}
+
+/// An issue with its place, if it has one.
+fn line(issue: &Issue) -> String {
+    if issue.path.0.is_empty() { issue.message.clone() } else { format!("`{}`: {}", issue.path, issue.message) }
+}
