@@ -39,7 +39,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     }
     check_names(agent, &tools, findings);
     findings.extend(tools.iter().flat_map(lint_snippet));
-    findings.extend(tools.iter().flat_map(misfit_answers));
+    findings.extend(tools.iter().flat_map(misfits));
     let mut children = Children::new();
     for tool in &mut tools {
         if matches!(tool.kind, Kind::SelfAgent) {
@@ -116,13 +116,11 @@ fn untasked(tool: &Tool, plan: &Plan) -> Option<Diagnostic> {
     })
 }
 
-/// Fixed answers of a tool that are not of its result type.
-fn misfit_answers(tool: &Tool) -> Vec<Diagnostic> {
-    let (Kind::Table(table), Some(signature)) = (&tool.kind, &tool.signature) else { return Vec::new() };
-    let named = |(key, why): (&str, String)| {
+/// What of a tool's declaration does not fit its signature.
+fn misfits(tool: &Tool) -> impl Iterator<Item = Diagnostic> + '_ {
+    tool.misfits().into_iter().map(|(key, why)| {
         note(&format!("tools.{}.{key}", tool.name), format!("the tool `{}`: {why}", tool.name)).warning()
-    };
-    table.misfits(signature).map(named).collect()
+    })
 }
 
 fn note(key: &str, message: impl Into<String>) -> Diagnostic {

@@ -3,7 +3,7 @@
 //! In: name and table. Out: the tool, or all errors with their keys.
 
 use ptc_core::limits::{Limit, TOOL_OUTPUT, TOOL_TIMEOUT};
-use ptc_core::signature::{self, Signature};
+use ptc_core::signature;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
@@ -247,8 +247,10 @@ impl Tool {
         );
         let mut note = |problem: Wrong| wrong.push(problem);
         let mut made = made.map_err(&mut note).ok();
-        if let (Some(kind), Some(signature)) = (&mut made, &parsed) {
-            fit(kind, name, signature).unwrap_or_else(&mut note);
+        if let (Some(Kind::Table(table)), Some(params)) =
+            (&mut made, parsed.as_ref().and_then(|parsed| parsed.params.as_ref()))
+        {
+            table.convert_args(params);
         }
         let expose = named(name, table, "expose", &EXPOSES).map_err(&mut note).unwrap_or_default();
         let returns = named(name, table, "returns", &RETURNS).map_err(&mut note).unwrap_or_default();
@@ -269,19 +271,20 @@ impl Tool {
             _ => Err(wrong),
         }
     }
-}
 
-/// Checks the settings of a kind against the signature of its tool.
-fn fit(kind: &mut Kind, name: &str, signature: &Signature) -> Result<(), Wrong> {
-    let params = signature.params.as_deref();
-    match (kind, params) {
-        (Kind::Table(table), _) => table.fit(name, signature),
-        (Kind::Http(http), Some(params)) => declare_external::fit_http(http, name, params),
-        (Kind::Command(command), Some(params)) => {
-            let has = "the program gets the arguments as JSON on stdin";
-            declare_external::without_placeholders(name, params, "command", &command.program.argv, has)
+    /// What of the declaration does not fit the signature, with its key. None of it is an error: a session that was recorded with it is
+    /// still replayed, and a redacted one has other texts.
+    pub(crate) fn misfits(&self) -> Vec<(&'static str, String)> {
+        let Some(signature) = &self.signature else { return Vec::new() };
+        match (&self.kind, &signature.params) {
+            (Kind::Table(table), _) => table.misfits(signature).collect(),
+            (Kind::Http(http), Some(params)) => declare_external::misfits_of_http(http, params).collect(),
+            (Kind::Command(command), Some(params)) => {
+                let instead = "the program gets the arguments as JSON on stdin";
+                declare_external::unfilled(params, "command", &command.program.argv, instead).into_iter().collect()
+            }
+            _ => Vec::new(),
         }
-        _ => Ok(()),
     }
 }
 

@@ -4,7 +4,6 @@
 
 use ptc_core::limits::TOOL_OUTPUT;
 use ptc_core::signature::{Field, underscored};
-use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 
 use super::declare::{Wrong, limited};
@@ -113,43 +112,40 @@ pub(super) fn http(name: &str, json: &Json) -> Result<Http, Wrong> {
     })
 }
 
-/// Checks the placeholders of a request against the parameters of its tool.
-pub(super) fn fit_http(http: &Http, name: &str, params: &[Field]) -> Result<(), Wrong> {
+/// The placeholders of a request that are no parameters of its tool, and those where nothing fills them, with their keys.
+pub(super) fn misfits_of_http<'a>(
+    http: &'a Http,
+    params: &'a [Field],
+) -> impl Iterator<Item = (&'static str, String)> + 'a {
     let body = http.body.iter().flat_map(texts_of).map(|text| ("body", text));
-    for (key, text) in [("url", http.url.as_str())].into_iter().chain(body) {
-        let wrong = |message: String| (key.to_owned(), format!("the tool `{name}`: {message}"));
-        let names = placeholders(text).ok_or_else(|| wrong(format!("`{{{{` in `{key}` has no `}}}}`")))?;
-        if let Some(unknown) = names.into_iter().find(|name| !is_param(params, name)) {
-            let known: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
-            let near = match (did_you_mean(unknown, known.iter().copied()), known.as_slice()) {
-                (near, []) => format!("{near}; its signature has none"),
-                (near, _) if near.is_empty() => format!("; it has `{}`", known.join("`, `")),
-                (near, _) => near,
-            };
-            return Err(wrong(format!("`{{{{{unknown}}}}}` in `{key}` is not a parameter{near}")));
-        }
-    }
+    let texts = [("url", http.url.as_str())].into_iter().chain(body);
+    let unknown = texts.flat_map(|(key, text)| unknown_placeholders(key, text, params));
     let values: Vec<String> = http.headers.iter().map(|(_, value)| value.clone()).collect();
-    let has = "write `${NAME}` for a variable of the environment, or use the argument in `url` or `body`";
-    without_placeholders(name, params, "headers", &values, has)
+    let instead = "write `${NAME}` for a variable of the environment, or use the argument in `url` or `body`";
+    unknown.chain(unfilled(params, "headers", &values, instead))
 }
 
-/// Refuses texts of a key that name a parameter as a placeholder where nothing fills it.
-pub(super) fn without_placeholders(
-    name: &str,
+fn unknown_placeholders(key: &'static str, text: &str, params: &[Field]) -> Vec<(&'static str, String)> {
+    let Some(names) = placeholders(text) else { return vec![(key, format!("`{{{{` in `{key}` has no `}}}}`"))] };
+    let known: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
+    let unknown = names.into_iter().filter(|name| !is_param(params, name));
+    let message = |name: &str| {
+        let near = if known.is_empty() { "; its signature has none".to_owned() } else { advice(name, &known) };
+        (key, format!("`{{{{{name}}}}}` in `{key}` is not a parameter{near}"))
+    };
+    unknown.map(message).collect()
+}
+
+/// The first parameter that is written as a placeholder in these texts of a key, where nothing fills it.
+pub(super) fn unfilled(
     params: &[Field],
-    key: &str,
+    key: &'static str,
     texts: &[String],
     instead: &str,
-) -> Result<(), Wrong> {
+) -> Option<(&'static str, String)> {
     let mut names = texts.iter().filter_map(|text| placeholders(text)).flatten();
-    match names.find(|name| is_param(params, name)) {
-        Some(param) => {
-            let message = format!("the tool `{name}`: `{{{{{param}}}}}` has no meaning in `{key}`; {instead}");
-            Err((key.to_owned(), message))
-        }
-        None => Ok(()),
-    }
+    let param = names.find(|name| is_param(params, name))?;
+    Some((key, format!("`{{{{{param}}}}}` has no meaning in `{key}`; {instead}")))
 }
 
 fn is_param(params: &[Field], name: &str) -> bool {

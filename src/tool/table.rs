@@ -76,30 +76,24 @@ impl Table {
         Ok(Self { rows: rows.iter().enumerate().map(row).collect::<Result<_, _>>()?, default, delay_ms })
     }
 
-    /// Converts the arguments of rows as those of calls are.
-    ///
-    /// Errors: a row with an argument that the signature does not have.
-    pub(super) fn fit(&mut self, name: &str, signature: &Signature) -> Result<(), Wrong> {
-        for (place, row) in self.rows.iter_mut().enumerate() {
-            if let Some(params) = &signature.params {
-                row.args = converted(&row.args, params)
-                    .map_err(|why| ("rows".to_owned(), format!("the tool `{name}`: row {}: {why}", place + 1)))?;
-            }
+    /// Converts the arguments of rows as those of calls are, where they fit.
+    pub(super) fn convert_args(&mut self, params: &[Field]) {
+        for row in &mut self.rows {
+            row.args = converted(&row.args, params);
         }
-        Ok(())
     }
 
-    /// The answers that are not of the result type, with their keys. Not an error: texts of a redacted recording are not of their types.
-    pub(crate) fn misfits<'a>(&'a self, signature: &'a Signature) -> impl Iterator<Item = (&'static str, String)> + 'a {
-        let of_rows = self.rows.iter().enumerate().filter_map(|(place, row)| {
-            Some(("rows", format!("row {}: `result`", place + 1), row.answer.as_ref().ok()?))
+    /// What of the rows and of the default does not fit the signature, with its key.
+    pub(super) fn misfits<'a>(&'a self, signature: &'a Signature) -> impl Iterator<Item = (&'static str, String)> + 'a {
+        let params = signature.params.as_deref();
+        let of_rows = self.rows.iter().enumerate().flat_map(move |(place, row)| {
+            let unknown = params.and_then(|params| unknown_arg(&row.args, params));
+            let misfit = row.answer.as_ref().ok().and_then(|result| misfit(signature, result));
+            let misfit = misfit.map(|why| format!("`result`: {why}"));
+            unknown.into_iter().chain(misfit).map(move |why| ("rows", format!("row {}: {why}", place + 1)))
         });
-        let default = self.default.iter().map(|value| ("default", "`default`".to_owned(), value));
-        let output = signature.output.as_ref();
-        of_rows.chain(default).filter_map(move |(key, place, value)| {
-            let why = error_of(&coerce(output?, value.clone(), Policy::AnswerStandard))?;
-            Some((key, format!("{place}: {why}")))
-        })
+        let default = self.default.iter().filter_map(|default| misfit(signature, default));
+        of_rows.chain(default.map(|why| ("default", format!("`default`: {why}"))))
     }
 
     /// Returns the answer to these arguments.
@@ -120,21 +114,34 @@ impl Table {
     }
 }
 
-/// Converts the arguments of a row to the types of their parameters, where they fit.
-fn converted(args: &Value, params: &[Field]) -> Result<Value, String> {
-    let mut fitting = Vec::new();
-    for (key, value) in args.as_map().into_iter().flat_map(|map| map.iter()) {
-        let name = key.as_str().unwrap_or_default();
-        let Some(field) = params.iter().find(|field| underscored(&field.name) == underscored(name)) else {
-            let names: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
-            let known = if names.is_empty() { "; it has none".to_owned() } else { advice(name, &names) };
-            return Err(format!("`{name}` is not a parameter of the tool{known}"));
-        };
+/// Converts arguments to the types of their parameters, where they fit.
+fn converted(args: &Value, params: &[Field]) -> Value {
+    let fitting = args.as_map().into_iter().flat_map(|map| map.iter()).map(|(key, value)| {
+        let Some(field) = param(params, key) else { return (key.clone(), value.clone()) };
         let converted = coerce(&field.ty, value.clone(), Policy::Arguments);
         let value = if error_of(&converted).is_none() { converted.value } else { value.clone() };
-        fitting.push((Value::str(field.name.as_str()), value));
-    }
-    Ok(Value::map(fitting))
+        (Value::str(field.name.as_str()), value)
+    });
+    Value::map(fitting.collect::<Vec<_>>())
+}
+
+/// The first argument that the tool does not have: no call matches the row.
+fn unknown_arg(args: &Value, params: &[Field]) -> Option<String> {
+    let key = args.as_map()?.keys().find(|key| param(params, key).is_none())?;
+    let name = key.as_str().unwrap_or_default();
+    let names: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
+    let known = if names.is_empty() { "; it has none".to_owned() } else { advice(name, &names) };
+    Some(format!("`{name}` is not a parameter of the tool{known}"))
+}
+
+fn param<'p>(params: &'p [Field], key: &Value) -> Option<&'p Field> {
+    let name = underscored(key.as_str().unwrap_or_default());
+    params.iter().find(|field| underscored(&field.name) == name)
+}
+
+/// Why an answer is not of the result type.
+fn misfit(signature: &Signature, value: &Value) -> Option<String> {
+    error_of(&coerce(signature.output.as_ref()?, value.clone(), Policy::AnswerStandard))
 }
 
 /// Returns the first error of a converted value.

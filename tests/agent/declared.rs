@@ -1,4 +1,4 @@
-//! Declarations of tools against their signatures: what would never match, fit or be filled is refused when the agent is read.
+//! Declarations of tools against their signatures: what would never match, fit or be filled is noticed before a run.
 
 use ptc_workbench::agent::{Agent, Diagnostic, Plan};
 
@@ -8,16 +8,15 @@ fn found(tool: &str) -> Vec<Diagnostic> {
     Plan::new(&Agent::from_toml(&text, "a.toml").unwrap()).map_or_else(|found| found, |plan| plan.warnings)
 }
 
-/// What refuses an agent with this tool; empty when nothing does.
-fn refusal(tool: &str) -> String {
-    let found = found(tool);
-    found.iter().filter(|found| found.is_error()).map(|found| found.message.clone()).collect::<Vec<_>>().join("\n")
+/// The same as texts.
+fn texts(tool: &str) -> String {
+    found(tool).iter().map(|found| found.message.clone()).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn rows_and_the_default_of_a_table_fit_its_signature() {
     let row =
-        |row: &str| refusal(&format!("kind = 'table'\nsignature = '(name :string, n :int?) -> :int'\nrows = [{row}]"));
+        |row: &str| texts(&format!("kind = 'table'\nsignature = '(name :string, n :int?) -> :int'\nrows = [{row}]"));
     let known = [
         ("{ arg = { name = 'lamp' }, result = 7 }", "row 1 has an unknown key `arg`; did you mean `args`?"),
         ("{ args = [1], result = 7 }", "row 1: `args` must be a table of arguments, found [1]"),
@@ -43,13 +42,13 @@ fn rows_and_the_default_of_a_table_fit_its_signature() {
     );
     // A row without `args` answers every call, and what is converted in calls is converted in rows.
     assert_eq!(row("{ args = { name = 'lamp', n = '3' }, result = 7 }, { error = 'no such thing' }"), "");
-    assert_eq!(refusal("kind = 'table'\nrows = [{ args = { any = 1 }, result = 'x' }]"), "");
+    assert_eq!(texts("kind = 'table'\nrows = [{ args = { any = 1 }, result = 'x' }]"), "");
 }
 
 #[test]
 fn placeholders_name_parameters() {
     let http = |rest: &str| {
-        refusal(&format!("kind = 'http'\nmethod = 'POST'\nsignature = '(id :int, query :string?) -> :any'\n{rest}"))
+        texts(&format!("kind = 'http'\nmethod = 'POST'\nsignature = '(id :int, query :string?) -> :any'\n{rest}"))
     };
     let known = [
         ("url = 'https://h.example/{{idd}}'", "`{{idd}}` in `url` is not a parameter; did you mean `id`?"),
@@ -69,12 +68,12 @@ fn placeholders_name_parameters() {
     }
     assert_eq!(http("url = 'https://h.example/{{ id }}'\nbody = { q = '{{query}}' }"), "");
     assert_eq!(
-        refusal("kind = 'http'\nurl = 'https://h.example/{{any}}'"),
+        texts("kind = 'http'\nurl = 'https://h.example/{{any}}'"),
         "",
         "without a signature any name is an argument"
     );
     let command = |word: &str| {
-        refusal(&format!("kind = 'command'\nsignature = '(a :string) -> :any'\ncommand = ['echo', '{word}']"))
+        texts(&format!("kind = 'command'\nsignature = '(a :string) -> :any'\ncommand = ['echo', '{word}']"))
     };
     let found = command("{{a}}");
     assert!(
