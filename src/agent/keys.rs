@@ -78,7 +78,7 @@ pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut P
     }
 }
 
-/// Checks that no key of another table stands in this one. Keys of no table are findings of [`Settings`](super::Settings).
+/// Refuses a key that belongs in another table. Unknown keys are findings of [`Settings`](super::Settings).
 fn all_belong(option: &Entry<'_>) -> Result<(), Problem> {
     let title = format!("[{}]", option.key);
     let own: Vec<KeyLine> =

@@ -239,7 +239,7 @@ fn set(body: &[u8], path: &str, value: &Json) -> Result<Vec<u8>, String> {
     Ok(with_part(&json, path, value)?.to_text().into_bytes())
 }
 
-/// A copy with the part at a path set. A missing member, or null, becomes an object where the path goes on.
+/// A copy with the part at a path set. A missing member, or null, becomes an object where the path is longer.
 fn with_part(json: &Json, path: &str, value: &Json) -> Result<Json, String> {
     let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
     let part = |old: &Json| rest.map_or_else(|| Ok(value.clone()), |rest| with_part(old, rest, value));

@@ -130,7 +130,7 @@ impl Pipeline {
     }
 }
 
-/// The key of a file that stands for `[[steps]]` and is none.
+/// A key that was meant as `[[steps]]`.
 fn misnamed_steps(document: &Json) -> Option<Problem> {
     let entries = Entry::root(document).entries().ok()?;
     let wrong = entries.iter().find(|entry| ["steps", "step"].contains(&entry.key))?;
@@ -144,9 +144,9 @@ fn without_effect(entry: &Entry<'_>, file: &str) -> Option<Problem> {
         return None;
     }
     let message = if is_key(entry.key) {
-        format!("`{}` has no effect beside `file`; write it in {file} (beside `file`: `context`)", entry.key)
+        format!("`{}` has no effect next to `file`; write it in {file} (next to `file`, only `context` is read)", entry.key)
     } else {
-        format!("unknown key `{}` beside `file`{}", entry.key, advice(entry.key, &STEP_KEYS))
+        format!("unknown key `{}` next to `file`{}", entry.key, advice(entry.key, &STEP_KEYS))
     };
     Some(Problem { key: entry.path.clone(), span: entry.key_span, message })
 }

@@ -173,7 +173,7 @@ fn a_case_that_no_answer_can_pass_is_refused_before_a_run() {
         ("expect = { at = { labl = \"x\" } }", "the answer has no field `labl`; did you mean `label`?"),
         (
             "expect = \"(> (:star result) 3)\"",
-            "reads what is not there: the answer has no field `star`; did you mean `stars`?",
+            "reads a field that does not exist: the answer has no field `star`; did you mean `stars`?",
         ),
     ];
     for (lines, message) in known {

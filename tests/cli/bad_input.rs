@@ -109,11 +109,11 @@ fn the_error_of_a_pipeline_names_its_step() {
         (format!("{first}[[steps]]\nfile = \"bad.toml\"\n"), "p.toml: step 2 (bad): prompt, line 1, column 1: "),
         (
             format!("{first}[[steps]]\nfile = \"bad.toml\"\nprompt = \"y\"\n"),
-            "p.toml:8:1: `prompt` has no effect beside `file`; write it in bad.toml",
+            "p.toml:8:1: `prompt` has no effect next to `file`; write it in bad.toml",
         ),
         (
             format!("{first}[[steps]]\nfile = \"bad.toml\"\ncontex = {{}}\n"),
-            "unknown key `contex` beside `file`; did you mean `context`?",
+            "unknown key `contex` next to `file`; did you mean `context`?",
         ),
         (
             "[steps.one]\nprompt = \"x\"\n".to_owned(),

@@ -164,7 +164,7 @@ fn next_tag(text: &str, from: usize) -> Result<Option<Tag<'_>>, TemplateError> {
     Ok(Some(Tag { sigil, name, span }))
 }
 
-/// The notation that stands for a helper of another template language, such as `each items`.
+/// What to write instead of a helper of another template language, such as `each items`.
 fn helper(name: &str) -> Option<String> {
     let (word, rest) = name.split_once(char::is_whitespace)?;
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');

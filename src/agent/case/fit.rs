@@ -72,7 +72,7 @@ impl Answer<'_> {
                 parts.iter().all(|part| self.refusal(part).is_some()).then_some(first)
             }
             Expect::At(parts) => parts.iter().find_map(|(path, part)| self.refusal_at(path, part)),
-            Expect::Predicate(text) => self.unknown_field(text).map(|why| format!("reads what is not there: {why}")),
+            Expect::Predicate(text) => self.unknown_field(text).map(|why| format!("reads a field that does not exist: {why}")),
             _ => None,
         }
     }
@@ -85,7 +85,7 @@ impl Answer<'_> {
                 Type::List(item) => item,
                 Type::Record { .. } => match field(ty, step) {
                     Ok(ty) => ty,
-                    Err(why) => return why.map(|why| format!("reads what is not there: {why}")),
+                    Err(why) => return why.map(|why| format!("reads a field that does not exist: {why}")),
                 },
                 _ => return None,
             };
@@ -139,7 +139,7 @@ impl Answer<'_> {
     }
 }
 
-/// The type of an expression that is `result` or reads a field of it. `wrong`: the first field that is not there.
+/// The type of an expression that is `result` or reads a field of it. `wrong`: the first field that does not exist.
 fn type_of<'t>(form: &Form, answer: &'t Type, wrong: &mut Option<String>) -> Option<&'t Type> {
     let parts = match &form.shape {
         Shape::Symbol(name) => return (name.name() == RESULT).then_some(answer),

@@ -44,7 +44,7 @@ pub(super) fn rule(line: usize, text: &str) -> Result<Rule, String> {
         };
         conditions.push(Condition { subject, test, is_negated: sign.starts_with('!') });
         if tokens.skip("or") {
-            return Err("conditions are joined by `and` only: write a rule of its own for the other case".to_owned());
+            return Err("conditions are joined by `and` only: write a second rule for the other case".to_owned());
         }
         if !tokens.skip("and") {
             break;
