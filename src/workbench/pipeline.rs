@@ -144,7 +144,10 @@ fn without_effect(entry: &Entry<'_>, file: &str) -> Option<Problem> {
         return None;
     }
     let message = if is_key(entry.key) {
-        format!("`{}` has no effect next to `file`; write it in {file} (next to `file`, only `context` is read)", entry.key)
+        format!(
+            "`{}` has no effect next to `file`; write it in {file} (next to `file`, only `context` is read)",
+            entry.key
+        )
     } else {
         format!("unknown key `{}` next to `file`{}", entry.key, advice(entry.key, &STEP_KEYS))
     };

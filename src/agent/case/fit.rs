@@ -72,7 +72,9 @@ impl Answer<'_> {
                 parts.iter().all(|part| self.refusal(part).is_some()).then_some(first)
             }
             Expect::At(parts) => parts.iter().find_map(|(path, part)| self.refusal_at(path, part)),
-            Expect::Predicate(text) => self.unknown_field(text).map(|why| format!("reads a field that does not exist: {why}")),
+            Expect::Predicate(text) => {
+                self.unknown_field(text).map(|why| format!("reads a field that does not exist: {why}"))
+            }
             _ => None,
         }
     }
