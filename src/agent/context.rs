@@ -225,7 +225,7 @@ fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json, misspelled: 
 /// A key of agent files among the inputs: what follows a `[table]` in TOML is a key of that table.
 fn of_misplaced(name: &str) -> Diagnostic {
     let message = format!(
-        "`{name}` is in [context], where it does not reach the model; as a key of the agent it belongs at the top, above the first [table]"
+        "`{name}` does not reach the model: the prompt does not name it; write `{{{{{name}}}}}`, or, for the key of the agent, write it at the top, above the first [table]"
     );
     Diagnostic::error(Place::Context, Reason::InvalidContext, message).key(name)
 }

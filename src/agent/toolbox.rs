@@ -116,7 +116,7 @@ fn untasked(tool: &Tool, plan: &Plan) -> Option<Diagnostic> {
     })
 }
 
-/// What of a tool's declaration does not fit its signature.
+/// The parts of a tool's declaration that do not fit its signature.
 fn misfits(tool: &Tool) -> impl Iterator<Item = Diagnostic> + '_ {
     tool.misfits().into_iter().map(|(key, why)| {
         note(&format!("tools.{}.{key}", tool.name), format!("the tool `{}`: {why}", tool.name)).warning()

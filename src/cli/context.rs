@@ -11,6 +11,7 @@ use super::arguments::AgentFlags;
 use super::output::UsageError;
 use crate::agent::{Agent, Context, InputFile, Step};
 use crate::config::{read_named_bytes, read_named_file};
+use crate::session::shell_word;
 
 /// The given context: `--set` beats `--context`, which beats the agent's own. `None` when neither flag was given.
 pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Context>, UsageError> {
@@ -178,5 +179,5 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
 /// The error of a file that cannot be read, with the way to give a text that begins with `@`.
 fn literal_at(error: &UsageError, name: &str, text: &str) -> UsageError {
     let json = Json::empty().with(name, Json::str(text)).to_text();
-    UsageError(format!("{}; @ reads a file, the text itself is given with --context '{json}'", error.0))
+    UsageError(format!("{}; @ reads a file, the text itself is given with --context {}", error.0, shell_word(&json)))
 }

@@ -2,7 +2,7 @@
 
 use super::arguments::PromptFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
-use super::source::{described, described_in, first_step, in_file, mode, pipeline_of, place};
+use super::source::{described, described_in, first_step, in_file, mode, pipeline_of};
 use crate::agent::{Agent, Context, Mode};
 use crate::workbench::{Pipeline, Preview, StartError, Workbench, compared_with};
 
@@ -83,7 +83,7 @@ fn preview(
         other => UsageError(other.to_string()),
     })?;
     for warning in &preview.warnings {
-        print_note(&safe(&format!("warning: {}{}", place(agent, warning), warning.message)));
+        print_note(&safe(&format!("warning: {}{}", agent.position_of(warning), warning.message)));
     }
     for limit in &preview.limits {
         print_note(&safe_line(&format!("warning: {limit}")));

@@ -9,7 +9,7 @@ use super::journal;
 use super::keyboard;
 use super::output::{UsageError, exit, print_json, print_note, print_waiting, safe};
 use super::printer::Printer;
-use super::source::{described, first_step, in_file, pipeline_of, place};
+use super::source::{described, first_step, in_file, pipeline_of};
 use crate::agent::Step;
 use crate::event::{ErrorRecord, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{EndSignal, EndSignals, Human, Stop};
@@ -39,7 +39,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         other => not_started(&other),
     })?;
     for warning in &running.warnings {
-        print_note(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
+        print_note(&safe(&format!("warning: {}{}", agent.position_of(warning), warning.message)));
     }
     let (code, step) = print_whole(running, &queue, flags.json, plain, signals, workbench).await?;
     Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))

@@ -60,7 +60,7 @@ pub(super) fn described_in(
     wanted: Option<Mode>,
 ) -> Result<(Agent, Option<Context>), UsageError> {
     let base = match (&flags.prompt, &flags.agent) {
-        (Some(prompt), _) => Agent::inline(text_of(prompt)?, flags.signature.clone()),
+        (Some(prompt), _) => Agent::inline(prompt_of(prompt)?, flags.signature.clone()),
         (None, Some(name)) => agent_source(name, access)?,
         (None, None) => return Err(UsageError("name an agent file, or write --prompt".to_owned())),
     };
@@ -68,6 +68,12 @@ pub(super) fn described_in(
     let agent = Agent { cache: agent.cache || flags.cache, ..agent };
     let context = context(flags, &agent)?;
     Ok((agent, context))
+}
+
+/// The text of `--prompt`.
+fn prompt_of(text: &str) -> Result<String, UsageError> {
+    text_of(text)
+        .map_err(|error| UsageError(format!("{}; --prompt @FILE reads a file, a text can begin with a space", error.0)))
 }
 
 /// The mode of a name.
@@ -86,14 +92,9 @@ pub(super) fn in_file(flags: &AgentFlags, agent: &Agent, findings: &[Diagnostic]
         .iter()
         .filter(|finding| finding.severity == Severity::Error)
         .map(|finding| {
-            let place = place(agent, finding);
+            let place = agent.position_of(finding);
             format!("{file}: {place}{}", finding.message)
         })
         .collect();
     UsageError(lines.join("\nerror: "))
-}
-
-/// The position of a finding, such as `signature, line 1, column 5: `.
-pub(super) fn place(agent: &Agent, finding: &Diagnostic) -> String {
-    agent.position_of(finding)
 }

@@ -9,7 +9,7 @@ use super::arguments::TestFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
 use super::results::{self, GrowingRows};
 use super::run::stop_on_signal;
-use super::source::{self, place};
+use super::source;
 use crate::agent::Verdict;
 use crate::port::{EndSignals, Stop};
 use crate::workbench::Workbench;
@@ -117,7 +117,7 @@ fn agent(name: &str, flags: &TestFlags, workbench: &Workbench) -> Result<SuiteAg
     let filter = CaseFilter { names, ..flags.selection.to_filter(flags.seed) };
     SuiteAgent::new(name, &agent, mode, (folder, access), &filter).map_err(|findings| {
         let lines: Vec<_> =
-            findings.iter().map(|found| format!("{name}: {}{}", place(&agent, found), found.message)).collect();
+            findings.iter().map(|found| format!("{name}: {}{}", agent.position_of(found), found.message)).collect();
         UsageError(lines.join("\nerror: "))
     })
 }

@@ -427,13 +427,13 @@ pub(super) fn api(entry: &Entry<'_>) -> Result<Option<Api>, Problem> {
 }
 
 /// Ends of addresses that this program appends itself.
-const RESOURCES: [&str; 5] = ["/chat/completions", "/responses", "/messages", "/api/chat", "/api/generate"];
+const RESOURCES: [&str; 5] = ["/chat/completions", "/v1/responses", "/v1/messages", "/api/chat", "/api/generate"];
 
 fn url(entry: &Entry<'_>) -> Result<String, Problem> {
     let text = entry.non_blank_text()?;
     let path = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     if let Some(resource) = RESOURCES.iter().find(|resource| path.ends_with(**resource)) {
-        return Err(entry.problem(format!("`{}` ends before `{resource}`", entry.path)));
+        return Err(entry.problem(format!("`{}` must not contain `{resource}`, which is appended to it", entry.path)));
     }
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     match rest {

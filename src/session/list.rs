@@ -134,7 +134,7 @@ impl std::fmt::Display for FindError {
             }
             Self::None { name, dir } => write!(
                 f,
-                "no session {name:?}: not a file, and no id in {} starts or ends with it (`ptc-workbench sessions list` shows all ids)",
+                "no session {name:?}: not a file, and no id in {} starts with it, or ends with it (at least 6 characters) (`ptc-workbench sessions list` shows all ids)",
                 dir.display()
             ),
             Self::Several { name, ids } => {

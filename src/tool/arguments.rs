@@ -4,7 +4,7 @@
 //! invalid. Pure; calls are made elsewhere.
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Field, Issue, Path, Segment, underscored};
+use ptc_core::signature::{self, Field, Issue, Path, Segment, find_field, underscored};
 use ptc_core::text::did_you_mean;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
@@ -108,8 +108,7 @@ impl Tool {
         // The arguments of a question fill its template.
         let is_question = matches!(self.kind, Kind::Builtin(Builtin::LlmQuery));
         let Some(map) = args.as_map().filter(|_| has_params && !is_question) else { return Vec::new() };
-        let declared = |name: &str| self.parameters().iter().any(|field| underscored(&field.name) == underscored(name));
-        map.keys().filter_map(name_of).filter(|name| !declared(name)).collect()
+        map.keys().filter_map(name_of).filter(|name| find_field(self.parameters(), name).is_none()).collect()
     }
 
     /// The declared parameters.

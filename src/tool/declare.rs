@@ -272,7 +272,7 @@ impl Tool {
         }
     }
 
-    /// What of the declaration does not fit the signature, with its key. None of it is an error: a session that was recorded with it is
+    /// The parts of the declaration that do not fit the signature, with their keys. None of it is an error: a session that was recorded with it is
     /// still replayed, and a redacted one has other texts.
     pub(crate) fn misfits(&self) -> Vec<(&'static str, String)> {
         let Some(signature) = &self.signature else { return Vec::new() };

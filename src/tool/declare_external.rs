@@ -3,7 +3,7 @@
 //! In: name and table. Out: the declaration, or the invalid key. A secret written into a header is refused.
 
 use ptc_core::limits::TOOL_OUTPUT;
-use ptc_core::signature::{Field, underscored};
+use ptc_core::signature::{Field, find_field};
 use ptc_core::value::Json;
 
 use super::declare::{Wrong, limited};
@@ -112,7 +112,7 @@ pub(super) fn http(name: &str, json: &Json) -> Result<Http, Wrong> {
     })
 }
 
-/// The placeholders of a request that are no parameters of its tool, and those where nothing fills them, with their keys.
+/// The placeholders of a request that are not parameters of its tool, and those where nothing fills them, with their keys.
 pub(super) fn misfits_of_http<'a>(
     http: &'a Http,
     params: &'a [Field],
@@ -128,7 +128,7 @@ pub(super) fn misfits_of_http<'a>(
 fn unknown_placeholders(key: &'static str, text: &str, params: &[Field]) -> Vec<(&'static str, String)> {
     let Some(names) = placeholders(text) else { return vec![(key, format!("`{{{{` in `{key}` has no `}}}}`"))] };
     let known: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
-    let unknown = names.into_iter().filter(|name| !is_param(params, name));
+    let unknown = names.into_iter().filter(|name| find_field(params, name).is_none());
     let message = |name: &str| {
         let near = if known.is_empty() { "; its signature has none".to_owned() } else { advice(name, &known) };
         (key, format!("`{{{{{name}}}}}` in `{key}` is not a parameter{near}"))
@@ -144,12 +144,8 @@ pub(super) fn unfilled(
     instead: &str,
 ) -> Option<(&'static str, String)> {
     let mut names = texts.iter().filter_map(|text| placeholders(text)).flatten();
-    let param = names.find(|name| is_param(params, name))?;
+    let param = names.find(|name| find_field(params, name).is_some())?;
     Some((key, format!("`{{{{{param}}}}}` has no meaning in `{key}`; {instead}")))
-}
-
-fn is_param(params: &[Field], name: &str) -> bool {
-    params.iter().any(|field| underscored(&field.name) == underscored(name))
 }
 
 /// Reads `kind = "mcp"`.

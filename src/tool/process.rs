@@ -67,8 +67,12 @@ impl Program {
             return format!("could not start `{name}`: its folder {folder} does not exist or is not a folder");
         }
         let words: Vec<String> = name.split_whitespace().map(|word| format!("{word:?}")).collect();
-        if self.argv.len() == 1 && words.len() > 1 && error.kind() == ErrorKind::NotFound {
-            return format!("could not start `{name}`: there is no shell; write [{}]", words.join(", "));
+        let is_path = name.split_whitespace().next().is_some_and(|first| first.contains('/'));
+        if self.argv.len() == 1 && words.len() > 1 && !is_path && error.kind() == ErrorKind::NotFound {
+            return format!(
+                "could not start `{name}`: `command` is not passed to a shell; write command = [{}]",
+                words.join(", ")
+            );
         }
         let place = self.folder.as_ref().map(|folder| format!(" in the folder {folder}")).unwrap_or_default();
         format!("could not start `{name}`{place}: {error}; check that it is installed and in PATH")

@@ -1,6 +1,6 @@
 //! Tools with fixed answers: the first row whose arguments match, else the default, else an error.
 
-use ptc_core::signature::{Coerced, Field, Policy, Signature, coerce, underscored};
+use ptc_core::signature::{Coerced, Field, Policy, Signature, coerce, find_field};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
 
@@ -83,7 +83,7 @@ impl Table {
         }
     }
 
-    /// What of the rows and of the default does not fit the signature, with its key.
+    /// The rows, and the default, that do not fit the signature, with their keys.
     pub(super) fn misfits<'a>(&'a self, signature: &'a Signature) -> impl Iterator<Item = (&'static str, String)> + 'a {
         let params = signature.params.as_deref();
         let of_rows = self.rows.iter().enumerate().flat_map(move |(place, row)| {
@@ -125,7 +125,7 @@ fn converted(args: &Value, params: &[Field]) -> Value {
     Value::map(fitting.collect::<Vec<_>>())
 }
 
-/// The first argument that the tool does not have: no call matches the row.
+/// The error of the first argument that the tool does not have.
 fn unknown_arg(args: &Value, params: &[Field]) -> Option<String> {
     let key = args.as_map()?.keys().find(|key| param(params, key).is_none())?;
     let name = key.as_str().unwrap_or_default();
@@ -135,11 +135,10 @@ fn unknown_arg(args: &Value, params: &[Field]) -> Option<String> {
 }
 
 fn param<'p>(params: &'p [Field], key: &Value) -> Option<&'p Field> {
-    let name = underscored(key.as_str().unwrap_or_default());
-    params.iter().find(|field| underscored(&field.name) == name)
+    find_field(params, key.as_str()?)
 }
 
-/// Why an answer is not of the result type.
+/// The error of an answer that is not of the result type.
 fn misfit(signature: &Signature, value: &Value) -> Option<String> {
     error_of(&coerce(signature.output.as_ref()?, value.clone(), Policy::AnswerStandard))
 }

@@ -188,6 +188,10 @@ fn a_case_that_no_answer_can_pass_is_refused_before_a_run() {
         "expect = { any = [3, { contains = \"x\" }] }",
         "expect = { fail = \"timeout\" }",
         "expect = \"(and (> (:stars result) 3) (nil? (:reason result)))\"",
+        "expect = \"(nil? (:star result))\"",
+        "expect = \"(= nil (:star result))\"",
+        "expect = \"(let [result {:star 4}] (> (:star result) 3))\"",
+        "context = { text = \"x\", name = \"an input that programs read\" }",
     ];
     for lines in held {
         assert_eq!(misfit(typed, lines), "", "{lines}");

@@ -86,7 +86,7 @@ fn inputs_that_reach_nothing_are_reported_with_what_is_probably_meant() {
     assert_eq!(
         found.iter().map(|found| found.message.as_str()).collect::<Vec<_>>(),
         [
-            "`max_turns` is in [context], where it does not reach the model; as a key of the agent it belongs at the top, above the first [table]",
+            "`max_turns` does not reach the model: the prompt does not name it; write `{{max_turns}}`, or, for the key of the agent, write it at the top, above the first [table]",
             "`tone`, `size` do not reach the model: the prompt does not name them; write `{{tone}}` and `{{size}}`",
         ]
     );

@@ -165,11 +165,11 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         ),
         (
             "[providers.openai]\nbase_url = \"http://x/v1/chat/completions/\"",
-            "config.toml:2:12: `providers.openai.base_url` ends before `/chat/completions`",
+            "config.toml:2:12: `providers.openai.base_url` must not contain `/chat/completions`, which is appended to it",
         ),
         (
             "[providers.openai]\nbase_url = \"http://x/v1/messages?tenant=a\"",
-            "config.toml:2:12: `providers.openai.base_url` ends before `/messages`",
+            "config.toml:2:12: `providers.openai.base_url` must not contain `/v1/messages`, which is appended to it",
         ),
         ("[models.a]\nid = \"b\"", "config.toml:1:9: [models.a] needs the key `provider`"),
         (
@@ -193,15 +193,15 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         ("[keys]\n\"run.start\" = 5", "config.toml:2:15: `keys.run.start` must be a list of texts, found an integer"),
         (
             "[providers.openai]\napi_key_env = \"sk-abcdef123456\"",
-            "config.toml:2:15: `providers.openai.api_key_env` is the name of an environment variable, not the secret itself",
+            "config.toml:2:15: `providers.openai.api_key_env` must be the name of an environment variable (letters, digits and `_`), not the secret itself",
         ),
         (
-            "[providers.openai]\napi_key_env = \"gsk_abcdef123456\"",
-            "config.toml:2:15: `providers.openai.api_key_env` is the name of an environment variable, not the secret itself",
+            "[providers.openai]\napi_key_env = \"gsk_abcdef1234567890abcd\"",
+            "config.toml:2:15: `providers.openai.api_key_env` must be the name of an environment variable (letters, digits and `_`), not the secret itself",
         ),
         (
             "[mcp.x]\nurl = \"http://x\"\noauth_client_secret_env = \"my secret\"",
-            "config.toml:3:27: `mcp.x.oauth_client_secret_env` is the name of an environment variable, not the secret itself",
+            "config.toml:3:27: `mcp.x.oauth_client_secret_env` must be the name of an environment variable (letters, digits and `_`), not the secret itself",
         ),
         (
             "[providers.openai]\napi_key_env = \"A\"\napi_key_file = \"b\"",

@@ -40,7 +40,7 @@ fn a_failure_shows_status_and_stderr() {
     done.exits(1).reports("could not start `/no/such/program`");
     let starts = [
         ("[\"ls\"]", "folder = \"/no/such/folder\"\n", "its folder /no/such/folder does not exist or is not a folder"),
-        ("[\"ls -l\"]", "", "could not start `ls -l`: there is no shell; write ["),
+        ("[\"ls -l\"]", "", "could not start `ls -l`: `command` is not passed to a shell; write command = ["),
     ];
     for (argv, rest, words) in starts {
         allowed(&program, "(return (tool/t {}))", &command(argv, rest)).exits(1).reports(words);

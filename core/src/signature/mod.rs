@@ -32,6 +32,6 @@ pub use outline::{example, field_lines, json_type_name};
 pub use parse::{SignatureError, parse, parse_inputs};
 pub use render::render_inventory;
 pub use sample::{sample, sample_inputs};
-pub use types::{Field, Signature, Type};
+pub use types::{Field, Signature, Type, find_field};
 pub use undeclared::undeclared;
 pub use words::FORMS;

@@ -283,8 +283,10 @@ impl<'a> Parser<'a> {
 
     /// The brackets that are missing around a name and a type, after the name; `None` if no type follows.
     fn named_type(&self, start: usize, word: &str) -> Option<String> {
-        let rest = self.text[self.at..].trim_start();
-        if !rest.starts_with([':', '[', '{']) {
+        let rest = &self.text[self.at..];
+        // `list[…]` and `enum [...]` are types of other notations, not names.
+        let is_list_or_map = rest.starts_with(' ') && rest.trim_start().starts_with(['[', '{']);
+        if !(rest.trim_start().starts_with(':') || is_list_or_map && words::guess(word).is_none()) {
             return None;
         }
         let before = self.text[..start].trim_end();
@@ -338,7 +340,9 @@ impl<'a> Parser<'a> {
         if word == "/" || word.contains(['|', ';']) || word.starts_with(is_quote) || word.ends_with(is_quote) {
             let message = format!("invalid value {word} in the enum");
             let error = failure(message, Span::new(start, self.at), &["a value of the enum"]);
-            return Err(error.hint("an enum's values are separated by spaces: write :enum[good bad]"));
+            let hint =
+                "an enum's values are separated by spaces: write :enum[good bad], or quote a value: :enum[\"a|b\"]";
+            return Err(error.hint(hint));
         }
         Ok(word)
     }

@@ -1,5 +1,6 @@
 //! The types of signatures.
 
+use super::names::underscored;
 use crate::text::Span;
 use crate::value::Json;
 
@@ -127,7 +128,11 @@ impl Signature {
 
     /// The parameter of this name; `-` and `_` are the same.
     pub fn param(&self, name: &str) -> Option<&Field> {
-        let same = |a: &str, b: &str| a == b || a.replace('-', "_") == b.replace('-', "_");
-        self.params.as_deref()?.iter().find(|field| same(&field.name, name))
+        find_field(self.params.as_deref()?, name)
     }
+}
+
+/// The field of this name; `-` and `_` are the same.
+pub fn find_field<'f>(fields: &'f [Field], name: &str) -> Option<&'f Field> {
+    fields.iter().find(|field| field.name == name || underscored(&field.name) == underscored(name))
 }

@@ -30,9 +30,6 @@ pub fn parse(text: &str) -> Result<Template, TemplateError> {
                     let message = format!("sections are nested more than {} levels deep", TEMPLATE_DEPTH.max);
                     return Err(TemplateError::new(tag.span, message));
                 }
-                if let Some(message) = helper(tag.name) {
-                    return Err(TemplateError::new(tag.span, message));
-                }
                 let outer = std::mem::take(&mut nodes);
                 open.push(OpenSection {
                     path: tag.path()?,
@@ -54,7 +51,8 @@ pub fn parse(text: &str) -> Result<Template, TemplateError> {
         }
     }
     if let Some(section) = open.pop() {
-        let message = format!("this section is never closed; write `{{{{/{}}}}}` where it ends", section.path);
+        let unclosed = || format!("this section is never closed; write `{{{{/{}}}}}` where it ends", section.path);
+        let message = helper(&section.path.to_string()).unwrap_or_else(unclosed);
         return Err(TemplateError::new(section.span, message));
     }
     push_text(&mut nodes, Span::new(at, text.len()));
@@ -84,6 +82,9 @@ impl OpenSection {
     }
 
     fn mismatch(&self, found: &DottedName, span: Span, text: &str) -> TemplateError {
+        if let Some(message) = helper(&self.path.to_string()) {
+            return TemplateError::new(self.span, message);
+        }
         let (tag, at) = (self.span.text(text), self.span.line_col(text));
         let message = format!(
             "`{{{{/{found}}}}}` at {} does not close `{tag}` opened at {at}; write `{{{{/{}}}}}`",
@@ -164,12 +165,14 @@ fn next_tag(text: &str, from: usize) -> Result<Option<Tag<'_>>, TemplateError> {
     Ok(Some(Tag { sigil, name, span }))
 }
 
-/// What to write instead of a helper of another template language, such as `each items`.
+/// The replacement for a helper of another template language, such as `each items`. A section with such a name that is closed by it is
+/// valid, so that this is for errors only.
 fn helper(name: &str) -> Option<String> {
     let (word, rest) = name.split_once(char::is_whitespace)?;
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let path = rest.split_whitespace().next().unwrap_or_default();
-    let path = path.strip_prefix("this.").unwrap_or(path);
+    // `for item in items`
+    let path = rest.rsplit_once(" in ").map_or(rest, |(_, list)| list).split_whitespace().next().unwrap_or_default();
+    let path = if path == "this" { "." } else { path.strip_prefix("this.").unwrap_or(path) };
     let path = if path.is_empty() || !path.chars().all(is_name) { "name" } else { path };
     let instead = match word {
         "each" | "for" | "foreach" => format!("write `{{{{#{path}}}}}{{{{.}}}}{{{{/{path}}}}}`"),
@@ -178,7 +181,7 @@ fn helper(name: &str) -> Option<String> {
         "with" => format!("write `{{{{#{path}}}}}…{{{{/{path}}}}}`"),
         _ => return None,
     };
-    Some(format!("there is no `{word}`: {instead}"))
+    Some(format!("`{word}` is not supported: {instead}"))
 }
 
 fn unsupported(mark: char) -> &'static str {

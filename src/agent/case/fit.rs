@@ -1,21 +1,23 @@
 //! Checks of a case against the signature of its agent, before a run costs anything.
 //!
 //! In: a case, the types of the agent. Out: why the case can never pass, or what in it is never read. Nothing is run, and it must never refuse
-//! an expectation that some answer fulfils.
+//! an expectation that an answer of the declared type fulfils.
 
 use ptc_core::lisp::{Budget, Form, Shape, read};
-use ptc_core::signature::{Field, Issue, Policy, Segment, Type, coerce, undeclared, underscored};
+use ptc_core::signature::{Field, Issue, Policy, Segment, Type, coerce, find_field, undeclared, underscored};
 use ptc_core::text::{did_you_mean, nearest};
 use ptc_core::value::{Json, Value};
 
 use super::expect::FORMS;
-use super::read::KEYS;
 use super::typed::Types;
 use super::{Case, Expect};
 use crate::agent::{Agent, RawSchema};
 
 /// The name of the answer in predicates.
 const RESULT: &str = "result";
+
+/// Comparisons, whose result for an absent field is not what a predicate means.
+const COMPARISONS: [&str; 6] = ["=", "==", "<", ">", "<=", ">="];
 
 impl Case {
     /// Why the case can never pass with this agent, whatever a run of it returns; `None` when it can.
@@ -45,16 +47,13 @@ pub(super) fn misfit(case: &Case, types: &Types) -> Option<String> {
 fn misplaced_key(case: &Case, types: &Types) -> Option<&'static str> {
     let context = case.context.as_ref()?;
     let is_input = |key: &str| {
-        if types.has_params() {
-            return types.params().any(|name| underscored(name) == underscored(key));
-        }
-        // Without parameters any name may be an input, but hardly one of these that no text of the agent names.
-        !["expect", "cassette"].contains(&key) || types.names(key)
+        types.params().any(|name| underscored(name) == underscored(key)) || (!types.has_params() && types.names(key))
     };
-    KEYS.into_iter().find(|key| context.get(key).is_some() && !is_input(key))
+    // The other keys of a case are names that inputs have as well, which programs read without a parameter.
+    ["expect", "cassette"].into_iter().find(|key| context.get(key).is_some() && !is_input(key))
 }
 
-/// What every answer of an agent is.
+/// The type or the schema of an agent's answers.
 #[derive(Clone, Copy)]
 enum Answer<'a> {
     Typed(&'a Type),
@@ -133,42 +132,34 @@ impl Answer<'_> {
     fn unknown_field(self, predicate: &str) -> Option<String> {
         let Self::Typed(answer) = self else { return None };
         let forms = read(predicate, Budget::default()).ok()?;
-        let mut wrong = None;
-        for form in &forms {
-            type_of(form, answer, &mut wrong);
+        // Only in a comparison: elsewhere a field that is absent may be meant, as in `(nil? (:errors result))`.
+        let [Form { shape: Shape::List(parts), .. }] = forms.as_slice() else { return None };
+        let (first, compared) = parts.split_first()?;
+        let is_comparison = matches!(&first.shape, Shape::Symbol(sign) if COMPARISONS.contains(&sign.name()));
+        let is_nil = |part: &Form| matches!(part.shape, Shape::Literal(Value::Nil));
+        if !is_comparison || compared.iter().any(is_nil) {
+            return None;
         }
-        wrong
+        compared.iter().find_map(|part| type_of(part, answer).err().flatten())
     }
 }
 
-/// The type of an expression that is `result` or reads a field of it. `wrong`: the first field that does not exist.
-fn type_of<'t>(form: &Form, answer: &'t Type, wrong: &mut Option<String>) -> Option<&'t Type> {
-    let parts = match &form.shape {
-        Shape::Symbol(name) => return (name.name() == RESULT).then_some(answer),
-        Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
-            parts
-        }
-        _ => return None,
-    };
-    let key = match (&form.shape, parts.first().map(|first| &first.shape)) {
-        (Shape::List(_), Some(Shape::Literal(Value::Keyword(word)))) => Some(word.name()),
-        _ => None,
-    };
-    let types: Vec<Option<&Type>> = parts.iter().map(|part| type_of(part, answer, wrong)).collect();
-    let of = (*types.get(1)?)?;
-    match field(of, key?) {
-        Ok(ty) => Some(ty),
-        Err(why) => {
-            *wrong = wrong.take().or(why);
-            None
-        }
+/// The type of an expression that is `result` or reads a field of it. Errors: it is another one, with a text if it reads a misspelled field.
+fn type_of<'t>(form: &Form, answer: &'t Type) -> Result<&'t Type, Option<String>> {
+    match &form.shape {
+        Shape::Symbol(name) if name.name() == RESULT => Ok(answer),
+        Shape::List(parts) => match &parts[..] {
+            [Form { shape: Shape::Literal(Value::Keyword(key)), .. }, of] => field(type_of(of, answer)?, key.name()),
+            _ => Err(None),
+        },
+        _ => Err(None),
     }
 }
 
 /// The type of a field of a record. Errors: there is none of this name, and the text if it is near to one that there is.
 fn field<'t>(of: &'t Type, name: &str) -> Result<&'t Type, Option<String>> {
     let Type::Record { fields, .. } = of.base() else { return Err(None) };
-    if let Some(field) = fields.iter().find(|field| underscored(&field.name) == underscored(name)) {
+    if let Some(field) = find_field(fields, name) {
         return Ok(&field.ty);
     }
     // An answer may have other fields, but hardly one that is called nearly like a declared one.
@@ -178,9 +169,8 @@ fn field<'t>(of: &'t Type, name: &str) -> Result<&'t Type, Option<String>> {
 
 /// The form of expectations that the only key of a value is probably meant to be, for the end of a message.
 fn near_form(json: &Json, fields: &[Field]) -> String {
-    let is_field = |key: &str| fields.iter().any(|field| underscored(&field.name) == underscored(key));
     match json.members() {
-        Some([only]) if !is_field(&only.key) => did_you_mean(&only.key, FORMS),
+        Some([only]) if find_field(fields, &only.key).is_none() => did_you_mean(&only.key, FORMS),
         _ => String::new(),
     }
 }

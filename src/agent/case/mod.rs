@@ -163,8 +163,7 @@ impl Agent {
         match self.option("cases") {
             None => Ok(Vec::new()),
             Some(json) => {
-                let entry =
-                    Entry { path: "cases".to_owned(), key: "cases", key_span: json.span, json, tables: Vec::new };
+                let entry = Entry { path: "cases".to_owned(), key: "cases", ..Entry::root(json) };
                 read(&entry).map_err(|problem| Diagnostic { span: None, ..problem.into() })
             }
         }

@@ -11,7 +11,7 @@ use super::{Case, Expect};
 use crate::config::document::{Entry, Problem};
 
 /// Keys of a case.
-pub(super) const KEYS: [&str; 10] =
+const KEYS: [&str; 10] =
     ["name", "context", "expect", "cassette", "lenient", "tags", "weight", "skip", "only", "variants"];
 /// Most cases that the variants of one case give.
 const MOST_VARIANTS: usize = 10_000;
@@ -29,7 +29,7 @@ pub(in crate::agent) fn read(entry: &Entry<'_>) -> Result<Vec<Case>, Problem> {
     let mut names = std::collections::HashSet::new();
     let mut cases: Vec<Case> = Vec::new();
     for (place, json) in items(entry)?.iter().enumerate() {
-        let entry = Entry { path: format!("cases.{place}"), key: "cases", key_span: json.span, json, tables: Vec::new };
+        let entry = Entry { path: format!("cases.{place}"), key: "cases", ..Entry::root(json) };
         let Read::Tables(tables) = read_entry(&entry)? else { continue };
         for table in tables {
             let case = case(&Entry { json: &table, ..entry.clone() })?;

@@ -119,7 +119,8 @@ impl CaseRows {
         let Some((place, table)) = self.next_table()? else { return Ok(None) };
         let entry = Entry { path: place, key: "cases", ..Entry::root(&table) };
         let case = case(&entry).map_err(|problem| problem.message)?;
-        misfit(&case, &self.types).map_or(Ok(Some(case)), Err)
+        let why = if case.skip { None } else { misfit(&case, &self.types) };
+        why.map_or(Ok(Some(case)), Err)
     }
 
     /// The table of the next case, and the name of its place.
@@ -136,13 +137,7 @@ impl CaseRows {
             } else if let Some(path) = self.files.pop_front() {
                 self.open = Some(self.open(&path)?);
             } else if let Some((place, json)) = self.entries.pop_front() {
-                let entry = Entry {
-                    path: format!("cases.{place}"),
-                    key: "cases",
-                    key_span: json.span,
-                    json: &json,
-                    tables: Vec::new,
-                };
+                let entry = Entry { path: format!("cases.{place}"), key: "cases", ..Entry::root(&json) };
                 match read_entry(&entry).map_err(|problem| problem.message)? {
                     Read::Tables(found) => {
                         self.ready.extend(found.into_iter().map(|table| (format!("cases.{place}"), table)));

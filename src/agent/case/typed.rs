@@ -44,7 +44,7 @@ impl Types {
 
     /// Does the prompt or the program contain this word?
     pub(super) fn names(&self, word: &str) -> bool {
-        self.text.contains(word)
+        self.text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).any(|part| part == word)
     }
 
     /// The names of the parameters.

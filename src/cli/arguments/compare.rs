@@ -55,7 +55,7 @@ pub struct MatrixFlags {
     /// Base seed of the trials (0)
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Resume a stopped matrix (id, unique beginning or end of an id, or `last`); a complete one is shown
+    /// Resume a stopped matrix (id, unique beginning of an id, or `last`); a complete one is shown
     #[arg(long, value_name = "MATRIX", conflicts_with_all = ["names", "modes", "models", "trials", "seed"])]
     pub resume: Option<String>,
     /// Which cases

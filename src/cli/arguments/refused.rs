@@ -93,7 +93,7 @@ fn signature_of_a_file(error: &clap::Error) -> Option<String> {
         _ => false,
     };
     let is_refused = error.kind() == ErrorKind::ArgumentConflict
-        && (has_signature(ContextKind::InvalidArg) || has_signature(ContextKind::PriorArg));
+        && has_signature(ContextKind::InvalidArg) != has_signature(ContextKind::PriorArg);
     is_refused.then(|| "--signature goes with --prompt; an agent file has its own signature".to_owned())
 }
 

@@ -190,6 +190,7 @@ impl<'a> Entry<'a> {
         let advice = self
             .type_advice(known)
             .or_else(|| extra_body_advice(self.key, self.json, known))
+            .or_else(|| alias(self.key, known))
             .or_else(|| belongs_in(self.key, &(self.tables)()))
             .unwrap_or_else(|| advice(self.key, known));
         let message = format!("unknown key `{}`{place}{advice}", self.key);
@@ -228,7 +229,10 @@ pub(crate) fn out_of_range(name: &str, limit: &Limit, found: impl std::fmt::Disp
 }
 
 /// Key names of other programs and older versions, with the current names.
-const ALIASES: [(&str, &str); 19] = [
+const ALIASES: [(&str, &str); 22] = [
+    ("url", "base_url"),
+    ("url", "otlp_endpoint"),
+    ("base_url", "url"),
     ("model", "default_model"),
     ("max_completion_tokens", "max_tokens"),
     ("max_output_tokens", "max_tokens"),
@@ -252,8 +256,8 @@ const ALIASES: [(&str, &str); 19] = [
 
 /// Returns `; did you mean …?`, or the known names if there are few.
 pub(crate) fn advice(name: &str, known: &[&str]) -> String {
-    if let Some((_, here)) = ALIASES.iter().find(|(alias, here)| *alias == name && known.contains(here)) {
-        return format!("; did you mean `{here}`?");
+    if let Some(meant) = alias(name, known) {
+        return meant;
     }
     let near = did_you_mean(name, known.iter().copied());
     if !near.is_empty() || known.len() > MAX_LISTED {
@@ -263,16 +267,19 @@ pub(crate) fn advice(name: &str, known: &[&str]) -> String {
     format!("; known: {}", known.join(", "))
 }
 
-/// Returns `; it belongs in [TABLE]` for a key of other tables: in TOML, what follows a `[table]` is a key of that table.
+/// Returns `; did you mean …?` for a name of another program or an older version.
+fn alias(name: &str, known: &[&str]) -> Option<String> {
+    let (_, here) = ALIASES.iter().find(|(alias, here)| *alias == name && known.contains(here))?;
+    Some(format!("; did you mean `{here}`?"))
+}
+
+/// Returns `; it belongs in [TABLE]` for a key of one other table: in TOML, what follows a `[table]` is a key of that table.
 pub(crate) fn belongs_in(name: &str, tables: &[KeyTable]) -> Option<String> {
     let has = |table: &&KeyTable| table.lines.iter().any(|line| line.name == name);
     let titles: Vec<&str> = tables.iter().filter(has).map(|table| table.title.as_str()).collect();
     match titles.as_slice() {
-        [] => None,
         [""] => Some("; it belongs at the top, above the first [table]".to_owned()),
-        titles if titles.iter().all(|title| title.starts_with('[') && title.ends_with(']')) => {
-            Some(format!("; it belongs in {}", titles.join(" or ")))
-        }
+        [title] if title.starts_with('[') && title.ends_with(']') => Some(format!("; it belongs in {title}")),
         _ => None,
     }
 }

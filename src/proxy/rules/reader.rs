@@ -33,7 +33,8 @@ pub(super) fn rule(line: usize, text: &str) -> Result<Rule, String> {
         }
         let value = tokens.next_value().ok_or("a text in quotes follows the sign")?;
         if subject == Subject::Path && sign.ends_with('=') && !value.starts_with('/') {
-            return Err(format!("paths begin with `/`: write `path {sign} /{value}`, or `path ~ {value}`"));
+            let part = if sign == "=" { "~" } else { "!~" };
+            return Err(format!("paths begin with `/`: write `path {sign} /{value}`, or `path {part} {value:?}`"));
         }
         let test = if sign.ends_with('~') {
             Test::Matches(
@@ -94,9 +95,9 @@ fn change(tokens: &mut rule_text::Tokens) -> Result<Change, String> {
         Some("hold") => Ok(Change::Hold(HeldSide::Request)),
         Some("cut") => Ok(Change::Cut(number(tokens, "the length of a reply that is cut, in bytes,")?)),
         Some("set") => {
-            let path = tokens.next_word().ok_or("the name of a member follows `set`")?;
+            let path = tokens.next_word().ok_or("a path follows `set`")?;
             if !matches!(tokens.next(), Some(Token::Sign(sign)) if sign == "=") {
-                return Err("`=` follows the name of a member".to_owned());
+                return Err("`=` follows the path".to_owned());
             }
             let value = tokens.next_json().ok_or("a JSON text, number, true, false or null follows `=`")?;
             Ok(Change::Set(path, value))
@@ -107,6 +108,6 @@ fn change(tokens: &mut rule_text::Tokens) -> Result<Change, String> {
             let to = tokens.next_text().ok_or("a text in quotes follows `with`")?;
             Ok(Change::Replace(from, to))
         }
-        _ => Err("a change is `delay MS`, `fail STATUS`, `drop`, `cut BYTES`, `hold`, `hold reply`, `set NAME = VALUE` or `replace \"A\" with \"B\"`".to_owned()),
+        _ => Err("a change is `delay MS`, `fail STATUS`, `drop`, `cut BYTES`, `hold`, `hold reply`, `set PATH = VALUE` or `replace \"A\" with \"B\"`".to_owned()),
     }
 }

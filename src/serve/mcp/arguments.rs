@@ -65,7 +65,7 @@ pub(super) struct QueryArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionArguments {
-    /// Id, unique beginning of an id, or `last`
+    /// Id, unique beginning or end of an id, or `last`
     pub(super) session: String,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct SessionArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TurnArguments {
-    /// Id, unique beginning of an id, or `last`
+    /// Id, unique beginning or end of an id, or `last`
     pub(super) session: String,
     /// Address of the turn: r0/t2
     pub(super) turn: String,
@@ -114,7 +114,7 @@ pub(super) struct CompareArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ForkArguments {
-    /// Id, unique beginning of an id, or `last`
+    /// Id, unique beginning or end of an id, or `last`
     pub(super) session: String,
     /// Point of the fork: a turn (r0/t2, with the stage :request, :reply or :after) or a tool call (r0/t2/c0)
     pub(super) at: String,
@@ -130,7 +130,7 @@ pub(super) struct ForkArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResumeArguments {
-    /// Id, unique beginning of an id, or `last`
+    /// Id, unique beginning or end of an id, or `last`
     pub(super) session: String,
     /// Answers in the order of the questions
     #[serde(default)]

@@ -64,7 +64,7 @@ pub(super) const FOREIGN: &[Absent] = &[
             "string-to-number",
             "number",
         ],
-        "Use (parse-long text), or (parse-double text) for a number with a fraction",
+        "Use (parse-long text) or (parse-double text) for text, (long x) for a number",
         ("(parse-long \"12\")", "12"),
     ),
     absent(
@@ -124,10 +124,11 @@ pub(super) const FOREIGN: &[Absent] = &[
         ("(count \"ab\")", "2"),
     ),
     absent(
-        &["push", "append", "add", "list-append", "push!", "append!"],
+        &["push", "append", "list-append", "push!", "append!"],
         "Use (conj coll x), or (into coll more) for several",
         ("(conj [1] 2)", "[1 2]"),
     ),
+    absent(&["add"], "Use (+ a b) for numbers, (conj coll x) for a collection", ("(+ 1 2)", "3")),
     absent(&["in?", "member", "member?", "has-value?"], "Use (some #{x} coll)", ("(some #{2} [1 2])", "2")),
     absent(
         &["contains", "has-key?", "has-key", "contains-key?", "key-exists?"],
@@ -156,7 +157,7 @@ pub(super) const FOREIGN: &[Absent] = &[
     ),
     absent(
         &["substr", "substring", "slice", "str/substring", "str/substr", "str/slice"],
-        "Use (subs text start end)",
+        "Use (subs text start end) for text, (take n (drop start coll)) for a list",
         ("(subs \"hello\" 1 3)", "\"el\""),
     ),
     absent(
@@ -176,10 +177,11 @@ pub(super) const FOREIGN: &[Absent] = &[
         ("(str/includes? \"abc\" \"b\")", "true"),
     ),
     absent(
-        &["regex-match", "regex-find", "re-search", "regex-search", "re.search", "re.match"],
+        &["regex-match", "regex-find", "re-search", "regex-search", "re.search"],
         "Use (re-find #\"…\" text)",
         ("(re-find #\"[0-9]+\" \"a12\")", "\"12\""),
     ),
+    absent(&["re.match"], "Use (re-find #\"^…\" text)", ("(re-find #\"^[a-z]\" \"a1\")", "\"a\"")),
     absent(
         &["re-find-all", "regex-find-all", "find-all", "findall", "re.findall", "re-scan"],
         "Use (re-seq #\"…\" text)",
@@ -224,10 +226,11 @@ pub(super) const FOREIGN: &[Absent] = &[
         ("(map-indexed (fn [i x] [i x]) [:a])", "[[0 :a]]"),
     ),
     absent(
-        &["sort-desc", "sort-by-desc", "sort-descending", "order-by"],
+        &["sort-desc", "sort-by-desc", "sort-descending"],
         "Use (sort-by key > coll) or (sort > coll)",
         ("(sort > [1 2])", "[2 1]"),
     ),
+    absent(&["order-by"], "Use (sort-by key coll)", ("(sort-by :a [{:a 2} {:a 1}])", "[{:a 1} {:a 2}]")),
     absent(
         &["index-by", "key-by", "keyBy"],
         "Use (into {} (map (fn [x] [(:id x) x]) coll))",

@@ -236,8 +236,20 @@ impl<'a> Analyser<'a> {
     /// A suggestion for an unknown name.
     fn suggestion(&self, name: &str, locals: &[&'static str]) -> Option<String> {
         let did_you_mean = |meant: String| format!("Did you mean `{meant}` instead of `{name}`?");
+        let defined = self.defined.iter().map(|name| name.name());
+        let memory = self.names.memory.keys().map(|name| name.name());
+        let mut own: Vec<&str> =
+            locals.iter().copied().filter(|name| is_written(name)).chain(defined).chain(memory).collect();
+        own.sort_unstable();
+        // `user.name` of other languages, where `user` is a name of the program.
+        if let Some((of, field)) = name.split_once('.').filter(|(of, field)| own.contains(of) && is_plain(field)) {
+            return Some(did_you_mean(format!("(:{field} {of})")));
+        }
         if let Some(meant) = self.input_or_tool(name) {
             return Some(did_you_mean(meant));
+        }
+        if let Some((0 | 1, near)) = nearest::closest(name, own.iter().copied()) {
+            return Some(did_you_mean(near.to_owned()));
         }
         if let Some(hint) = absent::hint(name, self.is_current()) {
             return Some(format!("{name}: {}", lower(hint)));
@@ -245,12 +257,8 @@ impl<'a> Analyser<'a> {
         if is_form(name) {
             return Some(format!("`{name}` is a special form, not a value; wrap it in (fn […] …)"));
         }
-        let defined = self.defined.iter().map(|name| name.name());
-        let memory = self.names.memory.keys().map(|name| name.name());
         let builtins = builtins::rows().filter(|row| row.exists_in(self.names.dialect)).map(|row| row.name);
-        let own = locals.iter().copied().filter(|name| is_written(name)).chain(defined).chain(memory);
-        let mut groups: [Group<'_>; 4] =
-            [("", own.collect()), self.input_names(), self.tool_names(), ("", builtins.collect())];
+        let mut groups: [Group<'_>; 4] = [("", own), self.input_names(), self.tool_names(), ("", builtins.collect())];
         // Of equally near names the program's own come before builtins.
         let near = groups.iter_mut().filter_map(|(prefix, names)| {
             names.sort_unstable();
@@ -278,22 +286,32 @@ impl<'a> Analyser<'a> {
             return None;
         }
         let is_tool = |tool: &&ToolInfo| underscored(&tool.name) == underscored(member);
-        let meant = match self.names.tools.iter().find(is_tool) {
-            Some(tool) => format!("tool/{}", tool.name),
-            None => self.member(namespaces::own(namespace)?, member)?,
-        };
-        Some(format!("Did you mean {meant}?"))
+        if let Some(tool) = self.names.tools.iter().find(is_tool) {
+            return Some(format!("Did you mean tool/{}?", tool.name));
+        }
+        let own = namespaces::own(namespace)?;
+        if let Some(meant) = self.member(own, member) {
+            return Some(format!("Did you mean {meant}?"));
+        }
+        let (prefix, names) = if own == "data" { self.input_names() } else { self.tool_names() };
+        let names: Vec<String> = names.iter().take(MOST_LISTED).map(|name| format!("{prefix}{name}")).collect();
+        (!names.is_empty()).then(|| format!("Available: {}", names.join(", ")))
     }
 
-    /// The member of `data` or `tool` with this name: the nearest that exists, else as it is written.
+    /// The member of `data` or `tool` that is nearest to this name; for a path such as `user.name`, the expression that reads it.
     fn member(&self, namespace: &str, member: &str) -> Option<String> {
         let (prefix, names) = match namespace {
             "data" => self.input_names(),
             "tool" => self.tool_names(),
             _ => return None,
         };
-        let near = nearest::closest(member, names).map_or(member, |(_, near)| near);
-        Some(format!("{prefix}{near}"))
+        let (first, path) = member.split_once('.').unwrap_or((member, ""));
+        let (_, near) = nearest::closest(first, names)?;
+        if path.is_empty() {
+            return Some(format!("{prefix}{near}"));
+        }
+        let keys: Vec<String> = path.split('.').filter(|key| is_plain(key)).map(|key| format!(":{key}")).collect();
+        Some(format!("(get-in {prefix}{near} [{}])", keys.join(" ")))
     }
 
     /// The keys of the data that can be written as `data/key`; hidden ones are not named.
@@ -311,6 +329,9 @@ impl<'a> Analyser<'a> {
         ("tool/", self.names.tools.iter().map(|tool| tool.name.as_str()).collect())
     }
 }
+
+/// Most inputs or tools that a hint lists.
+const MOST_LISTED: usize = 10;
 
 /// True for the key of an input that a program may read as `data/key` and that is not hidden.
 fn is_plain(key: &str) -> bool {

@@ -134,7 +134,10 @@ fn inputs_and_tools_are_suggested_before_builtins() {
         ("(get-users {})", "`tool/get-user`"),
         ("(tools/get_user {})", "tool/get-user?"),
         ("(server/get_user {})", "tool/get-user?"),
-        ("(functions/other {})", "tool/other?"),
+        ("(functions/other {})", "Available: tool/echo, tool/get-user"),
+        ("(count data.rows.total)", "`(get-in data/rows [:total])`"),
+        ("(let [user {}] user.name)", "`(:name user)`"),
+        ("(let [dates []] (count date))", "`dates`"),
         ("(fitler 1)", "`filter`"),
         ("(json/parse 1)", "Use (json/parse-string text)"),
     ];
