@@ -386,7 +386,10 @@ mod tests {
             ("when model !== gpt: drop", "`!==` is not a comparison: write `!=`"),
             ("when model =~ gpt: drop", "`=~` is not a comparison: write `~`"),
             ("when model = m or text ~ x: drop", "joined by `and` only"),
-            ("when path = chat/completions: drop", "write `path = /chat/completions`, or `path ~ \"chat/completions\"`"),
+            (
+                "when path = chat/completions: drop",
+                "write `path = /chat/completions`, or `path ~ \"chat/completions\"`",
+            ),
             ("when model ~ '(': drop", "is not a regular expression"),
             ("when model = m drop", "`:` comes between"),
             ("when model = m: fail 200", "between 400 and 599"),
