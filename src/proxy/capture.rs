@@ -31,6 +31,9 @@ const LOOK_EACH: Duration = Duration::from_secs(20);
 /// How long text that a screen follows waits to be written.
 const FOLLOW_EACH: Duration = Duration::from_millis(50);
 
+/// How long the recorder waits for more notes when it has taken all there are: many are taken in one go, while traffic passes undisturbed.
+const GATHER: Duration = Duration::from_millis(5);
+
 /// Notes that are taken at once.
 const TAKEN: usize = 256;
 
@@ -142,6 +145,9 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
                 }
                 if taken == 0 {
                     break;
+                }
+                if taken < TAKEN {
+                    tokio::time::sleep(GATHER).await;
                 }
             }
             _ = follow.tick(), if recorder.is_followed() => recorder.show_text(SystemClock.now()),
