@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde_json::{Value, json};
@@ -14,7 +15,9 @@ use serde_json::{Value, json};
 use super::story::{Content, Run, Span, call_span, calls, reply_span, runs};
 use super::text::{escaped, one_line, visible};
 use crate::agent::RequestMessage;
-use crate::event::{Address, CallStatus, Envelope, ErrorRecord, Event, ModelRecord, OwnUsage, Spending, hex_sha};
+use crate::event::{
+    Address, CallStatus, Envelope, ErrorRecord, Event, ModelRecord, OwnUsage, ReplyStatus, Spending, hex_sha,
+};
 use crate::record::{CallRecord, TurnRecord};
 
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.
@@ -289,6 +292,10 @@ fn chat(trace: Trace<'_>, run: &Run, turn: &TurnRecord, parent: &str) -> Value {
     let want = turn.want();
     let options = turn.request.as_ref().map(|request| request.options.clone()).unwrap_or_default();
     let (last, error) = (turn.last_end(), turn.error());
+    let is_cancelled = last.is_some_and(|end| end.status == ReplyStatus::Cancelled);
+    let cancelled = ErrorRecord::new(Reason::Cancelled, "the request was cancelled");
+    let failed = error.filter(|error| is_cancelled || error.class.is_some());
+    let failed = failed.or_else(|| is_cancelled.then_some(&cancelled));
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "chat");
     attributes.text("gen_ai.provider.name", &run.asked(turn).provider);
@@ -302,7 +309,7 @@ fn chat(trace: Trace<'_>, run: &Run, turn: &TurnRecord, parent: &str) -> Value {
     attributes.count("gen_ai.request.max_tokens", options.max_tokens);
     attributes.count("gen_ai.request.seed", options.seed);
     attributes.list("gen_ai.request.stop_sequences", &options.stop.iter().map(|stop| string(stop)).collect::<Vec<_>>());
-    let finish = finish(last.and_then(|end| end.finish.as_deref()), error.is_some());
+    let finish = finish(last.and_then(|end| end.finish.as_deref()), error.is_some() || is_cancelled);
     attributes.list("gen_ai.response.finish_reasons", &[string(finish)]);
     if let Some(tokens) = turn.tokens() {
         attributes.count("gen_ai.usage.input_tokens", Some(tokens.input));
@@ -331,7 +338,7 @@ fn chat(trace: Trace<'_>, run: &Run, turn: &TurnRecord, parent: &str) -> Value {
         name: name.trim_end().to_owned(),
         kind: CLIENT,
         time: reply_span(turn),
-        error: error.filter(|error| error.class.is_some()),
+        error: failed,
     };
     span(trace, frame, attributes)
 }

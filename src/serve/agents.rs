@@ -5,13 +5,14 @@
 
 use std::path::Path;
 
+use ptc_core::signature::Type;
 use ptc_core::signature::json_schema::{self, Schema, Wrap};
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use crate::agent::{Agent, Context, Plan, Step};
-use crate::event::ErrorRecord;
+use crate::agent::{Agent, Context, Mode, Plan, Step, Tool, Variant};
+use crate::event::{AgentRecord, ErrorRecord, Options};
 use crate::workbench::{Source, StartError, Workbench};
 
 /// An agent that is served.
@@ -25,6 +26,8 @@ pub struct ServedAgent {
     pub agent: Agent,
     /// What a run executes.
     pub plan: Plan,
+    /// The definitions that the sessions of its runs have: with its program, and without it.
+    recorded: Vec<Agent>,
 }
 
 impl ServedAgent {
@@ -65,7 +68,14 @@ impl ServedAgent {
             let errors = StartError::Agent(findings).to_string();
             format!("{label}: {}", errors.lines().collect::<Vec<_>>().join("; "))
         })?;
-        Ok(Self { name, label, agent, plan })
+        let recorded = recorded_forms(&agent, workbench);
+        Ok(Self { name, label, agent, plan, recorded })
+    }
+
+    /// Is this the definition of its runs? A name alone is no identity: other agents may have the same one.
+    pub fn has_made(&self, record: &AgentRecord) -> bool {
+        record.name == self.agent.name
+            && Agent::recorded(&record.toml).is_ok_and(|agent| self.recorded.contains(&comparable(agent)))
     }
 
     /// The agent of this name. The error names the others.
@@ -89,6 +99,17 @@ impl ServedAgent {
             Some(own) if own.get("type").and_then(Json::as_str) != Some("object") => None,
             Some(own) => Some(Schema { json: own.clone(), wrap: Wrap::None }),
             None => json_schema::answer(&self.plan.output, &self.agent.field_descriptions),
+        }
+    }
+
+    /// Can its answer be a JSON object? Any JSON can.
+    pub fn may_answer_object(&self) -> bool {
+        if self.agent.mode == Mode::Text && self.plan.variant == Variant::Plain {
+            return false;
+        }
+        match &self.agent.schema {
+            Some(own) => own.get("type").and_then(Json::as_str).is_none_or(|name| name == "object"),
+            None => matches!(self.plan.output.base(), Type::Record { .. } | Type::Map | Type::Any),
         }
     }
 
@@ -134,7 +155,7 @@ impl ServedAgent {
     fn has_inputs_of(&self, object: &Json) -> bool {
         let params = self.plan.signature.params.as_deref().unwrap_or_default();
         let members = object.members().unwrap_or_default();
-        matches!(params, [only] if members.len() == 1 && members[0].key == only.name && !matches!(only.ty.base(), ptc_core::signature::Type::Map))
+        matches!(params, [only] if members.len() == 1 && members[0].key == only.name && !matches!(only.ty.base(), Type::Map))
     }
 
     /// The names of the tools, those of child agents included, that start a process or leave the machine.
@@ -161,4 +182,36 @@ impl ServedAgent {
             .with("context_schema", self.input_schema())
             .with("answer_schema", answer)
     }
+}
+
+/// The definitions that sessions of an agent may have: a run uses its pinned program once, or a model in its place.
+fn recorded_forms(agent: &Agent, workbench: &Workbench) -> Vec<Agent> {
+    let Ok(agent) = agent.for_mode(agent.mode) else { return Vec::new() };
+    let forms = [agent.clone().once(), agent.without_program()];
+    let forms = forms.into_iter().filter_map(|form| {
+        let connected = workbench.connected(form).ok()?;
+        Agent::recorded(&connected.record().toml).ok().map(comparable)
+    });
+    forms.collect()
+}
+
+/// A definition without what is not its own: the options that the configuration adds, and what the servers of its tools list.
+fn comparable(agent: Agent) -> Agent {
+    let tool = |tool: Tool| Tool { definition: unlisted(&tool.definition), ..tool };
+    let tools = agent.tools.into_iter().map(tool).collect();
+    Agent { tools, model_options: Options::default(), files: Vec::new(), ..agent }
+}
+
+/// The table of a tool without what a server lists of it; the tools of child agents, too. (The depth is that of a TOML text.)
+fn unlisted(tool: &Json) -> Json {
+    if tool.get("kind").and_then(Json::as_str) == Some("mcp") {
+        return tool.clone().without("signature").without("description");
+    }
+    tool.map_members(|key, agent| match key {
+        "agent" => agent.map_members(|key, tools| match key {
+            "tools" => tools.map_members(|_, tool| unlisted(tool)),
+            _ => tools.clone(),
+        }),
+        _ => agent.clone(),
+    })
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::agent::Step;
+use crate::event::TotalUsage;
 
 /// Upper ends of the buckets of run times, in seconds.
 const BUCKETS: [f64; 9] = [0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0];
@@ -25,6 +26,22 @@ struct AgentCounters {
     cost: f64,
 }
 
+/// What a run has used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    input_tokens: u64,
+    output_tokens: u64,
+    /// As far as prices are known.
+    cost: f64,
+}
+
+impl From<&TotalUsage> for Spent {
+    fn from(usage: &TotalUsage) -> Self {
+        let tokens = usage.tokens.unwrap_or_default();
+        Self { input_tokens: tokens.input, output_tokens: tokens.output, cost: usage.known_cost() }
+    }
+}
+
 /// All counters.
 #[derive(Debug, Default)]
 pub(super) struct Metrics(Mutex<BTreeMap<String, AgentCounters>>);
@@ -40,18 +57,10 @@ impl Metrics {
         self.change(agent, |counters| counters.active += 1);
     }
 
-    /// Counts a run that was left before its end.
-    pub(super) fn leave(&self, agent: &str) {
-        self.change(agent, |counters| {
-            counters.active = counters.active.saturating_sub(1);
-            *counters.ended.entry("cancelled".to_owned()).or_default() += 1;
-        });
-    }
-
-    /// Counts a run that has ended.
-    pub(super) fn end(&self, agent: &str, step: &Step, time: Duration) {
+    /// Counts a run that has ended; `before` is what it had used before it was resumed.
+    pub(super) fn end(&self, agent: &str, step: &Step, before: &Spent, time: Duration) {
         let outcome = step.fail.as_ref().map_or("returned", |fail| fail.reason.as_str()).to_owned();
-        let totals = step.usage.total.totals();
+        let spent = Spent::from(&step.usage.total);
         self.change(agent, |counters| {
             counters.active = counters.active.saturating_sub(1);
             *counters.ended.entry(outcome).or_default() += 1;
@@ -60,11 +69,9 @@ impl Metrics {
                 *count += u64::from(seconds <= end);
             }
             counters.seconds += seconds;
-            if let Some(tokens) = totals.tokens {
-                counters.input_tokens += tokens.input;
-                counters.output_tokens += tokens.output;
-            }
-            counters.cost += step.usage.total.cost().unwrap_or_default();
+            counters.input_tokens += spent.input_tokens.saturating_sub(before.input_tokens);
+            counters.output_tokens += spent.output_tokens.saturating_sub(before.output_tokens);
+            counters.cost += (spent.cost - before.cost).max(0.0);
         });
     }
 
@@ -128,16 +135,45 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::Usage;
+    use crate::event::{OwnUsage, Price, Spending, Tokens};
 
     #[test]
     fn a_name_cannot_leave_its_label() {
         let metrics = Metrics::default();
         metrics.begin("a\"} 1\nother{x=\"");
-        metrics.end("plain", &Step::default(), Duration::from_millis(700));
+        metrics.end("plain", &Step::default(), &Spent::default(), Duration::from_millis(700));
         let text = metrics.render();
         assert!(text.contains(r#"runs_active{agent="a\"} 1\nother{x=\""} 1"#), "{text}");
         assert!(text.contains("ptc_workbench_run_seconds_bucket{agent=\"plain\",le=\"0.5\"} 0\n"), "{text}");
         assert!(text.contains("ptc_workbench_run_seconds_bucket{agent=\"plain\",le=\"1\"} 1\n"), "{text}");
         assert!(text.contains("ptc_workbench_runs_total{agent=\"plain\",outcome=\"returned\"} 1\n"), "{text}");
+    }
+
+    #[test]
+    fn a_resumed_run_counts_what_it_used_since() {
+        let price = Price { input: 2.0, ..Price::default() };
+        let usage = |input: u64| {
+            let tokens = Tokens { input, output: input / 2, ..Tokens::default() };
+            TotalUsage::of_runs([OwnUsage::new(Spending::of_tokens(Some(price), tokens))])
+        };
+        let metrics = Metrics::default();
+        let mut before = Spent::default();
+        for input in [1_000_000, 3_000_000] {
+            metrics.begin("one");
+            let step = Step { usage: Usage { total: usage(input), ..Usage::default() }, ..Step::default() };
+            metrics.end("one", &step, &before, Duration::from_secs(1));
+            before = Spent::from(&step.usage.total);
+        }
+        let text = metrics.render();
+        for line in [
+            "tokens_total{agent=\"one\",kind=\"input\"} 3000000",
+            "tokens_total{agent=\"one\",kind=\"output\"} 1500000",
+            "cost_total{agent=\"one\"} 6",
+            "run_seconds_sum{agent=\"one\"} 2",
+            "runs_active{agent=\"one\"} 0",
+        ] {
+            assert!(text.contains(&format!("ptc_workbench_{line}\n")), "{line}: {text}");
+        }
     }
 }

@@ -1,25 +1,26 @@
 //! The runs of a server: how many at once, for how long, with which tools; what each of them does until its end.
 //!
-//! In: an agent and a context from outside. Out: an [`ActiveRun`], then its Step. A run whose client leaves is stopped. It must
-//! never ask a user: a run that needs one waits in its session.
+//! In: an agent and a context from outside, or the id of a run. Out: an [`ActiveRun`], or a run as its session has it. It must never ask a
+//! user (a run that needs one waits in its session), nor give a run of an agent that is not served.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::ServedAgent;
-use super::metrics::Metrics;
+use super::active::{Account, ActiveRun, answer_hint};
+use super::metrics::{Metrics, Spent};
 use crate::agent::{Agent, Diagnostic, Place, Step, StepFold};
-use crate::event::{Address, Envelope, ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
+use crate::event::{Address, ErrorRecord, Event, RunStart};
 use crate::port::{Human, NoUser};
-use crate::session::{Session, SessionId};
+use crate::session::{RecorderError, Session, SessionId};
 use crate::tool::ConsentPolicy;
 use crate::workbench::{Answers, RunSpec, Running, SessionKey, StartError, Workbench};
-use ptc_core::reasons::Reason;
 
 /// How the runs of a server are made.
 #[derive(Debug, Clone)]
@@ -50,6 +51,8 @@ pub enum RunRefusal {
     Tools(Vec<String>),
     /// There is no such session of a served agent.
     Session(String),
+    /// Another request, or another program, continues the run.
+    Conflict,
     /// The run cannot start.
     Start(StartError),
 }
@@ -73,10 +76,42 @@ impl RunRefusal {
                 format!("these tools start a process or leave the machine: {}", names.join(", ")),
                 "Start the server with --allow-tools.",
             ),
-            Self::Session(message) => own(Reason::SessionUnreadable, message.clone(), "Check the id of the run."),
+            Self::Session(message) => own(
+                Reason::SessionUnreadable,
+                message.clone(),
+                "Check the id. The owner continues runs of agents that were edited since with `ptc-workbench resume`.",
+            ),
+            Self::Conflict => own(
+                Reason::Cancelled,
+                "this run is being continued by another request".to_owned(),
+                "Read it with GET /runs/ID.",
+            ),
+            // Clients do not learn where sessions are stored.
+            Self::Start(StartError::Recorder(error)) => {
+                let message = format!("the session of the run cannot be written: {}", error.error);
+                ErrorRecord::new(Reason::RecorderFailed, message)
+            }
             Self::Start(error) => ErrorRecord { hint: None, ..ErrorRecord::new(error.reason(), error.to_string()) },
         }
     }
+}
+
+impl From<StartError> for RunRefusal {
+    fn from(error: StartError) -> Self {
+        if let StartError::Recorder(error) = &error {
+            tracing::warn!(%error, "a run cannot be recorded");
+        }
+        Self::Start(error)
+    }
+}
+
+/// A run as its session has it.
+#[derive(Debug)]
+pub struct RecordedRun {
+    /// Its Step; of a run that has not ended, where it is. One that waits or was interrupted has failed with that reason.
+    pub step: Step,
+    /// It has not ended, and a program executes it.
+    pub is_running: bool,
 }
 
 /// The runs of a server.
@@ -115,7 +150,7 @@ impl Runs {
     /// Starts a run.
     pub fn start(&self, served: &ServedAgent, context: Json, seed: u64) -> Result<ActiveRun, RunRefusal> {
         self.check_tools(served)?;
-        refuse_files(&served.agent, &context).map_err(RunRefusal::Start)?;
+        refuse_files(&served.agent, &context)?;
         let slot = self.slot()?;
         let spec = RunSpec {
             agent: served.agent.clone(),
@@ -126,26 +161,56 @@ impl Runs {
             seed,
             journal: None,
         };
-        let running = self.workbench.start(spec).map_err(RunRefusal::Start)?;
-        Ok(self.active(served, running, slot))
+        let running = self.workbench.start(spec)?;
+        Ok(self.active(served, running, Spent::default(), slot))
     }
 
     /// Resumes the waiting run of a session with answers by question address, else in order.
     pub async fn resume(&self, id: &str, answers: Answers) -> Result<ActiveRun, RunRefusal> {
         let (served, session) = self.session(id)?;
         self.check_tools(served)?;
+        if session.is_being_written() {
+            return Err(RunRefusal::Conflict);
+        }
         let slot = self.slot()?;
-        let resumed = self.workbench.resume(&session, answers, None, Arc::new(NoUser)).await;
-        Ok(self.active(served, resumed.map_err(RunRefusal::Start)?, slot))
+        let before = Spent::from(&session.skeleton().usage());
+        match self.workbench.resume(&session, answers, None, Arc::new(NoUser)).await {
+            Ok(running) => Ok(self.active(served, running, before, slot)),
+            Err(StartError::Recorder(error)) if is_taken(&session, &error) => Err(RunRefusal::Conflict),
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// The Step of a run as its session has it.
-    pub fn step(&self, id: &str) -> Result<Step, RunRefusal> {
-        let (_, session) = self.session(id)?;
-        let mut fold = StepFold::default();
-        let root = Address::run(0);
-        session.events().filter(|envelope| envelope.address.root() == root).for_each(|envelope| fold.apply(&envelope));
-        Ok(Step { session: Some(session.header.id.to_string()), ..fold.step() })
+    /// A run as its session has it.
+    pub fn recorded(&self, id: &str) -> Result<RecordedRun, RunRefusal> {
+        let read = || self.session(id).map(|(_, session)| state_of(&session));
+        // The program may have written the end after the session was read, and only then have left it.
+        let state = match read()? {
+            SessionState::Interrupted(_) => read()?,
+            state => state,
+        };
+        let failed = |step: Step, fail: ErrorRecord, hint: String| {
+            let fail = ErrorRecord { hint: Some(hint), ..fail };
+            RecordedRun { step: Step { fail: Some(fail), ..step }, is_running: false }
+        };
+        Ok(match state {
+            SessionState::Ended(step) => RecordedRun { step: *step, is_running: false },
+            SessionState::Running(step) => RecordedRun { step: *step, is_running: true },
+            SessionState::Waiting(step, question) => {
+                let message = format!("the run waits for the answer to {question}");
+                let step = Step { waits_for: Some(question), ..*step };
+                failed(step, ErrorRecord::new(Reason::Suspended, message), answer_hint(id))
+            }
+            SessionState::Interrupted(step) => {
+                let fail = ErrorRecord::new(Reason::Cancelled, "the run was interrupted, and no program continues it");
+                failed(*step, fail, format!("Its owner continues it with `ptc-workbench resume {id}`."))
+            }
+        })
+    }
+
+    /// Resolves when the server ends.
+    pub async fn ending(&self) {
+        self.end.cancelled().await;
     }
 
     /// The counters as Prometheus reads them.
@@ -164,11 +229,9 @@ impl Runs {
             return Err(unknown());
         }
         let session = self.workbench.open_found(&key).map_err(|_| unknown())?;
-        let agent = session.events().find_map(|envelope| match envelope.event {
-            Event::RunStart(start) => Some(start.agent.name.clone()),
-            _ => None,
-        });
-        let served = self.agents.iter().find(|served| Some(&served.agent.name) == agent.as_ref());
+        // Requests make sessions of one run; others are the owner's.
+        let start = only_start(&session).filter(|start| start.pipeline.is_none()).ok_or_else(unknown)?;
+        let served = self.agents.iter().find(|served| served.has_made(&start.agent));
         Ok((served.ok_or_else(unknown)?, session))
     }
 
@@ -185,105 +248,53 @@ impl Runs {
         Arc::clone(&self.slots).try_acquire_owned().map_err(|_| RunRefusal::Busy { max_runs })
     }
 
-    fn active(&self, served: &ServedAgent, running: Running, slot: OwnedSemaphorePermit) -> ActiveRun {
-        self.metrics.begin(&served.name);
-        let (now, agent) = (Instant::now(), served.name.clone());
-        let deadline = self.options.timeout.map(|timeout| now + timeout);
-        let (metrics, end) = (Arc::clone(&self.metrics), self.end.clone());
-        ActiveRun { running, agent, started: now, deadline, end, metrics, ended: None, _slot: slot }
+    fn active(&self, served: &ServedAgent, running: Running, before: Spent, slot: OwnedSemaphorePermit) -> ActiveRun {
+        let account = Account::open(&served.name, &self.metrics, before, slot);
+        ActiveRun::new(running, account, self.options.timeout, self.end.clone())
     }
 }
 
-/// What a run did.
-#[derive(Debug)]
-pub enum RunProgress {
-    /// Events, in order.
-    Events(Vec<Envelope>),
-    /// Its end; nothing follows.
+/// The start of the only run of a session, child runs aside.
+fn only_start(session: &Session) -> Option<RunStart> {
+    let mut roots = session.skeleton().roots();
+    let (root, None) = (roots.next()?, roots.next()) else { return None };
+    match session.event(root.events.start)?.event {
+        Event::RunStart(start) => Some(start),
+        _ => None,
+    }
+}
+
+/// Does another program, or another request, write this session? Errors of the disk have kinds of their own.
+fn is_taken(session: &Session, error: &RecorderError) -> bool {
+    error.is_append && error.error.kind() == ErrorKind::Other && !session.header.is_of_later_version()
+}
+
+/// Where the run of a session is, with its Step so far.
+enum SessionState {
     Ended(Box<Step>),
+    /// It waits for the answer to this question.
+    Waiting(Box<Step>, Address),
+    Running(Box<Step>),
+    /// It has not ended, and no program executes it.
+    Interrupted(Box<Step>),
 }
 
-/// A run that has not ended. Dropping it stops the run.
-#[derive(Debug)]
-pub struct ActiveRun {
-    running: Running,
-    agent: String,
-    started: Instant,
-    deadline: Option<Instant>,
-    end: CancellationToken,
-    metrics: Arc<Metrics>,
-    ended: Option<Step>,
-    _slot: OwnedSemaphorePermit,
-}
-
-impl ActiveRun {
-    /// The id of its session, when it is saved.
-    pub fn session(&self) -> Option<&str> {
-        self.running.session.as_deref()
-    }
-
-    /// Waits for what it does next.
-    pub async fn next(&mut self) -> RunProgress {
-        loop {
-            if let Some(step) = self.ended.take() {
-                let events = self.running.feed.drain();
-                if events.is_empty() {
-                    return RunProgress::Ended(Box::new(step));
-                }
-                self.ended = Some(step);
-                return RunProgress::Events(events);
-            }
-            let deadline = self.deadline;
-            let over = async {
-                match deadline {
-                    Some(deadline) => tokio::time::sleep_until(deadline).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                biased;
-                () = self.running.feed.changed() => {
-                    let events = self.running.feed.drain();
-                    if !events.is_empty() {
-                        return RunProgress::Events(events);
-                    }
-                }
-                step = &mut self.running.task => {
-                    let step = step.unwrap_or_else(|error| broken(&error));
-                    self.metrics.end(&self.agent, &step, self.started.elapsed());
-                    self.ended = Some(step);
-                }
-                () = over => {
-                    self.deadline = None;
-                    self.running.stop.now(Interrupt { reason: InterruptReason::MissionTimeout, by: InterruptSource::Limit });
-                }
-                () = self.end.cancelled(), if self.running.stop.reason().is_none() => {
-                    self.running.stop.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal });
-                }
-            }
+fn state_of(session: &Session) -> SessionState {
+    let (mut fold, mut waits_for, root) = (StepFold::default(), None, Address::run(0));
+    for envelope in session.events().filter(|envelope| envelope.address.root() == root) {
+        match &envelope.event {
+            Event::RunWait(wait) if envelope.address == root => waits_for = Some(Address::from(wait.question.as_str())),
+            Event::Resume(_) => waits_for = None,
+            _ => {}
         }
+        fold.apply(&envelope);
     }
-
-    /// Waits for its end.
-    pub async fn finish(mut self) -> Step {
-        loop {
-            if let RunProgress::Ended(step) = self.next().await {
-                return *step;
-            }
-        }
+    // The question of a wait that is over is no part of the Step.
+    let step = Step { session: Some(session.header.id.to_string()), waits_for: None, ..fold.step() };
+    match waits_for {
+        _ if fold.is_complete() => SessionState::Ended(Box::new(step)),
+        Some(question) => SessionState::Waiting(Box::new(step), question),
+        None if session.is_being_written() => SessionState::Running(Box::new(step)),
+        None => SessionState::Interrupted(Box::new(step)),
     }
-}
-
-impl Drop for ActiveRun {
-    fn drop(&mut self) {
-        if !self.running.task.is_finished() && self.ended.is_none() {
-            self.running.stop.by_user();
-            self.metrics.leave(&self.agent);
-        }
-    }
-}
-
-/// The Step of a run whose task broke.
-fn broken(error: &tokio::task::JoinError) -> Step {
-    Step { fail: Some(ErrorRecord::new(Reason::InternalError, error.to_string())), ..Step::default() }
 }

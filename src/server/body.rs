@@ -4,6 +4,8 @@
 //! of a stream than the receiver has room for.
 
 use std::convert::Infallible;
+use std::pin::pin;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -19,6 +21,9 @@ pub type Body = UnsyncBoxBody<Bytes, BodyError>;
 /// Pieces that a streamed body holds while its receiver is slow.
 const PIECES: usize = 16;
 
+/// Most time between two pieces of a request's body.
+const PIECE_TIME: Duration = Duration::from_secs(30);
+
 /// A request's body is larger than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge {
@@ -33,6 +38,18 @@ impl std::fmt::Display for TooLarge {
 }
 
 impl std::error::Error for TooLarge {}
+
+/// The next piece of a request's body did not come in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooSlow;
+
+impl std::fmt::Display for TooSlow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the rest of the body did not come within {} seconds", PIECE_TIME.as_secs())
+    }
+}
+
+impl std::error::Error for TooSlow {}
 
 /// Makes a body of bytes that are all there.
 pub fn whole(bytes: impl Into<Bytes>) -> Body {
@@ -67,17 +84,45 @@ pub fn pieces(pieces: impl futures::Stream<Item = Result<Bytes, BodyError>> + Se
     StreamBody::new(pieces.map(|piece| piece.map(Frame::data))).boxed_unsync()
 }
 
-/// Reads a body to its end.
+/// Reads a body to its end, which may take long as long as pieces come.
 ///
-/// Errors: [`TooLarge`], or what broke the connection.
+/// Errors: [`TooLarge`], [`TooSlow`], or what broke the connection.
 pub async fn read_body<B>(body: B, limit_bytes: usize) -> Result<Bytes, BodyError>
 where
     B: HttpBody<Data = Bytes> + Send,
     B::Error: Into<BodyError>,
 {
-    match Limited::new(body, limit_bytes).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(TooLarge { limit_bytes }.into()),
-        Err(error) => Err(error),
+    let mut body = pin!(Limited::new(body, limit_bytes));
+    let mut bytes = Vec::new();
+    while let Some(frame) = tokio::time::timeout(PIECE_TIME, body.frame()).await.map_err(|_| TooSlow)? {
+        let frame = frame.map_err(|error| -> BodyError {
+            if error.is::<http_body_util::LengthLimitError>() { TooLarge { limit_bytes }.into() } else { error }
+        })?;
+        // Trailers are no part of the content.
+        if let Some(piece) = frame.data_ref() {
+            bytes.extend_from_slice(piece);
+        }
+    }
+    Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of three pieces with this time before each.
+    fn slow(wait: Duration) -> impl HttpBody<Data = Bytes, Error = BodyError> + Send {
+        let piece = move |_| async move {
+            tokio::time::sleep(wait).await;
+            Ok::<_, BodyError>(Frame::data(Bytes::from_static(b"ab")))
+        };
+        StreamBody::new(futures::stream::iter(0..3).then(piece))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_may_be_slow_but_not_stall() {
+        assert_eq!(read_body(slow(PIECE_TIME / 2), 6).await.unwrap(), "ababab");
+        assert!(read_body(slow(PIECE_TIME * 2), 6).await.unwrap_err().is::<TooSlow>());
+        assert!(read_body(slow(Duration::ZERO), 5).await.unwrap_err().is::<TooLarge>());
     }
 }

@@ -29,8 +29,18 @@ pub enum Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Host(host) => write!(f, "Host `{host}` is not this machine: use 127.0.0.1 or localhost"),
+            Self::Host(host) => write!(f, "Host `{host}` is not this machine"),
             Self::Origin(origin) => write!(f, "Origin `{origin}`: pages of other machines are not served"),
+        }
+    }
+}
+
+impl Refusal {
+    /// What to do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Host(_) => "Send requests to 127.0.0.1 or localhost.",
+            Self::Origin(_) => "Send requests from a program, or from a page of the same machine.",
         }
     }
 }

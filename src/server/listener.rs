@@ -1,7 +1,8 @@
 //! The loop that accepts connections and gives their requests to a handler.
 //!
 //! In: an address, limits, a handler, a handle that ends it. Out: replies. Ends gracefully: running requests get
-//! [`ListenerLimits::grace`], new ones are not accepted. It must never hold a connection that sends no request.
+//! [`ListenerLimits::grace`], new ones are not accepted, and connections without a request are closed. It must never hold a connection
+//! that sends no request.
 
 use std::convert::Infallible;
 use std::io;
@@ -20,6 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::in_flight::InFlight;
 use super::{Guard, Reply, Request, json_reply};
 
 /// Answers requests.
@@ -114,18 +116,25 @@ impl Listener {
             };
             // Pieces of a stream leave as they come.
             _ = connection.set_nodelay(true);
-            let handler = Arc::clone(&handler);
+            let (handler, in_flight) = (Arc::clone(&handler), InFlight::default());
+            let requests = in_flight.clone();
             let service = service_fn(move |request: Request| {
-                let handler = Arc::clone(&handler);
-                async move { Ok::<Reply, Infallible>(answer(guard, &*handler, request).await) }
+                let (handler, running) = (Arc::clone(&handler), requests.begin());
+                async move { Ok::<_, Infallible>(running.with_reply(answer(guard, &*handler, request).await)) }
             });
             let served = graceful.watch(server.serve_connection(TokioIo::new(connection), service));
-            let aborting = end.aborting.clone();
+            let ListenerEnd { closing, aborting } = end.clone();
+            let idle = async move {
+                closing.cancelled().await;
+                in_flight.over(limits.grace).await;
+            };
             tokio::spawn(async move {
                 tokio::select! {
                     served = served => if let Err(error) = served {
                         tracing::debug!(%error, "connection ended");
                     },
+                    // The head of a request that is not whole is no request.
+                    () = idle => {}
                     () = aborting.cancelled() => {}
                 }
                 drop(slot);
@@ -161,9 +170,10 @@ async fn accept(socket: &TcpListener) -> TcpStream {
 async fn answer(guard: Guard, handler: &dyn Handler, request: Request) -> Reply {
     match guard.check(request.headers()) {
         Ok(()) => handler.answer(request).await,
-        Err(refusal) => json_reply(
-            StatusCode::FORBIDDEN,
-            &json!({ "error": { "message": refusal.to_string(), "type": "forbidden" } }),
-        ),
+        Err(refusal) => {
+            let (message, hint) = (refusal.to_string(), refusal.hint());
+            let error = json!({ "reason": "forbidden", "message": message, "hint": hint, "type": "forbidden" });
+            json_reply(StatusCode::FORBIDDEN, &json!({ "error": error }))
+        }
     }
 }

@@ -5,9 +5,10 @@
 
 mod body;
 mod guard;
+mod in_flight;
 mod listener;
 
-pub use body::{Body, BodyError, BodySender, TooLarge, pieces, read_body, streamed, whole};
+pub use body::{Body, BodyError, BodySender, TooLarge, TooSlow, pieces, read_body, streamed, whole};
 pub use guard::{Guard, Refusal};
 use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderValue};

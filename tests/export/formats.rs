@@ -123,6 +123,39 @@ fn every_example_is_traces_data_of_the_protocol() {
 }
 
 #[test]
+fn the_span_of_a_cancelled_request_is_an_error() {
+    let model = serde_json::json!({"alias": "m", "provider": "p", "id": "m"});
+    let start = serde_json::json!({
+        "agent": {"name": "a", "toml": "", "sha": "x"}, "mode": "text", "model": model, "limits": [], "context": {}, "seed": 0,
+    });
+    let stopped = serde_json::json!({"reason": "cancelled", "message": "the run was stopped by the user"});
+    let usage = serde_json::json!({"turns": 1, "requests": 1, "schema_used": false});
+    for error in [stopped.clone(), Value::Null] {
+        let mut end = serde_json::json!({"attempt": 1, "status": "cancelled"});
+        if !error.is_null() {
+            end["error"] = error;
+        }
+        let data = json(
+            &content([
+                event("r0", "run.start", &start),
+                event(
+                    "r0/t1",
+                    "turn.start",
+                    &serde_json::json!({"now": START_MS, "kind": "normal", "remaining": {"turns": 1}}),
+                ),
+                event("r0/t1", "reply.end", &end),
+                event("r0", "run.end", &serde_json::json!({"fail": stopped, "usage": usage})),
+            ]),
+            Format::Otlp,
+        );
+        let spans = list(&data["resourceSpans"][0]["scopeSpans"][0], "spans");
+        let chat = spans.iter().find(|span| span["name"] == "chat m").unwrap_or_else(|| panic!("{data}"));
+        assert_eq!(chat["status"]["code"], 2, "{chat}");
+        assert!(chat["attributes"].to_string().contains(r#"{"stringValue":"cancelled"}"#), "{chat}");
+    }
+}
+
+#[test]
 fn a_recording_has_a_header_and_events_with_the_recorded_pauses() {
     let at = |after_ms: i64, text: &str| Piece { at_ms: START_MS + after_ms, text: text.to_owned() };
     // The clock was set back before the third piece.

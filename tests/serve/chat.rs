@@ -38,7 +38,11 @@ async fn a_message_is_the_input_of_an_agent_and_its_answer_the_completion() {
     // Parts of a content.
     let parts = json!({"model": "judge", "messages": [{"role": "user", "content": [{"type": "text", "text": "fi"}, {"type": "text", "text": "ne"}]}]});
     assert_eq!(served.post("/v1/chat/completions", parts.to_string()).await.status, 200);
-    assert_eq!(served.get("/v1/models").await.json()["data"][1]["id"], "double");
+    let models = served.get("/v1/models").await.json();
+    assert_eq!(models["data"][1]["id"], "double");
+    assert_eq!(served.get("/v1/models/double").await.json(), models["data"][1]);
+    let unknown = served.get("/v1/models/doubel").await;
+    assert!(unknown.status == 404 && unknown.text.contains("did you mean `double`"), "{}", unknown.text);
 }
 
 #[tokio::test]
@@ -90,11 +94,13 @@ async fn the_schema_of_a_request_is_checked_against_the_answer() {
         let got = served.post("/v1/chat/completions", body("judge", "x", &more)).await;
         assert_eq!(got.status, status, "{}", got.text);
     }
+    let object = json!({"response_format": {"type": "json_object"}});
+    assert_eq!(served.post("/v1/chat/completions", body("judge", "x", &object)).await.status, 200);
 }
 
 #[tokio::test]
 async fn what_an_agent_cannot_do_is_refused_in_words() {
-    let served = Wish::of(&[("judge", JSON), ("ask", ASK)]).start().await;
+    let served = Wish::of(&[("judge", JSON), ("ask", ASK), ("writer", TEXT)]).start().await;
     let history = json!([{"role": "system", "content": "Be brief"}, {"role": "user", "content": "x"}]);
     let rows: &[(Value, u16, &str)] = &[
         (json!({"model": "judge", "messages": []}), 400, "`messages` is empty"),
@@ -116,7 +122,28 @@ async fn what_an_agent_cannot_do_is_refused_in_words() {
         (json!({"model": "gpt", "messages": [{"role": "user", "content": "x"}]}), 404, "no agent `gpt`"),
         (json!({"model": "ask", "messages": [{"role": "user", "content": "{}"}]}), 409, "/answers"),
     ];
-    for (request, status, text) in rows {
+    let with = |model: &str, key: &str, value: Value| {
+        let mut request = json!({"model": model, "messages": [{"role": "user", "content": "x"}]});
+        request[key] = value;
+        request
+    };
+    let types = [
+        (with("judge", "stream", json!("true")), 400, "`stream` is neither true nor false"),
+        (with("judge", "stream_options", json!(true)), 400, "`stream_options` is not an object"),
+        (with("judge", "stream_options", json!({"include_usage": 1})), 400, "`include_usage`"),
+        (with("judge", "n", json!("3")), 400, "`n` is not a whole number"),
+        (with("judge", "n", json!(-1)), 400, "`n` is not a whole number"),
+        (with("judge", "n", json!(2.5)), 400, "`n` is not a whole number"),
+        (with("judge", "tools", json!({})), 400, "`tools` is not a list"),
+        (with("judge", "model", json!(1)), 400, "`model` is not a text"),
+        (with("judge", "messages", json!({"role": "user"})), 400, "`messages` is not a list"),
+        (with("judge", "messages", json!(null)), 400, "`messages` is missing"),
+        (with("judge", "messages", json!(["x"])), 400, "messages[0] is not an object"),
+        (with("judge", "messages", json!([{"role": "user", "content": 1}])), 400, "neither a text nor a list"),
+        (with("judge", "response_format", json!("json")), 400, "`response_format` is not an object"),
+        (with("writer", "response_format", json!({"type": "json_object"})), 400, "is not a JSON object"),
+    ];
+    for (request, status, text) in rows.iter().chain(&types) {
         let got = served.post("/v1/chat/completions", request.to_string()).await;
         assert_eq!(got.status, *status, "{request}: {}", got.text);
         assert!(got.json()["error"]["message"].as_str().unwrap().contains(text), "{request}: {}", got.text);

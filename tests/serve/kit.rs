@@ -26,6 +26,7 @@ pub(crate) struct Served {
     pub(crate) closing: ListenerEnd,
     pub(crate) task: JoinHandle<()>,
     pub(crate) workbench: Workbench,
+    pub(crate) runs: Arc<Runs>,
     dir: TempDir,
 }
 
@@ -65,12 +66,12 @@ impl<'a> Wish<'a> {
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let kept = Arc::clone(&log);
         let write = Box::new(move |line: &str| kept.lock().unwrap().push(line.to_owned()));
-        let service = Arc::new(AgentService::new(runs, self.key, write));
+        let service = Arc::new(AgentService::new(Arc::clone(&runs), self.key, write));
         let limits = ListenerLimits { grace: Duration::from_secs(30), ..ListenerLimits::default() };
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
         let base = format!("http://{}", listener.address());
         let task = tokio::spawn(listener.serve(service, closing.clone()));
-        Served { base, log, end, closing, task, workbench, dir }
+        Served { base, log, end, closing, task, workbench, runs, dir }
     }
 }
 
@@ -125,6 +126,27 @@ impl Served {
     /// The session of this id.
     pub(crate) fn session(&self, id: &str) -> Session {
         self.workbench.open_session(id).unwrap()
+    }
+
+    /// Waits until the counters have this line, without the prefix of their names.
+    pub(crate) async fn until_counted(&self, line: &str) {
+        let line = format!("ptc_workbench_{line}\n");
+        let counted = async {
+            while !self.runs.metrics().contains(&line) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(30), counted).await;
+        assert!(in_time.is_ok(), "{line}: {}", self.runs.metrics());
+    }
+
+    /// Copies the only session of another server into the folder of this one. Its id.
+    pub(crate) fn adopt(&self, other: &Self) -> String {
+        let file = other.session_files().remove(0);
+        let folder = &self.workbench.folders.sessions_dir;
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::copy(&file, folder.join(file.file_name().unwrap())).unwrap();
+        file.file_stem().unwrap().to_str().unwrap().to_owned()
     }
 
     /// The files of all sessions.

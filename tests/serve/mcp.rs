@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 use super::{ASK, DOUBLE};
 
 /// A client of one server.
-struct Client {
-    lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
-    input: WriteHalf<DuplexStream>,
+pub(super) struct Client {
+    pub(super) lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
+    pub(super) input: WriteHalf<DuplexStream>,
     task: JoinHandle<Result<(), String>>,
-    workbench: Workbench,
+    pub(super) workbench: Workbench,
     last: u64,
     /// What it answers when it is asked; `None` for a client that cannot be asked.
     reply: Option<Value>,
@@ -29,14 +29,25 @@ struct Client {
 
 /// A text of a result, and whether it is an error.
 #[derive(Debug)]
-struct ToolResult {
-    is_error: bool,
-    text: String,
-    structured: Value,
+pub(super) struct ToolResult {
+    pub(super) is_error: bool,
+    pub(super) text: String,
+    pub(super) structured: Value,
+}
+
+impl ToolResult {
+    pub(super) fn of(reply: &Value) -> Self {
+        let result = &reply["result"];
+        Self {
+            is_error: result["isError"].as_bool().unwrap_or_default(),
+            text: result["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
+            structured: result["structuredContent"].clone(),
+        }
+    }
 }
 
 impl Client {
-    async fn start(agents: &[(&str, &str)], options: McpOptions, reply: Option<Value>) -> Self {
+    pub(super) async fn start(agents: &[(&str, &str)], options: McpOptions, reply: Option<Value>) -> Self {
         let dir = Arc::new(tempfile::tempdir().unwrap());
         let config = Config::from_toml("", "config.toml", &|_: &str| None).unwrap();
         let workbench = Workbench::new(config, Folders::at(dir.path().to_owned(), dir.path(), Some(dir.path())));
@@ -86,32 +97,27 @@ impl Client {
         }
     }
 
-    async fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(super) async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params).await;
         self.wait(id).await
     }
 
-    async fn call(&mut self, name: &str, arguments: Value) -> ToolResult {
+    pub(super) async fn call(&mut self, name: &str, arguments: Value) -> ToolResult {
         let reply = self.request("tools/call", json!({"name": name, "arguments": arguments})).await;
-        let result = &reply["result"];
-        assert!(result.is_object(), "{name} {arguments}: {reply}");
-        ToolResult {
-            is_error: result["isError"].as_bool().unwrap_or_default(),
-            text: result["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
-            structured: result["structuredContent"].clone(),
-        }
+        assert!(reply["result"].is_object(), "{name} {arguments}: {reply}");
+        ToolResult::of(&reply)
     }
 
-    async fn tools(&mut self) -> Vec<Value> {
+    pub(super) async fn tools(&mut self) -> Vec<Value> {
         self.request("tools/list", json!({})).await["result"]["tools"].as_array().unwrap().clone()
     }
 }
 
-const READS: McpOptions = McpOptions { allow_runs: false };
-const RUNS: McpOptions = McpOptions { allow_runs: true };
+pub(super) const READS: McpOptions = McpOptions { allow_runs: false };
+pub(super) const RUNS: McpOptions = McpOptions { allow_runs: true };
 
 /// The word after this one in a text.
-fn word_after<'t>(text: &'t str, before: &str) -> &'t str {
+pub(super) fn word_after<'t>(text: &'t str, before: &str) -> &'t str {
     let rest = text.split_once(before).unwrap_or_else(|| panic!("`{before}` is not in: {text}")).1;
     rest.split([' ', '\n', ':', ';']).next().unwrap()
 }

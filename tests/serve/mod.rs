@@ -4,7 +4,9 @@ mod chat;
 mod command;
 mod kit;
 mod mcp;
+mod mcp_limits;
 mod runs;
+mod states;
 
 /// Computes without a model.
 pub(crate) const DOUBLE: &str = r#"

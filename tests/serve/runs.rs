@@ -119,7 +119,8 @@ async fn unusable_requests_get_an_error_that_names_what_is_wrong() {
         ("POST", "/agents/double/run", r#"{"context": {"n": "many"}}"#, 400, "invalid_context"),
         ("POST", "/agents/double/run", "{}", 400, "`n` is missing"),
         ("POST", "/agents/double/run", &large, 413, "more than"),
-        ("GET", "/agents/double/run", "", 404, "paths:"),
+        ("GET", "/agents/double/run", "", 405, "methods: POST"),
+        ("DELETE", "/healthz", "", 405, "methods: GET"),
         ("POST", "/agents/double/stop", "{}", 404, "paths:"),
         ("GET", "/", "", 404, "paths:"),
         ("POST", "/v1/chat/completions", "{}", 400, "`model` is missing"),
@@ -152,8 +153,10 @@ async fn a_key_is_needed_for_everything_but_the_health_check() {
             assert_eq!(served.send(request).await.status, 401, "{method} {path} {given:?}");
         }
     }
-    let request = served.request("GET", "/agents").header("authorization", format!("Bearer {key}"));
-    assert_eq!(served.send(request).await.status, 200);
+    for scheme in ["Bearer", "bearer", "BEARER"] {
+        let request = served.request("GET", "/agents").header("authorization", format!("{scheme} {key}"));
+        assert_eq!(served.send(request).await.status, 200, "{scheme}");
+    }
     assert!(!served.log.lock().unwrap().join("\n").contains(key));
 }
 
@@ -186,7 +189,14 @@ async fn requests_beyond_the_most_runs_are_refused_and_a_client_that_leaves_stop
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(served.get("/metrics").await.text.contains("runs_active{agent=\"judge\"} 0"));
+    for line in [
+        "runs_active{agent=\"judge\"} 0",
+        "runs_total{agent=\"judge\",outcome=\"cancelled\"} 1",
+        "run_seconds_bucket{agent=\"judge\",le=\"300\"} 1",
+        "run_seconds_count{agent=\"judge\"} 1",
+    ] {
+        served.until_counted(line).await;
+    }
 }
 
 #[tokio::test]
@@ -197,6 +207,33 @@ async fn a_run_beyond_its_time_ends_as_a_timeout() {
     let served = wish.start().await;
     let got = served.post("/agents/judge/run", r#"{"context": {"text": "a"}}"#).await;
     assert_eq!((got.status, got.json()["fail"]["reason"].clone()), (504, json!("mission_timeout")));
+    let fail = &got.json()["fail"];
+    assert_eq!(fail["message"], "the run did not end within the --timeout of the server");
+    assert!(fail["hint"].as_str().unwrap().contains("--timeout"), "{fail}");
+    let replayed = served.workbench.replay(&served.session(&got.session.unwrap())).await.unwrap();
+    assert_eq!(replayed.differences, []);
+}
+
+#[tokio::test]
+async fn names_that_need_encoding_are_served() {
+    let served = Wish::of(&[("my agent", DOUBLE), ("gr\u{fc}n \"a\"", DOUBLE)]).start().await;
+    for name in ["my%20agent", "gr%C3%BCn%20%22a%22"] {
+        assert_eq!(served.get(&format!("/agents/{name}")).await.status, 200, "{name}");
+        let got = served.post(&format!("/agents/{name}/run"), r#"{"context": {"n": 3}}"#).await;
+        assert_eq!((got.status, got.json()["return"].clone()), (200, json!({"twice": 6})), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn requests_of_foreign_pages_and_hosts_get_an_error_of_the_usual_form() {
+    let served = Wish::of(&[("double", DOUBLE)]).start().await;
+    for (header, value) in [("host", "evil.example"), ("origin", "https://evil.example")] {
+        let got = served.send(served.request("GET", "/agents").header(header, value)).await;
+        let error = &got.json()["error"];
+        assert_eq!((got.status, error["reason"].clone()), (403, json!("forbidden")), "{header}");
+        assert!(error["message"].is_string() && error["hint"].is_string(), "{error}");
+    }
+    assert_eq!(served.send(served.request("HEAD", "/healthz")).await.status, 200);
 }
 
 #[tokio::test]

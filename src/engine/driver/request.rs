@@ -17,7 +17,8 @@ use tokio::time::{Instant, sleep_until};
 use super::parts::Parts;
 use super::state::{Driver, Halt};
 use crate::event::{
-    Address, ErrorRecord, Event, Interrupt, InterruptReason, JsonText, ReplyEnd, ReplyStatus, RequestMade,
+    Address, ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource, JsonText, ReplyEnd, ReplyStatus,
+    RequestMade,
 };
 use crate::model::{
     Call, Content, ErrorClass, FileBytes, Finish, Message, Model, ModelError, ModelEvent, Reply, Request, Written,
@@ -249,6 +250,10 @@ impl Driver<'_> {
     /// The failure of a run that was stopped.
     pub(super) fn stopped(&self, interrupt: Option<&Interrupt>) -> ErrorRecord {
         match interrupt {
+            Some(Interrupt { reason: InterruptReason::MissionTimeout, by: InterruptSource::Server }) => ErrorRecord {
+                hint: Some("Start the server with a longer --timeout.".to_owned()),
+                ..ErrorRecord::new(Reason::MissionTimeout, "the run did not end within the --timeout of the server")
+            },
             Some(interrupt) if interrupt.reason == InterruptReason::MissionTimeout => self.mission_over(),
             Some(interrupt) => {
                 ErrorRecord::new(Reason::Cancelled, format!("the run was stopped by the {}", interrupt.by))

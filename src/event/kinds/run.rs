@@ -25,6 +25,7 @@ words! {
         User "user" "The user at an interface.";
         Signal "signal" "A signal to the process.";
         Limit "limit" "A limit of the run.";
+        Server "server" "The time limit of the server that started it.";
     }
 
     /// The severity of a notice.

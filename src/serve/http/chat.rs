@@ -5,6 +5,7 @@
 //! their answer when it is checked.
 
 use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
 use serde_json::{Map, Value, json};
 
 use super::sse::{self, Writer};
@@ -12,6 +13,7 @@ use super::{Failure, failure_reply, read_object, status_of_step, with_session};
 use crate::agent::{Mode, RawSchema, Step, Variant};
 use crate::event::{Envelope, Event, PartKind, ReplyStatus};
 use crate::port::SystemClock;
+use crate::serve::active::answer_hint;
 use crate::serve::{Runs, ServedAgent, core_json};
 use crate::server::{Reply, Request, StatusCode, json_reply};
 
@@ -29,9 +31,18 @@ fn error_of(failure: &Failure) -> Value {
 
 /// The list of agents.
 pub(super) fn models(runs: &Runs) -> Reply {
-    let model = |served: &ServedAgent| json!({ "id": served.name, "object": "model", "created": 0, "owned_by": "ptc-workbench" });
-    let models: Vec<Value> = runs.agents.iter().map(model).collect();
+    let models: Vec<Value> = runs.agents.iter().map(model_of).collect();
     json_reply(StatusCode::OK, &json!({ "object": "list", "data": models }))
+}
+
+/// One agent.
+pub(super) fn model(runs: &Runs, name: &str) -> Result<Reply, Failure> {
+    let served = ServedAgent::named(&runs.agents, name).map_err(Failure::not_found)?;
+    Ok(json_reply(StatusCode::OK, &model_of(served)))
+}
+
+fn model_of(served: &ServedAgent) -> Value {
+    json!({ "id": served.name, "object": "model", "created": 0, "owned_by": "ptc-workbench" })
 }
 
 /// What a request asks for.
@@ -43,10 +54,13 @@ struct ChatRequest {
 }
 
 pub(super) async fn complete(runs: &Runs, request: Request) -> Result<Reply, Failure> {
-    let body = read_object(request).await?;
-    let model = body.get("model").and_then(Value::as_str).ok_or_else(|| Failure::bad_request("`model` is missing"))?;
+    let body = read_object(runs, request).await?;
+    let model = match body.get("model") {
+        None | Some(Value::Null) => return Err(Failure::bad_request("`model` is missing")),
+        Some(model) => model.as_str().ok_or_else(|| Failure::bad_request("`model` is not a text"))?,
+    };
     let served = ServedAgent::named(&runs.agents, model).map_err(Failure::not_found)?;
-    let asked = read_chat(&body)?;
+    let asked = read_chat(&body, served)?;
     let context = served.context_of_text(&asked.text).map_err(Failure::bad_request)?;
     let run = runs.start(served, context, 0)?;
     let id = format!("chatcmpl-{}", run.session().unwrap_or("unsaved"));
@@ -79,28 +93,51 @@ pub(super) async fn complete(runs: &Runs, request: Request) -> Result<Reply, Fai
     Ok(with_session(reply, step.session.as_deref()))
 }
 
-fn read_chat(body: &Map<String, Value>) -> Result<ChatRequest, Failure> {
+fn read_chat(body: &Map<String, Value>, served: &ServedAgent) -> Result<ChatRequest, Failure> {
+    let wrong = |key: &str, expected: &str| Failure::bad_request(format!("`{key}` is not {expected}"));
     for key in ["tools", "functions"] {
-        if body.get(key).and_then(Value::as_array).is_some_and(|tools| !tools.is_empty()) {
-            return Err(Failure::bad_request(format!("`{key}`: an agent has its own tools")));
+        match given(body, key) {
+            None => {}
+            Some(Value::Array(tools)) if tools.is_empty() => {}
+            Some(Value::Array(_)) => return Err(Failure::bad_request(format!("`{key}`: an agent has its own tools"))),
+            Some(_) => return Err(wrong(key, "a list")),
         }
     }
-    if body.get("n").and_then(Value::as_u64).is_some_and(|n| n != 1) {
-        return Err(Failure::bad_request("`n`: a request is one run"));
+    match given(body, "n").map(Value::as_u64) {
+        None | Some(Some(1)) => {}
+        Some(Some(_)) => return Err(Failure::bad_request("`n`: a request is one run")),
+        Some(None) => return Err(wrong("n", "a whole number from 1")),
     }
-    let is_true = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or_default();
-    Ok(ChatRequest {
-        text: only_message(body)?,
-        streams: is_true(body.get("stream")),
-        includes_usage: is_true(body.get("stream_options").and_then(|options| options.get("include_usage"))),
-        schema: response_schema(body)?,
-    })
+    let includes_usage = match given(body, "stream_options") {
+        None => false,
+        Some(Value::Object(options)) => flag(options, "include_usage")?,
+        Some(_) => return Err(wrong("stream_options", "an object")),
+    };
+    let schema = response_schema(body, served)?;
+    Ok(ChatRequest { text: only_message(body)?, streams: flag(body, "stream")?, includes_usage, schema })
+}
+
+/// The value of a member; null is the same as its absence.
+fn given<'b>(body: &'b Map<String, Value>, key: &str) -> Option<&'b Value> {
+    body.get(key).filter(|value| !value.is_null())
+}
+
+fn flag(body: &Map<String, Value>, key: &str) -> Result<bool, Failure> {
+    match given(body, key) {
+        None => Ok(false),
+        Some(value) => {
+            value.as_bool().ok_or_else(|| Failure::bad_request(format!("`{key}` is neither true nor false")))
+        }
+    }
 }
 
 /// The text of the only message.
 fn only_message(body: &Map<String, Value>) -> Result<String, Failure> {
-    let messages = body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let [message] = messages else {
+    let messages = match given(body, "messages") {
+        None => return Err(Failure::bad_request("`messages` is missing")),
+        Some(messages) => messages.as_array().ok_or_else(|| Failure::bad_request("`messages` is not a list"))?,
+    };
+    let [message] = messages.as_slice() else {
         let message = match messages.len() {
             0 => "`messages` is empty".to_owned(),
             count => format!(
@@ -109,6 +146,9 @@ fn only_message(body: &Map<String, Value>) -> Result<String, Failure> {
         };
         return Err(Failure::bad_request(message));
     };
+    if !message.is_object() {
+        return Err(Failure::bad_request("messages[0] is not an object"));
+    }
     if message.get("role").and_then(Value::as_str) != Some("user") {
         return Err(Failure::bad_request("messages[0]: its role is not `user`"));
     }
@@ -121,15 +161,28 @@ fn only_message(body: &Map<String, Value>) -> Result<String, Failure> {
             });
             Ok(texts.collect::<Result<Vec<_>, _>>()?.concat())
         }
-        _ => Err(Failure::bad_request("messages[0]: it has no content")),
+        None | Some(Value::Null) => Err(Failure::bad_request("messages[0]: it has no content")),
+        Some(_) => Err(Failure::bad_request("messages[0]: its content is neither a text nor a list of parts")),
     }
 }
 
 /// The schema that the answer must fit.
-fn response_schema(body: &Map<String, Value>) -> Result<Option<RawSchema>, Failure> {
-    let Some(format) = body.get("response_format").filter(|format| !format.is_null()) else { return Ok(None) };
+fn response_schema(body: &Map<String, Value>, served: &ServedAgent) -> Result<Option<RawSchema>, Failure> {
+    let Some(format) = given(body, "response_format") else { return Ok(None) };
+    if !format.is_object() {
+        return Err(Failure::bad_request("`response_format` is not an object"));
+    }
     match format.get("type").and_then(Value::as_str) {
-        Some("text" | "json_object") => Ok(None),
+        Some("text") => Ok(None),
+        Some("json_object") if !served.may_answer_object() => {
+            let name = &served.name;
+            Err(Failure::bad_request(format!("response_format: the answer of the agent `{name}` is not a JSON object")))
+        }
+        Some("json_object") => {
+            let schema = Json::empty().with("type", Json::str("object"));
+            let read = RawSchema::compile(&schema).map_err(Failure::bad_request)?;
+            Ok(Some(read))
+        }
         Some("json_schema") => {
             let schema = format.pointer("/json_schema/schema");
             let schema = schema.ok_or_else(|| Failure::bad_request("response_format.json_schema has no `schema`"))?;
@@ -148,7 +201,7 @@ fn content_of(step: &Step, asked: &ChatRequest) -> Result<String, Failure> {
             // A client of this protocol would take a success for an answer.
             failure.status = StatusCode::CONFLICT;
             let id = step.session.as_deref().unwrap_or_default();
-            failure.error.hint = Some(format!("Answer with POST /runs/{id}/answers."));
+            failure.error.hint = Some(answer_hint(id));
         }
         return Err(failure);
     }

@@ -7,19 +7,23 @@ mod chat;
 mod native;
 mod sse;
 
+use std::fmt::Display;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{RunRefusal, Runs};
+use super::{RunRefusal, Runs, rounded};
 use crate::agent::Step;
 use crate::event::ErrorRecord;
 use crate::server::{
-    Handler, HeaderValue, Method, Reply, Request, StatusCode, TooLarge, header, json_reply, read_body, typed_reply,
+    Handler, HeaderValue, Method, Reply, Request, StatusCode, TooLarge, TooSlow, header, json_reply, read_body,
+    typed_reply,
 };
 
 /// Most bytes of a request.
@@ -65,6 +69,7 @@ impl From<RunRefusal> for Failure {
             RunRefusal::Ending => StatusCode::SERVICE_UNAVAILABLE,
             RunRefusal::Tools(_) => StatusCode::FORBIDDEN,
             RunRefusal::Session(_) => StatusCode::NOT_FOUND,
+            RunRefusal::Conflict => StatusCode::CONFLICT,
             RunRefusal::Start(error) => status_of(error.reason()),
         };
         Self { status, error: Box::new(refusal.record()) }
@@ -120,37 +125,77 @@ impl AgentService {
     fn is_allowed(&self, request: &Request) -> bool {
         let Some(key) = &self.key else { return true };
         let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        given.and_then(|value| value.strip_prefix("Bearer ")).is_some_and(|given| digest(given.trim()) == *key)
+        let (scheme, given) = given.and_then(|value| value.split_once(' ')).unwrap_or_default();
+        scheme.eq_ignore_ascii_case("bearer") && digest(given.trim()) == *key
     }
 
     async fn route(&self, request: Request) -> Reply {
         let path = request.uri().path().to_owned();
-        let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+        let segments: Vec<String> = path.split('/').filter(|segment| !segment.is_empty()).map(decoded).collect();
+        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         let method = request.method().clone();
-        if segments == ["healthz"] {
-            return json_reply(StatusCode::OK, &json!({ "status": "ok" }));
-        }
         let is_chat = segments.first() == Some(&"v1");
-        if !self.is_allowed(&request) {
+        let failed = |failure: &Failure| if is_chat { chat::failed(failure) } else { native::failed(failure) };
+        if segments != ["healthz"] && !self.is_allowed(&request) {
             let message = "the key is missing or wrong: send `Authorization: Bearer KEY`";
-            let failure = Failure::new(StatusCode::UNAUTHORIZED, Reason::InvalidConfig, message);
-            return if is_chat { chat::failed(&failure) } else { native::failed(&failure) };
+            return failed(&Failure::new(StatusCode::UNAUTHORIZED, Reason::InvalidConfig, message));
         }
+        if let Some(allowed) = methods(&segments)
+            && !allowed.split(", ").any(|allowed| allowed == method.as_str())
+        {
+            let message = format!("{method} {path} is not served; methods: {allowed}");
+            let mut reply = failed(&Failure::new(StatusCode::METHOD_NOT_ALLOWED, Reason::InvalidContext, message));
+            reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+            return reply;
+        }
+        // The listener sends no body in a reply to HEAD.
+        let method = if method == Method::HEAD { Method::GET } else { method };
         let answered = match (&method, segments.as_slice()) {
+            (&Method::GET, ["healthz"]) => return json_reply(StatusCode::OK, &json!({ "status": "ok" })),
             (&Method::GET, ["metrics"]) => {
                 return typed_reply(StatusCode::OK, "text/plain; version=0.0.4", self.runs.metrics());
             }
             (&Method::GET, ["agents"]) => Ok(native::list(&self.runs)),
             (&Method::GET, ["agents", name]) => native::show(&self.runs, name),
             (&Method::POST, ["agents", name, "run"]) => native::run(&self.runs, name, request).await,
-            (&Method::GET, ["runs", id]) => native::step(&self.runs, id),
+            (&Method::GET, ["runs", id]) => native::recorded(&self.runs, id),
             (&Method::POST, ["runs", id, "answers"]) => native::answer(&self.runs, id, request).await,
             (&Method::GET, ["v1", "models"]) => Ok(chat::models(&self.runs)),
+            (&Method::GET, ["v1", "models", name]) => chat::model(&self.runs, name),
             (&Method::POST, ["v1", "chat", "completions"]) => chat::complete(&self.runs, request).await,
             _ => Err(Failure::not_found(format!("{method} {path} is not served; paths: {}", PATHS.join(", ")))),
         };
-        answered.unwrap_or_else(|failure| if is_chat { chat::failed(&failure) } else { native::failed(&failure) })
+        answered.unwrap_or_else(|failure| failed(&failure))
     }
+}
+
+/// The methods of a path; `None` for paths that are not served.
+fn methods(segments: &[&str]) -> Option<&'static str> {
+    match segments {
+        ["healthz" | "metrics" | "agents"] | ["agents" | "runs", _] | ["v1", "models"] | ["v1", "models", _] => {
+            Some("GET, HEAD")
+        }
+        ["agents", _, "run"] | ["runs", _, "answers"] | ["v1", "chat", "completions"] => Some("POST"),
+        _ => None,
+    }
+}
+
+/// A segment of a path without percent-encoding; as it is when that is not UTF-8.
+fn decoded(segment: &str) -> String {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let (mut bytes, mut rest) = (Vec::with_capacity(segment.len()), segment.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let encoded = match after {
+            [high, low, after @ ..] if *first == b'%' => {
+                digit(*high).zip(digit(*low)).and_then(|(high, low)| Some((u8::try_from(high * 16 + low).ok()?, after)))
+            }
+            _ => None,
+        };
+        let (byte, after) = encoded.unwrap_or((*first, after));
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| segment.to_owned())
 }
 
 /// Every path.
@@ -163,6 +208,7 @@ const PATHS: &[&str] = &[
     "GET /runs/ID",
     "POST /runs/ID/answers",
     "GET /v1/models",
+    "GET /v1/models/NAME",
     "POST /v1/chat/completions",
 ];
 
@@ -182,15 +228,63 @@ fn digest(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
+/// The body of a request, an object: `exact` has every digit of its numbers, `members` those that 64 bits hold.
+struct Body {
+    exact: Json,
+    members: serde_json::Map<String, Value>,
+}
+
+impl Deref for Body {
+    type Target = serde_json::Map<String, Value>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.members
+    }
+}
+
 /// The body of a request as a JSON object.
-async fn read_object(request: Request) -> Result<serde_json::Map<String, Value>, Failure> {
-    let bytes = read_body(request.into_body(), BODY_BYTES).await.map_err(|error| {
-        let status = if error.is::<TooLarge>() { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
+async fn read_object(runs: &Runs, request: Request) -> Result<Body, Failure> {
+    let read = tokio::select! {
+        biased;
+        read = read_body(request.into_body(), BODY_BYTES) => read,
+        () = runs.ending() => return Err(RunRefusal::Ending.into()),
+    };
+    let bytes = read.map_err(|error| {
+        let status = match &error {
+            error if error.is::<TooLarge>() => StatusCode::PAYLOAD_TOO_LARGE,
+            error if error.is::<TooSlow>() => StatusCode::REQUEST_TIMEOUT,
+            _ => StatusCode::BAD_REQUEST,
+        };
         Failure::new(status, Reason::InvalidContext, error.to_string())
     })?;
-    match serde_json::from_slice(&bytes) {
-        Ok(Value::Object(object)) => Ok(object),
+    let invalid = |error: &dyn Display| Failure::bad_request(format!("the body is not JSON: {error}"));
+    let text = std::str::from_utf8(&bytes).map_err(|error| invalid(&error))?;
+    let exact = ptc_core::value::json::parse(text).map_err(|error| invalid(&error))?;
+    match serde_json::from_str(&rounded(&exact).to_text()) {
+        Ok(Value::Object(members)) => Ok(Body { exact, members }),
         Ok(_) => Err(Failure::bad_request("the body is not a JSON object")),
-        Err(error) => Err(Failure::bad_request(format!("the body is not JSON: {error}"))),
+        Err(error) => Err(invalid(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decoded;
+
+    #[test]
+    fn segments_are_decoded_where_they_are_encoded() {
+        for (segment, expected) in [
+            ("plain", "plain"),
+            ("my%20agent", "my agent"),
+            ("gr%C3%BCn", "grün"),
+            ("a%2Fb%2fc", "a/b/c"),
+            ("50%", "50%"),
+            ("%4", "%4"),
+            ("%zz%2", "%zz%2"),
+            ("%ff", "%ff"),
+            ("", ""),
+        ] {
+            assert_eq!(decoded(segment), expected, "{segment}");
+        }
     }
 }

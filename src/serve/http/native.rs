@@ -4,13 +4,16 @@
 //! `run --json` prints it, or events as session files have them. Unknown members are refused.
 
 use ptc_core::value::Json;
+use ptc_core::value::json::Member;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::sse::{self, Writer};
 use super::{Failure, failure_reply, read_object, status_of_step, with_session};
 use crate::agent::Step;
 use crate::event::{Address, Envelope};
-use crate::serve::{ActiveRun, Runs, ServedAgent, core_json};
+use crate::export::{self, StepJson};
+use crate::serve::{ActiveRun, RecordedRun, Runs, ServedAgent};
 use crate::server::{Reply, Request, StatusCode, header, typed_reply};
 use crate::workbench::Answers;
 
@@ -35,11 +38,11 @@ pub(super) async fn run(runs: &Runs, name: &str, request: Request) -> Result<Rep
     let served = ServedAgent::named(&runs.agents, name).map_err(Failure::not_found)?;
     let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let accepts_events = accepts.contains("text/event-stream");
-    let body = read_object(request).await?;
+    let body = read_object(runs, request).await?;
     refuse_unknown(&body, &["context", "seed", "stream"])?;
     let context = match body.get("context") {
         None | Some(Value::Null) => Json::empty(),
-        Some(context @ Value::Object(_)) => core_json(context).map_err(Failure::bad_request)?,
+        Some(Value::Object(_)) => body.exact.get("context").cloned().unwrap_or_default(),
         Some(_) => return Err(Failure::bad_request("`context` is not an object of inputs")),
     };
     let seed = match body.get("seed") {
@@ -50,29 +53,42 @@ pub(super) async fn run(runs: &Runs, name: &str, request: Request) -> Result<Rep
     Ok(reply(runs.start(served, context, seed)?, streams).await)
 }
 
-/// The Step of a run, its end or where it is.
-pub(super) fn step(runs: &Runs, id: &str) -> Result<Reply, Failure> {
-    Ok(step_reply(&runs.step(id)?))
+/// A Step with the state of its run.
+#[derive(Serialize)]
+struct StateJson<'a> {
+    state: &'static str,
+    #[serde(flatten)]
+    step: StepJson<'a>,
+}
+
+/// The Step of a run: of its end, or of where it is.
+pub(super) fn recorded(runs: &Runs, id: &str) -> Result<Reply, Failure> {
+    let RecordedRun { step, is_running } = runs.recorded(id)?;
+    if !is_running {
+        return Ok(step_reply(&step));
+    }
+    let text = serde_json::to_string(&StateJson { state: "running", step: export::step(&step) }).unwrap_or_default();
+    Ok(with_session(typed_reply(StatusCode::ACCEPTED, "application/json", text), Some(id)))
 }
 
 pub(super) async fn answer(runs: &Runs, id: &str, request: Request) -> Result<Reply, Failure> {
-    let body = read_object(request).await?;
+    let body = read_object(runs, request).await?;
     refuse_unknown(&body, &["answer", "answers", "stream"])?;
     let mut answers = Answers::default();
-    if let Some(answer) = body.get("answer") {
+    if let Some(answer) = body.exact.get("answer") {
         answers.in_order.push_back(text_of(answer));
     }
-    match body.get("answers") {
+    match body.exact.get("answers").map(Json::members) {
         None => {}
-        Some(Value::Object(by_address)) => {
-            for (address, answer) in by_address {
+        Some(Some(by_address)) => {
+            for Member { key: address, value: answer, .. } in by_address {
                 if !Address::is_form(address) {
                     return Err(Failure::bad_request(format!("`{address}` is not an address of a question")));
                 }
                 answers.by_address.insert(Address::from(address.as_str()), text_of(answer));
             }
         }
-        Some(_) => return Err(Failure::bad_request("`answers` is not an object of texts by question address")),
+        Some(None) => return Err(Failure::bad_request("`answers` is not an object of texts by question address")),
     }
     if answers.in_order.is_empty() && answers.by_address.is_empty() {
         return Err(Failure::bad_request("write `answer` or `answers`"));
@@ -82,8 +98,8 @@ pub(super) async fn answer(runs: &Runs, id: &str, request: Request) -> Result<Re
 }
 
 /// An answer is text; other JSON is written as text.
-fn text_of(answer: &Value) -> String {
-    answer.as_str().map_or_else(|| answer.to_string(), ToOwned::to_owned)
+fn text_of(answer: &Json) -> String {
+    answer.as_str().map_or_else(|| answer.to_text(), ToOwned::to_owned)
 }
 
 /// Whether the reply is a stream.
@@ -110,7 +126,7 @@ async fn reply(run: ActiveRun, streaming: Streaming) -> Reply {
 }
 
 fn step_reply(step: &Step) -> Reply {
-    let text = serde_json::to_string(&crate::export::step(step)).unwrap_or_default();
+    let text = serde_json::to_string(&export::step(step)).unwrap_or_default();
     with_session(typed_reply(status_of_step(step), "application/json", text), step.session.as_deref())
 }
 
@@ -129,6 +145,6 @@ impl Writer for EventWriter {
     }
 
     fn end(&mut self, step: &Step) -> String {
-        sse::named("step", &serde_json::to_string(&crate::export::step(step)).unwrap_or_default())
+        sse::named("step", &serde_json::to_string(&export::step(step)).unwrap_or_default())
     }
 }

@@ -1,6 +1,7 @@
 //! Server-sent events of a run: a task follows the run and sends pieces while the client reads.
 //!
-//! In: a run and how its progress becomes text. Out: a streamed reply. When the client leaves, the run is stopped.
+//! In: a run and how its progress becomes text. Out: a streamed reply. When the client leaves, the run is stopped. A client that does not
+//! read must never keep a run from its time limit.
 
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ pub(super) fn reply(run: ActiveRun, first: String, writer: impl Writer) -> Reply
 async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, sender: BodySender) {
     let mut text = first;
     loop {
-        if !text.is_empty() && !sender.send(std::mem::take(&mut text)).await {
+        if !text.is_empty() && !send(&mut run, &sender, std::mem::take(&mut text)).await {
             return;
         }
         let progress = tokio::select! {
@@ -63,9 +64,19 @@ async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, send
             RunProgress::Events(events) => text = events.iter().map(|envelope| writer.event(envelope)).collect(),
             RunProgress::Ended(step) => {
                 let end = writer.end(&step);
-                _ = sender.send(end).await;
+                _ = send(&mut run, &sender, end).await;
                 return;
             }
         }
+    }
+}
+
+/// Sends a piece and watches the run meanwhile. `false`: the client has left, or did not read in the time that it had after the server
+/// stopped the run.
+async fn send(run: &mut ActiveRun, sender: &BodySender, piece: String) -> bool {
+    tokio::select! {
+        biased;
+        is_sent = sender.send(piece) => is_sent,
+        () = run.overdue() => false,
     }
 }

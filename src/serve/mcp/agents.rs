@@ -15,19 +15,21 @@ use ptc_core::lisp::{CallAddress, Signal};
 use ptc_core::value::{Bounds, Json, Value as LispValue};
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use serde_json::{Value, json};
 
-use super::arguments::{AgentArguments, CheckArguments, LispArguments, NoArguments, RunArguments, read};
+use super::arguments::{AgentArguments, Arguments, CheckArguments, LispArguments, NoArguments, RunArguments, read};
 use super::human::ElicitingHuman;
 use super::{Answer, WorkbenchServer};
 use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
 use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Human, Stop, SystemClock};
 use crate::program::{self, Setting, fail_message};
+use crate::serve::ServedAgent;
 use crate::serve::runs::refuse_files;
-use crate::serve::{ServedAgent, core_json};
 use crate::workbench::{RunSpec, Running, Source};
 
+/// How a client answers the questions of a run.
+const RESUME_HINT: &str =
+    "answer with the tool session_resume: the session, and the answers in the order of the questions";
 /// Agent files that a list shows at most.
 const MOST_FILES: usize = 200;
 
@@ -73,7 +75,7 @@ impl WorkbenchServer {
     }
 }
 
-pub(super) fn list(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn list(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let NoArguments {} = read(arguments)?;
     let mut lines = Vec::new();
     let root = root()?;
@@ -118,7 +120,7 @@ fn line(name: &str, agent: &Agent) -> String {
     format!("{name}: {}, {}", agent.mode, signature.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-pub(super) fn read_text(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn read_text(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let AgentArguments { agent: name } = read(arguments)?;
     let agent = server.agent(&name)?;
     match file_of(&name)? {
@@ -127,7 +129,7 @@ pub(super) fn read_text(server: &WorkbenchServer, arguments: &Value) -> Result<S
     }
 }
 
-pub(super) fn check(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn check(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let CheckArguments { agent, toml } = read(arguments)?;
     let (name, checked) = match (agent, toml) {
         (Some(name), None) => (name.clone(), server.agent(&name)?),
@@ -156,15 +158,15 @@ fn finding(found: &Diagnostic) -> String {
     format!("{severity}: {key}{}", found.message)
 }
 
-pub(super) fn preview(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
-    let arguments: RunArguments = read(arguments)?;
-    let agent = server.agent(&arguments.agent)?;
-    let context = arguments.context.map(|context| core_json(&Value::Object(context))).transpose()?;
-    let preview = server.workbench.preview(&agent, arguments.model.as_deref(), context.map(Context::from));
+pub(super) fn preview(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
+    let RunArguments { agent, context, model } = read(arguments)?;
+    let agent = server.agent(&agent)?;
+    let context = context.map(|_| Context::from(arguments.exact("context")));
+    let preview = server.workbench.preview(&agent, model.as_deref(), context);
     preview.map(|preview| preview.to_json().to_pretty()).map_err(|error| error.to_string())
 }
 
-pub(super) fn models(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn models(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let NoArguments {} = read(arguments)?;
     let lines = server
         .workbench
@@ -174,9 +176,11 @@ pub(super) fn models(server: &WorkbenchServer, arguments: &Value) -> Result<Stri
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
-pub(super) fn lisp(_: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn lisp(_: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let LispArguments { program, data } = read(arguments)?;
-    let record = core_json(&json!({ "program": program, "context": data, "opts": { "dialect": "current" } }))?;
+    let context = if data.is_empty() { Json::empty() } else { arguments.exact("data") };
+    let options = Json::empty().with("dialect", Json::str("current"));
+    let record = Json::empty().with("program", Json::str(program)).with("context", context).with("opts", options);
     let case = Case::read(&record).map_err(|error| error.message())?;
     let tools = |_: &CallAddress, tool: &str, args: &LispValue| case.answer(tool, args);
     let setting = Setting {
@@ -207,28 +211,27 @@ pub(super) fn lisp(_: &WorkbenchServer, arguments: &Value) -> Result<String, Str
 /// A run by name.
 pub(super) fn run<'a>(
     server: &'a WorkbenchServer,
-    arguments: &'a Value,
+    arguments: &'a Arguments,
     context: &'a RequestContext<RoleServer>,
 ) -> BoxFuture<'a, Result<Answer, String>> {
     async move {
-        let arguments: RunArguments = read(arguments)?;
-        let agent = server.agent(&arguments.agent)?;
-        let data = arguments.context.map(|data| core_json(&Value::Object(data))).transpose()?;
-        let step = start(server, agent, data, arguments.model, context).await?;
+        let RunArguments { agent, context: given, model } = read(arguments)?;
+        let agent = server.agent(&agent)?;
+        let data = given.map(|_| arguments.exact("context"));
+        let step = start(server, agent, data, model, context).await?;
         Ok(Answer::Run(Box::new(step)))
     }
     .boxed()
 }
 
-/// A run of a served agent.
+/// A run of a served agent with these inputs.
 pub(super) async fn call(
     server: &WorkbenchServer,
     served: &ServedAgent,
-    arguments: &Value,
+    inputs: Json,
     context: &RequestContext<RoleServer>,
 ) -> Result<Box<Step>, String> {
-    let data = core_json(arguments)?;
-    start(server, served.agent.clone(), Some(data), None, context).await.map(Box::new)
+    start(server, served.agent.clone(), Some(inputs), None, context).await.map(Box::new)
 }
 
 async fn start(
@@ -302,7 +305,9 @@ pub(super) fn step_text(step: &Step) -> String {
         (Some(answer), None) => lines.push(format!("returned: {}", answer.to_text())),
         (_, Some(fail)) => {
             lines.push(format!("{}: {}", fail.reason, fail.message));
-            lines.extend(fail.hint.as_ref().map(|hint| format!("hint: {hint}")));
+            // The hint of a run that waits names a command, which a client cannot run.
+            let hint = if step.waits_for.is_some() { Some(RESUME_HINT) } else { fail.hint.as_deref() };
+            lines.extend(hint.map(|hint| format!("hint: {hint}")));
         }
         (None, None) => lines.push("the run has not ended".to_owned()),
     }

@@ -3,11 +3,34 @@
 //! In: JSON of a client. Out: checked values; unknown members are refused. Every text is from a model.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use ptc_core::value::Json;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+
+/// The arguments of a call.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    /// What tools read; it holds numbers of 64 bits.
+    members: Value,
+    /// An object with every digit of its numbers.
+    exact: Arc<Json>,
+}
+
+impl Arguments {
+    /// Both forms of the same arguments; `members` without those that are not the tool's own.
+    pub(super) fn new(members: Map<String, Value>, exact: Arc<Json>) -> Self {
+        Self { members: Value::Object(members), exact }
+    }
+
+    /// The argument of this name with every digit of its numbers; null where it is missing.
+    pub(super) fn exact(&self, name: &str) -> Json {
+        self.exact.get(name).cloned().unwrap_or_default()
+    }
+}
 
 /// Tools without arguments of their own.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -185,8 +208,8 @@ pub(super) struct LispArguments {
 }
 
 /// Reads the arguments of a tool.
-pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
-    T::deserialize(arguments).map_err(|error| format!("the arguments do not fit: {error}"))
+pub(super) fn read<T: DeserializeOwned>(arguments: &Arguments) -> Result<T, String> {
+    T::deserialize(&arguments.members).map_err(|error| format!("the arguments do not fit: {error}"))
 }
 
 /// The schema of the arguments, those of a page included.

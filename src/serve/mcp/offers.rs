@@ -2,6 +2,8 @@
 //!
 //! In: URIs of sessions and turns, names of agents with texts as arguments. Out: pages of lists and texts, messages. No URI names a file.
 
+use std::sync::Arc;
+
 use ptc_core::signature::{Field, Type};
 use ptc_core::value::{Json, json};
 use rmcp::ErrorData;
@@ -12,6 +14,7 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 
 use super::WorkbenchServer;
+use super::arguments::Arguments;
 use super::page::Page;
 use super::sessions::{show, show_turn, summary};
 use crate::agent::Context;
@@ -74,9 +77,14 @@ pub(super) fn read_resource(server: &WorkbenchServer, uri: &str) -> Result<ReadR
         page.insert("offset".to_owned(), offset.into());
     }
     let page = Page::take(&mut page).map_err(missing)?;
+    let arguments = |members: Map<String, Value>| Arguments::new(members, Arc::default());
+    let member = |name: &str, text: &str| (name.to_owned(), Value::from(text));
     let text = match path.split_once('/') {
-        None => show(server, &serde_json::json!({"session": path})),
-        Some((session, turn)) => show_turn(server, &serde_json::json!({"session": session, "turn": turn})),
+        None => show(server, &arguments([member("session", path)].into_iter().collect())),
+        Some((session, turn)) => {
+            let members = [member("session", session), member("turn", turn)];
+            show_turn(server, &arguments(members.into_iter().collect()))
+        }
     };
     let text = page.cut(&text.map_err(missing)?);
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(TEXT)]))

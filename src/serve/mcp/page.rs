@@ -40,6 +40,15 @@ impl Page {
 
     /// The part of this text.
     pub(super) fn cut(self, text: &str) -> String {
+        self.part(text, |end| format!("the next page: offset {end}"))
+    }
+
+    /// The part of a text that is not made again for its next page; `rest` names where the rest is.
+    pub(super) fn head(self, text: &str, rest: &str) -> String {
+        self.part(text, |_| rest.to_owned())
+    }
+
+    fn part(self, text: &str, rest: impl Fn(usize) -> String) -> String {
         let total = text.chars().count();
         if self.offset == 0 && total <= self.chars {
             return text.to_owned();
@@ -49,8 +58,8 @@ impl Page {
         }
         let part: String = text.chars().skip(self.offset).take(self.chars).collect();
         let end = (self.offset + self.chars).min(total);
-        let next = if end < total { format!("; the next page: offset {end}") } else { "; the end".to_owned() };
-        format!("{part}\n[characters {} to {end} of {total}{next}]", self.offset)
+        let next = if end < total { rest(end) } else { "the end".to_owned() };
+        format!("{part}\n[characters {} to {end} of {total}; {next}]", self.offset)
     }
 }
 
@@ -75,6 +84,13 @@ mod tests {
             offset = next.trim_end_matches(']').parse::<usize>().unwrap();
         }
         assert_eq!(joined, text);
+    }
+
+    #[test]
+    fn the_first_part_of_a_text_names_where_the_rest_is() {
+        let cut = page(&json!({"max_chars": 3})).unwrap().head("abcdef", "see there");
+        assert_eq!(cut, "abc\n[characters 0 to 3 of 6; see there]");
+        assert_eq!(Page::default().head("abcdef", "see there"), "abcdef");
     }
 
     #[test]

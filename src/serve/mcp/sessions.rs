@@ -8,16 +8,14 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use serde_json::Value;
 
 use super::agents::finish;
 use super::arguments::{
-    CompareArguments, ForkArguments, ListArguments, QueryArguments, ResumeArguments, SessionArguments, TurnArguments,
-    TurnPart, read,
+    Arguments, CompareArguments, ForkArguments, ListArguments, QueryArguments, ResumeArguments, SessionArguments,
+    TurnArguments, TurnPart, read,
 };
 use super::{Answer, WorkbenchServer};
-use crate::event::{Address, Editor};
-use crate::serve::core_json;
+use crate::event::{Address, Editor, Event};
 use crate::session::index::TermSyntax;
 use crate::session::{ParentKind, Session, SessionKey, Summary};
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};
@@ -52,9 +50,21 @@ impl WorkbenchServer {
     fn session(&self, name: &str) -> Result<Session, String> {
         self.workbench.open_found(&self.key(name)?).map_err(|error| error.to_string())
     }
+
+    /// Without `--allow-runs`, only runs of the served agents are resumed.
+    fn check_resumable(&self, session: &Session) -> Result<(), String> {
+        let is_served = session.events().find_map(|envelope| match envelope.event {
+            Event::RunStart(start) => Some(self.agents.iter().any(|served| served.has_made(&start.agent))),
+            _ => None,
+        });
+        if self.options.allow_runs || is_served == Some(true) {
+            return Ok(());
+        }
+        Err("not a run of a served agent as it is now: others are resumed with --allow-runs".to_owned())
+    }
 }
 
-pub(super) fn list(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn list(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let ListArguments { limit } = read(arguments)?;
     let all = server.workbench.sessions();
     let shown: Vec<String> = all.iter().take(limit.unwrap_or(USUAL_SESSIONS)).map(summary).collect();
@@ -76,7 +86,7 @@ pub(super) fn summary(summary: &Summary) -> String {
     format!("{id}{example}: {agent}, {mode}, {models}, {turns} turns{tokens}{cost}; {outcome}")
 }
 
-pub(super) fn search(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn search(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let QueryArguments { query } = read(arguments)?;
     let query = server.workbench.query(&query, TermSyntax::Plain).map_err(|error| error.to_string())?;
     let report = server.workbench.search(&query).map_err(|error| error.to_string())?;
@@ -94,7 +104,7 @@ pub(super) fn search(server: &WorkbenchServer, arguments: &Value) -> Result<Stri
     Ok(lines.join("\n"))
 }
 
-pub(super) fn failures(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn failures(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let QueryArguments { query } = read(arguments)?;
     let query = server.workbench.query(&query, TermSyntax::Plain).map_err(|error| error.to_string())?;
     let report = server.workbench.failures(&query).map_err(|error| error.to_string())?;
@@ -108,7 +118,7 @@ pub(super) fn failures(server: &WorkbenchServer, arguments: &Value) -> Result<St
     Ok(if lines.is_empty() { empty } else { lines.join("\n") })
 }
 
-pub(super) fn show(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn show(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let SessionArguments { session } = read(arguments)?;
     let key = server.key(&session)?;
     let open = server.workbench.open(&key).map_err(|error| error.to_string())?;
@@ -139,7 +149,7 @@ fn turn_line(line: &TurnLine) -> String {
     )
 }
 
-pub(super) fn show_turn(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn show_turn(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let TurnArguments { session, turn, parts } = read(arguments)?;
     let session = server.session(&session)?;
     let turn = Address::from(turn.as_str());
@@ -179,7 +189,7 @@ fn part_text(part: &Part) -> String {
     format!("\n## {}{note}{cut}\n{}\n", part.title, part.text().trim_end())
 }
 
-pub(super) fn compare(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn compare(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let CompareArguments { sessions } = read(arguments)?;
     if sessions.len() < 2 {
         return Err("name two sessions or more".to_owned());
@@ -197,7 +207,7 @@ pub(super) fn compare(server: &WorkbenchServer, arguments: &Value) -> Result<Str
 
 pub(super) fn replay<'a>(
     server: &'a WorkbenchServer,
-    arguments: &'a Value,
+    arguments: &'a Arguments,
     _: &'a RequestContext<RoleServer>,
 ) -> BoxFuture<'a, Result<Answer, String>> {
     async move {
@@ -218,14 +228,18 @@ pub(super) fn replay<'a>(
 
 pub(super) fn fork<'a>(
     server: &'a WorkbenchServer,
-    arguments: &'a Value,
+    arguments: &'a Arguments,
     context: &'a RequestContext<RoleServer>,
 ) -> BoxFuture<'a, Result<Answer, String>> {
     async move {
         let ForkArguments { session, at, changes, model } = read(arguments)?;
+        let exact = arguments.exact("changes");
         let session = server.session(&session)?;
-        let changed = |(target, value): (&String, &Value)| Ok(Changed::new(target.as_str(), core_json(value)?));
-        let changes = changes.iter().map(changed).collect::<Result<Vec<_>, String>>()?;
+        let changed = |target: String| {
+            let value = exact.get(&target).cloned().unwrap_or_default();
+            Changed::new(target, value)
+        };
+        let changes = changes.into_keys().map(changed).collect();
         let spec = ForkSpec { at, changes, model, by: Editor::Command, kind: ParentKind::Fork };
         let human = server.human(context);
         let running = server.workbench.fork(&session, spec, human).await.map_err(|error| error.to_string())?;
@@ -236,12 +250,13 @@ pub(super) fn fork<'a>(
 
 pub(super) fn resume<'a>(
     server: &'a WorkbenchServer,
-    arguments: &'a Value,
+    arguments: &'a Arguments,
     context: &'a RequestContext<RoleServer>,
 ) -> BoxFuture<'a, Result<Answer, String>> {
     async move {
         let ResumeArguments { session, answers } = read(arguments)?;
         let session = server.session(&session)?;
+        server.check_resumable(&session)?;
         let answers = Answers { in_order: answers.into(), ..Answers::default() };
         let human = server.human(context);
         let running =

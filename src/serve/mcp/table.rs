@@ -6,21 +6,24 @@ use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 
 use super::arguments::{
-    AgentArguments, CasesArguments, CheckArguments, CompareArguments, ForkArguments, LispArguments, ListArguments,
-    MatrixArguments, MatrixNameArguments, NoArguments, QueryArguments, ResumeArguments, RunArguments, SessionArguments,
-    TurnArguments, schema,
+    AgentArguments, Arguments, CasesArguments, CheckArguments, CompareArguments, ForkArguments, LispArguments,
+    ListArguments, MatrixArguments, MatrixNameArguments, NoArguments, QueryArguments, ResumeArguments, RunArguments,
+    SessionArguments, TurnArguments, schema,
 };
 use super::{Answer, WorkbenchServer, agents, sessions, trials};
 
 /// Starts runs and waits for them.
-type Wait =
-    for<'a> fn(&'a WorkbenchServer, &'a Value, &'a RequestContext<RoleServer>) -> BoxFuture<'a, Result<Answer, String>>;
+type Wait = for<'a> fn(
+    &'a WorkbenchServer,
+    &'a Arguments,
+    &'a RequestContext<RoleServer>,
+) -> BoxFuture<'a, Result<Answer, String>>;
 
 /// What a tool does.
 #[derive(Clone, Copy)]
 pub(super) enum Call {
     /// Reads files and computes.
-    Read(fn(&WorkbenchServer, &Value) -> Result<String, String>),
+    Read(fn(&WorkbenchServer, &Arguments) -> Result<String, String>),
     /// Waits for runs.
     Wait(Wait),
 }
@@ -52,6 +55,9 @@ const fn running(
 ) -> ToolRow {
     ToolRow { name, description, is_read_only: false, schema, call }
 }
+
+/// The tool that answers the questions of runs: those of served agents also without `--allow-runs`.
+pub(super) const RESUME: &str = "session_resume";
 
 /// Every tool of the server; those that start runs need `--allow-runs`.
 pub(super) const TOOLS: &[ToolRow] = &[
@@ -142,7 +148,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
         Call::Wait(sessions::fork),
     ),
     running(
-        "session_resume",
+        RESUME,
         "Answer the questions of a run that waits, or resume an interrupted one",
         schema::<ResumeArguments>,
         Call::Wait(sessions::resume),

@@ -1,20 +1,28 @@
 //! The stream of messages of a client, which ends only when all its requests are answered.
 //!
 //! A client that writes requests and closes its end gets all replies: the library would drop what is running when the input ends. In:
-//! bytes of both streams. Out: messages. When the input has ended, the token is cancelled, so that nothing more is asked of the client.
+//! bytes of both streams. Out: messages, tool calls with exact arguments; a line that is no message gets an error reply. When the input has
+//! ended, the token is cancelled, so that nothing more is asked of the client.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::future::Future;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::future::BoxFuture;
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, Node};
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::service::{RequestContext, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Notify;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{Mutex as AsyncMutex, Notify};
 use tokio_util::sync::CancellationToken;
+
+use super::lines::{Line, Lines, MAX_BYTES};
+use super::refusal::Refusal;
+use crate::serve::rounded;
 
 /// Requests that are not answered yet.
 #[derive(Debug, Default)]
@@ -42,9 +50,45 @@ impl Open {
     }
 }
 
+/// The arguments of a tool call as they were sent: the library holds numbers of 64 bits.
+#[derive(Debug, Clone)]
+struct ExactArguments(Arc<Json>);
+
+/// The arguments of a tool call with every digit of their numbers: an object.
+pub(super) fn exact_arguments(context: &RequestContext<RoleServer>) -> Arc<Json> {
+    let exact = context.extensions.get::<ExactArguments>();
+    exact.map_or_else(|| Arc::new(Json::empty()), |arguments| Arc::clone(&arguments.0))
+}
+
+/// The message of this JSON. `None`: one that is not understood and gets no reply.
+fn read_message(json: &Json) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> {
+    let Ok(mut message) = serde_json::from_str::<RxJsonRpcMessage<RoleServer>>(&rounded(json).to_text()) else {
+        return Refusal::of_message(json).map_or(Ok(None), Err);
+    };
+    if let JsonRpcMessage::Request(request) = &mut message
+        && let ClientRequest::CallToolRequest(call) = &mut request.request
+        && let Some(arguments) = json.get("params").and_then(|params| params.get("arguments"))
+        && arguments.members().is_some()
+    {
+        call.extensions.insert(ExactArguments(Arc::new(arguments.clone())));
+    }
+    Ok(Some(message))
+}
+
+async fn write(output: Arc<AsyncMutex<impl AsyncWrite + Unpin>>, line: String) -> io::Result<()> {
+    let mut output = output.lock().await;
+    output.write_all(line.as_bytes()).await?;
+    output.flush().await
+}
+
 /// The transport of a server on two streams.
-pub(super) struct AnsweringTransport<R: AsyncRead, W: AsyncWrite> {
-    inner: AsyncRwTransport<RoleServer, R, W>,
+pub(super) struct AnsweringTransport<R, W> {
+    lines: Lines<R>,
+    output: Arc<AsyncMutex<W>>,
+    /// Messages of the last line that are not read yet.
+    messages: VecDeque<Json>,
+    /// An error reply that is being written; nothing is read before its end.
+    refusal: Option<BoxFuture<'static, io::Result<()>>>,
     open: Arc<Open>,
     input_end: CancellationToken,
     end: CancellationToken,
@@ -57,7 +101,56 @@ where
 {
     /// `input_end` is cancelled here when the input has ended; when `end` is cancelled, the input is not read any more.
     pub(super) fn new(input: R, output: W, input_end: CancellationToken, end: CancellationToken) -> Self {
-        Self { inner: AsyncRwTransport::new(input, output), open: Arc::default(), input_end, end }
+        Self {
+            lines: Lines::new(input),
+            output: Arc::new(AsyncMutex::new(output)),
+            messages: VecDeque::new(),
+            refusal: None,
+            open: Arc::default(),
+            input_end,
+            end,
+        }
+    }
+
+    /// The next message; `None` at the end of the input. A cancelled call loses nothing.
+    async fn next_message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(refusal) = &mut self.refusal {
+                // A client that does not read its errors gets none.
+                _ = refusal.await;
+                self.refusal = None;
+            }
+            let read = if let Some(message) = self.messages.pop_front() {
+                read_message(&message)
+            } else {
+                let line = self.lines.next().await?;
+                self.split(&line).map(|()| None)
+            };
+            match read {
+                Ok(None) => {}
+                Ok(message) => return message,
+                Err(Refusal(line)) => self.refusal = Some(Box::pin(write(Arc::clone(&self.output), line))),
+            }
+        }
+    }
+
+    /// Takes the messages of a line: several of a batch, which are answered one by one.
+    fn split(&mut self, line: &Line) -> Result<(), Refusal> {
+        let Line::Whole(bytes) = line else {
+            return Err(Refusal::unreadable(format!("a line has more than {} MiB", MAX_BYTES >> 20)));
+        };
+        let text = std::str::from_utf8(bytes);
+        let text = text.map_err(|error| Refusal::unreadable(format!("a line is not UTF-8: {error}")))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
+        if text.is_empty() {
+            return Ok(());
+        }
+        match json::parse(text) {
+            Ok(Json { node: Node::List(items), .. }) if !items.is_empty() => self.messages.extend(items),
+            Ok(message) => self.messages.push_back(message),
+            Err(error) => return Err(Refusal::of_text(text, &error)),
+        }
+        Ok(())
     }
 }
 
@@ -66,7 +159,7 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    type Error = std::io::Error;
+    type Error = io::Error;
 
     fn send(
         &mut self,
@@ -77,10 +170,12 @@ where
             JsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
-        let open = Arc::clone(&self.open);
-        let sent = self.inner.send(message);
+        let (open, output) = (Arc::clone(&self.open), Arc::clone(&self.output));
         async move {
-            let sent = sent.await;
+            let sent = match serde_json::to_string(&message) {
+                Ok(text) => write(output, text + "\n").await,
+                Err(error) => Err(error.into()),
+            };
             if let Some(id) = answered {
                 open.change(|ids| _ = ids.remove(&id));
             }
@@ -89,8 +184,9 @@ where
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let end = self.end.clone();
         if !self.input_end.is_cancelled()
-            && let Some(Some(message)) = self.end.run_until_cancelled(self.inner.receive()).await
+            && let Some(Some(message)) = end.run_until_cancelled(self.next_message()).await
         {
             match &message {
                 JsonRpcMessage::Request(request) => self.open.change(|ids| _ = ids.insert(request.id.clone())),
@@ -112,6 +208,6 @@ where
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.inner.close().await
+        self.output.lock().await.shutdown().await
     }
 }

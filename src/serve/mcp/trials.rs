@@ -9,10 +9,9 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use serde_json::Value;
 
 use super::agents::{mode, stopped_with};
-use super::arguments::{CasesArguments, MatrixArguments, MatrixNameArguments, read};
+use super::arguments::{Arguments, CasesArguments, MatrixArguments, MatrixNameArguments, read};
 use super::{Answer, WorkbenchServer};
 use crate::agent::Agent;
 use crate::port::Stop;
@@ -34,7 +33,7 @@ fn trials(wanted: Option<u32>) -> Result<u32, String> {
 
 pub(super) fn run_cases<'a>(
     server: &'a WorkbenchServer,
-    arguments: &'a Value,
+    arguments: &'a Arguments,
     context: &'a RequestContext<RoleServer>,
 ) -> BoxFuture<'a, Result<Answer, String>> {
     async move {
@@ -95,7 +94,7 @@ fn case_text(case: &CaseReport) -> String {
 
 pub(super) fn run_matrix<'a>(
     server: &'a WorkbenchServer,
-    arguments: &'a Value,
+    arguments: &'a Arguments,
     context: &'a RequestContext<RoleServer>,
 ) -> BoxFuture<'a, Result<Answer, String>> {
     async move {
@@ -119,7 +118,7 @@ pub(super) fn run_matrix<'a>(
     .boxed()
 }
 
-pub(super) fn show(server: &WorkbenchServer, arguments: &Value) -> Result<String, String> {
+pub(super) fn show(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let MatrixNameArguments { matrix } = read(arguments)?;
     let id = match matrix {
         Some(id) if Workbench::is_matrix(&id) => id,
