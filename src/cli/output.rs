@@ -77,10 +77,15 @@ pub(super) fn remember(done: io::Result<()>) {
 
 /// Prints a text byte for byte, without a line break after it; on a terminal what the terminal could act on is escaped.
 pub(super) fn print_exact(text: &str) {
+    print_bytes(text.as_bytes());
+}
+
+/// The same for bytes that may be no text.
+pub(super) fn print_bytes(bytes: &[u8]) {
     if io::stdout().is_terminal() {
-        return print_line(&safe(text));
+        return print_line(&safe(&String::from_utf8_lossy(bytes)));
     }
-    _ = Stdout.write_all(text.as_bytes());
+    _ = Stdout.write_all(bytes);
 }
 
 /// Prints one line (or several). [`refused`] has the error.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::arguments::{CapturedAgentFlags, CaseFlags, ExampleFlags, SessionsCommand};
 use super::export;
 use super::output::Stdout;
-use super::output::{UsageError, exit, print_exact, print_json, print_line, print_note, safe, safe_line};
+use super::output::{UsageError, exit, print_bytes, print_exact, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
 use super::screenshot::Drawing;
 use crate::agent::{Step, StepFold};
@@ -20,7 +20,7 @@ use crate::export::step;
 use crate::session::{Marks, Ruled, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
 use crate::workbench::{
-    CaseSpec, FileNaming, Workbench, captured_agent, sent_body, store_captured_files, write_new_agent,
+    CaseSpec, FileNaming, Workbench, captured_agent, sent_bytes, store_captured_files, write_new_agent,
 };
 use marks::MarkJson;
 
@@ -40,7 +40,7 @@ pub(super) async fn sessions(
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
         SessionsCommand::Show { session, body: Some(at), .. } => {
             let key = workbench.find_session(session)?;
-            print_exact(&sent_body(&workbench.open_found(&key)?, at)?);
+            print_bytes(&sent_bytes(&workbench.open_found(&key)?, at)?);
         }
         SessionsCommand::Show { session, json, body: None } => {
             let key = workbench.find_session(session)?;

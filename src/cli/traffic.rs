@@ -1,6 +1,7 @@
 //! `sessions import` of traffic: HTTP archives, and lines with a request and its response.
 //!
-//! In: a file. Out: captured sessions, and their ids on stdout. It must never import a part of a file without a word.
+//! In: a file. Out: captured sessions, and their ids on stdout; an exit code other than 0 when one of them could not be written. It must never
+//! import a part of a file without a word.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +17,15 @@ use crate::session::Imported;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 
+/// What was reported so far.
+#[derive(Default)]
+struct Seen {
+    sessions: BTreeSet<String>,
+    /// Requests that are in a session.
+    requests: usize,
+    problems: Vec<String>,
+}
+
 /// Imports a file of traffic; `None` when it is none.
 pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Option<u8>, UsageError> {
     let fail = |error: String| UsageError(format!("{}: {error}", flags.file.display()));
@@ -25,7 +35,7 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
     let name = flags.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let imported =
         Imported { format: format.name().to_owned(), id: "unknown".to_owned(), file: name, sha: hex_sha(&bytes) };
-    let (config, seen) = (workbench.config.clone(), Arc::new(Mutex::new((BTreeSet::new(), Vec::new()))));
+    let (config, seen) = (workbench.config.clone(), Arc::new(Mutex::new(Seen::default())));
     let kept = Arc::clone(&seen);
     let options = CaptureOptions {
         dir: workbench.folders.sessions_dir.clone(),
@@ -36,23 +46,31 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
         report: Box::new(move |line: Result<&ExchangeLine, &str>| {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             match line {
-                Ok(line) => kept.0.extend(line.place.as_ref().map(|(session, _)| session.clone())),
-                Err(problem) => kept.1.push(problem.to_owned()),
+                Ok(line) => {
+                    let session = line.place.as_ref().map(|(session, _)| session.clone());
+                    kept.requests += usize::from(session.is_some());
+                    kept.sessions.extend(session);
+                }
+                Err(problem) => kept.problems.push(problem.to_owned()),
             }
         }),
     };
     let scrub = known_secrets(&workbench.config.providers);
     let counts = import_traffic(text, format, imported, &scrub, options);
-    let (sessions, problems) = &*seen.lock().unwrap_or_else(PoisonError::into_inner);
-    if let (Ok(_), Some(problem), true) = (&counts, problems.first(), sessions.is_empty()) {
-        return Err(fail(format!("nothing was imported: {problem}")));
+    let Seen { sessions, requests, problems } = &*seen.lock().unwrap_or_else(PoisonError::into_inner);
+    if let (Ok(counts), true) = (&counts, sessions.is_empty()) {
+        let known = counts.known.first().filter(|_| counts.failed == 0);
+        let known = known.map(|session| format!("it was imported before, as {session}{}", and_others(&counts.known)));
+        if let Some(why) = known.or_else(|| problems.first().cloned()) {
+            return Err(fail(format!("nothing was imported: {why}")));
+        }
     }
     for problem in problems {
         print_error(&safe_line(problem));
     }
     let counts = counts.map_err(fail)?;
     if flags.json {
-        print_json(&TrafficJson { sessions, requests: counts.requests, skipped: counts.skipped });
+        print_json(&TrafficJson { sessions, requests: *requests, skipped: counts.skipped, known: &counts.known });
     } else {
         for session in sessions {
             print_line(session);
@@ -62,9 +80,20 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
         } else {
             String::new()
         };
-        print_note(&format!("{} to models{skipped}", plural(counts.requests as u64, "request")));
+        print_note(&format!("{} to models{skipped}", plural(*requests as u64, "request")));
+        if let Some(session) = counts.known.first() {
+            print_note(&format!("imported before: {session}{}", and_others(&counts.known)));
+        }
     }
-    Ok(Some(exit::OK))
+    Ok(Some(if counts.failed > 0 { exit::USAGE } else { exit::OK }))
+}
+
+/// How many sessions there are besides the first.
+fn and_others(sessions: &[String]) -> String {
+    match sessions.len() {
+        0 | 1 => String::new(),
+        count => format!(" and {}", plural(count as u64 - 1, "other")),
+    }
 }
 
 #[derive(Serialize)]
@@ -72,4 +101,7 @@ struct TrafficJson<'a> {
     sessions: &'a BTreeSet<String>,
     requests: usize,
     skipped: usize,
+    /// Sessions that were imported before.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    known: &'a [String],
 }

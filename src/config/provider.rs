@@ -468,12 +468,15 @@ fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {
     entry.text_table()
 }
 
-/// Returns whether the name of a header, parameter or variable indicates a secret.
+/// Returns whether the name of a header, parameter or variable indicates a secret: `X-Api-Key`, `access_token`, `Helicone-Auth`, `sig`.
 pub fn is_secret_name(name: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"];
+    // Short words are also parts of others (`author`, `design`), and before another word they rarely name the secret (`SSH_AUTH_SOCK`).
+    const LAST_WORDS: [&str; 7] = ["auth", "sig", "pass", "passphrase", "jwt", "bearer", "assertion"];
     let name = name.to_ascii_lowercase();
-    ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"]
-        .iter()
-        .any(|word| name.contains(word))
+    let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    WORDS.iter().any(|word| name.contains(word)) || LAST_WORDS.contains(&last)
 }
 
 /// Returns whether a header contains a literal secret instead of `${NAME}`, an environment variable.

@@ -240,7 +240,8 @@ fn trajectory<'a>(content: &'a Content, all: &'a [Run], shown_runs: &[&'a Run], 
         agent: agent(content, shown_runs.first().copied()),
         steps: steps.steps,
         final_metrics: final_metrics(shown_runs, count),
-        notes: content.imported.as_ref().map(|from| format!("imported from {from}")),
+        notes: (content.imported.as_ref().map(|from| format!("imported from {from}")))
+            .or_else(|| content.captured.as_ref().map(|from| format!("captured from {from}"))),
         subagent_trajectories: children.collect(),
         extra: TrajectoryExtra { runs: shown_runs.iter().map(|run| outcome(run)).collect() },
     }

@@ -38,6 +38,9 @@ pub(super) fn html(content: &Content) -> String {
     if let Some(from) = &content.imported {
         page.paragraph("warn", &format!("Imported from {from}; it cannot be replayed."));
     }
+    if let Some(from) = &content.captured {
+        page.paragraph("warn", &format!("Captured: {from}; it cannot be replayed."));
+    }
     if let Some(damage) = &content.damage {
         page.paragraph("warn", &format!("Not all of it could be read: {damage}"));
     }

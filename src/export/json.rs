@@ -58,7 +58,7 @@ pub(super) fn json(content: &Content) -> String {
             id: &content.session,
             created: iso(content.created_ms),
             program: &content.program,
-            imported: content.imported.as_deref(),
+            imported: content.imported.as_deref().or(content.captured.as_deref()),
             damage: content.damage.as_deref(),
         },
         runs: rows.collect(),

@@ -23,6 +23,9 @@ pub(super) fn markdown(content: &Content) -> String {
     if let Some(from) = &content.imported {
         page.line(&format!("Imported from {}; it cannot be replayed.", span(from)));
     }
+    if let Some(from) = &content.captured {
+        page.line(&format!("Captured: {}; it cannot be replayed.", span(from)));
+    }
     if let Some(damage) = &content.damage {
         page.line(&format!("Not all of it could be read: {}", span(damage)));
     }

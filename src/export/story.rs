@@ -22,6 +22,8 @@ pub struct Content {
     pub program: String,
     /// What it was imported from, when it was.
     pub imported: Option<String>,
+    /// What it was captured from, when it was and is not imported: `requests to openai`.
+    pub captured: Option<String>,
     /// What of it could not be read.
     pub damage: Option<String>,
     /// The events in order.

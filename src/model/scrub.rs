@@ -22,6 +22,12 @@ const HELD_MAX: usize = 4 << 10;
 /// Bytes at the end of what a stream has shown that are searched together with what follows.
 const SHOWN_BYTES: usize = 32;
 
+/// Bytes at the end of a body that are searched for the start of a secret.
+const GROWING_MAX: usize = 16 << 10;
+
+/// Letters and digits at the end of a body that do not count as the start of a secret.
+const GROWING_LETTERS: usize = 3;
+
 /// Whether secrets are added that the process learns later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Growth {
@@ -93,6 +99,11 @@ impl Scrub {
         }
         let all = Self::new(self.secrets.into_iter().chain(more));
         if growth == Growth::Growing { all.with_late_secrets() } else { all }
+    }
+
+    /// Is no secret known?
+    pub fn is_empty(&self) -> bool {
+        self.index().is_empty()
     }
 
     /// The text with [`MASK`] in place of each secret, in whatever form, and how many there were.
@@ -183,6 +194,26 @@ impl Scrub {
         }
         found.len()
     }
+
+    /// The last of these places where bytes can be cut so that no secret is, not even one that the next bytes complete; 0 when there is
+    /// none. And the number of secrets after it.
+    pub fn uncut(&self, bytes: &[u8], places: impl Iterator<Item = usize>) -> (usize, usize) {
+        let index = self.index();
+        if index.is_empty() {
+            return (bytes.len(), 0);
+        }
+        let (found, growing) = (index.find(bytes), growing_from(&index, bytes));
+        let cuts_none =
+            |cut: &usize| *cut <= growing && !found.iter().any(|secret| secret.start < *cut && *cut < secret.end);
+        let cut = places.filter(cuts_none).max().unwrap_or_default();
+        (cut, found.iter().filter(|secret| secret.start >= cut).count())
+    }
+}
+
+/// Where the end of the bytes begins that could become a secret when more follows.
+fn growing_from(index: &SecretIndex, bytes: &[u8]) -> usize {
+    let from = bytes.len().saturating_sub(GROWING_MAX);
+    from + index.growing_from(bytes.get(from..).unwrap_or_default())
 }
 
 /// The index of these secrets and, for a growing one, of those learned late, with the number of the latter.
@@ -246,7 +277,7 @@ impl Stream {
         }
         let (text, before) = (format!("{}{}", self.shown, self.pending), self.shown.len());
         let found = pending_places(scrub.find(&text), before);
-        let mut ready = text.floor_char_boundary(scrub.index().growing_from(&text)).saturating_sub(before);
+        let mut ready = text.floor_char_boundary(scrub.index().growing_from(text.as_bytes())).saturating_sub(before);
         if self.pending.len() - ready > HELD_MAX {
             ready = self.pending.len();
         }
@@ -275,6 +306,36 @@ impl Stream {
         self.shown.push_str(&text);
         self.shown = self.shown.split_off(self.shown.ceil_char_boundary(self.shown.len().saturating_sub(SHOWN_BYTES)));
         CleanPiece { text, found: found.len(), is_joined }
+    }
+}
+
+/// A search for secrets in bytes that come in pieces.
+#[derive(Debug, Default)]
+pub(super) struct ByteScan {
+    /// The end of the bytes so far, which is searched together with what follows.
+    held: Vec<u8>,
+    is_growing: bool,
+}
+
+impl ByteScan {
+    /// Takes a piece; returns whether a secret is in it, or in the bytes that it completes.
+    pub(super) fn push(&mut self, scrub: &Scrub, piece: &[u8]) -> bool {
+        let index = scrub.index();
+        if index.is_empty() {
+            return false;
+        }
+        self.held.extend_from_slice(piece);
+        let has_secret = !index.find(&self.held).is_empty();
+        let growing = growing_from(&index, &self.held);
+        let end = self.held.get(growing..).unwrap_or_default();
+        self.is_growing = end.iter().filter(|byte| byte.is_ascii_alphanumeric()).count() > GROWING_LETTERS;
+        self.held.drain(..growing.saturating_sub(SHOWN_BYTES));
+        has_secret
+    }
+
+    /// Do the bytes so far end within what could become a secret?
+    pub(super) fn is_growing(&self) -> bool {
+        self.is_growing
     }
 }
 

@@ -151,8 +151,8 @@ impl SecretIndex {
     }
 
     /// Where the part of a text begins that could become a secret when more follows.
-    pub(super) fn growing_from(&self, text: &str) -> usize {
-        let decoded = DecodedText::of(text.as_bytes());
+    pub(super) fn growing_from(&self, text: &[u8]) -> usize {
+        let decoded = DecodedText::of(text);
         let end = decoded.cut_escape.unwrap_or(text.len());
         let view = decoded.alphanumeric();
         [self.spelled.growing(&decoded), self.alphanumeric.growing(&view)].into_iter().flatten().fold(end, usize::min)

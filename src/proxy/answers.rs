@@ -1,37 +1,36 @@
 //! Answers from recordings: a mock of model services for other people's agents.
 //!
-//! In: captured sessions. Out: for a request the recorded reply, found by its exact body, else by its body without what changes from run to
-//! run (dates, ids, paths, patterns of the user); else the nearest recorded request as a diff. It must never answer a request that is not
-//! recorded.
+//! In: captured sessions. Out: for a request the recorded reply, found by its upstream, path and exact body, else by its body without what
+//! changes from run to run (dates, ids, paths, patterns of the user); else why there is none, such as the nearest recorded request as a
+//! diff. It must never answer a request that is not recorded.
 
-use std::collections::HashMap;
+mod normal;
+
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use ptc_core::value::json;
-use regex::Regex;
 use similar::{ChangeTag, TextDiff};
 
+use self::normal::Normalizer;
+use super::upstreams::Upstreams;
 use crate::config::Protocol;
 use crate::event::{Address, Event, ReplyEnd, ReplyStatus};
 use crate::model::{ErrorClass, protocol_of, unpack, unpack_body};
 use crate::replay::came_body;
 use crate::session::Session;
 
-/// What changes from run to run, and what takes its place.
-static VOLATILE: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
-    let rows = [
-        (r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?(Z|[+-]\d{2}:?\d{2})?", "DATE"),
-        (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", "ID"),
-        (r"\b(call|toolu|msg|resp|chatcmpl|run|req|fc|rs)[_-][A-Za-z0-9_-]{6,}", "ID"),
-        (r"(/(home|Users|tmp|var|private|root|work|runner)/|[A-Z]:\\\\)[A-Za-z0-9_./\\\\-]+", "PATH"),
-        (r"\b\d{10,}\b", "NUMBER"),
-    ];
-    rows.into_iter().filter_map(|(pattern, word)| Some((Regex::new(pattern).ok()?, word))).collect()
-});
-
 /// Lines of a diff that are shown.
 const DIFF_LINES: usize = 60;
+
+/// A request that is looked up, without secrets, as recordings are.
+pub(super) struct AskedRequest<'a> {
+    /// Name of the upstream that it is for.
+    pub(super) upstream: &'a str,
+    /// Path and query.
+    pub(super) path: &'a str,
+    pub(super) body: &'a [u8],
+}
 
 /// A recorded reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,11 +48,18 @@ pub(super) struct RecordedReply {
 }
 
 struct Recorded {
+    /// When it was sent, and when it ended, in Unix ms: recordings are in this order.
+    at_ms: (i64, i64),
+    /// Session and turn.
+    place: String,
+    upstream: String,
     protocol: Option<Protocol>,
+    /// Path and query, without keys.
     path: String,
     /// The body as the client sent it, and as it was sent on where that is another one. Either is found.
     bodies: Vec<RecordedBody>,
-    reply: RecordedReply,
+    /// The reply, or why there is none to answer with.
+    reply: Result<RecordedReply, String>,
 }
 
 struct RecordedBody {
@@ -67,40 +73,81 @@ impl Recorded {
     fn as_client_sent(&self) -> &str {
         self.bodies.first().map(|recorded| recorded.normal.as_str()).unwrap_or_default()
     }
+
+    /// Is the recording of a request to this upstream? One of an upstream that this proxy does not have is of any.
+    fn is_for(&self, upstream: &str, upstreams: &Upstreams) -> bool {
+        self.upstream == upstream || upstreams.all().iter().all(|known| known.name != self.upstream)
+    }
 }
 
-/// No recording has the request.
+/// A recording that answers a request.
+struct Found<'a> {
+    /// Its place among all.
+    number: usize,
+    recorded: &'a Recorded,
+    reply: &'a RecordedReply,
+}
+
+/// Why no recording answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Miss {
     /// What was asked.
     pub path: String,
-    /// The nearest recorded request, and how it differs.
-    pub nearest: String,
+    /// The reason, such as the nearest recorded request and how it differs.
+    pub why: String,
 }
 
 impl std::fmt::Display for Miss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no recording has this request to {}; {}", self.path, self.nearest)
+        f.write_str(&self.why)
     }
 }
 
 /// The recorded replies.
 pub struct Answers {
+    /// In the order of their times.
     all: Vec<Recorded>,
-    patterns: Vec<Regex>,
-    /// How often each request was answered.
-    used: Mutex<HashMap<String, usize>>,
+    normalizer: Normalizer,
+    /// Those that have answered a request.
+    used: Mutex<HashSet<usize>>,
     misses: Mutex<Vec<Miss>>,
 }
 
 /// What a recording is read from.
 struct Turn {
+    at_ms: (i64, i64),
     path: String,
     bodies: Vec<Vec<u8>>,
     status: Option<u16>,
     headers: Vec<(String, String)>,
     pieces: Vec<Vec<u8>>,
+    /// Bytes of the reply were not recorded, because they hold a secret.
+    is_withheld: bool,
     end: Option<TurnOutcome>,
+    /// What was wrong.
+    problem: Option<String>,
+}
+
+impl Turn {
+    /// The reply of the turn at this place; an error says why there is none to answer with.
+    fn reply(&mut self, place: &str) -> Result<RecordedReply, String> {
+        let Some(status) = self.status else {
+            let problem = self.problem.as_ref().and_then(|problem| problem.lines().next());
+            return Err(problem.map_or_else(|| "no reply".to_owned(), |problem| format!("no reply: {problem}")));
+        };
+        let Some(end) = self.end.take() else { return Err("the end of the reply was not recorded".to_owned()) };
+        if self.is_withheld {
+            let why = "the bytes of the reply were not recorded: they hold a secret or cannot be searched for one";
+            return Err(why.to_owned());
+        }
+        let (broken, has_client_left) = match end {
+            TurnOutcome::Whole => (None, false),
+            TurnOutcome::Broken(why) => (Some(why), false),
+            TurnOutcome::ClientLeft => (Some("the recording ends here".to_owned()), true),
+        };
+        let (headers, pieces) = (std::mem::take(&mut self.headers), std::mem::take(&mut self.pieces));
+        Ok(RecordedReply { place: place.to_owned(), status, headers, pieces, broken, has_client_left })
+    }
 }
 
 /// How a recorded reply ended.
@@ -131,133 +178,145 @@ impl TurnOutcome {
 }
 
 impl Answers {
-    /// Reads sessions in order. `patterns`: further texts that do not count, as regular expressions.
+    /// Reads sessions; their requests are ordered by time, those of the same time as the files are. `patterns`: further texts that do not
+    /// count, as regular expressions.
     ///
     /// Errors: a file that is no captured session, bytes that cannot be read, a pattern that is none.
     pub fn read(files: &[PathBuf], patterns: &[String]) -> Result<Self, String> {
-        let read =
-            |pattern: &String| Regex::new(pattern).map_err(|error| format!("{pattern:?} is not a pattern: {error}"));
-        let patterns = patterns.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let mut answers = Self { all: Vec::new(), patterns, used: Mutex::default(), misses: Mutex::default() };
+        let normalizer = Normalizer::read(patterns)?;
+        let mut answers = Self { all: Vec::new(), normalizer, used: Mutex::default(), misses: Mutex::default() };
         for file in files {
             answers.add(file)?;
         }
+        // Ids of sessions begin with seconds: they do not order the requests of one.
+        answers.all.sort_by_key(|recorded| recorded.at_ms);
         Ok(answers)
     }
 
-    /// How many requests are recorded.
+    /// How many requests it can answer.
     pub fn len(&self) -> usize {
-        self.all.len()
+        self.all.iter().filter(|recorded| recorded.reply.is_ok()).count()
     }
 
-    /// Is none recorded?
+    /// Can it answer none?
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.len() == 0
     }
 
     fn add(&mut self, file: &Path) -> Result<(), String> {
         let session = Session::open(file).map_err(|error| error.to_string())?;
-        if session.header.captured.is_none() {
+        let Some(captured) = &session.header.captured else {
             return Err(format!("{}: it is not a captured session; `replay` replays it", file.display()));
-        }
-        let id = session.header.id.to_string();
+        };
         let mut turns: Vec<(Address, Turn)> = Vec::new();
         let mut bodies: HashMap<Address, Vec<u8>> = HashMap::new();
         for envelope in session.events() {
-            let at = &envelope.address;
+            let (at, at_ms) = (&envelope.address, envelope.at_ms);
             let fail = |why: String| format!("{} {at}: {why}", file.display());
+            if let Event::RawRequest(raw) = &envelope.event {
+                let base = raw.body.base.as_ref().and_then(|base| bodies.get(base)).map(Vec::as_slice);
+                let body = unpack_body(&raw.body, base).map_err(fail)?;
+                bodies.insert(at.clone(), body.clone());
+                let came = raw.came.as_ref().map(came_body).transpose().map_err(fail)?;
+                let turn = Turn {
+                    at_ms: (at_ms, at_ms),
+                    path: raw.path.clone(),
+                    bodies: came.into_iter().chain([body]).collect(),
+                    status: None,
+                    headers: Vec::new(),
+                    pieces: Vec::new(),
+                    is_withheld: false,
+                    end: None,
+                    problem: None,
+                };
+                turns.push((at.clone(), turn));
+                continue;
+            }
+            let Some((_, turn)) = turns.last_mut().filter(|(known, _)| known == at) else { continue };
             match &envelope.event {
-                Event::RawRequest(raw) => {
-                    let base = raw.body.base.as_ref().and_then(|base| bodies.get(base)).map(Vec::as_slice);
-                    let body = unpack_body(&raw.body, base).map_err(fail)?;
-                    bodies.insert(at.clone(), body.clone());
-                    let came = raw.came.as_ref().map(came_body).transpose().map_err(fail)?;
-                    let turn = Turn {
-                        path: raw.path.clone(),
-                        bodies: came.into_iter().chain([body]).collect(),
-                        status: None,
-                        headers: Vec::new(),
-                        pieces: Vec::new(),
-                        end: None,
-                    };
-                    turns.push((at.clone(), turn));
-                }
-                Event::RawReply(head) => {
-                    if let Some((_, turn)) = turns.last_mut().filter(|(known, _)| known == at) {
-                        (turn.status, turn.headers) = (Some(head.status), head.headers.clone());
-                    }
-                }
+                Event::RawReply(head) => (turn.status, turn.headers) = (Some(head.status), head.headers.clone()),
                 Event::Wire(wire) => {
-                    if let Some((_, turn)) = turns.last_mut().filter(|(known, _)| known == at) {
-                        turn.pieces.extend(unpack(wire).map_err(fail)?.into_iter().map(|(_, bytes)| bytes));
-                    }
+                    turn.is_withheld |= wire.frames.is_empty() && wire.bytes > 0;
+                    turn.pieces.extend(unpack(wire).map_err(fail)?.into_iter().map(|(_, bytes)| bytes));
                 }
                 Event::ReplyEnd(end) => {
-                    if let Some((_, turn)) = turns.last_mut().filter(|(known, _)| known == at) {
-                        turn.end = Some(TurnOutcome::of(end));
-                    }
+                    turn.at_ms.1 = at_ms;
+                    turn.end = Some(TurnOutcome::of(end));
+                    turn.problem = end.error.as_ref().map(|error| error.message.clone());
                 }
                 _ => {}
             }
         }
-        for (at, turn) in turns {
-            let (Some(status), Some(end)) = (turn.status, turn.end) else { continue };
-            let (broken, has_client_left) = match end {
-                TurnOutcome::Whole => (None, false),
-                TurnOutcome::Broken(why) => (Some(why), false),
-                TurnOutcome::ClientLeft => (Some("the recording ends here".to_owned()), true),
-            };
-            let place = format!("{id} {at}");
-            let (headers, pieces) = (turn.headers, turn.pieces);
-            let reply = RecordedReply { place, status, headers, pieces, broken, has_client_left };
-            let of = |body: Vec<u8>| RecordedBody { normal: self.normal(&body), body };
+        for (at, mut turn) in turns {
+            let place = format!("{} {at}", session.header.id);
+            let reply = turn.reply(&place);
+            let of = |body: Vec<u8>| RecordedBody { normal: self.normalizer.normal(&body), body };
             let bodies = turn.bodies.into_iter().map(of).collect();
-            self.all.push(Recorded { protocol: protocol_of(&turn.path), path: turn.path, bodies, reply });
+            self.all.push(Recorded {
+                at_ms: turn.at_ms,
+                place,
+                upstream: captured.upstream.clone(),
+                protocol: protocol_of(&turn.path),
+                path: turn.path,
+                bodies,
+                reply,
+            });
         }
         Ok(())
     }
 
-    /// The body without what changes from run to run.
-    fn normal(&self, body: &[u8]) -> String {
-        let text = String::from_utf8_lossy(body);
-        let mut text = json::parse(&text).map_or_else(|_| text.into_owned(), |json| json.to_pretty());
-        for pattern in &self.patterns {
-            text = pattern.replace_all(&text, "ANY").into_owned();
-        }
-        for (pattern, word) in VOLATILE.iter() {
-            text = pattern.replace_all(&text, *word).into_owned();
-        }
-        text
-    }
-
     /// The recorded reply to a request. The same request again gets the reply that was recorded next; the last one is repeated.
-    pub(super) fn find(&self, path: &str, body: &[u8]) -> Result<RecordedReply, Box<Miss>> {
-        let protocol = protocol_of(path);
-        let same_path = |recorded: &&Recorded| path_of(&recorded.path) == path_of(path);
-        let found_by = |is_same: &dyn Fn(&RecordedBody) -> bool| -> Vec<&Recorded> {
-            self.all.iter().filter(same_path).filter(|recorded| recorded.bodies.iter().any(is_same)).collect()
+    /// `upstreams`: those of the proxy that is asked.
+    pub(super) fn find(&self, asked: &AskedRequest<'_>, upstreams: &Upstreams) -> Result<RecordedReply, Box<Miss>> {
+        let normal = self.normalizer.normal(asked.body);
+        let is_same = |recorded: &Recorded| {
+            path_of(&recorded.path) == path_of(asked.path)
+                && recorded.bodies.iter().any(|recorded| recorded.normal == normal)
         };
-        let normal = self.normal(body);
-        let exact = found_by(&|recorded| recorded.body == body);
-        let mut found = if exact.is_empty() { found_by(&|recorded| recorded.normal == normal) } else { exact };
+        let same: Vec<(usize, &Recorded)> =
+            self.all.iter().enumerate().filter(|(_, recorded)| is_same(recorded)).collect();
+        let is_for = |recorded: &Recorded| {
+            recorded.is_for(asked.upstream, upstreams) && form_of(&recorded.path) == form_of(asked.path)
+        };
+        let answering = same.iter().filter(|(_, recorded)| is_for(recorded)).filter_map(|(number, recorded)| {
+            Some(Found { number: *number, recorded, reply: recorded.reply.as_ref().ok()? })
+        });
+        let mut found: Vec<Found<'_>> = answering.collect();
+        prefer(&mut found, |found| found.recorded.upstream == asked.upstream);
+        prefer(&mut found, |found| found.recorded.path == asked.path);
+        prefer(&mut found, |found| found.recorded.bodies.iter().any(|recorded| recorded.body == asked.body));
         // What the client did not wait for is an answer only if there is no other.
-        if found.iter().any(|recorded| !recorded.reply.has_client_left) {
-            found.retain(|recorded| !recorded.reply.has_client_left);
+        prefer(&mut found, |found| !found.reply.has_client_left);
+        if let Some(reply) = self.next(&found) {
+            return Ok(reply.clone());
         }
-        if let Some(last) = found.len().checked_sub(1) {
-            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = used.entry(format!("{} {normal}", path_of(path))).or_default();
-            let place = (*count).min(last);
-            *count += 1;
-            return Ok(found[place].reply.clone());
-        }
-        let nearest = self.nearest(protocol, &normal);
-        let miss = Miss { path: path_of(path).to_owned(), nearest };
+        let path = path_of(asked.path);
+        let why = match (same.iter().find(|(_, recorded)| is_for(recorded)), same.first()) {
+            (Some((_, Recorded { place, reply: Err(why), .. })), _) => {
+                format!("{place} has this request to {path}, but {why}")
+            }
+            (_, Some((_, other))) => format!(
+                "no recording has this request to {} of the upstream {}; {} has it to {} of {}",
+                asked.path, asked.upstream, other.place, other.path, other.upstream
+            ),
+            (_, None) => format!("no recording has this request to {path}; {}", self.nearest(asked.path, &normal)),
+        };
+        let miss = Miss { path: path.to_owned(), why };
         self.misses.lock().unwrap_or_else(PoisonError::into_inner).push(miss.clone());
         Err(Box::new(miss))
     }
 
-    fn nearest(&self, protocol: Option<Protocol>, normal: &str) -> String {
+    /// The first of these that has not answered yet, else the last one.
+    fn next<'a>(&self, found: &[Found<'a>]) -> Option<&'a RecordedReply> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = found.iter().find(|found| !used.contains(&found.number)).or(found.last())?;
+        used.insert(next.number);
+        Some(next.reply)
+    }
+
+    /// The nearest recorded request of the same protocol, and how it differs.
+    fn nearest(&self, path: &str, normal: &str) -> String {
+        let protocol = protocol_of(path);
         let of_protocol = self.all.iter().filter(|recorded| recorded.protocol == protocol);
         let likeness = |recorded: &&Recorded| {
             let equal = |(a, b): &(&str, &str)| a == b;
@@ -268,6 +327,8 @@ impl Answers {
         let Some(nearest) = of_protocol.max_by_key(likeness) else {
             return "no request of this protocol is recorded".to_owned();
         };
+        let is_same_path = path_of(&nearest.path) == path_of(path);
+        let to = if is_same_path { String::new() } else { format!(" to {}", path_of(&nearest.path)) };
         let diff = TextDiff::from_lines(nearest.as_client_sent(), normal);
         let lines: Vec<String> = diff
             .iter_all_changes()
@@ -277,18 +338,34 @@ impl Answers {
                 ChangeTag::Insert => Some(format!("+ {}", change.value().trim_end())),
             })
             .collect();
+        if lines.is_empty() {
+            return format!("the nearest is {}{to} with the same body", nearest.place);
+        }
         let more = lines.len().saturating_sub(DIFF_LINES);
         let shown = lines.iter().take(DIFF_LINES).cloned().collect::<Vec<_>>().join("\n");
         let more = if more > 0 { format!("\n({more} more lines differ)") } else { String::new() };
-        format!("the nearest is {} (- recorded, + asked):\n{shown}{more}", nearest.reply.place)
+        format!("the nearest is {}{to} (- recorded, + asked):\n{shown}{more}", nearest.place)
     }
 
-    /// The requests that were not found so far.
+    /// The requests that were not answered so far.
     pub fn misses(&self) -> Vec<Miss> {
         self.misses.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
+/// Keeps those that are preferred, if there are any.
+fn prefer(found: &mut Vec<Found<'_>>, is_preferred: impl Fn(&Found<'_>) -> bool) {
+    if found.iter().any(&is_preferred) {
+        found.retain(is_preferred);
+    }
+}
+
 fn path_of(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
+}
+
+/// The form of the reply that the query asks for: with `alt=sse` Gemini streams events, without it a list.
+fn form_of(path: &str) -> Option<&str> {
+    let (_, query) = path.split_once('?')?;
+    query.split('&').find_map(|pair| pair.strip_prefix("alt="))
 }

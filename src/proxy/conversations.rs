@@ -1,15 +1,18 @@
 //! Conversations: which requests belong together.
 //!
 //! In: the messages of a request, as digests. Out: the conversation that it continues, or none. A request continues a conversation when its
-//! messages are those of the last request and more; several clients may have begun with the same words. It must never put two requests that
-//! are answered at the same time into one conversation.
+//! messages are those of the last request and more, or when it names one of its replies; several clients may have begun with the same words. It
+//! must never put two requests that are answered at the same time into one conversation.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use ptc_core::value::json;
 
 use crate::event::{MessagePart, NativeCall, Role};
-use crate::model::CapturedMessage;
+use crate::model::{CapturedMessage, CapturedRequest, media_of};
+
+/// How many replies of a conversation requests can continue by their ids: the last ones.
+pub(super) const REPLIES_MOST: usize = 64;
 
 /// A digest of a message: role, text, calls and results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,7 +28,7 @@ impl Digest {
                 MessagePart::Text { text: more, .. } => text.push_str(more),
                 MessagePart::Call { call } => parts.push(words_of(call)),
                 MessagePart::Result { call, result, .. } => parts.push(format!("{call} {result}")),
-                // Other programs' files are texts that name them.
+                // Other programs' files are texts that name them; their bytes are in the digests of files.
                 MessagePart::Reply { .. } | MessagePart::File { .. } => {}
             }
         }
@@ -53,6 +56,23 @@ fn words_of(call: &NativeCall) -> String {
     format!("{} {args}", call.name)
 }
 
+/// Digests of the files in a request: the texts that stand for them have only type and size.
+pub(super) fn files_of(request: &CapturedRequest, body: &[u8]) -> Vec<u64> {
+    let is_words = |part: &MessagePart| match part {
+        MessagePart::Text { section, .. } => matches!(section.as_str(), "system" | "user" | "assistant" | "tool"),
+        _ => true,
+    };
+    if request.messages.iter().flat_map(|message| &message.parts).all(is_words) {
+        return Vec::new();
+    }
+    let digest = |bytes: Option<Vec<u8>>| {
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        hasher.finish()
+    };
+    media_of(body).into_iter().map(|part| digest(part.bytes)).collect()
+}
+
 /// The number of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationId(pub u64);
@@ -64,8 +84,11 @@ struct Conversation {
     key: String,
     system: Vec<Digest>,
     messages: Vec<Digest>,
+    files: Vec<u64>,
     reply: Option<Digest>,
     reply_id: Option<String>,
+    /// The ids of the replies before, oldest first.
+    earlier: Vec<String>,
     continues: Option<String>,
     thread: Option<String>,
     frame: u64,
@@ -90,11 +113,13 @@ pub struct Asked {
     pub system: Vec<Digest>,
     /// Digests of the others.
     pub messages: Vec<Digest>,
+    /// Digests of the files in them.
+    pub files: Vec<u64>,
     /// The id of the reply that it continues.
     pub continues: Option<String>,
     /// The id of the conversation that the service adds it to.
     pub thread: Option<String>,
-    /// A digest of the body without its messages.
+    /// A digest of the body without its messages, or of the whole body where it cannot be read.
     pub frame: u64,
     /// Unix time in ms.
     pub at_ms: i64,
@@ -120,8 +145,10 @@ impl Conversations {
             key: asked.key,
             system: asked.system,
             messages: asked.messages,
+            files: asked.files,
             reply: None,
             reply_id: None,
+            earlier: Vec::new(),
             continues: asked.continues,
             thread: asked.thread,
             frame: asked.frame,
@@ -130,7 +157,10 @@ impl Conversations {
             last_ms: asked.at_ms,
         };
         match self.known.iter_mut().find(|known| known.id == id) {
-            Some(known) => *known = now,
+            Some(known) => {
+                let earlier = known.take_replies();
+                *known = Conversation { earlier, ..now };
+            }
             None => self.known.push(now),
         }
         (id, is_new)
@@ -175,6 +205,17 @@ impl Conversations {
 }
 
 impl Conversation {
+    /// The ids of the replies that a request can continue.
+    fn take_replies(&mut self) -> Vec<String> {
+        let mut replies = std::mem::take(&mut self.earlier);
+        if self.is_answered {
+            replies.extend(self.reply_id.take());
+        }
+        let beyond = replies.len().saturating_sub(REPLIES_MOST - 1);
+        replies.drain(..beyond);
+        replies
+    }
+
     /// How well a request continues this conversation; `None`: it does not.
     fn fits(&self, asked: &Asked) -> Option<(u8, bool, usize, bool)> {
         if self.is_open || self.key != asked.key {
@@ -184,17 +225,26 @@ impl Conversation {
         if let Some(continued) = &asked.continues {
             let is_next = self.reply_id.as_ref() == Some(continued);
             let is_retry = !self.is_answered && self.continues == asked.continues && self.messages == asked.messages;
-            return (is_next || is_retry).then_some((4, same_system, 0, same_frame));
+            if is_next || is_retry {
+                return Some((4, same_system, 0, same_frame));
+            }
+            // The client went back to a reply before the last one.
+            return self.earlier.contains(continued).then_some((3, same_system, 0, same_frame));
         }
         if let Some(thread) = &asked.thread {
             return (self.thread.as_ref() == Some(thread)).then_some((4, same_system, 0, same_frame));
         }
         let rest = asked.messages.strip_prefix(self.messages.as_slice())?;
+        if !asked.files.starts_with(&self.files) {
+            return None;
+        }
         let length = self.messages.len();
         let score = match (rest.first(), self.reply) {
-            // The same again: only after a failure. Else two clients asked the same.
-            (None, _) => (!self.is_answered && same_system).then_some(2),
+            // The same again: only after a failure. Else two clients asked the same. Without messages, the rest of the body must be the same.
+            (None, _) => (!self.is_answered && same_system && (length > 0 || same_frame)).then_some(2),
             (Some(next), Some(reply)) if *next == reply => Some(3),
+            // Every request begins with no messages: only the reply shows that it continues this one.
+            (Some(_), _) if length == 0 => None,
             // The client edited the reply or left it out: more than one message, or a system text, must match.
             (Some(_), Some(_)) => (length > 1 || same_system && !self.system.is_empty()).then_some(1),
             (Some(_), None) => Some(1),
@@ -205,7 +255,11 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
+    use crate::config::Protocol;
 
     fn message(role: Role, text: &str) -> Digest {
         let part = MessagePart::Text { section: String::new(), text: text.to_owned(), untrusted: false };
@@ -255,6 +309,70 @@ mod tests {
         all.end(first, None, None, 4);
         assert_eq!(all.place(next.clone()), (first, false), "a retry after a failure");
         assert!(all.place(Asked { continues: Some("resp_2".into()), ..next }).1);
+    }
+
+    #[test]
+    fn a_request_may_go_back_to_an_earlier_reply() {
+        let mut all = Conversations::default();
+        let after = |id: &str, at_ms| Asked { continues: Some(id.into()), ..asked(&[(USER, "and?")], at_ms) };
+        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        all.end(first, Some(Digest::of_reply("hi", &[])), Some("resp_1".into()), 2);
+        assert_eq!(all.place(after("resp_1", 3)), (first, false));
+        let (at_once, is_new) = all.place(after("resp_1", 4));
+        assert!(is_new && at_once != first, "the conversation is being answered");
+        all.end(first, Some(Digest::of_reply("so", &[])), Some("resp_2".into()), 5);
+        assert_eq!(all.place(after("resp_1", 6)), (first, false), "a branch");
+        all.end(first, None, Some("resp_3".into()), 7);
+        assert_eq!(all.place(after("resp_2", 8)), (first, false), "and back again");
+        all.end(first, Some(Digest::of_reply("no", &[])), Some("resp_4".into()), 9);
+        assert!(all.place(after("resp_3", 10)).1, "that reply failed");
+    }
+
+    #[test]
+    fn a_conversation_without_messages_is_continued_only_by_its_own_retry_or_with_its_reply() {
+        let mut all = Conversations::default();
+        let system = |words: &[(Role, &str)], frame, at_ms| Asked {
+            system: vec![message(Role::System, "Be brief.")],
+            frame,
+            ..asked(words, at_ms)
+        };
+        // A body that cannot be read.
+        let (broken, _) = all.place(Asked { frame: 1, ..asked(&[], 1) });
+        all.end(broken, None, None, 2);
+        assert!(all.place(asked(&[(USER, "hello")], 3)).1, "another program's request");
+        assert!(all.place(Asked { frame: 2, ..asked(&[], 4) }).1, "another broken body");
+        assert_eq!(all.place(Asked { frame: 1, ..asked(&[], 5) }), (broken, false), "a retry");
+        // A system text alone.
+        let (alone, _) = all.place(system(&[], 1, 6));
+        all.end(alone, Some(Digest::of_reply("yes?", &[])), None, 7);
+        assert!(all.place(system(&[(USER, "hello")], 1, 8)).1, "another program's request");
+        assert_eq!(all.place(system(&[(MODEL, "yes?"), (USER, "hello")], 1, 9)), (alone, false));
+    }
+
+    #[test]
+    fn requests_with_other_files_are_no_retries() {
+        let mut all = Conversations::default();
+        let of = |files: &[u64], at_ms| Asked { files: files.to_vec(), ..asked(&[(USER, "look")], at_ms) };
+        let (first, _) = all.place(of(&[1], 1));
+        all.end(first, None, None, 2);
+        assert!(all.place(of(&[2], 3)).1);
+        assert_eq!(all.place(of(&[1], 4)), (first, false));
+    }
+
+    #[test]
+    fn images_of_one_size_have_other_digests() {
+        let files = |byte: u8| {
+            let image = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), vec![byte; 300]].concat();
+            let url = format!("data:image/png;base64,{}", STANDARD.encode(image));
+            let content =
+                serde_json::json!([{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": url}}]);
+            let body =
+                serde_json::json!({"model": "m", "messages": [{"role": "user", "content": content}]}).to_string();
+            let read = CapturedRequest::read(Protocol::OpenAi, "/v1/chat/completions", body.as_bytes()).unwrap();
+            files_of(&read, body.as_bytes())
+        };
+        assert_eq!(files(1).len(), 1);
+        assert_ne!(files(1), files(2));
     }
 
     #[test]

@@ -8,15 +8,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Bytes;
-use hyper::header::HeaderMap;
+use hyper::header::{CONTENT_ENCODING, HeaderMap};
 use ptc_core::value::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::config::Protocol;
 use crate::event::Tokens;
-use crate::model::{ErrorClass, Scrub, retries_text};
+use crate::model::{Coding, ErrorClass, Scrub, retries_text};
 use crate::port::SystemClock;
 use crate::server::ListenerEnd;
+
+/// Most bytes of a compressed request, decoded; a longer one is not recorded.
+const DECODED_MAX_BYTES: u64 = 64 << 20;
 
 /// A request that begins.
 #[derive(Debug, Clone)]
@@ -50,8 +53,41 @@ impl Begun {
         self.came.as_ref().map(|came| self.clean(came))
     }
 
+    fn coding(&self) -> Coding {
+        Coding::of(self.headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()))
+    }
+
+    /// The notice where the body is compressed and [`Self::clean_body`] is another one, because it holds a secret or is too long to search.
+    pub(super) fn coding_notice(&self, clean: &[u8]) -> Option<String> {
+        if !matches!(self.coding(), Coding::Gzip | Coding::Deflate) || clean.first() == self.body.first() {
+            return None;
+        }
+        let text = if clean.is_empty() {
+            "the body is not recorded: it is compressed and too long to search it for secrets"
+        } else {
+            "the body is recorded as it was before it was compressed: it holds a known secret"
+        };
+        Some(text.to_owned())
+    }
+
     fn clean(&self, body: &[u8]) -> (Vec<u8>, u64) {
-        let mut body = body.to_vec();
+        if self.scrub.is_empty() {
+            return (body.to_vec(), 0);
+        }
+        // Compressed bytes show no secret: such a body is recorded as it was sent only if it has none.
+        if let Some(decoded) = self.coding().decoded(body, DECODED_MAX_BYTES) {
+            if decoded.len() as u64 >= DECODED_MAX_BYTES {
+                return (Vec::new(), 0);
+            }
+            let (clean, masked) = self.clean_plain(decoded);
+            if masked > 0 {
+                return (clean, masked);
+            }
+        }
+        self.clean_plain(body.to_vec())
+    }
+
+    fn clean_plain(&self, mut body: Vec<u8>) -> (Vec<u8>, u64) {
         let masked = self.scrub.blot(&mut body) as u64;
         // Adjacent texts may make a secret together.
         let json = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok());
@@ -104,6 +140,9 @@ pub(super) const CLIENT_LEFT: &str = "the client closed the connection before th
 
 /// The problem of an exchange that the end of the proxy ended.
 pub(super) const PROXY_ENDED: &str = "the proxy ended before the end of the reply";
+
+/// Why a reply that a rule cut breaks off.
+pub(super) const RULE_CUT: &str = "a rule of the proxy cut the reply";
 
 /// A message to the recorder.
 pub(super) enum Note {

@@ -2,12 +2,14 @@
 //!
 //! In: headers as they came. Out: those that are passed on, those that are recorded, the keys among them. It must never record a key.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
 };
 
-use crate::model::{Scrub, Secret, is_secret_name};
+use crate::model::{MASK, Scrub, Secret, is_secret_name};
 
 /// Headers of one connection.
 const HOP_BY_HOP: [HeaderName; 7] =
@@ -15,6 +17,12 @@ const HOP_BY_HOP: [HeaderName; 7] =
 
 /// Encodings of replies that can be read here.
 const ENCODINGS: [&str; 4] = ["gzip", "x-gzip", "deflate", "identity"];
+
+/// What separates the parts of addresses and of the lists that they are in.
+const ADDRESS_MARKS: &[char] = &['?', '&', '#', ';', ',', '<', '>', '"', ' '];
+
+/// Shortest value of a cookie that counts as a key; shorter ones are settings.
+const COOKIE_MIN_BYTES: usize = 16;
 
 /// The bytes of the body that follows, where the head has their number.
 pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
@@ -56,24 +64,39 @@ pub(super) fn without_length(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// The headers that are recorded: none that holds a key or a cookie, and no known secret in the others.
+/// The headers that are recorded: none that holds a key or a cookie, and in the others no known secret and no key in an address.
 pub(super) fn recorded(headers: &HeaderMap, scrub: &Scrub) -> Vec<(String, String)> {
-    let kept = headers.iter().filter(|(name, _)| !is_secret(name));
-    kept.map(|(name, value)| (name.to_string(), scrub.text(&String::from_utf8_lossy(value.as_bytes())))).collect()
+    let kept = headers.iter().filter(|(name, value)| !is_secret(name, value));
+    let clean = |value: &HeaderValue| scrub.text(&without_address_keys(&String::from_utf8_lossy(value.as_bytes())));
+    kept.map(|(name, value)| (name.to_string(), clean(value))).collect()
 }
 
 /// The keys that a request carries, in headers and query.
 pub(super) fn keys(headers: &HeaderMap, path_and_query: &str) -> Vec<Secret> {
-    let in_headers = headers.iter().filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.to_str().ok());
-    let words = in_headers.flat_map(|value| [value.to_owned(), last_word(value).to_owned()]);
-    let in_query = query(path_and_query).filter(|(name, _)| is_secret_name(name) || *name == "key");
-    words.chain(in_query.map(|(_, value)| value.to_owned())).map(Secret::new).collect()
+    let mut keys: Vec<String> = Vec::new();
+    for (name, value) in headers {
+        let Ok(text) = value.to_str() else { continue };
+        if is_secret(name, value) {
+            keys.extend([text.to_owned(), last_word(text).to_owned()]);
+            keys.extend(basic_password(text));
+        }
+        if name == COOKIE {
+            let values = text.split(';').filter_map(|cookie| cookie.split_once('=')).map(|(_, value)| value.trim());
+            keys.extend(values.filter(|value| value.len() >= COOKIE_MIN_BYTES).map(str::to_owned));
+        }
+        if is_address(text) {
+            keys.extend(text.split(ADDRESS_MARKS).filter_map(parameter_key).map(str::to_owned));
+        }
+    }
+    let in_query = query(path_and_query).filter(|(name, _)| is_secret_name(name));
+    keys.extend(in_query.map(|(_, value)| value.to_owned()));
+    keys.into_iter().map(Secret::new).collect()
 }
 
 /// Path and query without keys.
 pub(super) fn recorded_path(path_and_query: &str) -> String {
     let Some((path, _)) = path_and_query.split_once('?') else { return path_and_query.to_owned() };
-    let kept = query(path_and_query).filter(|(name, _)| !is_secret_name(name) && *name != "key");
+    let kept = query(path_and_query).filter(|(name, _)| !is_secret_name(name));
     let kept: Vec<String> =
         kept.map(|(name, value)| if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }).collect();
     if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
@@ -88,16 +111,59 @@ fn last_word(value: &str) -> &str {
     value.rsplit(' ').next().unwrap_or(value)
 }
 
-fn is_secret(name: &HeaderName) -> bool {
+/// The scheme of a header's value, such as `Bearer`, and what follows it.
+fn scheme(value: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = value.trim().split_once(' ')?;
+    Some((scheme, rest.trim()))
+}
+
+/// The password of `Basic` and user and password in base64.
+fn basic_password(value: &str) -> Option<String> {
+    let (_, packed) = scheme(value).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))?;
+    let user_and_password = String::from_utf8(STANDARD.decode(packed).ok()?).ok()?;
+    Some(user_and_password.split_once(':')?.1.to_owned())
+}
+
+/// Does the value of a header hold an address, whose query may hold keys?
+fn is_address(value: &str) -> bool {
+    value.contains("://") || value.starts_with('/')
+}
+
+/// The key in a parameter of an address.
+fn parameter_key(parameter: &str) -> Option<&str> {
+    let (name, value) = parameter.split_once('=')?;
+    (is_secret_name(name) && !value.is_empty()).then_some(value)
+}
+
+/// The value of a header with a mask in place of each key in the query of an address.
+fn without_address_keys(value: &str) -> String {
+    if !is_address(value) {
+        return value.to_owned();
+    }
+    let parts = value.split_inclusive(ADDRESS_MARKS).map(|part| {
+        let parameter = part.trim_end_matches(ADDRESS_MARKS);
+        let Some(key) = parameter_key(parameter) else { return part.to_owned() };
+        let (before, after) = (parameter.strip_suffix(key), part.strip_prefix(parameter));
+        [before.unwrap_or_default(), MASK, after.unwrap_or_default()].concat()
+    });
+    parts.collect()
+}
+
+/// Does a header hold a key, by its name or by its value?
+fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
     let is_count = name.as_str().contains("ratelimit");
+    let has_scheme = || {
+        let scheme = value.to_str().ok().and_then(scheme).map(|(scheme, _)| scheme.to_ascii_lowercase());
+        scheme.is_some_and(|scheme| scheme == "bearer" || scheme == "basic") && *name != WWW_AUTHENTICATE
+    };
     [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, SET_COOKIE].contains(name)
         || is_secret_name(name.as_str()) && !is_count
+        || has_scheme()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::MASK;
 
     fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
         let pair = |(name, value): &(&str, &str)| {
@@ -143,5 +209,51 @@ mod tests {
         for key in ["sk-one-1", "sk-two-1", "sk-three-1", "sk-four-1", "sk-six-1", "sk-seven-1"] {
             assert_eq!(scrub.text(key), MASK, "{key}");
         }
+    }
+
+    #[test]
+    fn keys_under_other_names_passwords_and_keys_in_addresses_are_not_recorded() {
+        let basic = format!("Basic {}", STANDARD.encode("someone:pass-word-1"));
+        let came = headers(&[
+            ("helicone-auth", "Bearer sk-one-1"),
+            ("x-auth", "sk-two-1"),
+            ("x-upstream", "Bearer sk-three-1"),
+            ("authorization", basic.as_str()),
+            ("cookie", "theme=darkdark; session=0123456789abcdef"),
+            ("referer", "https://a.example/x?user=me&token=sk-four-1#part"),
+            ("www-authenticate", "Bearer realm=\"models\""),
+            ("x-author", "somebody"),
+            ("x-ratelimit-remaining-tokens", "12345678"),
+        ]);
+        let path = "/v1/x?sig=sk-five-1&access_token=sk-six-1&alt=sse";
+        assert_eq!(recorded_path(path), "/v1/x?alt=sse");
+        let scrub = Scrub::new(keys(&came, path));
+        for key in ["sk-one-1", "sk-two-1", "sk-three-1", "sk-four-1", "sk-five-1", "sk-six-1", "pass-word-1"] {
+            assert_eq!(scrub.text(key), MASK, "{key}");
+        }
+        assert_eq!(scrub.text("0123456789abcdef"), MASK);
+        assert_eq!(scrub.text("darkdark, someone, somebody, 12345678"), "darkdark, someone, somebody, 12345678");
+        let kept = [
+            ("referer", "https://a.example/x?user=me&token=[secret]#part"),
+            ("www-authenticate", "Bearer realm=\"models\""),
+            ("x-author", "somebody"),
+            ("x-ratelimit-remaining-tokens", "12345678"),
+        ];
+        assert_eq!(recorded(&came, &Scrub::default()), kept.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn keys_in_the_addresses_of_a_reply_are_masked() {
+        let came = headers(&[
+            ("location", "/next?token=abc&page=2"),
+            ("link", "<https://a.example/1?sig=a%2Fb>; rel=next, <https://a.example/2?page=3>; rel=last"),
+            ("content-type", "text/plain; token=abc"),
+        ]);
+        let kept = [
+            ("location", "/next?token=[secret]&page=2"),
+            ("link", "<https://a.example/1?sig=[secret]>; rel=next, <https://a.example/2?page=3>; rel=last"),
+            ("content-type", "text/plain; token=abc"),
+        ];
+        assert_eq!(recorded(&came, &Scrub::default()), kept.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 }

@@ -17,6 +17,7 @@ mod live;
 mod program;
 mod recorder;
 mod reply;
+mod reply_body;
 mod retention;
 mod rule_text;
 mod rules;

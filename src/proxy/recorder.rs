@@ -7,17 +7,26 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::capture::CaptureOptions;
-use super::conversations::{Asked, ConversationId, Conversations, Digest};
-use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED};
+use super::conversations::{Asked, ConversationId, Conversations, Digest, files_of};
+use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, RULE_CUT};
 use super::headers;
 use super::reply::{OpenReply, clean_came};
-use super::session::CapturedSession;
+use super::session::{CapturedSession, ids_of_file};
 use crate::event::{RawReply, Role};
 use crate::model::CapturedRequest;
-use crate::session::Imported;
+use crate::session::{Imported, SessionId};
 
 /// Conversations that are kept open; those that waited longest are ended first.
 const OPEN_MOST: usize = 256;
+
+/// What became of a file's conversations that are not written.
+#[derive(Debug, Default)]
+pub(super) struct Unwritten {
+    /// Sessions that exist already: the file was imported before.
+    pub(super) known: Vec<String>,
+    /// How many sessions could not be written, or not to their end.
+    pub(super) failed: usize,
+}
 
 /// The notice in sessions whose file had no bytes.
 const REBUILT: &str =
@@ -45,14 +54,18 @@ pub(super) struct Recorder {
     imported: Option<Imported>,
     /// Its requests and replies are rebuilt from messages.
     is_rebuilt: bool,
-    /// Conversations whose sessions exist already: they are not imported again.
-    known: HashSet<ConversationId>,
+    /// Its conversations that are not written: their sessions exist already, or cannot be created.
+    omitted: HashSet<ConversationId>,
+    /// The ids of its sessions so far.
+    given: HashSet<SessionId>,
+    /// The conversation of the next request, where the file names it.
+    group: Option<String>,
+    unwritten: Unwritten,
 }
 
-/// A digest of the body without its messages.
-fn frame_digest(request: &CapturedRequest) -> u64 {
+fn digest_of(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    request.frame.as_str().hash(&mut hasher);
+    bytes.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -68,7 +81,10 @@ impl Recorder {
             is_reported: false,
             imported: None,
             is_rebuilt: false,
-            known: HashSet::new(),
+            omitted: HashSet::new(),
+            given: HashSet::new(),
+            group: None,
+            unwritten: Unwritten::default(),
         }
     }
 
@@ -80,6 +96,11 @@ impl Recorder {
     /// Reports what was wrong with the file.
     pub(super) fn report_problem(&self, problem: &str) {
         (self.options.report)(Err(problem));
+    }
+
+    /// The next request belongs to this conversation, as the file says.
+    pub(super) fn group_next(&mut self, group: Option<String>) {
+        self.group = group;
     }
 
     /// Takes the next note.
@@ -94,10 +115,13 @@ impl Recorder {
                 open.line.status = Some(status);
                 let Begun { protocol, scrub, .. } = &*open.begun;
                 open.reply = Some(OpenReply::new(*protocol, status, &headers, scrub.clone()));
-                let came = came.map(|came| clean_came(*protocol, &came, scrub));
+                let (came, withheld) = came.map(|came| clean_came(*protocol, &came, scrub)).unzip();
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     let headers = headers::recorded(&headers, scrub);
                     session.head(at_ms, RawReply { attempt: 1, status, headers, by, came });
+                    if let Some(text) = withheld.flatten() {
+                        session.warn(at_ms, text);
+                    }
                 }
             }
             Note::Notice { id, at_ms, text } => {
@@ -152,6 +176,7 @@ impl Recorder {
 
     fn begin(&mut self, id: u64, at_ms: i64, begun: Box<Begun>) {
         let (body, masked) = begun.clean_body();
+        let decoded = begun.coding_notice(&body);
         let read = CapturedRequest::read(begun.protocol, &begun.path, &body);
         let (request, problem) = match read {
             Ok(request) => (request, None),
@@ -165,13 +190,18 @@ impl Recorder {
             key: format!("{}/{}", begun.upstream, begun.protocol.name()),
             system: digests(true),
             messages: digests(false),
+            files: files_of(&request, &body),
             continues: request.continues.clone(),
-            thread: request.thread.clone(),
-            frame: frame_digest(&request),
+            thread: request.thread.clone().or_else(|| self.group.take()),
+            // Nothing else distinguishes bodies that cannot be read.
+            frame: digest_of(if problem.is_some() { begun.body.as_ref() } else { request.frame.as_str().as_bytes() }),
             at_ms,
         };
         let (conversation, is_new) = self.conversations.place(asked);
-        if is_new || !self.sessions.contains_key(&conversation) && !self.known.contains(&conversation) {
+        let lacks = request.continues.as_ref().filter(|_| is_new).map(|id| {
+            format!("it continues {id}, which this session does not have: the messages before are not recorded")
+        });
+        if is_new || !self.sessions.contains_key(&conversation) && !self.omitted.contains(&conversation) {
             self.start_session(conversation, at_ms, &begun, &request);
         }
         let mut line = ExchangeLine {
@@ -189,7 +219,7 @@ impl Recorder {
             if self.is_rebuilt && session.turns() == 1 {
                 session.warn(at_ms, REBUILT.to_owned());
             }
-            for text in problem.into_iter().chain(begun.notices.iter().cloned()) {
+            for text in problem.into_iter().chain(lacks).chain(decoded).chain(begun.notices.iter().cloned()) {
                 session.warn(at_ms, begun.scrub.text(&text));
             }
             line.place = Some((session.id.clone(), session.turns()));
@@ -200,15 +230,26 @@ impl Recorder {
     fn start_session(&mut self, conversation: ConversationId, at_ms: i64, begun: &Begun, request: &CapturedRequest) {
         let price = (self.options.prices)(&begun.upstream, &request.model);
         let (dir, live) = (&self.options.dir, self.options.live.clone());
-        match CapturedSession::create(dir, at_ms, begun, &request.model, price, self.imported.as_ref(), live) {
+        let imported = self.imported.as_ref();
+        let id = imported.and_then(|from| ids_of_file(at_ms, from, begun).find(|id| !self.given.contains(id)));
+        let origin = imported.zip(id.as_ref());
+        match CapturedSession::create(dir, at_ms, begun, &request.model, price, origin, live) {
             Ok(session) => _ = self.sessions.insert(conversation, session),
             Err(error) => {
-                if self.imported.is_some() {
-                    self.known.insert(conversation);
+                let is_known = error.error.kind() == std::io::ErrorKind::AlreadyExists && error.path.is_file();
+                match &id {
+                    Some(id) if is_known => self.unwritten.known.push(id.to_string()),
+                    _ => {
+                        self.unwritten.failed += 1;
+                        (self.options.report)(Err(&error.to_string()));
+                    }
                 }
-                (self.options.report)(Err(&error.to_string()));
+                if id.is_some() {
+                    self.omitted.insert(conversation);
+                }
             }
         }
+        self.given.extend(id);
         self.close_beyond(at_ms);
     }
 
@@ -223,6 +264,7 @@ impl Recorder {
         let problem = match end {
             _ if is_answered => None,
             ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
+            ExchangeEnd::Broken(why) if why == RULE_CUT => Some(why.clone()),
             ExchangeEnd::Broken(why) => Some(format!("the connection to {} broke: {why}", begun.upstream)),
             ExchangeEnd::ProxyEnded => Some(PROXY_ENDED.to_owned()),
             ExchangeEnd::NoReply(why) => Some(begun.scrub.text(why)),
@@ -256,9 +298,18 @@ impl Recorder {
     }
 
     fn close(&mut self, id: ConversationId, at_ms: i64) {
-        if let Some(session) = self.sessions.remove(&id) {
-            session.end(at_ms);
+        if let Some(session) = self.sessions.remove(&id)
+            && let Some(error) = session.end(at_ms)
+        {
+            self.unwritten.failed += 1;
+            (self.options.report)(Err(&error));
         }
+    }
+
+    /// Ends all sessions of a file; returns what was not written.
+    pub(super) fn finish(mut self, at_ms: i64) -> Unwritten {
+        self.close_all(at_ms);
+        self.unwritten
     }
 
     /// Ends all sessions; open exchanges end as far as they came.

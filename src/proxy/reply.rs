@@ -1,32 +1,32 @@
 //! A reply while it is recorded: its bytes in parts, its text in pieces.
 //!
-//! In: bytes as they come. Out: events for the session. It must never hold more than one part of the bytes.
+//! In: bytes as they come. Out: events for the session. It must never hold more than one part of the bytes and what could become
+//! a secret in the next, and never record a part of a secret.
 
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 
 use super::exchange::Came;
 use crate::config::Protocol;
-use crate::event::{Event, PartKind, RawBody, ReplyPart, Wire};
+use crate::event::{Event, Notice, NoticeLevel, PartKind, RawBody, ReplyPart, Wire};
 use crate::model::{CapturedReply, Coding, Echoes, ReplyOutcome, Scrub, pack, pack_body};
 
 /// Bytes of a reply that are kept before they are written.
 const PART_BYTES: usize = 32 << 10;
+/// Bytes of a compressed reply after which a part ends wherever it is.
+const PACKED_MAX_BYTES: usize = 8 * PART_BYTES;
 /// Bytes of text that are kept before they are written.
 const TEXT_BYTES: usize = 4 << 10;
 /// Time after which text is written, in ms.
 const TEXT_MS: u64 = 1_000;
 
+/// Why bytes are withheld.
+const PACKED: &str = "they are compressed and hold a known secret, or cannot be searched for one";
+const IN_PIECES: &str = "they hold a known secret in pieces";
+
 /// A reply that is being recorded.
 pub(super) struct OpenReply {
-    status: u16,
     reader: CapturedReply,
-    scrub: Scrub,
-    /// The bytes since the last part.
-    bytes: Vec<u8>,
-    /// When they came, and how many each time.
-    reads: Vec<(u64, usize)>,
-    /// Secrets that were overwritten in the bytes.
-    blotted: usize,
+    bytes: ReplyBytes,
     text: Option<ReplyPart>,
     text_since_ms: u64,
 }
@@ -34,16 +34,9 @@ pub(super) struct OpenReply {
 impl OpenReply {
     /// A reply with this head.
     pub(super) fn new(protocol: Protocol, status: u16, headers: &HeaderMap, scrub: Scrub) -> Self {
-        let header = |name| headers.get(name).and_then(|value: &hyper::header::HeaderValue| value.to_str().ok());
-        let coding = Coding::of(header(CONTENT_ENCODING));
-        let content_type = header(CONTENT_TYPE).unwrap_or_default();
         Self {
-            status,
-            reader: CapturedReply::new(protocol, status, content_type, coding, scrub.clone()),
-            scrub,
-            bytes: Vec::new(),
-            reads: Vec::new(),
-            blotted: 0,
+            reader: reader(protocol, status, headers, scrub.clone()),
+            bytes: ReplyBytes::new(status, scrub),
             text: None,
             text_since_ms: 0,
         }
@@ -55,11 +48,10 @@ impl OpenReply {
         for (kind, text) in self.reader.push(bytes) {
             events.extend(self.add_text(ms, kind, &text));
         }
-        self.bytes.extend_from_slice(bytes);
-        self.reads.push((ms, bytes.len()));
-        if self.bytes.len() >= PART_BYTES {
+        self.bytes.add(ms, bytes, self.reader.is_settled());
+        if let Some(part) = self.bytes.next_part(&self.reader) {
             events.extend(self.take_text());
-            events.extend(self.take_bytes());
+            events.extend(self.bytes.take(part, self.reader.echoes()));
         }
         events
     }
@@ -90,21 +82,13 @@ impl OpenReply {
         self.text.take().map(Event::from)
     }
 
-    /// The bytes since the last part.
-    fn take_bytes(&mut self) -> Option<Event> {
-        let echoes = self.reader.echoes();
-        let (bytes, reads) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.reads));
-        let (wire, blotted) = wire(self.status, &self.scrub, (bytes, &reads), self.blotted, echoes)?;
-        self.blotted = blotted;
-        Some(wire)
-    }
-
     /// The end of the bytes: the events that are left, and what the reply was.
     pub(super) fn finish(self) -> (Vec<Event>, ReplyOutcome) {
-        let Self { status, reader, scrub, reads, bytes, blotted, text, .. } = self;
+        let Self { reader, mut bytes, text, .. } = self;
         let (pieces, outcome) = reader.finish();
         // What a secret in pieces is part of is known only now.
-        let wire = wire(status, &scrub, (bytes, &reads), blotted, outcome.echoes).map(|(wire, _)| wire);
+        let part = NextPart { reads: bytes.reads.len(), ahead: 0 };
+        let wire = bytes.take(part, outcome.echoes);
         let mut parts: Vec<ReplyPart> = text.into_iter().collect();
         for (kind, text) in pieces {
             let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -119,41 +103,242 @@ impl OpenReply {
         // The text of a reply comes before its bytes, as in own sessions the bytes are the last that is recorded of it.
         let mut all: Vec<Event> = parts.into_iter().map(Event::from).collect();
         all.extend(wire);
+        all.extend(bytes.notice());
         (all, outcome)
     }
 }
 
-/// The bytes of a reply that the client did not get, with secrets overwritten. They are withheld when they hold a secret in pieces.
-pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> RawBody {
-    let mut reply = OpenReply::new(protocol, came.status, &came.headers, scrub.clone());
-    _ = reply.reader.push(&came.body);
-    let (_, outcome) = reply.reader.finish();
-    let mut body = came.body.clone();
-    let blotted = scrub.blot(&mut body);
-    let is_shown = !outcome.echoes.is_joined && blotted >= outcome.echoes.found;
-    pack_body(if is_shown { &body } else { b"" }, None, blotted.max(outcome.echoes.found) as u64)
+fn reader(protocol: Protocol, status: u16, headers: &HeaderMap, scrub: Scrub) -> CapturedReply {
+    let header = |name| headers.get(name).and_then(|value: &hyper::header::HeaderValue| value.to_str().ok());
+    let coding = Coding::of(header(CONTENT_ENCODING));
+    CapturedReply::new(protocol, status, header(CONTENT_TYPE).unwrap_or_default(), coding, scrub)
 }
 
-/// A part of the bytes with secrets overwritten, and how many were so far. The bytes are withheld when they hold a secret in pieces.
-fn wire(
+/// The bytes of a reply, with secrets overwritten when they are written.
+struct ReplyBytes {
     status: u16,
-    scrub: &Scrub,
-    (mut all, reads): (Vec<u8>, &[(u64, usize)]),
+    scrub: Scrub,
+    /// The bytes since the last part.
+    bytes: Vec<u8>,
+    /// When they came, and how many each time.
+    reads: Vec<(u64, usize)>,
+    /// How many reads of a compressed reply end where no secret is cut.
+    settled: usize,
+    /// Secrets that were overwritten in the bytes.
     blotted: usize,
-    echoes: Echoes,
-) -> Option<(Event, usize)> {
-    if reads.is_empty() {
-        return None;
+    /// A part was recorded.
+    is_recorded: bool,
+    /// A part was withheld: why.
+    withheld: Option<&'static str>,
+}
+
+/// What can be written of the bytes.
+#[derive(Clone, Copy)]
+struct NextPart {
+    /// So many reads.
+    reads: usize,
+    /// Secrets in the bytes after them.
+    ahead: usize,
+}
+
+impl ReplyBytes {
+    fn new(status: u16, scrub: Scrub) -> Self {
+        Self {
+            status,
+            scrub,
+            bytes: Vec::new(),
+            reads: Vec::new(),
+            settled: 0,
+            blotted: 0,
+            is_recorded: false,
+            withheld: None,
+        }
     }
-    let bytes = all.len() as u64;
-    let blotted = blotted + scrub.blot(&mut all);
-    let is_shown = !echoes.is_joined && blotted >= echoes.found;
-    let mut rest = all.as_slice();
+
+    fn add(&mut self, ms: u64, bytes: &[u8], is_settled: bool) {
+        self.bytes.extend_from_slice(bytes);
+        self.reads.push((ms, bytes.len()));
+        if is_settled {
+            self.settled = self.reads.len();
+        }
+    }
+
+    /// The part that is due. It ends where no secret is cut, not even one that the next bytes complete.
+    fn next_part(&self, reader: &CapturedReply) -> Option<NextPart> {
+        if self.bytes.len() < PART_BYTES {
+            return None;
+        }
+        let part = if reader.is_packed() {
+            let is_forced = self.bytes.len() >= PACKED_MAX_BYTES;
+            NextPart { reads: if is_forced { self.reads.len() } else { self.settled }, ahead: 0 }
+        } else {
+            let ends = self.reads.iter().scan(0_usize, |end, (_, length)| {
+                *end += *length;
+                Some(*end)
+            });
+            let (cut, ahead) = self.scrub.uncut(&self.bytes, ends.clone());
+            NextPart { reads: ends.take_while(|end| *end <= cut).count(), ahead }
+        };
+        (part.reads > 0).then_some(part)
+    }
+
+    /// Takes a part, which is withheld when it holds a secret that its bytes do not show. `None` when no bytes came.
+    fn take(&mut self, part: NextPart, echoes: Echoes) -> Option<Event> {
+        let later = self.reads.split_off(part.reads.min(self.reads.len()));
+        let reads = std::mem::replace(&mut self.reads, later);
+        if reads.is_empty() {
+            return None;
+        }
+        let length = reads.iter().map(|(_, length)| length).sum::<usize>();
+        let later = self.bytes.split_off(length.min(self.bytes.len()));
+        let mut all = std::mem::replace(&mut self.bytes, later);
+        self.settled = self.settled.saturating_sub(reads.len());
+        self.blotted += self.scrub.blot(&mut all);
+        let bytes = all.len() as u64;
+        let withheld = withheld_by(echoes, self.blotted + part.ahead).filter(|_| bytes > 0);
+        let frames = if withheld.is_none() { packed(&all, &reads) } else { String::new() };
+        self.is_recorded |= withheld.is_none();
+        self.withheld = self.withheld.or(withheld);
+        Some(Wire { attempt: 1, status: Some(self.status), frames, bytes }.into())
+    }
+
+    /// The notice that bytes were withheld.
+    fn notice(&self) -> Option<Event> {
+        let what = if self.is_recorded { "some bytes" } else { "the bytes" };
+        let text = format!("{what} of this reply are not recorded: {}", self.withheld?);
+        Some(Notice { level: NoticeLevel::Warning, text }.into())
+    }
+}
+
+/// The frames of these reads.
+fn packed(bytes: &[u8], reads: &[(u64, usize)]) -> String {
+    let mut rest = bytes;
     let reads = reads.iter().map(|(ms, length)| {
         let (read, tail) = rest.split_at_checked(*length).unwrap_or((rest, &[]));
         rest = tail;
         (*ms, read)
     });
-    let frames = if is_shown { pack(reads).unwrap_or_default() } else { String::new() };
-    Some((Wire { attempt: 1, status: Some(status), frames, bytes }.into(), blotted))
+    pack(reads).unwrap_or_default()
+}
+
+/// Why bytes in which this number of secrets was overwritten must not be recorded.
+fn withheld_by(echoes: Echoes, blotted: usize) -> Option<&'static str> {
+    if echoes.is_packed { Some(PACKED) } else { (echoes.is_joined || blotted < echoes.found).then_some(IN_PIECES) }
+}
+
+/// The bytes of a reply that the client did not get, with secrets overwritten. They are withheld, with a notice, when they hold a secret that
+/// they do not show.
+pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> (RawBody, Option<String>) {
+    let mut reader = reader(protocol, came.status, &came.headers, scrub.clone());
+    _ = reader.push(&came.body);
+    let echoes = reader.finish().1.echoes;
+    let mut body = came.body.clone();
+    let blotted = scrub.blot(&mut body);
+    let withheld = withheld_by(echoes, blotted);
+    let masked = blotted.max(echoes.found).max(usize::from(echoes.is_packed)) as u64;
+    let body = pack_body(if withheld.is_none() { &body } else { b"" }, None, masked);
+    (body, withheld.map(|why| format!("the bytes of the reply that was replaced are not recorded: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::model::{Secret, unpack};
+
+    const KEY: &str = "sk-proxy-0123456789";
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn headers(coding: &str) -> HeaderMap {
+        let pairs = [(CONTENT_TYPE, "application/json"), (CONTENT_ENCODING, coding)];
+        pairs.into_iter().map(|(name, value)| (name, value.parse().unwrap())).collect()
+    }
+
+    /// The recorded reads of a reply that comes in these, and the notices.
+    fn recorded(coding: &str, status: u16, key: &str, reads: &[&[u8]]) -> (Vec<(u64, Vec<u8>)>, Vec<String>) {
+        let scrub = Scrub::new([Secret::new(key)]);
+        let mut reply = OpenReply::new(Protocol::OpenAi, status, &headers(coding), scrub);
+        let mut events: Vec<Event> = (0..).zip(reads).flat_map(|(ms, read)| reply.take(ms, read)).collect();
+        events.extend(reply.finish().0);
+        let (mut reads, mut notices) = (Vec::new(), Vec::new());
+        for event in events {
+            match event {
+                Event::Wire(wire) => reads.extend(unpack(&wire).unwrap()),
+                Event::Notice(notice) => notices.push(notice.text.clone()),
+                _ => {}
+            }
+        }
+        (reads, notices)
+    }
+
+    /// Text that hardly compresses.
+    fn noise(lines: usize) -> String {
+        let mut number = 7_u64;
+        let line = |_| {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            format!("{number:020} ")
+        };
+        (0..lines).map(line).collect()
+    }
+
+    #[test]
+    fn no_key_is_recorded_in_two_parts() {
+        // A short key is found only as a whole.
+        for key in ["hunter-22", KEY] {
+            for cut in 1..key.len() {
+                let body = format!("{}{key} and the rest", " ".repeat(PART_BYTES - cut));
+                let (first, second) = body.split_at(PART_BYTES);
+                let (reads, notices) = recorded("identity", 200, key, &[first.as_bytes(), second.as_bytes(), b" end"]);
+                assert_eq!(reads.iter().map(|(ms, _)| *ms).collect::<Vec<_>>(), [0, 1, 2]);
+                assert_eq!(reads[0].1.len(), PART_BYTES);
+                let bytes: Vec<u8> = reads.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                let expected = format!("{} end", body.replace(key, &"*".repeat(key.len())));
+                assert!(String::from_utf8(bytes).unwrap() == expected, "cut after {cut} bytes");
+                assert_eq!(notices, [""; 0]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_compressed_reply_with_a_key_in_any_member_is_withheld_with_a_notice() {
+        let error = format!(r#"{{"error": {{"message": "Incorrect API key provided: {KEY}."}}}}"#);
+        let answer = format!(r#"{{"id": "x", "user": "{KEY}", "choices": [{{"message": {{"content": "fine"}}}}]}}"#);
+        for (status, body) in [(401, error), (200, answer)] {
+            let packed = gzip(body.as_bytes());
+            let pieces: Vec<&[u8]> = packed.chunks(7).collect();
+            let (reads, notices) = recorded("gzip", status, KEY, &pieces);
+            assert_eq!(reads, []);
+            assert!(
+                notices.len() == 1 && notices[0].contains("the bytes of this reply are not recorded"),
+                "{notices:?}"
+            );
+            // Bytes that are not compressed, whatever their head says, show it.
+            let (reads, notices) = recorded("gzip", status, KEY, &[body.as_bytes()]);
+            assert_eq!(reads, [(0, body.replace(KEY, &"*".repeat(KEY.len())).into_bytes())]);
+            assert_eq!(notices, [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_long_compressed_reply_is_recorded_up_to_a_key() {
+        let text = noise(20_000);
+        let packed = gzip(text.as_bytes());
+        assert!(packed.len() > 4 * PART_BYTES);
+        let pieces: Vec<&[u8]> = packed.chunks(1000).collect();
+        let (reads, notices) = recorded("gzip", 200, KEY, &pieces);
+        assert!(reads.iter().map(|(_, bytes)| bytes.as_slice()).eq(pieces));
+        assert_eq!(notices, [""; 0]);
+        let packed = gzip(format!("{text}{KEY}{text}").as_bytes());
+        let (reads, notices) = recorded("gzip", 200, KEY, &packed.chunks(1000).collect::<Vec<_>>());
+        let bytes: Vec<u8> = reads.into_iter().flat_map(|(_, bytes)| bytes).collect();
+        let decoded = Coding::Gzip.decoded(&bytes, u64::MAX).unwrap();
+        assert!(decoded.len() > text.len() / 2 && text.as_bytes().starts_with(&decoded), "{} bytes", decoded.len());
+        assert!(notices[0].contains("some bytes of this reply are not recorded"), "{notices:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Which captured sessions are kept: the newest, up to a number and a size.
 //!
-//! In: the folder of sessions. Out: files that are removed. Sessions with tags, notes or bookmarks stay, and so do all that were not
-//! captured. It must never remove a session that is being written, nor any when the marks cannot be read.
+//! In: the folder of sessions. Out: files that are removed. Sessions with tags, notes or bookmarks stay, and so do all that the proxy did not
+//! capture: own ones and imported ones. It must never remove a session that is being written, nor any when the marks cannot be read.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,7 +13,7 @@ use crate::session::{Header, Marks, SessionId};
 /// Longest first line of a session that is looked at, in bytes.
 const HEADER_MAX_BYTES: u64 = 64 << 10;
 
-/// Limits of captured sessions.
+/// Limits of the sessions that the proxy captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// Most sessions.
@@ -56,11 +56,14 @@ impl Retention {
     }
 }
 
+/// Did the proxy capture the session? Traffic of a file is captured, too, but imported.
 fn is_captured(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut line = Vec::new();
     let read = BufReader::new(file.take(HEADER_MAX_BYTES)).read_until(b'\n', &mut line);
-    read.is_ok() && serde_json::from_slice::<Header>(&line).is_ok_and(|header| header.captured.is_some())
+    read.is_ok()
+        && serde_json::from_slice::<Header>(&line)
+            .is_ok_and(|header| header.captured.is_some() && header.imported.is_none())
 }
 
 /// Removes a session unless it is being written.

@@ -1,18 +1,21 @@
 //! The words of a rule.
 //!
-//! In: a line. Out: words, signs and texts in quotes, in order. It must never take a sign inside of quotes for one of the rule.
+//! In: a line. Out: words, signs, texts in quotes and JSON, in order. It must never take a sign inside of quotes or JSON for one of the rule.
 
 use std::collections::VecDeque;
 
 use ptc_core::value::{Json, json};
+use serde::de::IgnoredAny;
 
 /// A word of a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     /// Letters, digits and what names may hold.
     Word(String),
     /// A text in quotes.
     Text(String),
+    /// A list or an object that `set` sets.
+    Json(Json),
     /// `=`, `!=`, `~`, `!~`, `:`, `;`.
     Sign(String),
 }
@@ -21,7 +24,7 @@ pub(super) enum Token {
 #[derive(Debug)]
 pub(super) struct Tokens(VecDeque<Token>);
 
-/// Divides a line. Errors: a quote that is not closed, a character that belongs to nothing.
+/// Divides a line. Errors: a quote that is not closed, a list or an object that is no JSON, a character that belongs to nothing.
 pub(super) fn tokens(line: &str) -> Result<Tokens, String> {
     let mut out = VecDeque::new();
     let mut rest = line.trim_start();
@@ -31,6 +34,11 @@ pub(super) fn tokens(line: &str) -> Result<Tokens, String> {
                 let (text, used) =
                     quoted(rest, first).ok_or_else(|| format!("a text that begins with {first} is not closed"))?;
                 out.push_back(Token::Text(text));
+                used
+            }
+            '{' | '[' if follows_set(&out) => {
+                let (value, used) = json_value(rest)?;
+                out.push_back(Token::Json(value));
                 used
             }
             '=' | '~' | ':' | ';' => {
@@ -54,6 +62,25 @@ pub(super) fn tokens(line: &str) -> Result<Tokens, String> {
         rest = rest.get(used..).unwrap_or_default().trim_start();
     }
     Ok(Tokens(out))
+}
+
+/// Are `set PATH =` the last words?
+fn follows_set(tokens: &VecDeque<Token>) -> bool {
+    let mut last = tokens.iter().rev();
+    let is_equals = matches!(last.next(), Some(Token::Sign(sign)) if sign == "=");
+    is_equals && matches!(last.nth(1), Some(Token::Word(word)) if word == "set")
+}
+
+/// A list or an object and its length.
+fn json_value(rest: &str) -> Result<(Json, usize), String> {
+    let fail = |why: String| format!("the value after `=` is not JSON: {why}");
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+    if let Some(Err(error)) = values.next() {
+        return Err(fail(error.to_string()));
+    }
+    let used = values.byte_offset();
+    let value = json::parse(rest.get(..used).unwrap_or_default()).map_err(|error| fail(error.to_string()))?;
+    Ok((value, used))
 }
 
 /// A text in quotes and its length with them. `\` makes the next character part of the text.
@@ -147,11 +174,48 @@ impl Tokens {
         number
     }
 
-    /// Takes a text in quotes, or a word that is JSON.
+    /// Takes a text in quotes, a list, an object, or a word that is JSON.
     pub(super) fn next_json(&mut self) -> Option<Json> {
-        if let Some(text) = self.next_text() {
-            return Some(Json::str(text));
+        match self.0.pop_front()? {
+            Token::Text(text) => Some(Json::str(text)),
+            Token::Json(value) => Some(value),
+            Token::Word(word) => json::parse(&word).ok(),
+            Token::Sign(_) => None,
         }
-        json::parse(&self.next_word()?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value that a rule sets, as JSON.
+    fn set(value: &str) -> Result<String, String> {
+        let mut tokens = tokens(&format!("when model ~ m: set a.b = {value}; drop"))?;
+        while !tokens.skip("set") {
+            tokens.next().ok_or("no `set`")?;
+        }
+        tokens.next_word().ok_or("no path")?;
+        tokens.next_comparison().ok_or("no `=`")?;
+        let value = tokens.next_json().ok_or("no value")?;
+        assert_eq!(tokens.next(), Some(Token::Sign(";".to_owned())));
+        Ok(value.to_text())
+    }
+
+    #[test]
+    fn any_json_value_is_set() {
+        for value in
+            ["\"a text\"", "7", "-0.5", "true", "null", "[]", "{\"a\":[1,{\"b\":\"}; ]\"}],\"c\":null}", "[[\"x\"],2]"]
+        {
+            assert_eq!(set(value).as_deref(), Ok(value));
+        }
+    }
+
+    #[test]
+    fn a_list_or_an_object_that_is_no_json_is_reported() {
+        for value in ["{a: 1}", "[1, 2", "{\"a\": 1,}"] {
+            assert!(set(value).unwrap_err().contains("the value after `=` is not JSON"), "{value}");
+        }
+        assert_eq!(tokens("when text = {: drop").unwrap_err(), "`{` belongs into quotes");
     }
 }

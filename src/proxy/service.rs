@@ -1,9 +1,10 @@
 //! The proxy itself: requests of clients in, the upstream's replies out.
 //!
-//! In: requests. Out: replies as they come, piece by piece. It must never answer in the upstream's place unless a rule or a recording does,
-//! and an upstream that breaks off breaks off for the client too.
+//! In: requests. Out: replies as they come, piece by piece. It must never answer in the upstream's place unless a rule, the user or a
+//! recording does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
@@ -11,24 +12,29 @@ use hyper::body::Bytes;
 use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use serde_json::json;
 
-use super::answers::{Answers, RecordedReply};
+use super::answers::{Answers, AskedRequest, RecordedReply};
 use super::capture::Capture;
 use super::client_secrets::ClientSecrets;
 use super::exchange::{Begun, Exchange, ExchangeEnd, PROXY_ENDED};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
+use super::reply_body::{After, Pieces, passing};
 use super::rules::{Changed, Rules};
 use super::unrecorded::{PendingRequest, UnrecordedReport};
-use super::upstreams::{Route, Upstreams};
+use super::upstreams::{Route, Upstreams, shown_address};
 use crate::config::Protocol;
 use crate::model::{CapturedRequest, Scrub, UpstreamBody, UpstreamClient, UpstreamReply};
 use crate::server::{
-    BodyError, Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, json_reply, pieces, read_body,
+    Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, json_reply, pieces, read_body,
 };
 
 /// Largest body of a request that asks a model, in bytes.
 const REQUEST_MAX_BYTES: usize = 64 << 20;
+
+/// Largest body of another request that is read before it is sent, in bytes: such a request is sent again on another connection when the
+/// service closes a reused one. Embeddings are smaller; files are larger, and waiting for them would take their whole size in memory.
+const RESENT_MAX_BYTES: usize = 1 << 20;
 
 /// Longest body of a request that only loads a model, in bytes.
 const LOADING_MAX_BYTES: usize = 1 << 10;
@@ -139,8 +145,15 @@ impl ProxyService {
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let (head, body) = request.into_parts();
         let passed = headers::passed(&head.headers);
-        let has_body = head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING);
-        let body = if has_body { UpstreamBody::of(body.into_data_stream()) } else { UpstreamBody::Whole(Bytes::new()) };
+        let is_chunked = head.headers.contains_key(TRANSFER_ENCODING);
+        let body = match headers::content_length(&head.headers).filter(|_| !is_chunked) {
+            Some(length) if length <= RESENT_MAX_BYTES as u64 => match read_body(body, RESENT_MAX_BYTES).await {
+                Ok(body) => UpstreamBody::Whole(body),
+                Err(error) => return broken_body(error.as_ref()),
+            },
+            None if !is_chunked && !head.headers.contains_key(CONTENT_LENGTH) => UpstreamBody::Whole(Bytes::new()),
+            _ => UpstreamBody::of(body.into_data_stream()),
+        };
         match self.client.send(head.method, url, passed, body).await {
             Ok(reply) => {
                 pending.set_retries(reply.retries());
@@ -165,10 +178,7 @@ impl ProxyService {
         let (head, body) = request.into_parts();
         let body = match read_body(body, REQUEST_MAX_BYTES).await {
             Ok(body) => body,
-            Err(error) if error.is::<TooLarge>() => {
-                return refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &error.to_string());
-            }
-            Err(error) => return refusal(StatusCode::BAD_REQUEST, "broken_body", &error.to_string()),
+            Err(error) => return broken_body(error.as_ref()),
         };
         let changed = self.changed(route, protocol, &body);
         let came = changed.body.is_some().then(|| body.clone());
@@ -178,11 +188,7 @@ impl ProxyService {
             protocol,
             method: head.method.to_string(),
             path: route.path.clone(),
-            url: {
-                let mut shown = url.clone();
-                shown.set_query(None);
-                shown.to_string()
-            },
+            url: shown_address(&url).to_string(),
             headers: head.headers.clone(),
             body,
             came,
@@ -196,6 +202,16 @@ impl ProxyService {
         let body = begun.body.clone();
         let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: body.clone() };
         let is_load = is_model_load(protocol, &begun);
+        let is_sent =
+            matches!(verdict, Verdict::Pass | Verdict::Edited(_)) && !changed.is_dropped && changed.fail.is_none();
+        let mut delay = changed.delay;
+        if let Some(recorded) = self.replies.recorded.as_ref().filter(|_| is_sent) {
+            // A client that leaves meanwhile uses up no recorded reply. What is answered from a recording is not recorded again.
+            wait(std::mem::take(&mut delay)).await;
+            if let Some(reply) = self.replay(recorded, &begun, is_load, changed.cut, pending) {
+                return reply;
+            }
+        }
         let exchange = match &self.capture {
             Some(capture) if !is_load => {
                 let exchange = capture.begin(begun).await;
@@ -210,32 +226,12 @@ impl ProxyService {
             Verdict::Ended => return dropped(exchange, PROXY_ENDED),
             Verdict::Pass | Verdict::Edited(_) => {}
         }
-        if !changed.delay.is_zero() {
-            tokio::time::sleep(changed.delay).await;
-        }
+        wait(delay).await;
         if changed.is_dropped {
             return dropped(exchange, "a rule of the proxy closed the connection");
         }
         if let Some((status, message)) = changed.fail {
             return failed(exchange, protocol, status, &message).await;
-        }
-        if is_load && self.replies.recorded.is_some() && !self.replies.asks_upstream {
-            return loaded(&body);
-        }
-        if let Some(recorded) = &self.replies.recorded {
-            match recorded.find(&route.path, &body) {
-                Ok(reply) => {
-                    pending.set_answered_from(&reply.place);
-                    return answered(exchange, reply, changed.cut);
-                }
-                Err(miss) if !self.replies.asks_upstream => {
-                    if let Some(exchange) = exchange {
-                        exchange.end(ExchangeEnd::NoReply(miss.to_string()));
-                    }
-                    return refusal(StatusCode::NOT_FOUND, "not_recorded", &miss.to_string());
-                }
-                Err(_) => {}
-            }
         }
         let sent = headers::without_length(headers::passed(&head.headers));
         match self.client.send(head.method, url, sent, UpstreamBody::Whole(body)).await {
@@ -257,6 +253,33 @@ impl ProxyService {
                 }
                 unreachable(route, why)
             }
+        }
+    }
+
+    /// The recorded reply to a request, or its refusal; `None` when the upstream is to be asked.
+    fn replay(
+        &self,
+        recorded: &Answers,
+        begun: &Begun,
+        is_load: bool,
+        cut: Option<usize>,
+        pending: &mut PendingRequest,
+    ) -> Option<Reply> {
+        let asks_upstream = self.replies.asks_upstream;
+        if is_load {
+            return (!asks_upstream).then(|| loaded(&begun.body));
+        }
+        // Recordings have no secrets: what is looked up, and shown when it is not found, must have none either.
+        let (body, _) = begun.clean_body();
+        let path = begun.scrub.text(&headers::recorded_path(&begun.path));
+        let asked = AskedRequest { upstream: &begun.upstream, path: &path, body: &body };
+        match recorded.find(&asked, &self.upstreams) {
+            Ok(reply) => {
+                pending.set_answered_from(&reply.place);
+                Some(answered(reply, cut))
+            }
+            Err(_) if asks_upstream => None,
+            Err(miss) => Some(refusal(StatusCode::NOT_FOUND, "not_recorded", &miss.to_string())),
         }
     }
 
@@ -282,6 +305,13 @@ fn note_retries(retries: u32, route: &Route<'_>, exchange: Option<&Exchange>, pe
     }
 }
 
+/// Waits as long as a rule says.
+async fn wait(delay: Duration) {
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
+    }
+}
+
 /// Does the request only load the model? Ollama's clients send it without messages, or without a prompt.
 fn is_model_load(protocol: Protocol, begun: &Begun) -> bool {
     protocol == Protocol::Ollama
@@ -295,121 +325,6 @@ impl Handler for ProxyService {
     }
 }
 
-/// Where the pieces of a body come from.
-pub(super) enum Pieces {
-    Upstream(Box<UpstreamReply>),
-    /// Pieces that are in memory, and what follows them.
-    InHand(std::vec::IntoIter<Bytes>, After),
-}
-
-/// What follows pieces in memory.
-pub(super) enum After {
-    /// The end.
-    End,
-    /// The connection broke: why.
-    Broken(String),
-    /// More from the upstream.
-    Upstream(Box<UpstreamReply>),
-}
-
-impl Pieces {
-    async fn next(&mut self) -> Result<Option<Bytes>, String> {
-        match self {
-            Self::Upstream(reply) => reply.chunk().await,
-            Self::InHand(pieces, after) => match (pieces.next(), after) {
-                (Some(piece), _) => Ok(Some(piece)),
-                (None, After::End) => Ok(None),
-                (None, After::Broken(why)) => Err(why.clone()),
-                (None, After::Upstream(reply)) => reply.chunk().await,
-            },
-        }
-    }
-}
-
-/// A body on its way.
-struct Passing {
-    pieces: Pieces,
-    exchange: Option<Exchange>,
-    /// Bytes that are still to come, when the head has their number: nothing is read after the last of them.
-    expected: Option<u64>,
-    /// Bytes after which a rule breaks the connection.
-    left: Option<usize>,
-    is_over: bool,
-}
-
-impl Passing {
-    /// The next piece, recorded.
-    async fn next(&mut self) -> Option<Result<Bytes, BodyError>> {
-        if self.is_over {
-            return None;
-        }
-        let read = if self.left == Some(0) {
-            Err("a rule of the proxy cut the reply".to_owned())
-        } else {
-            self.pieces.next().await
-        };
-        match read {
-            Ok(Some(bytes)) => Some(Ok(self.pass(bytes).await)),
-            Ok(None) => {
-                self.end(ExchangeEnd::Complete);
-                None
-            }
-            Err(why) => {
-                // What came before leaves before the connection is closed.
-                tokio::task::yield_now().await;
-                self.end(ExchangeEnd::Broken(why.clone()));
-                Some(Err(why.into()))
-            }
-        }
-    }
-
-    async fn pass(&mut self, bytes: Bytes) -> Bytes {
-        let kept = self.left.map_or(bytes.len(), |left| left.min(bytes.len()));
-        let bytes = bytes.slice(..kept);
-        if let Some(left) = &mut self.left {
-            *left -= kept;
-        }
-        if let Some(exchange) = &self.exchange {
-            exchange.piece(&bytes).await;
-        }
-        if let Some(expected) = &mut self.expected {
-            *expected = expected.saturating_sub(kept as u64);
-            if *expected == 0 {
-                self.end(ExchangeEnd::Complete);
-            }
-        }
-        bytes
-    }
-
-    fn end(&mut self, end: ExchangeEnd) {
-        self.is_over = true;
-        if let Some(exchange) = self.exchange.take() {
-            exchange.end(end);
-        }
-    }
-}
-
-/// A reply as it comes.
-pub(super) fn passing(
-    pieces_of: Pieces,
-    head: (u16, HeaderMap),
-    exchange: Option<Exchange>,
-    cut: Option<usize>,
-) -> Reply {
-    let (status, passed) = head;
-    let length = headers::content_length(&passed);
-    let mut state = Passing { pieces: pieces_of, exchange, expected: length, left: cut, is_over: false };
-    let has_body = length != Some(0) && status != StatusCode::NO_CONTENT.as_u16();
-    if !has_body {
-        state.end(ExchangeEnd::Complete);
-    }
-    let body = futures::stream::unfold(state, |mut state| async move { Some((state.next().await?, state)) });
-    let mut reply = Reply::new(pieces(body));
-    *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
-    *reply.headers_mut() = passed;
-    reply
-}
-
 /// The upstream's reply as it comes.
 fn live(reply: UpstreamReply, exchange: Option<Exchange>, cut: Option<usize>) -> Reply {
     let head = (reply.status(), headers::passed(reply.headers()));
@@ -417,17 +332,14 @@ fn live(reply: UpstreamReply, exchange: Option<Exchange>, cut: Option<usize>) ->
 }
 
 /// A recorded reply.
-fn answered(exchange: Option<Exchange>, reply: RecordedReply, cut: Option<usize>) -> Reply {
+fn answered(reply: RecordedReply, cut: Option<usize>) -> Reply {
     let pairs = reply.headers.iter().filter_map(|(name, value)| {
         Some((HeaderName::try_from(name.as_str()).ok()?, HeaderValue::try_from(value.as_str()).ok()?))
     });
     let map: HeaderMap = pairs.collect();
-    if let Some(exchange) = &exchange {
-        exchange.replied(reply.status, map.clone(), Some(reply.place.clone()));
-    }
     let pieces: Vec<Bytes> = reply.pieces.into_iter().map(Bytes::from).collect();
     let after = reply.broken.map_or(After::End, After::Broken);
-    passing(Pieces::InHand(pieces.into_iter(), after), (reply.status, headers::passed(&map)), exchange, cut)
+    passing(Pieces::InHand(pieces.into_iter(), after), (reply.status, headers::passed(&map)), None, cut)
 }
 
 /// The reply to a request that only loads a model: a replay has none, and it never differs. `keep_alive: 0` unloads it.
@@ -485,6 +397,14 @@ pub(super) fn dropped(exchange: Option<Exchange>, why: &'static str) -> Reply {
 
 fn refusal(status: StatusCode, kind: &str, message: &str) -> Reply {
     json_reply(status, &json!({ "error": { "message": message, "type": kind, "from": "ptc-workbench proxy" } }))
+}
+
+/// The refusal of a request whose body cannot be read.
+fn broken_body(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Reply {
+    if error.is::<TooLarge>() {
+        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &error.to_string());
+    }
+    refusal(StatusCode::BAD_REQUEST, "broken_body", &error.to_string())
 }
 
 fn unreachable(route: &Route<'_>, why: &str) -> Reply {

@@ -3,13 +3,13 @@
 //! In: requests, heads and pieces of replies, their ends. Out: lines of a session file. A request is a turn of one run in the mode `text`;
 //! messages are stored once, the exact bytes of each body as what differs from the one before.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
-use super::conversations::Digest;
+use super::conversations::{Digest, REPLIES_MOST};
 use super::exchange::{Begun, ExchangeEnd, ExchangeLine};
 use super::headers;
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
@@ -40,6 +40,10 @@ pub(super) struct CapturedSession {
     replies: HashMap<Digest, Address>,
     /// The last request and its reply, for one that continues them by an id.
     last: Kept,
+    /// The tools of the last request.
+    last_tools: Vec<ToolSchema>,
+    /// What the service keeps up to each of the last replies that have an id.
+    kept: VecDeque<(String, Kept)>,
     has_schema: bool,
     last_text: Option<String>,
     last_error: Option<ErrorRecord>,
@@ -48,8 +52,8 @@ pub(super) struct CapturedSession {
     live: Option<LiveTraffic>,
 }
 
-/// What a service keeps of a conversation.
-#[derive(Default)]
+/// What a service keeps of a conversation up to a reply.
+#[derive(Clone, Default)]
 struct Kept {
     /// The numbers of the messages, and whether they are system messages.
     messages: Vec<(u32, bool)>,
@@ -57,32 +61,31 @@ struct Kept {
     has_system_member: bool,
     /// How many of them, at the end, are of the last request: without a reply the service does not keep them.
     own: usize,
-    tools: Vec<ToolSchema>,
-    reply: Option<CapturedMessage>,
+    reply: Option<Digest>,
 }
 
 impl CapturedSession {
-    /// Creates the session of a conversation.
+    /// Creates the session of a conversation; `origin`: the file that it is read from, and its id then.
     pub(super) fn create(
         dir: &Path,
         at_ms: i64,
         begun: &Begun,
         model: &str,
         price: Option<Price>,
-        imported: Option<&Imported>,
+        origin: Option<(&Imported, &SessionId)>,
         live: Option<LiveTraffic>,
     ) -> Result<Self, RecorderError> {
         let mut tries = 0;
         let (id, mut writer) = loop {
-            let id = imported.map_or_else(|| SessionId::draw(at_ms), |from| id_of_file(at_ms, from, begun));
+            let id = origin.map_or_else(|| SessionId::draw(at_ms), |(_, id)| id.clone());
+            let imported = origin.map(|(from, _)| from.clone());
             let captured = Captured { upstream: begun.upstream.clone(), protocol: begun.protocol.name().to_owned() };
-            let header =
-                Header { captured: Some(captured), imported: imported.cloned(), ..Header::new(id.clone(), at_ms) };
+            let header = Header { captured: Some(captured), imported, ..Header::new(id.clone(), at_ms) };
             match SessionWriter::create(dir, &header) {
                 Ok(writer) => break (id, writer),
                 // Two sessions of one millisecond may draw the same number.
                 Err(error)
-                    if error.error.kind() == std::io::ErrorKind::AlreadyExists && imported.is_none() && tries < 8 =>
+                    if error.error.kind() == std::io::ErrorKind::AlreadyExists && origin.is_none() && tries < 8 =>
                 {
                     tries += 1;
                 }
@@ -123,6 +126,8 @@ impl CapturedSession {
             body: None,
             replies: HashMap::new(),
             last: Kept::default(),
+            last_tools: Vec::new(),
+            kept: VecDeque::new(),
             has_schema: false,
             last_text: None,
             last_error: None,
@@ -218,8 +223,9 @@ impl CapturedSession {
         let numbers: Vec<u32> = messages.iter().map(|(number, _)| *number).collect();
         // There the tools stay, too, unless others are sent.
         let keeps_tools = !kept.is_empty() && request.tools.is_empty() && begun.protocol == Protocol::Anthropic;
-        let tools = if keeps_tools { std::mem::take(&mut self.last.tools) } else { request.tools.clone() };
-        self.last = Kept { messages, has_system_member, own: own.len(), tools: tools.clone(), reply: None };
+        let tools = if keeps_tools { std::mem::take(&mut self.last_tools) } else { request.tools.clone() };
+        self.last = Kept { messages, has_system_member, own: own.len(), reply: None };
+        self.last_tools.clone_from(&tools);
         let made = RequestMade {
             messages: ranges(&numbers),
             want: if request.schema.is_some() { Want::Json } else { Want::Text },
@@ -271,31 +277,40 @@ impl CapturedSession {
         if request.continues.is_none() && request.thread.is_none() {
             return Vec::new();
         }
+        // It need not be the last reply.
+        let found = request.continues.as_ref().and_then(|id| self.kept.iter().find(|(known, _)| known == id));
+        let found = found.map(|(_, kept)| kept.clone());
+        let Kept { mut messages, has_system_member, own, reply } =
+            found.unwrap_or_else(|| std::mem::take(&mut self.last));
         // Instructions of the Responses API are for one reply; a system text stays unless another one comes.
         let is_replaced = match protocol {
-            Protocol::Responses => self.last.has_system_member,
+            Protocol::Responses => has_system_member,
             _ => request.messages.iter().any(|message| message.role == Role::System),
         };
-        let mut kept = std::mem::take(&mut self.last.messages);
-        if self.last.reply.is_none() {
-            kept.truncate(kept.len().saturating_sub(self.last.own));
+        if reply.is_none() {
+            messages.truncate(messages.len().saturating_sub(own));
         }
-        if is_replaced && kept.first().is_some_and(|(_, is_system)| *is_system) {
-            kept.remove(0);
+        if is_replaced && messages.first().is_some_and(|(_, is_system)| *is_system) {
+            messages.remove(0);
         }
-        if let Some(reply) = self.last.reply.take() {
-            kept.push((self.message(at_ms, &reply), false));
+        if let Some(reply) = reply {
+            // Messages name replies by their turns.
+            messages.push((self.numbered(at_ms, reply, Role::Assistant, &[]), false));
         }
-        kept
+        messages
     }
 
     /// The number of a message; one that is new is recorded.
     fn message(&mut self, at_ms: i64, message: &CapturedMessage) -> u32 {
-        let digest = Digest::of(message);
+        self.numbered(at_ms, Digest::of(message), message.role, &message.parts)
+    }
+
+    /// The same for a message with this digest.
+    fn numbered(&mut self, at_ms: i64, digest: Digest, role: Role, parts: &[MessagePart]) -> u32 {
         if let Some(number) = self.messages.get(&digest) {
             return *number;
         }
-        let source = match message.role {
+        let source = match role {
             Role::System => Source::Prompt,
             Role::User => Source::User,
             Role::Assistant => Source::Reply,
@@ -303,12 +318,12 @@ impl CapturedSession {
         };
         let parts = match self.replies.get(&digest) {
             Some(reply) => vec![MessagePart::Reply { reply: reply.clone() }],
-            None => message.parts.clone(),
+            None => parts.to_vec(),
         };
         let number = self.next_message;
         self.next_message += 1;
         self.messages.insert(digest, number);
-        self.of_turn(at_ms, Message { m: number, role: message.role, source, parts }.into());
+        self.of_turn(at_ms, Message { m: number, role, source, parts }.into());
         number
     }
 
@@ -369,15 +384,22 @@ impl CapturedSession {
         self.of_turn(at_ms, turn_end.into());
         self.writer.sync();
         if error.is_none() {
-            self.replies.insert(Digest::of_reply(&outcome.text, &outcome.calls), self.turn());
-            self.last.reply = Some(CapturedMessage::of_reply(outcome));
+            let digest = Digest::of_reply(&outcome.text, &outcome.calls);
+            self.replies.insert(digest, self.turn());
+            self.last.reply = Some(digest);
+            if let Some(id) = &outcome.id {
+                if self.kept.len() >= REPLIES_MOST {
+                    self.kept.pop_front();
+                }
+                self.kept.push_back((id.clone(), self.last.clone()));
+            }
             self.last_text = Some(outcome.text.clone());
         }
         self.last_error = error;
     }
 
-    /// Ends the session.
-    pub(super) fn end(mut self, at_ms: i64) {
+    /// Ends the session; returns why its last lines are lost.
+    pub(super) fn end(mut self, at_ms: i64) -> Option<String> {
         let usage = UsageRecord { totals: self.totals, schema_used: self.has_schema, ..UsageRecord::default() };
         let (value, fail) = match (self.last_error.take(), self.last_text.take()) {
             (Some(error), _) => (None, Some(error)),
@@ -389,14 +411,24 @@ impl CapturedSession {
         self.write(at_ms, run, end.into());
         self.writer.sync();
         self.show(ConversationState::Ended);
+        let error = self.writer.error()?;
+        Some(format!("{} cannot be written: {error}; its last lines are lost", self.writer.path().display()))
     }
 }
 
-/// The id of a session that is read from a file: the same whenever the file is read.
-fn id_of_file(at_ms: i64, imported: &Imported, begun: &Begun) -> SessionId {
-    let sha = hex_sha([imported.sha.as_bytes(), &begun.body, at_ms.to_string().as_bytes()].concat().as_slice());
-    let number = sha.get(..8).and_then(|start| u32::from_str_radix(start, 16).ok());
-    SessionId::new(at_ms, number.unwrap_or_default())
+/// The ids of sessions that are read from a file, for conversations that begin with the same request at the same time, in their order: the same
+/// whenever the file is read.
+pub(super) fn ids_of_file<'a>(
+    at_ms: i64,
+    imported: &'a Imported,
+    begun: &'a Begun,
+) -> impl Iterator<Item = SessionId> + 'a {
+    (0_u32..).map(move |place| {
+        let place = if place == 0 { String::new() } else { format!(" {place}") };
+        let text = [imported.sha.as_bytes(), &begun.body, at_ms.to_string().as_bytes(), place.as_bytes()].concat();
+        let number = hex_sha(&text).get(..8).and_then(|start| u32::from_str_radix(start, 16).ok());
+        SessionId::new(at_ms, number.unwrap_or_default())
+    })
 }
 
 /// Numbers as inclusive ranges.

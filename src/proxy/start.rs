@@ -20,10 +20,10 @@ use super::rules::Rules;
 use super::service::{ProxyService, Replies};
 use super::unrecorded::UnrecordedReport;
 use super::upstreams::{Upstream, Upstreams};
-use crate::config::read_regular_file;
+use crate::config::{create_private_dir, read_regular_file};
 use crate::model::{UpstreamClient, known_secrets};
 use crate::server::{Listener, ListenerEnd, ListenerLimits};
-use crate::session::SessionId;
+use crate::session::{LAST, SessionId};
 use crate::workbench::{SessionKey, Workbench};
 
 /// The port that it listens on, unless another one is named.
@@ -159,12 +159,12 @@ impl ProxySpec {
         Capture::start(options, end.clone()).map_err(|error| format!("the recorder cannot start: {error}"))
     }
 
-    /// The folder of recordings that takes the missing ones.
+    /// The folder of recordings that takes the missing ones. The recordings are read before, which creates it.
     fn cassette_dir(&self) -> Option<PathBuf> {
         self.replay.iter().map(PathBuf::from).find(|path| path.is_dir()).filter(|_| self.records_missing)
     }
 
-    /// The recordings of `--replay`: sessions, and folders of them in the order of their ids.
+    /// The recordings of `--replay`: sessions, and folders of them. With `--record-missing` a folder may be missing: it is created.
     fn recordings(&self, workbench: &Workbench) -> Result<Answers, String> {
         let mut files: Vec<PathBuf> = Vec::new();
         for name in &self.replay {
@@ -181,9 +181,16 @@ impl ProxySpec {
                 files.extend(found);
                 continue;
             }
-            match workbench.find_session(name).map_err(|error| fail(error.to_string()))? {
-                SessionKey::File(path) => files.push(path),
-                SessionKey::Example(id) => return Err(fail(format!("{id} is an example; `replay` replays it"))),
+            match workbench.find_session(name) {
+                Ok(SessionKey::File(path)) => files.push(path),
+                Ok(SessionKey::Example(id)) => return Err(fail(format!("{id} is an example; `replay` replays it"))),
+                // The first recording of a test begins with a folder that does not exist.
+                Err(_) if self.records_missing && is_folder_name(name) => {
+                    if self.keeps.is_some() {
+                        create_private_dir(&path).map_err(|error| fail(error.to_string()))?;
+                    }
+                }
+                Err(error) => return Err(fail(error.to_string())),
             }
         }
         let answers = Answers::read(&files, &self.ignore).map_err(|error| format!("--replay: {error}"))?;
@@ -192,6 +199,15 @@ impl ProxySpec {
         }
         Ok(answers)
     }
+}
+
+/// Can this name be a folder that does not exist yet? Ids of sessions, their parts and session files name sessions, unless a separator
+/// of paths makes an id a path.
+fn is_folder_name(name: &str) -> bool {
+    let is_of_id = |c: char| c.is_ascii_hexdigit() || matches!(c, '-' | 'T' | 'Z');
+    let names_session = name == LAST || name.chars().all(is_of_id);
+    let is_file = Path::new(name).extension().is_some_and(|ending| ending == "jsonl");
+    !is_file && (name.contains(std::path::is_separator) || !names_session)
 }
 
 /// A report that a screen shows: lines of exchanges come to it from the recorder.

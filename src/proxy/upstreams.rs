@@ -1,7 +1,8 @@
 //! The upstream services, and which of them a request is for.
 //!
 //! In: upstreams as the user names them, paths of requests. Out: the upstream of a request with the address to send it to. The path's protocol
-//! chooses the first upstream of that protocol; `/NAME/…` chooses by name. It must never send a request to a service that was not named.
+//! chooses the first upstream of that protocol; `/NAME/…` chooses by name. It must never send a request to a service that was not named, or
+//! above its address, and never show the user name and password of an address.
 
 use hyper::header::HeaderMap;
 
@@ -129,7 +130,7 @@ impl Upstreams {
 impl Upstream {
     /// Its name and address, and what is odd in it, for users.
     pub(super) fn describe(&self) -> String {
-        let named = format!("{} ({})", self.name, self.root);
+        let named = format!("{} ({})", self.name, shown_address(&self.root));
         match doubled_segment(&self.root, self.kind) {
             // Not an error: the base URL of a client may be without it.
             Some(segment) => format!(
@@ -139,15 +140,41 @@ impl Upstream {
         }
     }
 
-    /// The address of a path of it.
+    /// The address of a path of it; `None` where the path leads above its address.
     pub(super) fn url(&self, path_and_query: &str) -> Option<Url> {
+        if has_parent_segment(path_and_query) {
+            return None;
+        }
         let root = self.root.as_str().trim_end_matches('/');
         Url::parse(&format!("{root}/{}", path_and_query.trim_start_matches('/'))).ok()
     }
 }
 
+/// An address without user name, password and query, which may hold secrets.
+pub(super) fn shown_address(url: &Url) -> Url {
+    let mut shown = url.clone();
+    shown.set_query(None);
+    // Only addresses without a host refuse this; they have no user name either.
+    _ = shown.set_username("");
+    _ = shown.set_password(None);
+    shown
+}
+
+/// `NAME=URL` or the text of an address, which need not be a valid one, without user name and password.
+fn without_user(text: &str) -> String {
+    let Some((user, host)) = text.rsplit_once('@') else { return text.to_owned() };
+    let start = user.find("//").map(|at| at + 2).or_else(|| user.find('=').map(|at| at + 1));
+    format!("{}{host}", user.get(..start.unwrap_or_default()).unwrap_or_default())
+}
+
+/// Does a path have a segment `..`, in one of the forms that the URL standard resolves?
+fn has_parent_segment(path_and_query: &str) -> bool {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    path.split(['/', '\\']).any(|segment| segment.to_ascii_lowercase().replace("%2e", ".") == "..")
+}
+
 fn read(text: &str, config: &Config) -> Result<Upstream, UpstreamError> {
-    let fail = |why: String| UpstreamError(format!("--upstream {text}: {why}"));
+    let fail = |why: String| UpstreamError(format!("--upstream {}: {why}", without_user(text)));
     let (name, url) = text.split_once('=').map_or((text, None), |(name, url)| (name, Some(url)));
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(is_name) {
@@ -156,11 +183,14 @@ fn read(text: &str, config: &Config) -> Result<Upstream, UpstreamError> {
     let provider = config.providers.iter().find(|provider| provider.name == name);
     let base = provider.map(|provider| Url::parse(&provider.base_url));
     let root = match (url, &base) {
-        (Some(url), _) => Url::parse(url).map_err(|error| fail(format!("{url} is not an address: {error}")))?,
+        (Some(url), _) => {
+            Url::parse(url).map_err(|error| fail(format!("{} is not an address: {error}", without_user(url))))?
+        }
         (None, Some(Ok(base))) => {
             let mut root = base.clone();
             root.set_path("");
             root.set_query(None);
+            root.set_fragment(None);
             root
         }
         (None, Some(Err(error))) => return Err(fail(format!("its base_url is not an address: {error}"))),
@@ -171,10 +201,13 @@ fn read(text: &str, config: &Config) -> Result<Upstream, UpstreamError> {
     if !matches!(root.scheme(), "http" | "https") || root.host_str().is_none() {
         return Err(fail("an address begins with http:// or https:// and names a host".to_owned()));
     }
+    if root.query().is_some() || root.fragment().is_some() {
+        return Err(fail("an address has no `?` and no `#`: the paths of clients are appended to it".to_owned()));
+    }
     let kind = provider.map(|provider| provider.kind);
     let doubled = doubled_segment(&root, kind);
     if let (Some(segment), Some(Protocol::Anthropic | Protocol::Gemini | Protocol::Ollama)) = (doubled, kind) {
-        let mut shorter = root.clone();
+        let mut shorter = shown_address(&root);
         if let Ok(mut segments) = shorter.path_segments_mut() {
             segments.pop_if_empty().pop();
         }
@@ -275,10 +308,49 @@ mod tests {
             (&["anthropic=http://x/a/v1/"], "write `--upstream anthropic=http://x/a`"),
             (&["gemini=http://x/v1beta"], "write `--upstream gemini=http://x`"),
             (&["ollama=http://x/api"], "write `--upstream ollama=http://x`"),
+            (&["openai=http://x?api-version=1"], "has no `?` and no `#`"),
+            (&["work=http://x/#a"], "has no `?` and no `#`"),
         ];
         for (texts, expected) in rows {
             let error = upstreams(texts).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_path_does_not_lead_above_the_address() {
+        let all = upstreams(&["openai=http://x/root/llm"]).unwrap();
+        for path in [
+            "/v1/../../secret/v1/x",
+            "/v1/%2e%2e/%2E./x",
+            "/v1/.%2e/x",
+            "/v1/..\\..\\secret",
+            "/openai/v1/../../../secret",
+            "/v1/..",
+        ] {
+            assert_eq!(url(&all, path), "", "{path}");
+        }
+        for path in ["/v1/a..b/...?q=/../x", "/v1/.%2fx", "/v1//models"] {
+            assert_eq!(url(&all, path), format!("http://x/root/llm{path}"));
+        }
+    }
+
+    #[test]
+    fn the_user_of_an_address_is_used_and_not_shown() {
+        let all = upstreams(&["openai=http://user:PASS@x/llm"]).unwrap();
+        assert_eq!(all.all()[0].describe(), "openai (http://x/llm)");
+        let asked = Url::parse(&url(&all, "/v1/models?key=1")).unwrap();
+        assert_eq!((asked.username(), asked.password()), ("user", Some("PASS")));
+        assert_eq!(shown_address(&asked).as_str(), "http://x/llm/v1/models");
+        for text in [
+            "openai=http://user:PASS@x:y/",
+            "openai=http://user:PA/SS@x",
+            "openai=ftp://user:PASS@x",
+            "openai=user:PASS@x",
+            "anthropic=http://user:PA@SS@x/v1",
+        ] {
+            let error = upstreams(&[text]).unwrap_err().to_string();
+            assert!(!error.contains("PA") && !error.contains("SS"), "{error}");
         }
     }
 

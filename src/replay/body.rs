@@ -89,7 +89,7 @@ impl<'a> RecordedBodies<'a> {
     }
 
     /// Rebuilds the body that an attempt of a turn sent.
-    pub fn body(&self, turn: &Address, sent: &Sent) -> Result<String, BodyError> {
+    pub fn body(&self, turn: &Address, sent: &Sent) -> Result<Vec<u8>, BodyError> {
         if let Some(raw) = self.raw.get(turn) {
             return raw_body(raw, sent);
         }
@@ -97,7 +97,7 @@ impl<'a> RecordedBodies<'a> {
         let messages = self.messages(turn, made);
         let files = self.files(&messages)?;
         let body = rebuild_body(&Request { files, ..recorded_request(turn, made, messages) }, sent);
-        let body = body.map_err(BodyError::Hash)?;
+        let body = body.map_err(BodyError::Hash)?.into_bytes();
         match body.len() as u64 {
             bytes if bytes == sent.bytes => Ok(body),
             bytes => Err(BodyError::Bytes(bytes)),
@@ -154,7 +154,7 @@ pub fn came_body(came: &RawBody) -> Result<Vec<u8>, String> {
 }
 
 /// A body of another program, checked.
-fn raw_body(raw: &Result<Vec<u8>, String>, sent: &Sent) -> Result<String, BodyError> {
+fn raw_body(raw: &Result<Vec<u8>, String>, sent: &Sent) -> Result<Vec<u8>, BodyError> {
     let body = raw.as_ref().map_err(|why| BodyError::Raw(why.clone()))?;
     let hash = hex_sha(body);
     if hash != sent.sha {
@@ -163,7 +163,7 @@ fn raw_body(raw: &Result<Vec<u8>, String>, sent: &Sent) -> Result<String, BodyEr
     if body.len() as u64 != sent.bytes {
         return Err(BodyError::Bytes(body.len() as u64));
     }
-    Ok(String::from_utf8_lossy(body).into_owned())
+    Ok(body.clone())
 }
 
 /// The request as far as bodies depend on it: their frames are recorded, only their messages are not.

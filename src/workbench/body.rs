@@ -14,10 +14,15 @@ use crate::session::{AttachmentStore, Session};
 /// Turns that an error names.
 const NAMED: usize = 8;
 
+/// Returns the body that an attempt sent, as text: bytes that are no text become U+FFFD. Errors: see [`sent_bytes`].
+pub fn sent_body(session: &Session, at: &str) -> Result<String, OpenError> {
+    sent_bytes(session, at).map(|body| String::from_utf8_lossy(&body).into_owned())
+}
+
 /// Returns the body that an attempt sent. Without the number of an attempt it is the last one.
 ///
 /// Errors: no such turn or attempt, nothing left the machine, or the rebuilt body is not the one that was sent.
-pub fn sent_body(session: &Session, at: &str) -> Result<String, OpenError> {
+pub fn sent_bytes(session: &Session, at: &str) -> Result<Vec<u8>, OpenError> {
     let (turn, attempt) = match at.split_once(':') {
         Some((turn, side @ ("client" | "service"))) => return replaced_body(session, &Address::from(turn), side),
         None => (Address::from(at), None),
@@ -74,7 +79,7 @@ fn no_request(session: &Session, turn: &Address) -> OpenError {
 }
 
 /// The body that came from a side, where the proxy passed on another one.
-fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<String, OpenError> {
+fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<Vec<u8>, OpenError> {
     if session.skeleton().turn(turn).is_none() {
         return Err(no_request(session, turn));
     }
@@ -87,8 +92,7 @@ fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<String
             "the body from the {side} at {turn} was not replaced: without `:{side}` it is the one that passed"
         ))
     })?;
-    let body = came_body(&came).map_err(|why| OpenError(format!("the body from the {side} at {turn}: {why}")))?;
-    Ok(String::from_utf8_lossy(&body).into_owned())
+    came_body(&came).map_err(|why| OpenError(format!("the body from the {side} at {turn}: {why}")))
 }
 
 /// The attempts of a turn that left the machine.

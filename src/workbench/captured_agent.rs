@@ -76,6 +76,12 @@ pub fn captured_agent(
         _ => None,
     });
     let model = start.map(|start| start.model.alias).filter(|alias| !alias.ends_with(':'));
+    if messages.is_empty() && made.tools.is_empty() {
+        return Err(refused(format!(
+            "no message of the request at {turn} could be read: `sessions show {} --body {turn}` prints its body",
+            session.header.id
+        )));
+    }
     let media = Media::of(session, turn, &messages, name);
     let inputs: Vec<(String, Json)> = media
         .files

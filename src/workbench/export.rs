@@ -158,11 +158,9 @@ impl Workbench {
             session: header.id.to_string(),
             created_ms: header.created_ms,
             program: header.program.clone(),
-            imported: header
-                .imported
-                .as_ref()
-                .map(ToString::to_string)
-                .or_else(|| header.captured.as_ref().map(|captured| format!("requests to {captured}"))),
+            imported: header.imported.as_ref().map(ToString::to_string),
+            captured: (header.captured.as_ref().filter(|_| header.imported.is_none()))
+                .map(|captured| format!("requests to {captured}")),
             damage: session.damage_summary().or(unread).map(|damage| redact_text(&damage, &rules)),
             events: redacted.events,
         };

@@ -83,7 +83,7 @@ pub use crate::session::SessionKey;
 pub use accept::Missing;
 pub use agent_file::{AgentFile, AgentFiles, Overwrite, SaveError};
 pub use agreement::{Agreement, AgreementSpec, AgreementTable, Kappa, LabelledRun};
-pub use body::sent_body;
+pub use body::{sent_body, sent_bytes};
 pub use budget::{Budget, Hit};
 pub use captured_agent::{
     CapturedAgent, FileNaming, agent_of_request, captured_agent, store_captured_files, write_new_agent,

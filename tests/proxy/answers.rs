@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use ptc_workbench::proxy::Answers;
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use crate::cli::program::Program;
 use crate::openai::server::{Play, Server, answer, delta};
 
 use super::kit::{Got, Proxied, Wish, body_of, fetch, sessions_in};
@@ -102,18 +104,144 @@ async fn replies_that_broke_off_break_off_again_and_errors_inside_of_replies_com
     assert_eq!(proxied.misses(), 0);
 }
 
-/// Writes the session again as it was before errors had a class.
-fn without_classes(file: &Path) {
+/// Writes the session again with changed lines.
+fn rewrite(file: &Path, change: impl Fn(&mut Value)) {
     let text = std::fs::read_to_string(file).unwrap();
     let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
-    for event in lines.iter_mut().skip(1) {
-        event.as_object_mut().unwrap().remove("b");
-        if let Some(error) = event.pointer_mut("/d/error").and_then(Value::as_object_mut) {
-            assert!(error.remove("class").is_some());
-        }
+    for line in &mut lines {
+        line.as_object_mut().unwrap().remove("b");
+        change(line);
     }
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     std::fs::write(file, lines.join("\n") + "\n").unwrap();
+}
+
+/// Writes the session again as it was before errors had a class.
+fn without_classes(file: &Path) {
+    rewrite(file, |line| {
+        if let Some(error) = line.pointer_mut("/d/error").and_then(Value::as_object_mut) {
+            assert!(error.remove("class").is_some());
+        }
+    });
+}
+
+/// Ends the recording proxy; returns its files.
+async fn files_of(proxied: Proxied) -> (Vec<PathBuf>, tempfile::TempDir) {
+    let (sessions, dir) = proxied.end().await;
+    (sessions.iter().map(|session| session.path.clone()).collect(), dir)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_request_gets_the_replies_of_all_sessions_in_the_order_of_their_time() {
+    let proxied = Proxied::script(|number, _| answer(&format!("reply {number}"))).await;
+    // Only the date differs, and the replies begin conversations of their own.
+    let asked: Vec<String> = [1, 2, 1, 1, 2, 1].iter().map(|day| format!("on 2026-01-0{day}")).collect();
+    let mut recorded = Vec::new();
+    for text in &asked {
+        recorded.push(proxied.chat(&[("user", text.as_str())]).await.body);
+    }
+    let (mut files, _dir) = files_of(proxied).await;
+    files.reverse();
+    let proxied = answering(&files, false, vec![]).await;
+    for (text, recorded) in asked.iter().zip(&recorded) {
+        assert_eq!(proxied.chat(&[("user", text.as_str())]).await.body, *recorded);
+    }
+    let proxied = answering(&files, false, vec![]).await;
+    for recorded in &recorded {
+        assert_eq!(proxied.chat(&[("user", "on 2027-11-30")]).await.body, *recorded);
+    }
+}
+
+/// Sends an empty request with a key in the query.
+async fn ask(proxied: &Proxied, path: &str) -> Got {
+    let mark = if path.contains('?') { '&' } else { '?' };
+    fetch(proxied.post(&format!("{path}{mark}key=sk-1"), "{}")).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_answers_for_its_upstream_and_the_form_that_the_query_asks_for() {
+    let proxied = Proxied::script(|number, _| answer(&format!("reply {number}"))).await;
+    let paths = [
+        "/v1/chat/completions",
+        "/ollama/v1/chat/completions",
+        "/v1beta/models/g:streamGenerateContent?alt=sse",
+        "/v1beta/models/g:streamGenerateContent",
+        "/v1/responses",
+    ];
+    let mut recorded = Vec::new();
+    for path in paths {
+        recorded.push(ask(&proxied, path).await.body);
+    }
+    let (files, _dir) = files_of(proxied).await;
+    let proxied = answering(&files, false, vec![]).await;
+    for (path, recorded) in paths.iter().zip(&recorded).rev() {
+        assert_eq!(ask(&proxied, path).await.body, *recorded, "{path}");
+    }
+    // Another upstream of the proxy is another service; an upstream that it does not have may have had another name.
+    let other = ask(&proxied, "/ollama/v1/responses").await;
+    assert_eq!(other.status, 404);
+    assert!(other.text().contains("of the upstream ollama") && other.text().contains("of openai"), "{}", other.text());
+    assert_eq!(ask(&proxied, "/v1beta/models/g:generateContent?alt=sse").await.status, 404);
+    for file in &files {
+        rewrite(file, |line| {
+            let upstream = line.pointer_mut("/captured/upstream").filter(|name| name.as_str() == Some("openai"));
+            if let Some(upstream) = upstream {
+                *upstream = "renamed".into();
+            }
+        });
+    }
+    let proxied = answering(&files, false, vec![]).await;
+    assert_eq!(ask(&proxied, "/v1/responses").await.body, recorded[4]);
+    assert_eq!(ask(&proxied, "/ollama/v1/responses").await.body, recorded[4]);
+    assert_eq!(ask(&proxied, "/ollama/v1/chat/completions").await.body, recorded[1]);
+}
+
+/// Asks for a chat completion with this key.
+async fn chat_with_key(proxied: &Proxied, key: &str, text: &str) -> Got {
+    let request = proxied.post("/v1/chat/completions", body_of(&[("user", text)]));
+    fetch(request.header("authorization", format!("Bearer {key}"))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_with_the_key_of_the_client_is_found_and_the_key_is_not_shown() {
+    let keys = ["sk-proxy-0123456789", "sk-another-9876543210"];
+    let proxied = Proxied::play([answer("fine")]).await;
+    let recorded = chat_with_key(&proxied, keys[0], &format!("use {}", keys[0])).await;
+    let (files, _dir) = files_of(proxied).await;
+    let proxied = answering(&files, false, vec![]).await;
+    for key in keys {
+        assert_eq!(chat_with_key(&proxied, key, &format!("use {key}")).await.body, recorded.body);
+        let missed = chat_with_key(&proxied, key, &format!("do not use {key}")).await;
+        assert!(missed.status == 404 && missed.text().contains("do not use"), "{}", missed.text());
+        assert!(!missed.text().contains(key), "{}", missed.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_was_not_recorded_is_a_miss_that_names_the_reason() {
+    let key = "sk-proxy-0123456789";
+    let pieces = [delta("your key is sk-proxy-01"), delta("23456789")];
+    let proxied = Proxied::play([Play::events(pieces)]).await;
+    let text = "which key?";
+    assert!(chat_with_key(&proxied, key, text).await.is_whole);
+    let (files, _dir) = files_of(proxied).await;
+    let proxied = answering(&files, true, vec![answer("asked")]).await;
+    assert!(chat_with_key(&proxied, key, text).await.text().contains("asked"));
+    let proxied = answering(&files, false, vec![]).await;
+    let got = chat_with_key(&proxied, key, text).await;
+    assert!(got.status == 404 && got.text().contains("bytes of the reply were not recorded"), "{}", got.text());
+
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let root = format!("http://{}", free.local_addr().unwrap());
+    drop(free);
+    let proxied = Proxied::at(Server::play([answer("")]).await, &root, Wish::default()).await;
+    assert_eq!(proxied.chat(&[("user", "hi")]).await.status, 502);
+    let (files, _dir) = files_of(proxied).await;
+    let proxied = answering(&files, false, vec![]).await;
+    let got = proxied.chat(&[("user", "hi")]).await;
+    assert_eq!(got.status, 404);
+    assert!(got.text().contains("r0/t1 has this request to /v1/chat/completions, but no reply"), "{}", got.text());
+    assert_eq!(proxied.misses(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -182,12 +310,49 @@ async fn what_is_missing_is_asked_and_recorded_when_that_is_wanted() {
     assert!(proxied.chat(&[("user", "new")]).await.text().contains("from upstream"));
     assert_eq!(proxied.server.received().len(), 1);
     let folder = proxied.sessions_dir();
-    let (_, _dir) = proxied.end().await;
+    let unrecorded = std::sync::Arc::clone(&proxied.unrecorded);
+    let (sessions, _dir) = proxied.end().await;
+    // What a recording has answered is not recorded again.
+    assert_eq!(sessions.len(), 1);
+    let lines = unrecorded.lock().unwrap().clone();
+    assert!(lines.len() == 1 && lines[0].from.is_some(), "{lines:?}");
     let all: Vec<PathBuf> = sessions_in(&folder).iter().map(|session| session.path.clone()).collect();
     // The new recording answers the new request.
     let again = answering(&all, false, vec![]).await;
     assert!(again.chat(&[("user", "new")]).await.text().contains("from upstream"));
     assert!(again.server.received().is_empty());
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_recordings_begins_with_record_missing() {
+    let chat =
+        json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]});
+    let server = Server::play([Play::json("200 OK", chat.to_string())]).await;
+    let upstream = format!("openai={}", server.base_url.trim_end_matches("/v1"));
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+    let script = format!("curl -s $OPENAI_BASE_URL/chat/completions -d '{body}'");
+    let all = tokio::task::spawn_blocking(move || {
+        let program = Program::new();
+        let run = |flags: &[&str]| {
+            let start = ["proxy", "--upstream", &upstream, "--port", "0"];
+            program.run([&start[..], flags, &["--", "sh", "-c", &script]].concat())
+        };
+        for name in ["new", "new", "tests/2026"] {
+            run(&["--replay", name, "--record-missing"]).exits(0);
+            let files = std::fs::read_dir(program.dir().join(name)).unwrap();
+            let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+            assert_eq!(names.filter(|name| name.starts_with("20")).count(), 1, "{name}");
+        }
+        // These name sessions.
+        for name in ["2026-01-01", "0badc0de", "last", "absent.jsonl"] {
+            assert!(run(&["--replay", name, "--record-missing"]).exits(2).stderr.contains("--replay"));
+            assert!(!program.dir().join(name).exists(), "{name}");
+        }
+        run(&["--replay", "new"]).exits(0).stdout.clone()
+    });
+    assert_eq!(all.await.unwrap(), chat.to_string());
+    assert_eq!(server.received().len(), 2);
 }
 
 #[test]

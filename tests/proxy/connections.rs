@@ -106,6 +106,17 @@ async fn a_request_without_a_record_that_is_sent_again_has_the_count_in_its_line
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_without_a_record_that_has_a_body_is_sent_again() {
+    let (root, requests) = closing_service(1).await;
+    let proxied = Proxied::at(Server::play([answer("")]).await, &root, Wish::default()).await;
+    for _ in 0..4 {
+        let got = fetch(proxied.post("/v1/embeddings", "{\"input\": \"a\"}")).await;
+        assert_eq!((got.status, got.is_whole), (200, true), "{}", got.text());
+    }
+    assert!(requests.load(Ordering::SeqCst) > 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_of_a_run_is_sent_again_with_a_notice_and_without_an_error() {
     let (root, requests) = closing_service(1).await;
     let mut endpoint = Endpoint::new("local", "m", format!("{root}/v1"));

@@ -65,6 +65,33 @@ async fn a_service_that_is_not_there_is_a_502_that_names_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_leads_above_the_address_is_refused() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let proxied = Proxied::play([answer("hi")]).await;
+    for path in ["/v1/../secret/v1/chat/completions", "/v1/%2E%2e/models"] {
+        let mut connection = tokio::net::TcpStream::connect(proxied.base.trim_start_matches("http://")).await.unwrap();
+        let headers = "host: 127.0.0.1\r\ncontent-length: 2\r\nconnection: close";
+        let request = format!("POST {path} HTTP/1.1\r\n{headers}\r\n\r\n{{}}");
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut reply = String::new();
+        connection.read_to_string(&mut reply).await.unwrap();
+        assert!(reply.starts_with("HTTP/1.1 400") && reply.contains("bad_path"), "{reply}");
+    }
+    assert!(proxied.server.received().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_password_of_an_address_is_sent_and_not_recorded() {
+    let server = Server::play([answer("hi")]).await;
+    let root = server.base_url.trim_end_matches("/v1").replace("http://", "http://user:PASSWORD@");
+    let proxied = Proxied::at(server, &root, Wish::default()).await;
+    assert_eq!(proxied.chat(&[("user", "hi")]).await.status, 200);
+    assert!(proxied.server.received()[0].header("authorization").starts_with("Basic "));
+    let (sessions, _dir) = proxied.end().await;
+    assert!(!std::fs::read_to_string(&sessions[0].path).unwrap().contains("PASSWORD"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_leaves_ends_the_request_of_the_upstream() {
     let mut proxied = Proxied::play([Play::silent([delta("half")])]).await;
     let mut reply = proxied.post("/v1/chat/completions", body_of(&[("user", "hi")])).send().await.unwrap();

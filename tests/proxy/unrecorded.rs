@@ -58,6 +58,17 @@ async fn a_request_that_asks_no_model_has_a_line_with_its_path_status_bytes_and_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bodies_of_all_sizes_pass_whole() {
+    let proxied = Proxied::play([Play::json("200 OK", "{}")]).await;
+    for size in [1, 1 << 20, (1 << 20) + 1, 3 << 20] {
+        let body = "x".repeat(size);
+        assert_eq!(fetch(proxied.post("/v1/files", body.clone())).await.status, 200);
+        let received = proxied.server.received().pop().unwrap();
+        assert!(received.body == body && received.header("content-length") == size.to_string(), "{}", received.head);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn requests_aborted_by_the_end_of_the_proxy_are_reported_before_it_has_ended() {
     let open = [Play::silent([delta("begin")]), Play::silent(["half"])];
     let mut proxied = Proxied::play(open).await;

@@ -6,6 +6,7 @@
 mod anthropic;
 mod body;
 mod chat;
+mod coding;
 mod gemini;
 mod generate;
 mod media;
@@ -17,8 +18,9 @@ mod responses;
 use ptc_core::value::{Json, json};
 
 pub use body::{pack_body, unpack_body};
+pub use coding::Coding;
 pub use media::{MediaPart, media_of};
-pub use reply::{CapturedReply, Coding, Echoes, ReplyOutcome};
+pub use reply::{CapturedReply, Echoes, ReplyOutcome};
 
 use crate::config::Protocol;
 use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
@@ -53,15 +55,6 @@ pub struct CapturedMessage {
     pub role: Role,
     /// Texts, calls and results, in order.
     pub parts: Vec<MessagePart>,
-}
-
-impl CapturedMessage {
-    /// A reply, as the next request would repeat it.
-    pub fn of_reply(reply: &ReplyOutcome) -> Self {
-        let text = (!reply.text.is_empty()).then(|| parts::text("assistant", reply.text.as_str()));
-        let calls = reply.calls.iter().map(|call| MessagePart::Call { call: call.clone() });
-        Self { role: Role::Assistant, parts: text.into_iter().chain(calls).collect() }
-    }
 }
 
 /// Returns the protocol of the endpoint that a path names; `None` for everything that asks no model.

@@ -3,10 +3,7 @@
 //! In: the head, then the bytes in pieces as they come, compressed or not. Out: pieces of text, reasoning and calls, and at the end what
 //! the reply was. It must never hold more than the reply's text and one event.
 
-use std::io::Write as _;
-
-use flate2::write::{MultiGzDecoder, ZlibDecoder};
-
+use super::coding::{Coding, Decoder};
 use super::generate::context_id;
 use crate::config::Protocol;
 use crate::event::{NativeCall, PartKind, Tokens};
@@ -14,38 +11,13 @@ use crate::model::assembly::{Assembly, ChunkError, joined};
 use crate::model::calls::Respond;
 use crate::model::language::{Framing, Reader};
 use crate::model::protocols::language;
-use crate::model::scrub::{CleanPiece, Scrub, Stream};
+use crate::model::scrub::{ByteScan, CleanPiece, Scrub, Stream};
 use crate::model::stream::{LineReader, SseReader};
 use crate::model::surrogate::Joiner;
 use crate::model::{Finish, fault};
 
 /// Most bytes of a body that is one JSON text, and of an error's; what follows is only in the recorded bytes.
 const WHOLE_MAX_BYTES: usize = 16 << 20;
-
-/// How the bytes of a body are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coding {
-    /// Not at all.
-    Identity,
-    /// `gzip`.
-    Gzip,
-    /// `deflate`.
-    Deflate,
-    /// In a way that is not read here.
-    Unknown,
-}
-
-impl Coding {
-    /// Reads the header `Content-Encoding`.
-    pub fn of(header: Option<&str>) -> Self {
-        match header.unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-            "" | "identity" => Self::Identity,
-            "gzip" | "x-gzip" => Self::Gzip,
-            "deflate" => Self::Deflate,
-            _ => Self::Unknown,
-        }
-    }
-}
 
 /// What a reply was.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -70,36 +42,12 @@ pub struct ReplyOutcome {
     pub is_whole: bool,
 }
 
-enum Decoder {
-    Plain,
-    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
-    Deflate(Box<ZlibDecoder<Vec<u8>>>),
-    /// The bytes cannot be read.
-    Blind,
-}
-
-impl Decoder {
-    fn decode(&mut self, bytes: &[u8]) -> Result<Vec<u8>, String> {
-        let broken = |error: std::io::Error| format!("the body is not compressed as its header says: {error}");
-        match self {
-            Self::Plain => Ok(bytes.to_vec()),
-            Self::Gzip(decoder) => {
-                decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
-                Ok(std::mem::take(decoder.get_mut()))
-            }
-            Self::Deflate(decoder) => {
-                decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
-                Ok(std::mem::take(decoder.get_mut()))
-            }
-            Self::Blind => Ok(Vec::new()),
-        }
-    }
-}
-
 enum Frames {
     Events(SseReader),
     Lines(LineReader),
     Whole(Vec<u8>),
+    /// What follows is not read.
+    Skipped,
 }
 
 /// Text of one kind: UTF-16 halves are joined, secrets are removed.
@@ -116,6 +64,8 @@ pub struct Echoes {
     pub found: usize,
     /// One of them came in pieces: the bytes do not show it as a whole.
     pub is_joined: bool,
+    /// The bytes are compressed and one is in them, or they could not be searched to the end.
+    pub is_packed: bool,
 }
 
 /// The state of reading a reply.
@@ -127,6 +77,8 @@ pub struct CapturedReply {
     assembly: Assembly,
     voices: [Voice; 3],
     scrub: Scrub,
+    /// Searches a compressed body, whose bytes show no secret.
+    scan: ByteScan,
     echoes: Echoes,
     text: String,
     /// The service can continue the reply by its id.
@@ -147,12 +99,7 @@ impl CapturedReply {
         } else {
             Frames::Whole(Vec::new())
         };
-        let decoder = match coding {
-            Coding::Identity => Decoder::Plain,
-            Coding::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
-            Coding::Deflate => Decoder::Deflate(Box::new(ZlibDecoder::new(Vec::new()))),
-            Coding::Unknown => Decoder::Blind,
-        };
+        let decoder = Decoder::new(coding);
         let error = matches!(decoder, Decoder::Blind)
             .then(|| "the body is compressed in a way that cannot be read; its bytes are recorded".to_owned());
         Self {
@@ -163,6 +110,7 @@ impl CapturedReply {
             assembly: Assembly::new(Respond::Absent),
             voices: Default::default(),
             scrub,
+            scan: ByteScan::default(),
             echoes: Echoes::default(),
             text: String::new(),
             has_id: matches!(protocol, Protocol::Responses | Protocol::Anthropic | Protocol::Ollama),
@@ -176,11 +124,16 @@ impl CapturedReply {
         let decoded = match self.decoder.decode(bytes) {
             Ok(decoded) => decoded,
             Err(error) => {
+                // A part of these bytes may be readable all the same.
+                self.echoes.is_packed |= self.decoder.is_packed() && !self.scrub.is_empty();
                 self.error.get_or_insert(error);
                 self.decoder = Decoder::Blind;
                 return Vec::new();
             }
         };
+        if self.decoder.is_packed() && !self.echoes.is_packed {
+            self.echoes.is_packed = self.scan.push(&self.scrub, &decoded);
+        }
         let frames = match &mut self.frames {
             Frames::Events(reader) => reader
                 .push(&decoded)
@@ -194,10 +147,11 @@ impl CapturedReply {
                 body.extend(decoded.iter().take(room));
                 Some(Vec::new())
             }
+            Frames::Skipped => Some(Vec::new()),
         };
         let Some(frames) = frames else {
             self.error.get_or_insert("it contains an endless event".to_owned());
-            self.decoder = Decoder::Blind;
+            self.frames = Frames::Skipped;
             return Vec::new();
         };
         frames.iter().flat_map(|(name, data)| self.take(name.as_deref(), data)).collect()
@@ -257,6 +211,16 @@ impl CapturedReply {
         self.echoes
     }
 
+    /// Are the bytes compressed, so that they show no secret?
+    pub fn is_packed(&self) -> bool {
+        self.decoder.is_packed()
+    }
+
+    /// Does a compressed body, as far as it came, end outside of everything that could become a secret?
+    pub fn is_settled(&self) -> bool {
+        !self.scan.is_growing()
+    }
+
     /// What the voices held back to the end.
     fn rest(&mut self) -> Vec<(PartKind, String)> {
         let mut pieces = Vec::new();
@@ -277,6 +241,7 @@ impl CapturedReply {
             }
             Frames::Lines(reader) => reader.finish().map(|line| (None, line)).into_iter().collect(),
             Frames::Whole(body) => vec![(None, String::from_utf8_lossy(&std::mem::take(body)).into_owned())],
+            Frames::Skipped => Vec::new(),
         };
         let mut pieces = Vec::new();
         if self.status >= 400 {

@@ -33,6 +33,29 @@ fn bytes_are_blotted_in_place() {
 }
 
 #[test]
+fn bytes_are_cut_where_no_secret_is() {
+    let scrub = Scrub::new([Secret::new("sk-12345678")]);
+    // The last place within what could become a secret, or within one, is none.
+    assert_eq!(scrub.uncut(b"some words, and sk-1234", [5, 11, 18].into_iter()), (11, 0));
+    assert_eq!(scrub.uncut(b"a sk-12345678 b c", [2, 6, 15].into_iter()), (15, 0));
+    assert_eq!(scrub.uncut(b"a sk-12345678 b c", [2, 6].into_iter()), (2, 1));
+    assert_eq!(scrub.uncut(b"sk-12345678", [4].into_iter()), (0, 1));
+    assert_eq!(Scrub::default().uncut(b"sk-12345678", [4].into_iter()), (11, 0));
+}
+
+#[test]
+fn a_secret_in_pieces_of_bytes_is_found_and_its_start_is_known() {
+    let scrub = scrub();
+    let mut scan = ByteScan::default();
+    assert!(!scan.push(&scrub, b"some words, sk-123"));
+    assert!(scan.is_growing());
+    assert!(!scan.push(&scrub, b"99 and more words."));
+    assert!(!scan.is_growing());
+    assert!(!scan.push(&scrub, b"sk-1234"));
+    assert!(scan.push(&scrub, b"5678 "));
+}
+
+#[test]
 fn secrets_that_overlap_are_masked_as_one() {
     let scrub = Scrub::new([Secret::new("abcdefgh12"), Secret::new("gh12345678")]);
     assert_eq!(scrub.text("xabcdefgh12345678y"), "x[secret]y");

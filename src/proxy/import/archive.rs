@@ -41,6 +41,8 @@ pub(super) fn of_archive(entry: &Json) -> Option<Recorded> {
         headers,
         reply: Bytes::from(reply),
         ms: entry.get("time").and_then(milliseconds).unwrap_or_default(),
+        notices: Vec::new(),
+        group: None,
     })
 }
 
@@ -70,6 +72,8 @@ pub(super) fn of_pair(line: &Json, number: i64) -> Option<Recorded> {
         headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]),
         reply: Bytes::from(reply),
         ms: line.get("ms").and_then(milliseconds).unwrap_or_default(),
+        notices: Vec::new(),
+        group: None,
     })
 }
 

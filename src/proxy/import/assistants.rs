@@ -13,38 +13,59 @@ use super::{Entry, Transcript, unanswered};
 /// A transcript of Claude Code as it is read.
 ///
 /// Lines of one reply have one message id, and each has a part of its content. Each line names the line before it; one that names none begins a
-/// conversation: that of a subagent, or what follows a summary.
+/// conversation: that of a subagent, or what follows a summary. After a rewind, a line names an earlier one: what came between is left out.
 #[derive(Default)]
 pub(super) struct ClaudeCode {
     chains: Vec<Chain>,
-    /// The chain of each line, by the line's id.
-    places: HashMap<String, usize>,
+    /// The place of each line, by the line's id.
+    places: HashMap<String, Place>,
     /// The chain of the last line.
     last: usize,
 }
 
+/// Where a line is.
+#[derive(Clone, Copy)]
+struct Place {
+    chain: usize,
+    /// The number of the last message up to it.
+    message: usize,
+}
+
 impl ClaudeCode {
-    /// The chain that a line belongs to.
-    fn chain_of(&mut self, line: &Value) -> &mut Chain {
-        let begins = line.get("parentUuid") == Some(&Value::Null) && line.get("message").is_some();
+    /// Finds the chain that a line belongs to; returns the number of the message before the line, where the line names that.
+    fn find_chain(&mut self, line: &Value) -> Option<usize> {
+        let has_none_before = line.get("parentUuid") == Some(&Value::Null);
+        let begins = has_none_before && line.get("message").is_some();
+        let before = self.places.get(text(line, "parentUuid")).copied();
         if begins || self.chains.is_empty() {
             // Lines before the first message belong to what it begins.
             if self.chains.get(self.last).is_none_or(Chain::has_begun) {
                 self.chains.push(Chain::default());
             }
             self.last = self.chains.len() - 1;
-        } else if let Some(place) = self.places.get(text(line, "parentUuid")) {
-            self.last = *place;
+        } else if let Some(place) = before {
+            self.last = place.chain;
         }
-        self.places.insert(text(line, "uuid").to_owned(), self.last);
-        &mut self.chains[self.last]
+        if has_none_before { Some(0) } else { before.map(|place| place.message) }
     }
 }
 
-/// One conversation in a transcript.
+/// A message of a line, or a reply.
+struct Said {
+    message: Value,
+    /// The number of the message before it.
+    before: usize,
+}
+
+/// One conversation in a transcript, with what its user went back from.
 #[derive(Default)]
 struct Chain {
-    messages: Vec<Value>,
+    /// All messages. Their numbers begin with 1; 0 stands for none.
+    said: Vec<Said>,
+    /// The numbers of those that the next request has.
+    path: Vec<usize>,
+    /// How many of these are in a request already.
+    asked: usize,
     /// The reply that is being read: its message, and when it was asked and came.
     reply: Option<(Value, i64, i64)>,
     /// Lines before the reply and its own, without messages.
@@ -56,11 +77,15 @@ struct Chain {
 
 impl Transcript for ClaudeCode {
     fn line(&mut self, mut line: Value) -> Option<Entry> {
-        let chain = self.chain_of(&line);
+        let before = self.find_chain(&line);
+        let uuid = text(&line, "uuid").to_owned();
+        let place = self.last;
+        let chain = &mut self.chains[place];
         let mut ended = None;
         let at_ms = time(&line, "timestamp").unwrap_or(chain.last_ms);
         let kind = text(&line, "type").to_owned();
         let message = line.as_object_mut().and_then(|line| line.remove("message")).filter(Value::is_object);
+        let is_said = message.is_some() && matches!(kind.as_str(), "assistant" | "user");
         match (kind.as_str(), message) {
             ("assistant", Some(mut message)) => {
                 // The protocol has parts, a transcript may have their text.
@@ -79,6 +104,7 @@ impl Transcript for ClaudeCode {
                     chain.rest.push(line);
                 } else {
                     ended = chain.close();
+                    chain.go_back(before, &message);
                     let asked_ms = if chain.last_ms == 0 { at_ms } else { chain.last_ms.min(at_ms) };
                     chain.reply = Some((message, asked_ms, at_ms));
                     chain.rest.push(line);
@@ -86,7 +112,8 @@ impl Transcript for ClaudeCode {
             }
             ("user", Some(message)) => {
                 ended = chain.close();
-                chain.add(without(&message, &["id"]));
+                chain.go_back(before, &message);
+                chain.push(without(&message, &["id"]));
                 chain.rest.push(line);
             }
             _ if chain.reply.is_some() => chain.after.push(line),
@@ -94,6 +121,10 @@ impl Transcript for ClaudeCode {
         }
         if at_ms > 0 {
             chain.last_ms = at_ms;
+        }
+        if !uuid.is_empty() {
+            let message = before.filter(|_| !is_said).unwrap_or_else(|| chain.last_message());
+            self.places.insert(uuid, Place { chain: place, message });
         }
         ended
     }
@@ -120,9 +151,85 @@ fn add_content(reply: &mut Value, more: &Value) {
     }
 }
 
+/// Is a message the result of a tool call?
+fn is_result(message: &Value) -> bool {
+    let parts = message.get("content").and_then(Value::as_array);
+    parts.is_some_and(|parts| parts.iter().any(|part| text(part, "type") == "tool_result"))
+}
+
+/// Messages as the protocol has them: one after another of the same role is part of it.
+fn merged<'a>(messages: impl Iterator<Item = &'a Value>) -> Vec<Value> {
+    let parts = |content: Option<Value>| match content {
+        Some(Value::Array(parts)) => parts,
+        Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
+        _ => Vec::new(),
+    };
+    let mut out: Vec<Value> = Vec::new();
+    for message in messages {
+        if let Some(last) = out.last_mut().filter(|last| last.get("role") == message.get("role")) {
+            let mut all = parts(last.get_mut("content").map(Value::take));
+            all.extend(parts(message.get("content").cloned()));
+            last["content"] = Value::Array(all);
+        } else {
+            out.push(without(message, &["id"]));
+        }
+    }
+    out
+}
+
 impl Chain {
+    fn push(&mut self, message: Value) {
+        let before = self.last_message();
+        self.said.push(Said { message, before });
+        self.path.push(self.said.len());
+    }
+
+    /// The number of the last message; the reply that is being read will be the next one.
+    fn last_message(&self) -> usize {
+        if self.reply.is_some() { self.said.len() + 1 } else { self.path.last().copied().unwrap_or_default() }
+    }
+
+    /// The numbers of the messages up to this one.
+    fn path_to(&self, mut number: usize) -> Vec<usize> {
+        let mut path = Vec::new();
+        while let Some(said) = number.checked_sub(1).and_then(|place| self.said.get(place)) {
+            path.push(number);
+            number = said.before;
+        }
+        path.reverse();
+        path
+    }
+
+    /// The messages with these numbers.
+    fn messages<'a>(&'a self, numbers: &'a [usize]) -> impl Iterator<Item = &'a Value> {
+        let said = numbers.iter().filter_map(move |number| self.said.get(number.checked_sub(1)?));
+        said.map(|said| &said.message)
+    }
+
+    /// Leaves out what came after the message that this one follows. Results of parallel calls and further lines of a reply also name earlier lines:
+    /// nothing is left out before them.
+    fn go_back(&mut self, before: Option<usize>, message: &Value) {
+        let Some(before) = before.filter(|before| *before != self.last_message()) else { return };
+        let path = self.path_to(before);
+        let common = self.path.iter().zip(&path).take_while(|(one, other)| one == other).count();
+        let from = |place: usize| self.messages(self.path.get(place..).unwrap_or_default());
+        if common == path.len() {
+            let id = text(message, "id");
+            let is_same_reply = |said: &Value| !id.is_empty() && text(said, "id") == id;
+            let is_more_of_a_reply = from(common.saturating_sub(1)).any(is_same_reply);
+            if is_result(message) || is_more_of_a_reply || from(common).all(is_result) {
+                return;
+            }
+        }
+        // What no request has is kept with the next one.
+        let left_out: Vec<Value> = from(self.asked.max(common)).map(|message| json!({"left_out": message})).collect();
+        self.rest.extend(left_out);
+        self.path = path;
+        self.asked = self.asked.min(common);
+    }
+
     fn has_begun(&self) -> bool {
-        !self.messages.is_empty() || self.reply.is_some()
+        !self.said.is_empty() || self.reply.is_some()
     }
 
     /// Ends the conversation; lines after its last reply are with that reply.
@@ -131,23 +238,8 @@ impl Chain {
             self.rest.append(&mut self.after);
         }
         let last = self.close();
-        last.into_iter().chain(unanswered(self.rest.len())).collect()
-    }
-
-    /// Adds a message; one after another of the same role is part of it, as the protocol has it.
-    fn add(&mut self, message: Value) {
-        if let Some(last) = self.messages.last_mut().filter(|last| last.get("role") == message.get("role")) {
-            let parts = |content: Option<&Value>| match content {
-                Some(Value::Array(parts)) => parts.clone(),
-                Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
-                _ => Vec::new(),
-            };
-            let mut all = parts(last.get("content"));
-            all.extend(parts(message.get("content")));
-            last["content"] = Value::Array(all);
-        } else {
-            self.messages.push(message);
-        }
+        let lines = self.rest.iter().filter(|line| line.get("left_out").is_none()).count();
+        last.into_iter().chain(unanswered(lines)).collect()
     }
 
     /// Ends the reply that is being read.
@@ -165,7 +257,7 @@ impl Chain {
         let lines = std::mem::replace(&mut self.rest, std::mem::take(&mut self.after));
         let model = text(&reply, "model").to_owned();
         let origin = format!("the reply {}", text(&reply, "id"));
-        let request = json!({"model": model, "messages": self.messages, "transcript": lines});
+        let request = json!({"model": model, "messages": merged(self.messages(&self.path)), "transcript": lines});
         let rebuilt = Rebuilt {
             at_ms: from_ms.max(0),
             ms: elapsed(from_ms, to_ms),
@@ -178,7 +270,9 @@ impl Chain {
             origin: &origin,
         };
         let entry = rebuilt.entry();
-        self.add(json!({"role": "assistant", "content": reply.get("content").cloned().unwrap_or_default()}));
+        let content = reply.get("content").cloned().unwrap_or_default();
+        self.push(json!({"role": "assistant", "id": text(&reply, "id"), "content": content}));
+        self.asked = self.path.len();
         Some(entry)
     }
 }

@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::capture::CaptureOptions;
 use super::exchange::{Begun, ExchangeEnd, Note};
 use super::headers;
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Unwritten};
 use crate::model::{Scrub, Url, protocol_of};
 use crate::session::Imported;
 
@@ -120,18 +120,26 @@ struct Recorded {
     headers: HeaderMap,
     reply: Bytes,
     ms: u64,
+    /// What the file lacks of it.
+    notices: Vec<String>,
+    /// The conversation that it belongs to, where its messages do not show it.
+    group: Option<String>,
 }
 
 /// An entry of a file: an exchange, or why it is none, with its place; without a reason, it asks no model.
 type Entry = Result<Recorded, Option<String>>;
 
 /// What was imported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportedTraffic {
     /// Requests that ask a model.
     pub requests: usize,
     /// Entries that ask none, or that cannot be read.
     pub skipped: usize,
+    /// Sessions of the file that exist already, which are left as they are.
+    pub known: Vec<String>,
+    /// How many sessions could not be written, or not to their end.
+    pub failed: usize,
 }
 
 /// Writes the sessions of a file. Entries that cannot be read and problems of writing go to the report of the options.
@@ -149,7 +157,8 @@ pub fn import_traffic(
     let mut last_ms = 0;
     for entry in entries(without_mark(text), format)? {
         match entry {
-            Ok(recorded) => {
+            Ok(mut recorded) => {
+                let group = recorded.group.take();
                 let ended_ms = recorded.at_ms.saturating_add_unsigned(recorded.ms);
                 let Some(notes) = notes(counts.requests as u64 + 1, recorded, scrub) else {
                     counts.skipped += 1;
@@ -157,6 +166,7 @@ pub fn import_traffic(
                 };
                 counts.requests += 1;
                 last_ms = last_ms.max(ended_ms);
+                recorder.group_next(group);
                 for note in notes {
                     recorder.take(note);
                 }
@@ -172,8 +182,8 @@ pub fn import_traffic(
     if counts.requests == 0 {
         return Err("it has no request to a model that can be read".to_owned());
     }
-    recorder.close_all(last_ms);
-    Ok(counts)
+    let Unwritten { known, failed } = recorder.finish(last_ms);
+    Ok(ImportedTraffic { known, failed, ..counts })
 }
 
 /// The entries of a file, oldest first.
@@ -251,7 +261,7 @@ fn sorted<'a>(entries: impl Iterator<Item = Entry>) -> Box<dyn Iterator<Item = E
 
 /// What the recorder would have learned; `None` when the address is no endpoint of a protocol.
 fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Option<[Note; 4]> {
-    let Recorded { at_ms, method, url, request_headers, body, status, headers, reply, ms } = recorded;
+    let Recorded { at_ms, method, url, request_headers, body, status, headers, reply, ms, notices, .. } = recorded;
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
     let protocol = protocol_of(&path)?;
     let mut shown = url.clone();
@@ -266,7 +276,7 @@ fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Option<[Note; 4]> {
         headers: request_headers,
         body,
         came: None,
-        notices: Vec::new(),
+        notices,
     };
     let end_ms = at_ms.saturating_add_unsigned(ms);
     Some([

@@ -59,6 +59,8 @@ impl Rebuilt<'_> {
             headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]),
             reply: Bytes::from(self.reply.to_string()),
             ms: self.ms,
+            notices: Vec::new(),
+            group: None,
         })
     }
 }

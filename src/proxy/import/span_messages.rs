@@ -64,6 +64,16 @@ pub(super) fn messages(attributes: &Attributes, events: &[(String, Attributes)])
     Messages { input, output, tools }
 }
 
+/// Has a message more than a role?
+pub(super) fn has_content(message: &Value) -> bool {
+    ["content", "tool_calls", "reasoning_content"].iter().any(|key| match message.get(*key) {
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(value) => !value.is_null(),
+        None => false,
+    })
+}
+
 /// A value that may be JSON in a text.
 fn parsed(value: &Value) -> Value {
     value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())

@@ -6,9 +6,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Entry;
 use super::rebuilt::{Rebuilt, elapsed, text};
-use super::span_messages::{Messages, messages};
+use super::span_messages::{Messages, has_content, messages};
+use super::{Entry, Recorded};
 
 /// A span.
 struct Span {
@@ -116,7 +116,22 @@ impl Span {
     }
 
     fn entry(self, others: Vec<Value>) -> Entry {
-        let Messages { input, output, tools } = messages(&self.attributes, &self.events);
+        let Messages { input, mut output, tools } = messages(&self.attributes, &self.events);
+        let is_failed = self.error.is_some() && output.is_empty();
+        let (has_input, has_output) = (input.iter().any(has_content), output.iter().any(has_content));
+        // By default, instrumentation does not record what was said.
+        let missing = match (has_input, has_output || is_failed) {
+            (false, false) => Some("the span has no message content"),
+            (false, true) => Some("the span has no content of the request's messages"),
+            (true, false) => Some("the span has no content of the reply"),
+            (true, true) => None,
+        };
+        let group =
+            [self.text(&["gen_ai.conversation.id"]), self.trace.as_str()].into_iter().find(|name| !name.is_empty());
+        let group = group.filter(|_| !has_input).map(str::to_owned);
+        if output.is_empty() && !is_failed {
+            output.push(json!({"role": "assistant", "content": ""}));
+        }
         let model = self.text(&["gen_ai.request.model", "gen_ai.response.model", "llm.model_name"]);
         let mut request = json!({"model": model, "messages": input});
         for (member, key) in [
@@ -140,8 +155,8 @@ impl Span {
         request["otlp"] = whole;
         let status =
             self.value(&["http.response.status_code"]).and_then(Value::as_u64).and_then(|code| code.try_into().ok());
-        let (status, reply) = match (&self.error, output.is_empty()) {
-            (Some(error), true) => {
+        let (status, reply) = match &self.error {
+            Some(error) if is_failed => {
                 let kind = self.text(&["error.type"]);
                 (
                     status.filter(|status| *status >= 400).unwrap_or(500),
@@ -163,7 +178,8 @@ impl Span {
             reply,
             origin: &origin,
         };
-        rebuilt.entry()
+        let notices = missing.map(str::to_owned).into_iter().collect();
+        rebuilt.entry().map(|recorded| Recorded { notices, group, ..recorded })
     }
 
     fn reply(&self, model: &str, output: Vec<Value>) -> Value {

@@ -99,7 +99,7 @@ fn change(tokens: &mut rule_text::Tokens) -> Result<Change, String> {
             if !matches!(tokens.next(), Some(Token::Sign(sign)) if sign == "=") {
                 return Err("`=` follows the path".to_owned());
             }
-            let value = tokens.next_json().ok_or("a JSON text, number, true, false or null follows `=`")?;
+            let value = tokens.next_json().ok_or("a JSON value follows `=`: a text in quotes, a number, true, false, null, a list or an object")?;
             Ok(Change::Set(path, value))
         }
         Some("replace") => {

@@ -1,0 +1,158 @@
+//! How the bodies of requests and replies are compressed.
+//!
+//! In: the header `Content-Encoding`, and a body in pieces as they come, or as a whole. Out: the body before it was compressed. It must never
+//! panic on bytes that are not compressed as their header says.
+
+use std::io::{Read as _, Write as _};
+
+use flate2::{read, write};
+
+/// How the bytes of a body are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// Not at all.
+    Identity,
+    /// `gzip`.
+    Gzip,
+    /// `deflate`.
+    Deflate,
+    /// In a way that is not read here.
+    Unknown,
+}
+
+impl Coding {
+    /// Reads the header `Content-Encoding`.
+    pub fn of(header: Option<&str>) -> Self {
+        match header.unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "" | "identity" => Self::Identity,
+            "gzip" | "x-gzip" => Self::Gzip,
+            "deflate" => Self::Deflate,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The body before it was compressed, as far as it can be read, and at most so many bytes of it. `None` when it is not compressed, or in
+    /// a way that is not read here.
+    pub fn decoded(self, body: &[u8], max_bytes: u64) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        // Bytes before a broken one are read, and no reader gets further.
+        _ = match self {
+            Self::Identity | Self::Unknown => return None,
+            Self::Gzip => read::MultiGzDecoder::new(body).take(max_bytes).read_to_end(&mut out),
+            Self::Deflate if body.first().is_some_and(|first| is_zlib(*first)) => {
+                read::ZlibDecoder::new(body).take(max_bytes).read_to_end(&mut out)
+            }
+            Self::Deflate => read::DeflateDecoder::new(body).take(max_bytes).read_to_end(&mut out),
+        };
+        Some(out)
+    }
+}
+
+/// The first byte of gzip.
+const GZIP: u8 = 0x1f;
+
+/// Is this the first byte of zlib? Some services send `deflate` without its header.
+fn is_zlib(first: u8) -> bool {
+    first & 0x0f == 8 && first >> 4 <= 7
+}
+
+/// Decodes a body that comes in pieces.
+pub(super) enum Decoder {
+    Plain,
+    /// Before the first byte.
+    Unopened(Coding),
+    Gzip(Box<write::MultiGzDecoder<Vec<u8>>>),
+    Zlib(Box<write::ZlibDecoder<Vec<u8>>>),
+    /// `deflate` without the header of zlib.
+    Raw(Box<write::DeflateDecoder<Vec<u8>>>),
+    /// The bytes cannot be read.
+    Blind,
+}
+
+impl Decoder {
+    pub(super) fn new(coding: Coding) -> Self {
+        match coding {
+            Coding::Identity => Self::Plain,
+            Coding::Gzip | Coding::Deflate => Self::Unopened(coding),
+            Coding::Unknown => Self::Blind,
+        }
+    }
+
+    /// Are the bytes compressed, and read here?
+    pub(super) fn is_packed(&self) -> bool {
+        matches!(self, Self::Gzip(_) | Self::Zlib(_) | Self::Raw(_))
+    }
+
+    /// Decodes the next bytes. Errors: they are not compressed as the header says.
+    pub(super) fn decode(&mut self, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let broken = |error: std::io::Error| format!("the body is not compressed as its header says: {error}");
+        if let (Self::Unopened(coding), Some(first)) = (&*self, bytes.first()) {
+            *self = match coding {
+                Coding::Gzip if *first == GZIP => Self::Gzip(Box::new(write::MultiGzDecoder::new(Vec::new()))),
+                Coding::Deflate if is_zlib(*first) => Self::Zlib(Box::new(write::ZlibDecoder::new(Vec::new()))),
+                Coding::Deflate => Self::Raw(Box::new(write::DeflateDecoder::new(Vec::new()))),
+                _ => return Err("the body is not compressed as its header says".to_owned()),
+            };
+        }
+        match self {
+            Self::Plain => Ok(bytes.to_vec()),
+            Self::Gzip(decoder) => {
+                decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
+                Ok(std::mem::take(decoder.get_mut()))
+            }
+            Self::Zlib(decoder) => {
+                decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
+                Ok(std::mem::take(decoder.get_mut()))
+            }
+            Self::Raw(decoder) => {
+                decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
+                Ok(std::mem::take(decoder.get_mut()))
+            }
+            Self::Unopened(_) | Self::Blind => Ok(Vec::new()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+
+    fn zlib(text: &[u8]) -> Vec<u8> {
+        let mut encoder = write::ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = write::GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn raw(text: &[u8]) -> Vec<u8> {
+        let mut encoder = write::DeflateEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn compressed_bodies_are_read_whole_and_in_pieces() {
+        let text = b"{\"a\": \"some text, some text\"}";
+        for (coding, packed) in
+            [(Coding::Gzip, gzip(text)), (Coding::Deflate, zlib(text)), (Coding::Deflate, raw(text))]
+        {
+            assert_eq!(coding.decoded(&packed, 1000).as_deref(), Some(text.as_slice()));
+            assert_eq!(coding.decoded(&packed, 5).as_deref(), Some(&text[..5]));
+            let mut decoder = Decoder::new(coding);
+            let pieces: Vec<u8> = packed.chunks(3).flat_map(|piece| decoder.decode(piece).unwrap()).collect();
+            assert_eq!(pieces, text);
+            assert!(decoder.is_packed());
+        }
+        assert_eq!(Coding::of(Some("br")).decoded(text, 1000), None);
+        assert_eq!(Coding::Gzip.decoded(text, 1000), Some(Vec::new()));
+        let mut plain = Decoder::new(Coding::Gzip);
+        assert!(plain.decode(text).unwrap_err().contains("not compressed as its header says"));
+        assert!(!plain.is_packed());
+    }
+}

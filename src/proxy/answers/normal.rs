@@ -1,0 +1,146 @@
+//! Bodies of requests without what changes from run to run.
+//!
+//! In: bodies without secrets, patterns of the user. Out: texts that are equal where requests count as the same. It must never make
+//! words or names of tools equal.
+
+use std::sync::LazyLock;
+
+use ptc_core::value::json;
+use regex::{Captures, Regex};
+
+/// A kind of text that changes from run to run.
+struct Volatile {
+    pattern: Regex,
+    /// What takes its place.
+    word: &'static str,
+    /// Is a match of the pattern really such a text?
+    is_match: IsMatch,
+}
+
+/// Decides whether what a pattern found is meant.
+type IsMatch = fn(&str) -> bool;
+
+/// What changes from run to run.
+static VOLATILE: LazyLock<Vec<Volatile>> = LazyLock::new(|| {
+    let rows: [(&str, &'static str, IsMatch); 6] = [
+        (r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?(Z|[+-]\d{2}:?\d{2})?", "DATE", |_| true),
+        (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", "ID", |_| true),
+        (r"\b(call|toolu|msg|resp|chatcmpl|run|req|fc|rs)[_-][A-Za-z0-9_-]{6,}", "ID", is_made_id),
+        (r"(/(home|Users|tmp|var|private|root|work|runner)/|[A-Z]:\\\\)[A-Za-z0-9_./\\\\-]+", "PATH", |_| true),
+        (r"\b\d{10,}\b", "NUMBER", |_| true),
+        // Secrets as recordings have them: another key may have another length.
+        (r"\*{8,}|\[secret\]", "SECRET", |_| true),
+    ];
+    let volatile = rows.into_iter().filter_map(|(pattern, word, is_match)| {
+        let pattern = Regex::new(pattern).ok()?;
+        Some(Volatile { pattern, word, is_match })
+    });
+    volatile.collect()
+});
+
+/// Shortest part of an id that is made by chance, in bytes.
+const PART_MIN_BYTES: usize = 6;
+/// Changes between digits and letters that a word does not have, such as `x1y2`; `sha256sum` has two.
+const CHANGES_MIN: usize = 3;
+/// A part of this length with a digit and letters of both cases is no word, in bytes.
+const LONG_PART_BYTES: usize = 16;
+
+/// Is this id one that a program makes by chance? Words after the prefix are the name of a tool or a text: `run_shell_command`, `call-center`.
+fn is_made_id(found: &str) -> bool {
+    found.split(['_', '-']).skip(1).any(|part| {
+        let bytes = part.as_bytes();
+        let is_change = |pair: &&[u8]| matches!(pair, [one, next] if one.is_ascii_digit() != next.is_ascii_digit());
+        let changes = bytes.windows(2).filter(is_change).count();
+        let has = |is: fn(&u8) -> bool| bytes.iter().any(is);
+        let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+        bytes.len() >= PART_MIN_BYTES
+            && (bytes.iter().all(u8::is_ascii_digit)
+                || changes >= CHANGES_MIN
+                || is_mixed && bytes.len() >= LONG_PART_BYTES)
+    })
+}
+
+/// Makes bodies comparable.
+pub(super) struct Normalizer {
+    /// Further texts that do not count.
+    patterns: Vec<Regex>,
+}
+
+impl Normalizer {
+    /// Reads the user's patterns. Errors: a pattern that is none.
+    pub(super) fn read(patterns: &[String]) -> Result<Self, String> {
+        let read =
+            |pattern: &String| Regex::new(pattern).map_err(|error| format!("{pattern:?} is not a pattern: {error}"));
+        Ok(Self { patterns: patterns.iter().map(read).collect::<Result<Vec<_>, _>>()? })
+    }
+
+    /// The body without what changes from run to run.
+    pub(super) fn normal(&self, body: &[u8]) -> String {
+        let text = String::from_utf8_lossy(body);
+        let mut text = json::parse(&text).map_or_else(|_| text.into_owned(), |json| json.to_pretty());
+        for pattern in &self.patterns {
+            text = pattern.replace_all(&text, "ANY").into_owned();
+        }
+        for Volatile { pattern, word, is_match } in VOLATILE.iter() {
+            let replace = |captures: &Captures<'_>| {
+                let found = captures.get(0).map_or("", |found| found.as_str());
+                if is_match(found) { (*word).to_owned() } else { found.to_owned() }
+            };
+            text = pattern.replace_all(&text, replace).into_owned();
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normal(text: &str) -> String {
+        Normalizer::read(&[]).unwrap().normal(text.as_bytes())
+    }
+
+    #[test]
+    fn ids_that_services_make_do_not_count() {
+        for id in [
+            "call_7c87c7fc451e49f4b7b93d4a",
+            "call_x1y2z3w4",
+            "chatcmpl-IcCg0Nqj1937faCpPv5tWF2rebnKeBT0",
+            "chatcmpl-gbhTQmWBOmXNgpqWs5",
+            "chatcmpl-19ad0b3c5f1",
+            "toolu_01A09q90qw90lq917835lq9",
+            "resp-8F94DzZdTOjcoQbZ",
+            "msg_ad165dcb-79a4-4119-81a4-3cd61ac3371a",
+            "msg_tL9FCkCmHzdZkB7I",
+            "req_123456",
+        ] {
+            let text = normal(&format!("{{\"id\": \"{id}\"}}"));
+            assert!(!text.contains(id) && text.contains("ID"), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_and_names_of_tools_count() {
+        for name in [
+            "run_shell_command",
+            "run_python_code",
+            "run_python3",
+            "run_sha256sum",
+            "run_s3upload",
+            "call-center",
+            "call_v2_weather",
+            "fc-liverpool",
+            "msg_toTheCustomer2",
+            "req_2024_report",
+        ] {
+            let text = normal(&format!("{{\"name\": \"{name}\"}}"));
+            assert!(text.contains(name), "{text}");
+        }
+    }
+
+    #[test]
+    fn masked_keys_of_any_length_are_the_same() {
+        assert_eq!(normal("key ********************."), normal("key **********."));
+        assert_ne!(normal("**bold**"), normal("***bold***"));
+    }
+}
