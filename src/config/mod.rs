@@ -15,6 +15,7 @@ mod options;
 mod private;
 mod provider;
 mod read;
+mod secret_name;
 mod server;
 mod telemetry;
 mod tls;
@@ -35,11 +36,12 @@ pub use locked_file::LockedFile;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use private::{create_private_dir, create_private_file, private_options, write_private_file};
-pub(crate) use provider::is_plain_secret;
-pub use provider::{Api, KeyCommand, KeySource, Protocol, Provider, Timeouts, is_secret_name};
+pub use provider::{Api, KeyCommand, KeySource, Protocol, Provider, Timeouts};
 pub use read::{
     open_resolved_file, read_named_bytes, read_named_file, read_regular_file, read_resolved_bytes, read_resolved_file,
 };
+pub use secret_name::is_secret_name;
+pub(crate) use secret_name::{is_plain_secret, is_secret_value};
 pub use server::{OAuthSettings, Sampling, ServerEntry};
 pub use telemetry::TelemetryConfig;
 pub use tls::TlsFiles;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{Entry, Key, KeyDoc, KeyTable, Names, Problem, Problems, key_table, read_table, set};
 use super::options::{EXTRA_BODY, extra_body};
+use super::secret_name::is_plain_secret;
 use super::tls::{CA_FILE, CLIENT_CERTIFICATE_FILE, TlsFiles};
 use super::variable::variable;
 use crate::event::JsonText;
@@ -466,20 +467,4 @@ fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {
         return Err(Problem { key: entry.path.clone(), span: entry.key_span, message });
     }
     entry.text_table()
-}
-
-/// Returns whether the name of a header, parameter or variable indicates a secret: `X-Api-Key`, `access_token`, `Helicone-Auth`, `sig`.
-pub fn is_secret_name(name: &str) -> bool {
-    const WORDS: [&str; 9] =
-        ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"];
-    // Short words are also parts of others (`author`, `design`), and before another word they rarely name the secret (`SSH_AUTH_SOCK`).
-    const LAST_WORDS: [&str; 7] = ["auth", "sig", "pass", "passphrase", "jwt", "bearer", "assertion"];
-    let name = name.to_ascii_lowercase();
-    let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-    WORDS.iter().any(|word| name.contains(word)) || LAST_WORDS.contains(&last)
-}
-
-/// Returns whether a header contains a literal secret instead of `${NAME}`, an environment variable.
-pub(crate) fn is_plain_secret(name: &str, value: &str) -> bool {
-    is_secret_name(name) && !value.contains("${")
 }

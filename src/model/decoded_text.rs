@@ -179,9 +179,14 @@ fn backslash(text: &[u8]) -> (Step, usize) {
     };
     match rest {
         [] => (Step::Cut, text.len()),
-        [b'u', b'{', digits @ ..] => braces(digits).map_or((Step::Cut, text.len()), |(code, length)| {
-            (Step::Char(char::from_u32(code).unwrap_or('\0')), bars + 2 + length)
-        }),
+        [b'u', b'{', digits @ ..] => match braces(digits) {
+            Some((code, length)) => (Step::Char(char::from_u32(code).unwrap_or('\0')), bars + 2 + length),
+            None if digits.len() <= REFERENCE_DIGITS && digits.iter().all(u8::is_ascii_hexdigit) => {
+                (Step::Cut, text.len())
+            }
+            // No escape, such as `\u{}`: what follows is text.
+            None => (Step::Nothing, bars),
+        },
         [b'u', ..] => match (escape(4, 1), hex(rest.get(1..).unwrap_or_default(), 4)) {
             ((Step::Char(_), length), Ok(Some(high @ 0xd800..=0xdbff))) => surrogates(text, length, high),
             (other, _) => other,

@@ -297,6 +297,11 @@ impl Stream {
         self.release(self.pending.len(), 0, &found)
     }
 
+    /// Does the text so far end within what could become a secret?
+    pub(super) fn is_growing(&self) -> bool {
+        self.pending.bytes().filter(u8::is_ascii_alphanumeric).count() > GROWING_LETTERS
+    }
+
     fn release(&mut self, ready: usize, carried: usize, found: &[Range<usize>]) -> CleanPiece {
         let rest = self.pending.split_off(ready);
         let text = std::mem::replace(&mut self.pending, rest);

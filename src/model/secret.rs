@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::scrub::Scrub;
 use super::{ErrorClass, ModelError, proxy, variables};
-use crate::config::{KeySource, Provider, is_secret_name, read_regular_file};
+use crate::config::{KeySource, Provider, is_secret_value, read_regular_file};
 
 /// The text in place of a secret.
 pub const MASK: &str = "[secret]";
@@ -35,8 +35,11 @@ impl Secret {
 impl Secret {
     /// The values of environment variables whose names speak of a key, token, secret or password, and the passwords of proxies.
     fn of_environment() -> Vec<Self> {
-        let all = std::env::vars_os().filter(|(name, _)| is_secret_name(&name.to_string_lossy()));
-        all.filter_map(|(_, value)| Some(Self::new(value.into_string().ok()?.trim()))).chain(proxy::secrets()).collect()
+        let all = std::env::vars_os().filter_map(|(name, value)| {
+            let value = value.into_string().ok()?;
+            is_secret_value(&name.to_string_lossy(), value.trim()).then(|| Self::new(value.trim()))
+        });
+        all.chain(proxy::secrets()).collect()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::port::SystemClock;
 use crate::server::ListenerEnd;
 
 /// Most bytes of a compressed request, decoded; a longer one is not recorded.
-const DECODED_MAX_BYTES: u64 = 64 << 20;
+const DECODED_MAX_BYTES: u64 = 16 << 20;
 
 /// A request that begins.
 #[derive(Debug, Clone)]

@@ -21,6 +21,9 @@ const ENCODINGS: [&str; 4] = ["gzip", "x-gzip", "deflate", "identity"];
 /// What separates the parts of addresses and of the lists that they are in.
 const ADDRESS_MARKS: &[char] = &['?', '&', '#', ';', ',', '<', '>', '"', ' '];
 
+/// Shortest value that may be a key where neither its name nor its place says so, in bytes.
+const RANDOM_MIN_BYTES: usize = 12;
+
 /// Shortest value of a cookie that counts as a key; shorter ones are settings.
 const COOKIE_MIN_BYTES: usize = 16;
 
@@ -85,7 +88,9 @@ pub(super) fn keys(headers: &HeaderMap, path_and_query: &str) -> Vec<Secret> {
             keys.extend(values.filter(|value| value.len() >= COOKIE_MIN_BYTES).map(str::to_owned));
         }
         if is_address(text) {
-            keys.extend(text.split(ADDRESS_MARKS).filter_map(parameter_key).map(str::to_owned));
+            let values = text.split(ADDRESS_MARKS).filter_map(parameter_key);
+            // A word, such as that of `?keyword=`, would be masked everywhere.
+            keys.extend(values.filter(|value| is_random(value)).map(str::to_owned));
         }
     }
     let in_query = query(path_and_query).filter(|(name, _)| is_secret_name(name));
@@ -129,6 +134,11 @@ fn is_address(value: &str) -> bool {
     value.contains("://") || value.starts_with('/')
 }
 
+/// Is this no word or words, but a text that a key may be?
+fn is_random(value: &str) -> bool {
+    value.len() >= RANDOM_MIN_BYTES && value.bytes().any(|byte| byte.is_ascii_digit()) && !value.contains(' ')
+}
+
 /// The key in a parameter of an address.
 fn parameter_key(parameter: &str) -> Option<&str> {
     let (name, value) = parameter.split_once('=')?;
@@ -153,8 +163,13 @@ fn without_address_keys(value: &str) -> String {
 fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
     let is_count = name.as_str().contains("ratelimit");
     let has_scheme = || {
-        let scheme = value.to_str().ok().and_then(scheme).map(|(scheme, _)| scheme.to_ascii_lowercase());
-        scheme.is_some_and(|scheme| scheme == "bearer" || scheme == "basic") && *name != WWW_AUTHENTICATE
+        let Some((scheme, rest)) = value.to_str().ok().and_then(scheme) else { return false };
+        let is_key = match scheme.to_ascii_lowercase().as_str() {
+            "bearer" => is_random(rest),
+            "basic" => value.to_str().is_ok_and(|value| basic_password(value).is_some()),
+            _ => false,
+        };
+        is_key && *name != WWW_AUTHENTICATE
     };
     [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, SET_COOKIE].contains(name)
         || is_secret_name(name.as_str()) && !is_count
@@ -217,10 +232,10 @@ mod tests {
         let came = headers(&[
             ("helicone-auth", "Bearer sk-one-1"),
             ("x-auth", "sk-two-1"),
-            ("x-upstream", "Bearer sk-three-1"),
+            ("x-upstream", "Bearer sk-three-123456"),
             ("authorization", basic.as_str()),
             ("cookie", "theme=darkdark; session=0123456789abcdef"),
-            ("referer", "https://a.example/x?user=me&token=sk-four-1#part"),
+            ("referer", "https://a.example/x?user=me&token=sk-four-123456#part"),
             ("www-authenticate", "Bearer realm=\"models\""),
             ("x-author", "somebody"),
             ("x-ratelimit-remaining-tokens", "12345678"),
@@ -228,7 +243,8 @@ mod tests {
         let path = "/v1/x?sig=sk-five-1&access_token=sk-six-1&alt=sse";
         assert_eq!(recorded_path(path), "/v1/x?alt=sse");
         let scrub = Scrub::new(keys(&came, path));
-        for key in ["sk-one-1", "sk-two-1", "sk-three-1", "sk-four-1", "sk-five-1", "sk-six-1", "pass-word-1"] {
+        for key in ["sk-one-1", "sk-two-1", "sk-three-123456", "sk-four-123456", "sk-five-1", "sk-six-1", "pass-word-1"]
+        {
             assert_eq!(scrub.text(key), MASK, "{key}");
         }
         assert_eq!(scrub.text("0123456789abcdef"), MASK);

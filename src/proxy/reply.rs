@@ -12,8 +12,8 @@ use crate::model::{CapturedReply, Coding, Echoes, ReplyOutcome, Scrub, pack, pac
 
 /// Bytes of a reply that are kept before they are written.
 const PART_BYTES: usize = 32 << 10;
-/// Bytes of a compressed reply after which a part ends wherever it is.
-const PACKED_MAX_BYTES: usize = 8 * PART_BYTES;
+/// Bytes of a reply after which a part ends even where its decoded text could be that of a secret.
+const PART_MAX_BYTES: usize = 8 * PART_BYTES;
 /// Bytes of text that are kept before they are written.
 const TEXT_BYTES: usize = 4 << 10;
 /// Time after which text is written, in ms.
@@ -122,7 +122,7 @@ struct ReplyBytes {
     bytes: Vec<u8>,
     /// When they came, and how many each time.
     reads: Vec<(u64, usize)>,
-    /// How many reads of a compressed reply end where no secret is cut.
+    /// How many reads end where the decoded text cuts no secret.
     settled: usize,
     /// Secrets that were overwritten in the bytes.
     blotted: usize,
@@ -168,11 +168,15 @@ impl ReplyBytes {
         if self.bytes.len() < PART_BYTES {
             return None;
         }
+        let is_forced = self.bytes.len() >= PART_MAX_BYTES;
+        let most_reads = if is_forced { self.reads.len() } else { self.settled };
+        if most_reads == 0 {
+            return None;
+        }
         let part = if reader.is_packed() {
-            let is_forced = self.bytes.len() >= PACKED_MAX_BYTES;
-            NextPart { reads: if is_forced { self.reads.len() } else { self.settled }, ahead: 0 }
+            NextPart { reads: most_reads, ahead: 0 }
         } else {
-            let ends = self.reads.iter().scan(0_usize, |end, (_, length)| {
+            let ends = self.reads.iter().take(most_reads).scan(0_usize, |end, (_, length)| {
                 *end += *length;
                 Some(*end)
             });
@@ -303,6 +307,28 @@ mod tests {
                 assert_eq!(notices, [""; 0]);
             }
         }
+    }
+
+    #[test]
+    fn no_start_of_a_key_that_comes_in_events_is_recorded() {
+        let event =
+            |text: &str| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+        let head = [(CONTENT_TYPE, "text/event-stream".parse().unwrap())].into_iter().collect();
+        let mut reply = OpenReply::new(Protocol::OpenAi, 200, &head, Scrub::new([Secret::new(KEY)]));
+        let (start, rest) = KEY.split_at(11);
+        let words = event(&"words ".repeat((PART_BYTES - 100) / 6));
+        assert!(words.len() < PART_BYTES && words.len() + event(start).len() >= PART_BYTES);
+        let mut events: Vec<Event> =
+            [words, event(start), event(rest)].iter().flat_map(|read| reply.take(0, read.as_bytes())).collect();
+        events.extend(reply.finish().0);
+        let mut bytes = Vec::new();
+        for event in &events {
+            if let Event::Wire(wire) = event {
+                bytes.extend(unpack(wire).unwrap().into_iter().flat_map(|(_, read)| read));
+            }
+        }
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("words") && !text.contains(start), "{}", text.len());
     }
 
     #[test]

@@ -26,7 +26,7 @@ use super::upstreams::{Route, Upstreams, shown_address};
 use crate::config::Protocol;
 use crate::model::{CapturedRequest, Scrub, UpstreamBody, UpstreamClient, UpstreamReply};
 use crate::server::{
-    Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, json_reply, pieces, read_body,
+    Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, TooSlow, json_reply, pieces, read_body,
 };
 
 /// Largest body of a request that asks a model, in bytes.
@@ -271,6 +271,10 @@ impl ProxyService {
         }
         // Recordings have no secrets: what is looked up, and shown when it is not found, must have none either.
         let (body, _) = begun.clean_body();
+        if body.is_empty() && !begun.body.is_empty() {
+            let message = "the body is compressed and too long to be looked up";
+            return (!asks_upstream).then(|| refusal(StatusCode::NOT_FOUND, "not_recorded", message));
+        }
         let path = begun.scrub.text(&headers::recorded_path(&begun.path));
         let asked = AskedRequest { upstream: &begun.upstream, path: &path, body: &body };
         match recorded.find(&asked, &self.upstreams) {
@@ -403,6 +407,9 @@ fn refusal(status: StatusCode, kind: &str, message: &str) -> Reply {
 fn broken_body(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Reply {
     if error.is::<TooLarge>() {
         return refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &error.to_string());
+    }
+    if error.is::<TooSlow>() {
+        return refusal(StatusCode::REQUEST_TIMEOUT, "too_slow", &error.to_string());
     }
     refusal(StatusCode::BAD_REQUEST, "broken_body", &error.to_string())
 }

@@ -278,7 +278,7 @@ impl CapturedSession {
             return Vec::new();
         }
         // It need not be the last reply.
-        let found = request.continues.as_ref().and_then(|id| self.kept.iter().find(|(known, _)| known == id));
+        let found = request.continues.as_ref().and_then(|id| self.kept.iter().rev().find(|(known, _)| known == id));
         let found = found.map(|(_, kept)| kept.clone());
         let Kept { mut messages, has_system_member, own, reply } =
             found.unwrap_or_else(|| std::mem::take(&mut self.last));

@@ -163,7 +163,7 @@ pub(super) fn shown_address(url: &Url) -> Url {
 /// `NAME=URL` or the text of an address, which need not be a valid one, without user name and password.
 fn without_user(text: &str) -> String {
     let Some((user, host)) = text.rsplit_once('@') else { return text.to_owned() };
-    let start = user.find("//").map(|at| at + 2).or_else(|| user.find('=').map(|at| at + 1));
+    let start = user.find("://").map(|at| at + 3).or_else(|| user.find('=').map(|at| at + 1));
     format!("{}{host}", user.get(..start.unwrap_or_default()).unwrap_or_default())
 }
 

@@ -91,6 +91,11 @@ impl ActiveRun {
             // When its end is known, all its events are in the feed.
             let events = feed.drain();
             if !events.is_empty() {
+                // Events that never stop must not hide that its time is over.
+                if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                    self.deadline = None;
+                    self.interrupt(InterruptReason::MissionTimeout, InterruptSource::Server);
+                }
                 return RunProgress::Events(events);
             }
             if let Some(step) = self.ended.take() {

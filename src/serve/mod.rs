@@ -10,6 +10,8 @@ pub mod mcp;
 mod metrics;
 mod runs;
 
+use std::borrow::Cow;
+
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde_json::{Number, Value};
@@ -27,11 +29,27 @@ fn core_json(value: &Value) -> Result<Json, String> {
 }
 
 /// The same with integers beyond 64 bits as floats: the form for readers that use `serde_json`, which refuses or rounds them.
-fn rounded(json: &Json) -> Json {
+fn rounded(json: &Json) -> Cow<'_, Json> {
+    if fits(json) { Cow::Borrowed(json) } else { Cow::Owned(round(json)) }
+}
+
+/// Has it no integer beyond 64 bits?
+fn fits(json: &Json) -> bool {
     match &json.node {
-        Node::Big(number) => number.to_string().parse::<f64>().unwrap_or(f64::MAX).clamp(-1e300, 1e300).into(),
-        Node::List(items) => Json::list(items.iter().map(rounded)),
-        Node::Object(_) => json.map_members(|_, value| rounded(value)),
+        Node::Big(number) => number.to_string().parse::<u64>().is_ok(),
+        Node::List(items) => items.iter().all(fits),
+        Node::Object(members) => members.iter().all(|member| fits(&member.value)),
+        _ => true,
+    }
+}
+
+fn round(json: &Json) -> Json {
+    match &json.node {
+        Node::Big(number) if !fits(json) => {
+            number.to_string().parse::<f64>().unwrap_or(f64::MAX).clamp(f64::MIN, f64::MAX).into()
+        }
+        Node::List(items) => Json::list(items.iter().map(round)),
+        Node::Object(_) => json.map_members(|_, value| round(value)),
         _ => json.clone(),
     }
 }
@@ -82,9 +100,10 @@ mod tests {
 
     #[test]
     fn integers_beyond_64_bits_become_floats_that_serde_json_reads() {
-        let text = format!(r#"{{"a":[18446744073709551616,-{}],"b":7}}"#, "9".repeat(400));
+        let text = format!(r#"{{"a":[18446744073709551616,-{}],"b":7,"c":18446744073709551615}}"#, "9".repeat(400));
         let read: Value = serde_json::from_str(&rounded(&parsed(&text)).to_text()).unwrap();
         assert!(read["a"][0].is_f64() && read["a"][1].is_f64(), "{read}");
         assert_eq!(read["b"], 7);
+        assert_eq!(read["c"], u64::MAX);
     }
 }

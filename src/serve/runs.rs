@@ -230,9 +230,7 @@ impl Runs {
         }
         let session = self.workbench.open_found(&key).map_err(|_| unknown())?;
         // Requests make sessions of one run; others are the owner's.
-        let start = only_start(&session).filter(|start| start.pipeline.is_none()).ok_or_else(unknown)?;
-        let served = self.agents.iter().find(|served| served.has_made(&start.agent));
-        Ok((served.ok_or_else(unknown)?, session))
+        Ok((maker(&self.agents, &session).ok_or_else(unknown)?, session))
     }
 
     fn check_tools(&self, served: &ServedAgent) -> Result<(), RunRefusal> {
@@ -252,6 +250,12 @@ impl Runs {
         let account = Account::open(&served.name, &self.metrics, before, slot);
         ActiveRun::new(running, account, self.options.timeout, self.end.clone())
     }
+}
+
+/// The served agent whose run a session is. `None`: another agent's, or one of several runs, or of a pipeline.
+pub(super) fn maker<'a>(agents: &'a [ServedAgent], session: &Session) -> Option<&'a ServedAgent> {
+    let start = only_start(session).filter(|start| start.pipeline.is_none())?;
+    agents.iter().find(|served| served.has_made(&start.agent))
 }
 
 /// The start of the only run of a session, child runs aside.

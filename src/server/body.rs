@@ -5,6 +5,8 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -57,26 +59,44 @@ pub fn whole(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// The sending half of a streamed body. When it is dropped, the body ends.
-#[derive(Debug, Clone)]
-pub struct BodySender(mpsc::Sender<Bytes>);
+#[derive(Debug)]
+pub struct BodySender {
+    pieces: mpsc::Sender<Bytes>,
+    is_cut: Arc<AtomicBool>,
+}
 
 impl BodySender {
     /// Sends a piece, waiting for room. `false` when the receiver has left.
     pub async fn send(&self, piece: impl Into<Bytes>) -> bool {
-        self.0.send(piece.into()).await.is_ok()
+        self.pieces.send(piece.into()).await.is_ok()
     }
 
     /// Resolves when the receiver has left.
     pub async fn closed(&self) {
-        self.0.closed().await;
+        self.pieces.closed().await;
+    }
+
+    /// Ends the body before its end: the connection breaks after the pieces so far, so that the receiver knows that it is not whole.
+    pub fn cut(self) {
+        self.is_cut.store(true, Ordering::Release);
     }
 }
 
 /// Makes a body of pieces that are sent as they come to be.
 pub fn streamed() -> (BodySender, Body) {
-    let (sender, mut receiver) = mpsc::channel(PIECES);
-    let pieces = futures::stream::poll_fn(move |context| receiver.poll_recv(context));
-    (BodySender(sender), StreamBody::new(pieces.map(|piece| Ok(Frame::data(piece)))).boxed_unsync())
+    let (sender, receiver) = mpsc::channel(PIECES);
+    let is_cut = Arc::new(AtomicBool::new(false));
+    let sender = BodySender { pieces: sender, is_cut: Arc::clone(&is_cut) };
+    let sent = futures::stream::unfold((receiver, is_cut), |(mut receiver, is_cut)| async move {
+        let piece = match receiver.recv().await {
+            Some(piece) => Ok(piece),
+            // Once: what follows is the end.
+            None if is_cut.swap(false, Ordering::AcqRel) => Err("the body was cut".into()),
+            None => return None,
+        };
+        Some((piece, (receiver, is_cut)))
+    });
+    (sender, pieces(sent))
 }
 
 /// Makes a body of pieces; an error breaks the connection, so that the receiver knows that the body is not whole.

@@ -100,8 +100,10 @@ impl CapturedReply {
             Frames::Whole(Vec::new())
         };
         let decoder = Decoder::new(coding);
-        let error = matches!(decoder, Decoder::Blind)
-            .then(|| "the body is compressed in a way that cannot be read; its bytes are recorded".to_owned());
+        let is_blind = matches!(decoder, Decoder::Blind);
+        let error = is_blind.then(|| "the body is compressed in a way that cannot be read".to_owned());
+        // What cannot be searched may hold any of the secrets.
+        let echoes = Echoes { is_packed: is_blind && !scrub.is_empty(), ..Echoes::default() };
         Self {
             status,
             decoder,
@@ -111,7 +113,7 @@ impl CapturedReply {
             voices: Default::default(),
             scrub,
             scan: ByteScan::default(),
-            echoes: Echoes::default(),
+            echoes,
             text: String::new(),
             has_id: matches!(protocol, Protocol::Responses | Protocol::Anthropic | Protocol::Ollama),
             id: None,
@@ -216,9 +218,10 @@ impl CapturedReply {
         self.decoder.is_packed()
     }
 
-    /// Does a compressed body, as far as it came, end outside of everything that could become a secret?
+    /// Does the reply, as far as it came, end outside of everything that could become a secret: its decoded bytes, and its texts, of which
+    /// events hold pieces?
     pub fn is_settled(&self) -> bool {
-        !self.scan.is_growing()
+        !self.scan.is_growing() && !self.voices.iter().any(|voice| voice.stream.is_growing())
     }
 
     /// What the voices held back to the end.

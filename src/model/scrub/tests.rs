@@ -26,6 +26,15 @@ fn a_secret_is_masked_wherever_the_text_was_cut() {
 }
 
 #[test]
+fn braces_that_are_no_escape_hide_nothing() {
+    for before in [r"\u{}", r"\u{XXXX} ", r"\\u{${h}}", r"\u{{:x}} ", r"\u{123456789} "] {
+        let text = format!("{before}sk-12345678 end");
+        assert_eq!(scrub().text(&text), format!("{before}[secret] end"));
+        assert_eq!(Stream::default().push(&scrub(), &text).text, format!("{before}[secret] end"));
+    }
+}
+
+#[test]
 fn bytes_are_blotted_in_place() {
     let mut bytes = br"a sk-12345678 b \u0073k-12345678".to_vec();
     assert_eq!(scrub().blot(&mut bytes), 2);

@@ -38,6 +38,13 @@ static VOLATILE: LazyLock<Vec<Volatile>> = LazyLock::new(|| {
     volatile.collect()
 });
 
+/// Members that hold ids of calls and replies, however these look: no name of a tool is in them.
+static ID_MEMBERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let member =
+        r#"("(?:id|[a-z_]+_id|[a-z]+Id)": *")(?:call|toolu|msg|resp|chatcmpl|run|req|fc|rs)[_-][A-Za-z0-9_-]{6,}""#;
+    Regex::new(member).ok()
+});
+
 /// Shortest part of an id that is made by chance, in bytes.
 const PART_MIN_BYTES: usize = 6;
 /// Changes between digits and letters that a word does not have, such as `x1y2`; `sha256sum` has two.
@@ -81,6 +88,7 @@ impl Normalizer {
         for pattern in &self.patterns {
             text = pattern.replace_all(&text, "ANY").into_owned();
         }
+        text = ID_MEMBERS.as_ref().map_or_else(|| text.clone(), |ids| ids.replace_all(&text, "${1}ID\"").into_owned());
         for Volatile { pattern, word, is_match } in VOLATILE.iter() {
             let replace = |captures: &Captures<'_>| {
                 let found = captures.get(0).map_or("", |found| found.as_str());
@@ -98,6 +106,16 @@ mod tests {
 
     fn normal(text: &str) -> String {
         Normalizer::read(&[]).unwrap().normal(text.as_bytes())
+    }
+
+    #[test]
+    fn in_members_of_ids_every_id_counts_as_the_same() {
+        let of =
+            |id: &str| normal(&format!(r#"{{"messages":[{{"tool_call_id":"{id}","id":"{id}","name":"run_it"}}]}}"#));
+        for id in ["call_qwertyu1", "call_abcdefghijklmnopqrstuvwx", "fc_12345xyz"] {
+            assert_eq!(of(id), of("call_abc123"), "{id}");
+        }
+        assert_ne!(normal(r#"{"name":"run_python_code"}"#), normal(r#"{"name":"run_shell_command"}"#));
     }
 
     #[test]

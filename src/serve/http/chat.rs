@@ -63,6 +63,7 @@ pub(super) async fn complete(runs: &Runs, request: Request) -> Result<Reply, Fai
     let asked = read_chat(&body, served)?;
     let context = served.context_of_text(&asked.text).map_err(Failure::bad_request)?;
     let run = runs.start(served, context, 0)?;
+    drop(body);
     let id = format!("chatcmpl-{}", run.session().unwrap_or("unsaved"));
     let head = Head { id, model: served.name.clone(), created: SystemClock.now() / 1_000 };
     if asked.streams {

@@ -50,6 +50,7 @@ pub(super) async fn run(runs: &Runs, name: &str, request: Request) -> Result<Rep
         Some(seed) => seed.as_u64().ok_or_else(|| Failure::bad_request("`seed` is not a whole number from 0"))?,
     };
     let streams = stream(&body, accepts_events)?;
+    drop(body);
     Ok(reply(runs.start(served, context, seed)?, streams).await)
 }
 
@@ -94,6 +95,7 @@ pub(super) async fn answer(runs: &Runs, id: &str, request: Request) -> Result<Re
         return Err(Failure::bad_request("write `answer` or `answers`"));
     }
     let streams = stream(&body, false)?;
+    drop(body);
     Ok(reply(runs.resume(id, answers).await?, streams).await)
 }
 

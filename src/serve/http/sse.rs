@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use tokio::time::{Instant, sleep_until};
+
 use super::with_session;
 use crate::agent::Step;
 use crate::event::Envelope;
@@ -47,13 +49,17 @@ pub(super) fn reply(run: ActiveRun, first: String, writer: impl Writer) -> Reply
 
 async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, sender: BodySender) {
     let mut text = first;
+    let mut quiet = Instant::now() + KEEP_ALIVE;
     loop {
-        if !text.is_empty() && !send(&mut run, &sender, std::mem::take(&mut text)).await {
-            return;
+        if !text.is_empty() {
+            if !send(&mut run, &sender, std::mem::take(&mut text)).await {
+                return sender.cut();
+            }
+            quiet = Instant::now() + KEEP_ALIVE;
         }
         let progress = tokio::select! {
             progress = run.next() => progress,
-            () = tokio::time::sleep(KEEP_ALIVE) => {
+            () = sleep_until(quiet) => {
                 text.push_str(": the run has not ended\n\n");
                 continue;
             }
@@ -64,7 +70,9 @@ async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, send
             RunProgress::Events(events) => text = events.iter().map(|envelope| writer.event(envelope)).collect(),
             RunProgress::Ended(step) => {
                 let end = writer.end(&step);
-                _ = send(&mut run, &sender, end).await;
+                if !send(&mut run, &sender, end).await {
+                    sender.cut();
+                }
                 return;
             }
         }

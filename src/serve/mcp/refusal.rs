@@ -8,10 +8,10 @@ use ptc_core::value::json::{JsonError, Node};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CustomRequest, ErrorCode, GetPromptRequestParams, InitializeRequestParams,
-    ReadResourceRequestParams,
+    PaginatedRequestParams, ReadResourceRequestParams,
 };
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::serve::core_json;
@@ -32,18 +32,22 @@ impl Refusal {
         Self::new(&Json::default(), &ErrorData::parse_error(message, None))
     }
 
-    /// For a line that was not read as JSON: it has an error in the syntax, or exceeds a limit of ours.
-    pub(super) fn of_text(text: &str, error: &JsonError) -> Self {
+    /// For a line that was not read as JSON: it has an error in the syntax, or exceeds a limit of ours. `None`: it is a reply or a
+    /// notification.
+    pub(super) fn of_text(text: &str, error: &JsonError) -> Option<Self> {
         #[derive(Deserialize)]
         struct Head {
             id: Option<Value>,
+            method: Option<IgnoredAny>,
         }
         match serde_json::from_str::<Head>(text) {
-            Ok(head) => {
-                let id = head.id.and_then(|id| core_json(&id).ok()).filter(is_id).unwrap_or_default();
-                Self::new(&id, &ErrorData::invalid_request(error.to_string(), None))
+            // A reply or a notification.
+            Ok(Head { method: None, .. } | Head { id: None, .. }) => None,
+            Ok(Head { id, .. }) => {
+                let id = id.and_then(|id| core_json(&id).ok()).filter(is_id).unwrap_or_default();
+                Some(Self::new(&id, &ErrorData::invalid_request(error.to_string(), None)))
             }
-            Err(_) => Self::unreadable(error.to_string()),
+            Err(_) => Some(Self::unreadable(error.to_string())),
         }
     }
 
@@ -81,6 +85,9 @@ pub(super) fn of_custom(request: CustomRequest) -> ErrorData {
         "tools/call" => misfit::<CallToolRequestParams>(params),
         "resources/read" => misfit::<ReadResourceRequestParams>(params),
         "prompts/get" => misfit::<GetPromptRequestParams>(params),
+        "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => {
+            misfit::<PaginatedRequestParams>(params)
+        }
         _ => return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
     };
     ErrorData::invalid_params(format!("the params of {method} do not fit{misfit}"), None)
@@ -126,9 +133,11 @@ mod tests {
     #[test]
     fn a_line_beyond_a_limit_keeps_its_id_and_one_that_is_no_json_has_none() {
         let long = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"ping","params":{{"n":1{}.0}}}}"#, "0".repeat(200));
-        for (text, id, code) in [("{", "null", -32700), (long.as_str(), "3", -32600)] {
+        let reply = r#"{"jsonrpc":"2.0","id":5,"result":{}}"#;
+        for (text, expected) in [("{", Some(("null", -32700))), (long.as_str(), Some(("3", -32600))), (reply, None)] {
             let error = JsonError { message: "it".to_owned(), offset: 0, incomplete: false };
-            assert_eq!(read(&Refusal::of_text(text, &error)), (id.to_owned(), code), "{text}");
+            let got = Refusal::of_text(text, &error).as_ref().map(read);
+            assert_eq!(got, expected.map(|(id, code)| (id.to_owned(), code)), "{text}");
         }
     }
 }

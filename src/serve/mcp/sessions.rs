@@ -15,7 +15,8 @@ use super::arguments::{
     TurnArguments, TurnPart, read,
 };
 use super::{Answer, WorkbenchServer};
-use crate::event::{Address, Editor, Event};
+use crate::event::{Address, Editor};
+use crate::serve::runs::maker;
 use crate::session::index::TermSyntax;
 use crate::session::{ParentKind, Session, SessionKey, Summary};
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};
@@ -53,11 +54,7 @@ impl WorkbenchServer {
 
     /// Without `--allow-runs`, only runs of the served agents are resumed.
     fn check_resumable(&self, session: &Session) -> Result<(), String> {
-        let is_served = session.events().find_map(|envelope| match envelope.event {
-            Event::RunStart(start) => Some(self.agents.iter().any(|served| served.has_made(&start.agent))),
-            _ => None,
-        });
-        if self.options.allow_runs || is_served == Some(true) {
+        if self.options.allow_runs || maker(&self.agents, session).is_some() {
             return Ok(());
         }
         Err("not a run of a served agent as it is now: others are resumed with --allow-runs".to_owned())

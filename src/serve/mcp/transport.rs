@@ -148,7 +148,7 @@ where
         match json::parse(text) {
             Ok(Json { node: Node::List(items), .. }) if !items.is_empty() => self.messages.extend(items),
             Ok(message) => self.messages.push_back(message),
-            Err(error) => return Err(Refusal::of_text(text, &error)),
+            Err(error) => return Refusal::of_text(text, &error).map_or(Ok(()), Err),
         }
         Ok(())
     }
@@ -203,6 +203,10 @@ where
             return Some(message);
         }
         self.input_end.cancel();
+        // Half an error reply holds the output, for which other replies wait.
+        if let Some(refusal) = self.refusal.take() {
+            tokio::spawn(refusal);
+        }
         self.open.all_answered().await;
         None
     }

@@ -135,8 +135,11 @@ impl Json {
     #[must_use]
     pub fn map_members(&self, mut change: impl FnMut(&str, &Self) -> Self) -> Self {
         let Some(members) = self.members() else { return self.clone() };
-        let members =
-            members.iter().map(|member| Member { value: change(&member.key, &member.value), ..member.clone() });
+        let members = members.iter().map(|Member { key, key_span, value }| Member {
+            key: key.clone(),
+            key_span: *key_span,
+            value: change(key, value),
+        });
         Node::Object(members.collect()).into()
     }
 

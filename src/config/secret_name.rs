@@ -1,0 +1,38 @@
+//! Names that say that a value is a secret.
+//!
+//! In: names of headers, parameters and variables, and their values. Out: whether the value is a secret. It must never call a common word one.
+
+/// Returns whether the name of a header, parameter or variable indicates a secret: `X-Api-Key`, `access_token`, `Helicone-Auth`, `sig`.
+pub fn is_secret_name(name: &str) -> bool {
+    has_secret_word(name) || has_last_word(name)
+}
+
+/// Returns whether a value under this name is a secret: under a name that only ends with a word such as `auth` it is one only if it may be
+/// a key, not a word such as `required`.
+pub(crate) fn is_secret_value(name: &str, value: &str) -> bool {
+    let may_be_key = || value.len() >= KEY_MIN_BYTES && value.bytes().any(|byte| byte.is_ascii_digit());
+    has_secret_word(name) || has_last_word(name) && may_be_key()
+}
+
+/// Shortest key, in bytes.
+const KEY_MIN_BYTES: usize = 8;
+
+fn has_secret_word(name: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Short words are also parts of others (`author`, `design`), and before another word they rarely name the secret (`SSH_AUTH_SOCK`).
+fn has_last_word(name: &str) -> bool {
+    const LAST_WORDS: [&str; 7] = ["auth", "sig", "pass", "passphrase", "jwt", "bearer", "assertion"];
+    let name = name.to_ascii_lowercase();
+    let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    LAST_WORDS.contains(&last)
+}
+
+/// Returns whether a header contains a literal secret instead of `${NAME}`, an environment variable.
+pub(crate) fn is_plain_secret(name: &str, value: &str) -> bool {
+    is_secret_value(name, value) && !value.contains("${")
+}
