@@ -1,4 +1,4 @@
-//! Names that say that a value is a secret.
+//! Names of secrets.
 //!
 //! In: names of headers, parameters and variables, and their values. Out: whether the value is a secret. It must never call a common word one.
 

@@ -129,7 +129,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// The reply of the turn at this place; an error says why there is none to answer with.
+    /// The reply of the turn at this place. Errors: why there is none to answer with.
     fn reply(&mut self, place: &str) -> Result<RecordedReply, String> {
         let Some(status) = self.status else {
             let problem = self.problem.as_ref().and_then(|problem| problem.lines().next());

@@ -56,7 +56,7 @@ fn words_of(call: &NativeCall) -> String {
     format!("{} {args}", call.name)
 }
 
-/// Digests of the files in a request: the texts that stand for them have only type and size.
+/// Digests of the files in a request: the texts in their place have only type and size.
 pub(super) fn files_of(request: &CapturedRequest, body: &[u8]) -> Vec<u64> {
     let is_words = |part: &MessagePart| match part {
         MessagePart::Text { section, .. } => matches!(section.as_str(), "system" | "user" | "assistant" | "tool"),

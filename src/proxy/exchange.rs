@@ -21,6 +21,34 @@ use crate::server::ListenerEnd;
 /// Most bytes of a compressed request, decoded; a longer one is not recorded.
 const DECODED_MAX_BYTES: u64 = 16 << 20;
 
+/// A body without known secrets.
+pub(super) struct CleanBody {
+    pub(super) bytes: Vec<u8>,
+    /// How many secrets it had.
+    pub(super) masked: u64,
+    /// What else was done because it is compressed.
+    pub(super) change: Option<BodyChange>,
+}
+
+/// How the recorded form of a compressed body differs from the one that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyChange {
+    /// It holds a secret.
+    Decoded,
+    /// It is too long to search.
+    Omitted,
+}
+
+impl BodyChange {
+    /// The notice of the turn.
+    pub(super) fn notice(self) -> &'static str {
+        match self {
+            Self::Decoded => "the body is recorded as it was before it was compressed: it holds a known secret",
+            Self::Omitted => "the body is not recorded: it is compressed and too long to search it for secrets",
+        }
+    }
+}
+
 /// A request that begins.
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
@@ -43,13 +71,13 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// The body without known secrets, and how many there were: everything that is recorded of the request is read from it.
-    pub(super) fn clean_body(&self) -> (Vec<u8>, u64) {
+    /// The body without known secrets: everything that is recorded of the request is read from it.
+    pub(super) fn clean_body(&self) -> CleanBody {
         self.clean(&self.body)
     }
 
     /// The body that the client sent, likewise, where it is another one.
-    pub(super) fn clean_came(&self) -> Option<(Vec<u8>, u64)> {
+    pub(super) fn clean_came(&self) -> Option<CleanBody> {
         self.came.as_ref().map(|came| self.clean(came))
     }
 
@@ -57,44 +85,32 @@ impl Begun {
         Coding::of(self.headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()))
     }
 
-    /// The notice where the body is compressed and [`Self::clean_body`] is another one, because it holds a secret or is too long to search.
-    pub(super) fn coding_notice(&self, clean: &[u8]) -> Option<String> {
-        if !matches!(self.coding(), Coding::Gzip | Coding::Deflate) || clean.first() == self.body.first() {
-            return None;
-        }
-        let text = if clean.is_empty() {
-            "the body is not recorded: it is compressed and too long to search it for secrets"
-        } else {
-            "the body is recorded as it was before it was compressed: it holds a known secret"
-        };
-        Some(text.to_owned())
-    }
-
-    fn clean(&self, body: &[u8]) -> (Vec<u8>, u64) {
+    fn clean(&self, body: &[u8]) -> CleanBody {
         if self.scrub.is_empty() {
-            return (body.to_vec(), 0);
+            return CleanBody { bytes: body.to_vec(), masked: 0, change: None };
         }
         // Compressed bytes show no secret: such a body is recorded as it was sent only if it has none.
         if let Some(decoded) = self.coding().decoded(body, DECODED_MAX_BYTES) {
             if decoded.len() as u64 >= DECODED_MAX_BYTES {
-                return (Vec::new(), 0);
+                return CleanBody { bytes: Vec::new(), masked: 0, change: Some(BodyChange::Omitted) };
             }
-            let (clean, masked) = self.clean_plain(decoded);
-            if masked > 0 {
-                return (clean, masked);
+            let clean = self.clean_plain(decoded);
+            if clean.masked > 0 {
+                return CleanBody { change: Some(BodyChange::Decoded), ..clean };
             }
         }
         self.clean_plain(body.to_vec())
     }
 
-    fn clean_plain(&self, mut body: Vec<u8>) -> (Vec<u8>, u64) {
+    fn clean_plain(&self, mut body: Vec<u8>) -> CleanBody {
         let masked = self.scrub.blot(&mut body) as u64;
         // Adjacent texts may make a secret together.
         let json = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok());
-        match json.and_then(|json| self.scrub.json(&json)) {
+        let (bytes, masked) = match json.and_then(|json| self.scrub.json(&json)) {
             Some(clean) => (clean.to_text().into_bytes(), masked + 1),
             None => (body, masked),
-        }
+        };
+        CleanBody { bytes, masked, change: None }
     }
 
     /// The program that asks, as it names itself.

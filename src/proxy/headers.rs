@@ -21,7 +21,7 @@ const ENCODINGS: [&str; 4] = ["gzip", "x-gzip", "deflate", "identity"];
 /// What separates the parts of addresses and of the lists that they are in.
 const ADDRESS_MARKS: &[char] = &['?', '&', '#', ';', ',', '<', '>', '"', ' '];
 
-/// Shortest value that may be a key where neither its name nor its place says so, in bytes.
+/// Shortest value that may be a key under a name that is not a secret's, in bytes.
 const RANDOM_MIN_BYTES: usize = 12;
 
 /// Shortest value of a cookie that counts as a key; shorter ones are settings.

@@ -98,7 +98,7 @@ impl Recorder {
         (self.options.report)(Err(problem));
     }
 
-    /// The next request belongs to this conversation, as the file says.
+    /// The next request belongs to this conversation of the file.
     pub(super) fn group_next(&mut self, group: Option<String>) {
         self.group = group;
     }
@@ -175,9 +175,9 @@ impl Recorder {
     }
 
     fn begin(&mut self, id: u64, at_ms: i64, begun: Box<Begun>) {
-        let (body, masked) = begun.clean_body();
-        let decoded = begun.coding_notice(&body);
-        let read = CapturedRequest::read(begun.protocol, &begun.path, &body);
+        let body = begun.clean_body();
+        let change = body.change.map(|change| change.notice().to_owned());
+        let read = CapturedRequest::read(begun.protocol, &begun.path, &body.bytes);
         let (request, problem) = match read {
             Ok(request) => (request, None),
             Err(why) => (CapturedRequest::default(), Some(why)),
@@ -190,7 +190,7 @@ impl Recorder {
             key: format!("{}/{}", begun.upstream, begun.protocol.name()),
             system: digests(true),
             messages: digests(false),
-            files: files_of(&request, &body),
+            files: files_of(&request, &body.bytes),
             continues: request.continues.clone(),
             thread: request.thread.clone().or_else(|| self.group.take()),
             // Nothing else distinguishes bodies that cannot be read.
@@ -215,11 +215,11 @@ impl Recorder {
             problem: None,
         };
         if let Some(session) = self.sessions.get_mut(&conversation) {
-            session.begin_turn(at_ms, &begun, &request, body, masked);
+            session.begin_turn(at_ms, &begun, &request, body);
             if self.is_rebuilt && session.turns() == 1 {
                 session.warn(at_ms, REBUILT.to_owned());
             }
-            for text in problem.into_iter().chain(lacks).chain(decoded).chain(begun.notices.iter().cloned()) {
+            for text in problem.into_iter().chain(lacks).chain(change).chain(begun.notices.iter().cloned()) {
                 session.warn(at_ms, begun.scrub.text(&text));
             }
             line.place = Some((session.id.clone(), session.turns()));

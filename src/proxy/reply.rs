@@ -344,7 +344,7 @@ mod tests {
                 notices.len() == 1 && notices[0].contains("the bytes of this reply are not recorded"),
                 "{notices:?}"
             );
-            // Bytes that are not compressed, whatever their head says, show it.
+            // Bytes that are not compressed, in spite of their header, show it.
             let (reads, notices) = recorded("gzip", status, KEY, &[body.as_bytes()]);
             assert_eq!(reads, [(0, body.replace(KEY, &"*".repeat(KEY.len())).into_bytes())]);
             assert_eq!(notices, [""; 0]);

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::answers::{Answers, AskedRequest, RecordedReply};
 use super::capture::Capture;
 use super::client_secrets::ClientSecrets;
-use super::exchange::{Begun, Exchange, ExchangeEnd, PROXY_ENDED};
+use super::exchange::{Begun, BodyChange, Exchange, ExchangeEnd, PROXY_ENDED};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
@@ -145,14 +145,17 @@ impl ProxyService {
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let (head, body) = request.into_parts();
         let passed = headers::passed(&head.headers);
-        let is_chunked = head.headers.contains_key(TRANSFER_ENCODING);
-        let body = match headers::content_length(&head.headers).filter(|_| !is_chunked) {
-            Some(length) if length <= RESENT_MAX_BYTES as u64 => match read_body(body, RESENT_MAX_BYTES).await {
+        let has_body = head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING);
+        let is_short = headers::content_length(&head.headers).is_some_and(|length| length <= RESENT_MAX_BYTES as u64);
+        let body = if !has_body {
+            UpstreamBody::Whole(Bytes::new())
+        } else if is_short && !head.headers.contains_key(TRANSFER_ENCODING) {
+            match read_body(body, RESENT_MAX_BYTES).await {
                 Ok(body) => UpstreamBody::Whole(body),
                 Err(error) => return broken_body(error.as_ref()),
-            },
-            None if !is_chunked && !head.headers.contains_key(CONTENT_LENGTH) => UpstreamBody::Whole(Bytes::new()),
-            _ => UpstreamBody::of(body.into_data_stream()),
+            }
+        } else {
+            UpstreamBody::of(body.into_data_stream())
         };
         match self.client.send(head.method, url, passed, body).await {
             Ok(reply) => {
@@ -270,13 +273,13 @@ impl ProxyService {
             return (!asks_upstream).then(|| loaded(&begun.body));
         }
         // Recordings have no secrets: what is looked up, and shown when it is not found, must have none either.
-        let (body, _) = begun.clean_body();
-        if body.is_empty() && !begun.body.is_empty() {
+        let body = begun.clean_body();
+        if body.change == Some(BodyChange::Omitted) {
             let message = "the body is compressed and too long to be looked up";
             return (!asks_upstream).then(|| refusal(StatusCode::NOT_FOUND, "not_recorded", message));
         }
         let path = begun.scrub.text(&headers::recorded_path(&begun.path));
-        let asked = AskedRequest { upstream: &begun.upstream, path: &path, body: &body };
+        let asked = AskedRequest { upstream: &begun.upstream, path: &path, body: &body.bytes };
         match recorded.find(&asked, &self.upstreams) {
             Ok(reply) => {
                 pending.set_answered_from(&reply.place);

@@ -10,7 +10,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
 use super::conversations::{Digest, REPLIES_MOST};
-use super::exchange::{Begun, ExchangeEnd, ExchangeLine};
+use super::exchange::{Begun, CleanBody, ExchangeEnd, ExchangeLine};
 use super::headers;
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
 use crate::config::Protocol;
@@ -193,16 +193,10 @@ impl CapturedSession {
         self.notice(at_ms, NoticeLevel::Warning, text);
     }
 
-    /// Begins a turn with a request: as it was read from `body`, in which this number of secrets was overwritten.
-    pub(super) fn begin_turn(
-        &mut self,
-        at_ms: i64,
-        begun: &Begun,
-        request: &CapturedRequest,
-        body: Vec<u8>,
-        masked: u64,
-    ) {
+    /// Begins a turn with a request, which was read from `body`.
+    pub(super) fn begin_turn(&mut self, at_ms: i64, begun: &Begun, request: &CapturedRequest, body: CleanBody) {
         let Begun { scrub, .. } = begun;
+        let CleanBody { bytes: body, masked, .. } = body;
         (self.line.turns, self.line.at_ms, self.line.problem) = (self.line.turns + 1, at_ms, None);
         self.show(ConversationState::Asked);
         self.totals.turns += 1;
@@ -257,7 +251,7 @@ impl CapturedSession {
             path: scrub.text(&headers::recorded_path(&begun.path)),
             headers: headers::recorded(&begun.headers, scrub),
             body: raw,
-            came: begun.clean_came().map(|(came, masked)| pack_body(&came, None, masked)),
+            came: begun.clean_came().map(|came| pack_body(&came.bytes, None, came.masked)),
         };
         self.of_turn(at_ms, raw.into());
         self.of_turn(at_ms, sent.into());

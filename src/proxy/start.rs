@@ -87,7 +87,7 @@ pub struct RunningProxy {
 impl ProxySpec {
     /// Starts it. Must be called inside of the runtime.
     ///
-    /// Errors: what of the specification cannot be used, after the flag that says it; the port is taken.
+    /// Errors: a part of the specification cannot be used, with its flag; the port is taken.
     pub async fn start(&self, workbench: &Workbench, audience: Audience) -> Result<RunningProxy, String> {
         let upstreams = Upstreams::read(&self.upstreams, &workbench.config).map_err(|error| error.to_string())?;
         let read = |file: &PathBuf| read_rules(file, &upstreams);

@@ -93,8 +93,7 @@ impl ActiveRun {
             if !events.is_empty() {
                 // Events that never stop must not hide that its time is over.
                 if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                    self.deadline = None;
-                    self.interrupt(InterruptReason::MissionTimeout, InterruptSource::Server);
+                    self.time_out();
                 }
                 return RunProgress::Events(events);
             }
@@ -154,14 +153,16 @@ impl ActiveRun {
         tokio::select! {
             biased;
             step = ended => self.close(step.unwrap_or_else(|error| broken(&error))),
-            () = over => {
-                self.deadline = None;
-                self.interrupt(InterruptReason::MissionTimeout, InterruptSource::Server);
-            }
+            () = over => self.time_out(),
             () = end.cancelled(), if self.stopped.is_none() => {
                 self.interrupt(InterruptReason::Cancelled, InterruptSource::Signal);
             }
         }
+    }
+
+    fn time_out(&mut self) {
+        self.deadline = None;
+        self.interrupt(InterruptReason::MissionTimeout, InterruptSource::Server);
     }
 
     fn interrupt(&mut self, reason: InterruptReason, by: InterruptSource) {

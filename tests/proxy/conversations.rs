@@ -1,4 +1,4 @@
-//! Which requests belong to one conversation, and what a session tells of messages that it does not have.
+//! Which requests belong to one conversation, and the notices about messages that are not in the session.
 
 use std::sync::Arc;
 

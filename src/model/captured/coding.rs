@@ -1,7 +1,7 @@
 //! How the bodies of requests and replies are compressed.
 //!
 //! In: the header `Content-Encoding`, and a body in pieces as they come, or as a whole. Out: the body before it was compressed. It must never
-//! panic on bytes that are not compressed as their header says.
+//! panic on bytes that are not compressed in the way of their header.
 
 use std::io::{Read as _, Write as _};
 
@@ -83,7 +83,7 @@ impl Decoder {
         matches!(self, Self::Gzip(_) | Self::Zlib(_) | Self::Raw(_))
     }
 
-    /// Decodes the next bytes. Errors: they are not compressed as the header says.
+    /// Decodes the next bytes. Errors: they are not compressed in the way of the header.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> Result<Vec<u8>, String> {
         let broken = |error: std::io::Error| format!("the body is not compressed as its header says: {error}");
         if let (Self::Unopened(coding), Some(first)) = (&*self, bytes.first()) {

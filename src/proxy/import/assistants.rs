@@ -51,7 +51,7 @@ impl ClaudeCode {
 }
 
 /// A message of a line, or a reply.
-struct Said {
+struct ChainMessage {
     message: Value,
     /// The number of the message before it.
     before: usize,
@@ -60,8 +60,8 @@ struct Said {
 /// One conversation in a transcript, with what its user went back from.
 #[derive(Default)]
 struct Chain {
-    /// All messages. Their numbers begin with 1; 0 stands for none.
-    said: Vec<Said>,
+    /// All messages. Their numbers begin with 1; 0 is none.
+    all: Vec<ChainMessage>,
     /// The numbers of those that the next request has.
     path: Vec<usize>,
     /// How many of these are in a request already.
@@ -85,7 +85,7 @@ impl Transcript for ClaudeCode {
         let at_ms = time(&line, "timestamp").unwrap_or(chain.last_ms);
         let kind = text(&line, "type").to_owned();
         let message = line.as_object_mut().and_then(|line| line.remove("message")).filter(Value::is_object);
-        let is_said = message.is_some() && matches!(kind.as_str(), "assistant" | "user");
+        let is_message = message.is_some() && matches!(kind.as_str(), "assistant" | "user");
         match (kind.as_str(), message) {
             ("assistant", Some(mut message)) => {
                 // The protocol has parts, a transcript may have their text.
@@ -123,7 +123,7 @@ impl Transcript for ClaudeCode {
             chain.last_ms = at_ms;
         }
         if !uuid.is_empty() {
-            let message = before.filter(|_| !is_said).unwrap_or_else(|| chain.last_message());
+            let message = before.filter(|_| !is_message).unwrap_or_else(|| chain.last_message());
             self.places.insert(uuid, Place { chain: place, message });
         }
         ended
@@ -180,21 +180,21 @@ fn merged<'a>(messages: impl Iterator<Item = &'a Value>) -> Vec<Value> {
 impl Chain {
     fn push(&mut self, message: Value) {
         let before = self.last_message();
-        self.said.push(Said { message, before });
-        self.path.push(self.said.len());
+        self.all.push(ChainMessage { message, before });
+        self.path.push(self.all.len());
     }
 
     /// The number of the last message; the reply that is being read will be the next one.
     fn last_message(&self) -> usize {
-        if self.reply.is_some() { self.said.len() + 1 } else { self.path.last().copied().unwrap_or_default() }
+        if self.reply.is_some() { self.all.len() + 1 } else { self.path.last().copied().unwrap_or_default() }
     }
 
     /// The numbers of the messages up to this one.
     fn path_to(&self, mut number: usize) -> Vec<usize> {
         let mut path = Vec::new();
-        while let Some(said) = number.checked_sub(1).and_then(|place| self.said.get(place)) {
+        while let Some(step) = number.checked_sub(1).and_then(|place| self.all.get(place)) {
             path.push(number);
-            number = said.before;
+            number = step.before;
         }
         path.reverse();
         path
@@ -202,8 +202,8 @@ impl Chain {
 
     /// The messages with these numbers.
     fn messages<'a>(&'a self, numbers: &'a [usize]) -> impl Iterator<Item = &'a Value> {
-        let said = numbers.iter().filter_map(move |number| self.said.get(number.checked_sub(1)?));
-        said.map(|said| &said.message)
+        let found = numbers.iter().filter_map(move |number| self.all.get(number.checked_sub(1)?));
+        found.map(|found| &found.message)
     }
 
     /// Leaves out what came after the message that this one follows. Results of parallel calls and further lines of a reply also name earlier lines:
@@ -215,7 +215,7 @@ impl Chain {
         let from = |place: usize| self.messages(self.path.get(place..).unwrap_or_default());
         if common == path.len() {
             let id = text(message, "id");
-            let is_same_reply = |said: &Value| !id.is_empty() && text(said, "id") == id;
+            let is_same_reply = |other: &Value| !id.is_empty() && text(other, "id") == id;
             let is_more_of_a_reply = from(common.saturating_sub(1)).any(is_same_reply);
             if is_result(message) || is_more_of_a_reply || from(common).all(is_result) {
                 return;
@@ -229,7 +229,7 @@ impl Chain {
     }
 
     fn has_begun(&self) -> bool {
-        !self.said.is_empty() || self.reply.is_some()
+        !self.all.is_empty() || self.reply.is_some()
     }
 
     /// Ends the conversation; lines after its last reply are with that reply.

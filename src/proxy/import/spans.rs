@@ -119,7 +119,7 @@ impl Span {
         let Messages { input, mut output, tools } = messages(&self.attributes, &self.events);
         let is_failed = self.error.is_some() && output.is_empty();
         let (has_input, has_output) = (input.iter().any(has_content), output.iter().any(has_content));
-        // By default, instrumentation does not record what was said.
+        // By default, instrumentation does not record the content of messages.
         let missing = match (has_input, has_output || is_failed) {
             (false, false) => Some("the span has no message content"),
             (false, true) => Some("the span has no content of the request's messages"),

@@ -7,12 +7,14 @@ mod chat;
 mod native;
 mod sse;
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use percent_encoding::percent_decode_str;
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use serde_json::{Value, json};
@@ -131,8 +133,8 @@ impl AgentService {
 
     async fn route(&self, request: Request) -> Reply {
         let path = request.uri().path().to_owned();
-        let segments: Vec<String> = path.split('/').filter(|segment| !segment.is_empty()).map(decoded).collect();
-        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let segments: Vec<Cow<'_, str>> = path.split('/').filter(|segment| !segment.is_empty()).map(decoded).collect();
+        let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
         let method = request.method().clone();
         let is_chat = segments.first() == Some(&"v1");
         let failed = |failure: &Failure| if is_chat { chat::failed(failure) } else { native::failed(failure) };
@@ -181,21 +183,8 @@ fn methods(segments: &[&str]) -> Option<&'static str> {
 }
 
 /// A segment of a path without percent-encoding; as it is when that is not UTF-8.
-fn decoded(segment: &str) -> String {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let (mut bytes, mut rest) = (Vec::with_capacity(segment.len()), segment.as_bytes());
-    while let Some((first, after)) = rest.split_first() {
-        let encoded = match after {
-            [high, low, after @ ..] if *first == b'%' => {
-                digit(*high).zip(digit(*low)).and_then(|(high, low)| Some((u8::try_from(high * 16 + low).ok()?, after)))
-            }
-            _ => None,
-        };
-        let (byte, after) = encoded.unwrap_or((*first, after));
-        bytes.push(byte);
-        rest = after;
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| segment.to_owned())
+fn decoded(segment: &str) -> Cow<'_, str> {
+    percent_decode_str(segment).decode_utf8().unwrap_or(Cow::Borrowed(segment))
 }
 
 /// Every path.

@@ -43,7 +43,7 @@ impl Page {
         self.part(text, |end| format!("the next page: offset {end}"))
     }
 
-    /// The part of a text that is not made again for its next page; `rest` names where the rest is.
+    /// The part of a text that has no next page; `rest` names where the rest is.
     pub(super) fn head(self, text: &str, rest: &str) -> String {
         self.part(text, |_| rest.to_owned())
     }
