@@ -93,6 +93,7 @@ limits! {
     REGEX_BYTES "regex_bytes" "bytes" Some(256), 256, 256, RuntimeError "fixed" "Length of a regular expression.";
     REGEX_INPUT "regex_input_bytes" "bytes" Some(32_768), 32_768, 32_768, RuntimeError "fixed" "Part of a text that a regular expression searches; the rest is ignored.";
     REGEX_STEPS "regex_steps" "steps" Some(100_000), 100_000, 100_000, TypeError "fixed" "Backtracking steps of one search.";
+    REPLY_STALL_TIME "reply_stall_ms" "ms" Some(300_000), 300_000, 300_000, Cancelled "fixed" "Time for which a client of `serve` may take nothing of a reply that waits to be written; then its connection is closed, as if the client had left.";
     FILE_BYTES "file_bytes" "bytes" Some(16_777_216), 16_777_216, 16_777_216, InvalidAgent "fixed" "Size of an agent file and of each file that it names, of the configuration, a theme and a key file.";
     INPUT_FILE_BYTES "input_file_bytes" "bytes" Some(20_000_000), 20_000_000, 20_000_000, InvalidContext "fixed" "Size of a file that is given to an agent for a parameter of type `:file`.";
     SCHEMA_PARTS "schema_parts" "parts" Some(100_000), 100_000, 100_000, InvalidAgent "fixed" "Subschemas of a JSON Schema after its references are replaced by what they name; a larger schema is refused before validation.";

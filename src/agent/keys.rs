@@ -80,15 +80,11 @@ pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut P
 
 /// Refuses a key that belongs in another table. Unknown keys are findings of [`Settings`](super::Settings).
 fn all_belong(option: &Entry<'_>) -> Result<(), Problem> {
-    let title = format!("[{}]", option.key);
-    let own: Vec<KeyLine> =
-        settings::tables().filter(|table| table.title.contains(&title)).flat_map(|table| table.lines).collect();
-    let members = if own.is_empty() || option.json.members().is_none() { Vec::new() } else { option.entries()? };
-    let tables = (option.tables)();
-    let misplaced = |member: &&Entry<'_>| {
-        own.iter().all(|line| line.name != member.key) && belongs_in(member.key, &tables).is_some()
+    let members = if option.json.members().is_some() { option.entries()? } else { Vec::new() };
+    let is_misplaced = |member: &&Entry<'_>| {
+        !settings::may_have(option.key, member.key) && belongs_in(member.key, &(option.tables)()).is_some()
     };
-    members.iter().find(misplaced).map_or(Ok(()), |member| Err(member.unknown(&[])))
+    members.iter().find(is_misplaced).map_or(Ok(()), |member| Err(member.unknown(&[])))
 }
 
 /// Returns the fields of an agent that have a value to write, in order.

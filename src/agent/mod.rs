@@ -43,8 +43,8 @@ use ptc_core::value::Json;
 pub use builder::AgentBuilder;
 pub use bundled::{BUNDLED, BUNDLED_PIPELINES, Bundled};
 pub use case::{
-    Case, CaseRows, Expect, Judgement, JudgesUsage, Measure, Mismatch, Question, Rubric, RubricExample, Ruling,
-    Verdict, Vote,
+    Case, CaseChecker, CaseRows, CheckedCase, Expect, Judgement, JudgesUsage, Measure, Mismatch, Question, Rubric,
+    RubricExample, Ruling, Verdict, Vote,
 };
 pub use context::Context;
 pub(crate) use context::open_params;

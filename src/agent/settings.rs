@@ -13,7 +13,7 @@ use ptc_core::value::json::Node;
 use super::{Agent, Diagnostic, Mode};
 
 use members::{COALESCE, FORMAT, PROMPT_LIMIT, TRIGGER, TRIM, check_members};
-pub(in crate::agent) use members::{tables, whole_number};
+pub(in crate::agent) use members::{may_have, tables, whole_number};
 pub(in crate::agent) use retry::read_retry;
 
 /// How a run in `ptc_lisp` ends (settled decision 6).

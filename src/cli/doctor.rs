@@ -17,10 +17,9 @@ pub(super) async fn doctor(
     workbench: &Workbench,
     check: CheckSettings<'_>,
 ) -> Result<u8, UsageError> {
-    let mut findings = findings(workbench).await;
-    if let Err(problems) = check() {
-        mark_configuration(&mut findings, &problems);
-    }
+    let refused = check().err();
+    let mut findings = vec![terminal(&process_env), locale(&process_env)];
+    findings.extend(workbench.doctor(refused.as_deref()).await);
     let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
     let code = if is_bad { exit::FAILED } else { exit::OK };
     if flags.json {
@@ -41,27 +40,10 @@ pub(super) async fn doctor(
     Ok(code)
 }
 
-/// Replaces the finding about the configuration by what the interface refuses in it, a finding for each line.
-fn mark_configuration(findings: &mut Vec<Finding>, problems: &str) {
-    const WHAT: &str = "configuration";
-    let at = findings.iter().position(|finding| finding.what == WHAT).unwrap_or(findings.len());
-    let following = findings.split_off(at);
-    let bad = |line: &str| Finding { health: Health::Bad, what: WHAT.to_owned(), message: line.to_owned() };
-    findings.extend(problems.lines().map(bad));
-    findings.extend(following.into_iter().filter(|finding| finding.what != WHAT));
-}
-
-/// The same without asking any server: for bundles.
+/// What works here without asking any server, the terminal and the locale first: for bundles.
 pub(super) async fn findings_offline(workbench: &Workbench) -> Vec<Finding> {
     let mut findings = vec![terminal(&process_env), locale(&process_env)];
     findings.extend(workbench.doctor_offline().await);
-    findings
-}
-
-/// What works here, the terminal and the locale first.
-pub(super) async fn findings(workbench: &Workbench) -> Vec<Finding> {
-    let mut findings = vec![terminal(&process_env), locale(&process_env)];
-    findings.extend(workbench.doctor().await);
     findings
 }
 

@@ -16,7 +16,7 @@ use crate::event::{
 use crate::model::OtherModel;
 use crate::record::{Records, RunRecord, TurnRecord};
 
-use crate::workbench::format::{Marks, cached, cost, plural};
+use crate::workbench::format::{Marks, cached, cost, inflected, plural};
 use crate::workbench::wording::{describe_issue, describe_reason, in_plain_words};
 use crate::workbench::{Definitions, next_step};
 use thought::{Rest, Thought};
@@ -407,7 +407,9 @@ impl<W: Write> Printer<W> {
         let seconds = std::time::Duration::from_millis(run.elapsed_ms()).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
         let usage = self.records.usage(&envelope.address);
-        let tokens = usage.tokens.map(|tokens| format!(", {} tokens in, {} out", tokens.input, tokens.output));
+        let tokens = usage
+            .tokens
+            .map(|tokens| format!(", {} {} in, {} out", tokens.input, inflected(tokens.input, "token"), tokens.output));
         let spent = format!("{}{}", tokens.unwrap_or_default(), spent(&usage));
         let next =
             end.fail.as_ref().filter(|_| root).and_then(|_| next_step(&edited(run), end, run.last_call_error.as_ref()));

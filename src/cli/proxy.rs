@@ -28,7 +28,7 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
         print_note(&safe_line(&format!("upstream {upstream}")));
     }
     if let Some(recorded) = proxy.recorded() {
-        print_note(&format!("answers {recorded} recorded requests"));
+        print_note(&format!("answers {}", plural(recorded as u64, "recorded request")));
     }
     for (name, value) in proxy.variables() {
         print_note(&format!("  export {name}={value}"));

@@ -15,6 +15,7 @@ use crate::replay::{
     Divergence, EventChange, Finding, IgnoreRule, Policy, ReplayOutcome, Report, Rules, verify_events,
 };
 use crate::session::Session;
+use crate::workbench::format::plural;
 use crate::workbench::{Missing, QuestionQueue, Workbench};
 
 pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -56,9 +57,11 @@ fn report_text(report: &Report, policy: Policy) -> String {
     let ignored = if report.ignored > 0 { format!(", {} omitted", report.ignored) } else { String::new() };
     let redacted = match report.redacted {
         0 => String::new(),
+        1 => "; 1 depends on removed content and is as recorded".to_owned(),
         count => format!("; {count} depend on removed content and are as recorded"),
     };
-    let compared = format!("{} derived events compared{ignored}{redacted}", report.compared);
+    let events = plural(report.compared as u64, "derived event");
+    let compared = format!("{events} compared{ignored}{redacted}");
     match &report.outcome {
         ReplayOutcome::Identical => format!("identical: {compared}"),
         ReplayOutcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
@@ -69,7 +72,7 @@ fn report_text(report: &Report, policy: Policy) -> String {
             let count = report.differences.len();
             let all: Vec<_> = report.differences.iter().map(ToString::to_string).collect();
             let missing = missed(report);
-            let places = if count == 1 { "1 difference" } else { &format!("{count} differences") };
+            let places = plural(count as u64, "difference");
             format!("{}{missing}\n{places}: {compared}", all.join("\n"))
         }
     }

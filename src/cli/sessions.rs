@@ -296,9 +296,9 @@ fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
     match session.len() - session.events().count() {
         0 => {}
         unread => {
-            let all = session.len();
+            let all = plural(session.len() as u64, "event");
             print_note(&format!(
-                "warning: the data of {unread} of {all} events cannot be read by this program; it is omitted"
+                "warning: the data of {unread} of {all} cannot be read by this program; it is omitted"
             ));
         }
     }

@@ -11,6 +11,7 @@ use super::source::{described, in_file};
 use crate::agent::{Agent, Plan};
 use crate::event::ToolSchema;
 use crate::tool::{Grant, Grants, Kind, Listing, ServerState, Tool};
+use crate::workbench::format::plural;
 use crate::workbench::{StartError, ToolState, Workbench};
 
 /// Lines of a server's log that are shown.
@@ -233,7 +234,7 @@ fn show(plan: &Plan, state: &ToolState) {
 /// What a server offers that was looked at.
 fn show_server(server: &str, state: &Result<ServerState, String>) {
     let Ok(state) = state else { return };
-    print_line(&safe_line(&format!("server {server}: {} tools", state.tools.len())));
+    print_line(&safe_line(&format!("server {server}: {}", plural(state.tools.len() as u64, "tool"))));
     for tool in &state.tools {
         print_line(&safe_line(&format!("    {}  {}", tool.name, tool.signature)));
     }
@@ -263,7 +264,10 @@ fn callers(tool: &Tool) -> &'static str {
 fn notes(plan: &Plan, tool: &Tool) -> String {
     let child = plan.child(&tool.name);
     let notes = [
-        child.map(|child| format!("an agent in mode {} of at most {} turns", child.agent.mode, child.agent.max_turns)),
+        child.map(|child| {
+            let turns = plural(u64::from(child.agent.max_turns), "turn");
+            format!("an agent in mode {} of at most {turns}", child.agent.mode)
+        }),
         tool.cache.then(|| "equal calls are answered from memory".to_owned()),
         tool.is_effectful().then(|| "may change something outside".to_owned()),
         tool.max_ms().map(|ms| format!("{ms} ms at most")),

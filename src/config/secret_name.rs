@@ -14,7 +14,9 @@ pub(crate) fn is_secret_value(name: &str, value: &str) -> bool {
     has_secret_word(name) || has_last_word(name) && may_be_key()
 }
 
-/// Shortest key, in bytes.
+/// Shortest key under a name whose last word names a secret, in bytes: as short as passwords are (`DB_PASS=hunter22`), and as short as secrets
+/// are masked. The proxy requires more of values under vaguer names in the traffic of other programs (`RANDOM_MIN_BYTES` in
+/// `src/proxy/headers.rs`).
 const KEY_MIN_BYTES: usize = 8;
 
 fn has_secret_word(name: &str) -> bool {

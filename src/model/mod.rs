@@ -100,6 +100,7 @@ pub use {
     listing::{is_loopback, listens},
     outside::{Incoming, Outgoing, exchange, speaker},
     protocols::read_frames,
+    proxy::password_forms,
     retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy},
     sample::{FAULTS, Fault, Sample},
     scrub::Scrub,

@@ -1,4 +1,4 @@
-//! The proxies of the environment: which variable counts for an address, and what in these variables is a secret.
+//! The proxies of the environment: which variable counts for an address, and what in these variables and in other addresses is a secret.
 //!
 //! In: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, in capitals or not; the HTTP client reads them itself, and `NO_PROXY` with them.
 //! Out: names of variables and secrets, never a value that may be shown.
@@ -28,12 +28,22 @@ pub(super) fn secrets() -> Vec<Secret> {
 fn secrets_of(value: &str) -> Vec<Secret> {
     let whole = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
     let Ok(url) = Url::parse(whole.trim()) else { return Vec::new() };
+    let mut forms = password_forms(&url);
+    if !forms.is_empty() {
+        // The address as it was read may escape more characters.
+        let written = whole.split_once('@').and_then(|(before, _)| before.rsplit_once(':'));
+        forms.extend(written.map(|(_, text)| Secret::new(text)));
+    }
+    forms
+}
+
+/// The password of an address: as it is written, as it is meant, and in base64 with the user name, as `Authorization: Basic` has it. Empty
+/// when it has none.
+pub fn password_forms(url: &Url) -> Vec<Secret> {
     let Some(password) = url.password() else { return Vec::new() };
     let (name, meant) = (unescaped(url.username()), unescaped(password));
     let sent = STANDARD.encode(format!("{name}:{meant}"));
-    let written =
-        whole.split_once('@').and_then(|(before, _)| before.rsplit_once(':')).map(|(_, text)| text.to_owned());
-    [Some(password.to_owned()), Some(meant), Some(sent), written].into_iter().flatten().map(Secret::new).collect()
+    [password.to_owned(), meant, sent].into_iter().map(Secret::new).collect()
 }
 
 /// The text without `%XX`.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::Stream;
 use hyper::body::Bytes;
+use hyper::ext::ReasonPhrase;
 use reqwest::header::HeaderMap;
 use reqwest::{Body, Client, Method, Url};
 
@@ -96,6 +97,11 @@ impl UpstreamReply {
     /// HTTP status.
     pub fn status(&self) -> u16 {
         self.inner.status().as_u16()
+    }
+
+    /// The reason phrase of the status line; `None` where it is the usual one of the status.
+    pub fn reason(&self) -> Option<ReasonPhrase> {
+        self.inner.extensions().get::<ReasonPhrase>().cloned()
     }
 
     /// How often the request was sent again, because the service closed a reused connection before it replied.

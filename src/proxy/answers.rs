@@ -19,6 +19,7 @@ use crate::event::{Address, Event, ReplyEnd, ReplyStatus};
 use crate::model::{ErrorClass, protocol_of, unpack, unpack_body};
 use crate::replay::came_body;
 use crate::session::Session;
+use crate::workbench::format::plural;
 
 /// Lines of a diff that are shown.
 const DIFF_LINES: usize = 60;
@@ -343,7 +344,7 @@ impl Answers {
         }
         let more = lines.len().saturating_sub(DIFF_LINES);
         let shown = lines.iter().take(DIFF_LINES).cloned().collect::<Vec<_>>().join("\n");
-        let more = if more > 0 { format!("\n({more} more lines differ)") } else { String::new() };
+        let more = if more > 0 { format!("\n({} not shown)", plural(more as u64, "more line")) } else { String::new() };
         format!("the nearest is {}{to} (- recorded, + asked):\n{shown}{more}", nearest.place)
     }
 

@@ -21,7 +21,8 @@ const ENCODINGS: [&str; 4] = ["gzip", "x-gzip", "deflate", "identity"];
 /// What separates the parts of addresses and of the lists that they are in.
 const ADDRESS_MARKS: &[char] = &['?', '&', '#', ';', ',', '<', '>', '"', ' '];
 
-/// Shortest value that may be a key under a name that is not a secret's, in bytes.
+/// Shortest value that may be a key under a name that may not be a secret's, in bytes. It is masked wherever it occurs, and `?keyword=` may
+/// have a word such as `gpt-4o-mini`; therefore more than of values whose name is a secret's (`KEY_MIN_BYTES` in `src/config/secret_name.rs`).
 const RANDOM_MIN_BYTES: usize = 12;
 
 /// Shortest value of a cookie that counts as a key; shorter ones are settings.

@@ -4,6 +4,7 @@
 //! passed on, and when the client leaves while it waits, it is recorded as far as it came. It must never change what the user did not.
 
 use hyper::body::Bytes;
+use hyper::ext::ReasonPhrase;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use ptc_core::value::json;
 
@@ -11,7 +12,7 @@ use super::capture::Capture;
 use super::exchange::{Begun, Came, Exchange, ExchangeEnd, PROXY_ENDED, client_of, left_text};
 use super::headers;
 use super::hold::{HeldExchange, HeldForm, HeldSide, Holds, Verdict};
-use super::reply_body::{After, Pieces, passing};
+use super::reply_body::{After, Pieces, passing, with_reason};
 use super::service::dropped;
 use super::unrecorded::PendingRequest;
 use super::written::{self, WrittenReply};
@@ -118,6 +119,7 @@ fn shown_body(body: &[u8]) -> (HeldForm, String) {
 struct WaitingReply {
     exchange: Option<Exchange>,
     status: u16,
+    reason: Option<ReasonPhrase>,
     headers: HeaderMap,
     pieces: Vec<Bytes>,
     /// All of it has come.
@@ -188,7 +190,8 @@ impl WaitingReply {
             exchange.replied(self.status, self.headers.clone(), None);
         }
         let pieces = Pieces::InHand(std::mem::take(&mut self.pieces).into_iter(), after);
-        passing(pieces, (self.status, headers::passed(&self.headers)), exchange, cut)
+        let reply = passing(pieces, (self.status, headers::passed(&self.headers)), exchange, cut);
+        with_reason(reply, self.reason.take())
     }
 
     /// Passes another reply on in its place.
@@ -214,8 +217,8 @@ pub(super) async fn hold_reply(
     upstream: &str,
     cut: Option<usize>,
 ) -> Reply {
-    let (status, headers) = (reply.status(), reply.headers().clone());
-    let mut waiting = WaitingReply { exchange, status, headers, pieces: Vec::new(), is_whole: false };
+    let (status, reason, headers) = (reply.status(), reply.reason(), reply.headers().clone());
+    let mut waiting = WaitingReply { exchange, status, reason, headers, pieces: Vec::new(), is_whole: false };
     let after = waiting.gather(reply).await;
     if !matches!(after, After::End) {
         return waiting.pass(after, cut);

@@ -14,6 +14,7 @@ mod held;
 mod hold;
 mod import;
 mod live;
+mod message_list;
 mod program;
 mod recorder;
 mod reply;

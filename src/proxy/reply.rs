@@ -352,6 +352,17 @@ mod tests {
     }
 
     #[test]
+    fn a_compressed_reply_that_is_padded_with_zeros_is_recorded() {
+        let packed = gzip(br#"{"choices": [{"message": {"content": "fine"}}]}"#);
+        let padding = vec![0_u8; 64];
+        let (reads, notices) = recorded("gzip", 200, KEY, &[&packed, &padding]);
+        assert_eq!(reads, [(0, packed.clone()), (1, padding)]);
+        assert_eq!(notices, [""; 0]);
+        let (reads, notices) = recorded("gzip", 200, KEY, &[&packed, &[b'x'; 64]]);
+        assert!(reads.is_empty() && notices.len() == 1, "{notices:?}");
+    }
+
+    #[test]
     fn a_long_compressed_reply_is_recorded_up_to_a_key() {
         let text = noise(20_000);
         let packed = gzip(text.as_bytes());

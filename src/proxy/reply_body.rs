@@ -4,6 +4,7 @@
 //! and a body that breaks off breaks off for the client too.
 
 use hyper::body::Bytes;
+use hyper::ext::ReasonPhrase;
 use hyper::header::HeaderMap;
 
 use super::exchange::{Exchange, ExchangeEnd, RULE_CUT};
@@ -48,8 +49,10 @@ struct Passing {
     exchange: Option<Exchange>,
     /// Bytes that are still to come, when the head has their number: nothing is read after the last of them.
     expected: Option<u64>,
-    /// Bytes after which a rule breaks the connection.
+    /// Bytes after which a rule breaks the connection, if more follow.
     left: Option<usize>,
+    /// A piece had more bytes than these.
+    is_cut: bool,
     is_over: bool,
 }
 
@@ -59,8 +62,7 @@ impl Passing {
         if self.is_over {
             return None;
         }
-        let read = if self.left == Some(0) { Err(RULE_CUT.to_owned()) } else { self.pieces.next().await };
-        match read {
+        match self.read().await {
             Ok(Some(bytes)) => Some(Ok(self.pass(bytes).await)),
             Ok(None) => {
                 self.end(ExchangeEnd::Complete);
@@ -75,8 +77,22 @@ impl Passing {
         }
     }
 
+    /// The next piece of the source. A rule cuts the body where more bytes follow: one that ends there is whole, whether its head has its
+    /// length or not.
+    async fn read(&mut self) -> Result<Option<Bytes>, String> {
+        let is_at_cut = self.left == Some(0);
+        if self.is_cut || is_at_cut && self.expected.is_some() {
+            return Err(RULE_CUT.to_owned());
+        }
+        match self.pieces.next().await? {
+            Some(bytes) if is_at_cut && !bytes.is_empty() => Err(RULE_CUT.to_owned()),
+            read => Ok(read),
+        }
+    }
+
     async fn pass(&mut self, bytes: Bytes) -> Bytes {
         let kept = self.left.map_or(bytes.len(), |left| left.min(bytes.len()));
+        self.is_cut = kept < bytes.len();
         let bytes = bytes.slice(..kept);
         if let Some(left) = &mut self.left {
             *left -= kept;
@@ -110,7 +126,7 @@ pub(super) fn passing(
 ) -> Reply {
     let (status, passed) = head;
     let length = headers::content_length(&passed);
-    let mut state = Passing { pieces: pieces_of, exchange, expected: length, left: cut, is_over: false };
+    let mut state = Passing { pieces: pieces_of, exchange, expected: length, left: cut, is_cut: false, is_over: false };
     let has_body = length != Some(0) && status != StatusCode::NO_CONTENT.as_u16();
     if !has_body {
         state.end(ExchangeEnd::Complete);
@@ -119,5 +135,13 @@ pub(super) fn passing(
     let mut reply = Reply::new(pieces(body));
     *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     *reply.headers_mut() = passed;
+    reply
+}
+
+/// The same reply with the reason phrase of the upstream, if it has one of its own.
+pub(super) fn with_reason(mut reply: Reply, reason: Option<ReasonPhrase>) -> Reply {
+    if let Some(reason) = reason {
+        reply.extensions_mut().insert(reason);
+    }
     reply
 }

@@ -19,7 +19,7 @@ use super::exchange::{Begun, BodyChange, Exchange, ExchangeEnd, PROXY_ENDED};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
-use super::reply_body::{After, Pieces, passing};
+use super::reply_body::{After, Pieces, passing, with_reason};
 use super::rules::{Changed, Rules};
 use super::unrecorded::{PendingRequest, UnrecordedReport};
 use super::upstreams::{Route, Upstreams, shown_address};
@@ -65,7 +65,8 @@ pub struct ProxyService {
 }
 
 impl ProxyService {
-    /// A proxy to these upstreams, whose listener `end` ends. `scrub`: secrets that are known here; the keys of each request are added.
+    /// A proxy to these upstreams, whose listener `end` ends. `scrub`: secrets that are known here; the passwords of the upstreams' addresses
+    /// and the keys of each request are added.
     pub fn new(
         upstreams: Upstreams,
         client: UpstreamClient,
@@ -74,6 +75,8 @@ impl ProxyService {
         end: ListenerEnd,
     ) -> Self {
         let (replies, rules) = (Replies::default(), Rules::default());
+        // A service may repeat the password in its reply.
+        let scrub = scrub.knowing(upstreams.secrets());
         let (secrets, unrecorded) = (ClientSecrets::new(scrub), Arc::new(|_| {}));
         Self { upstreams, client, capture, replies, rules, holds: None, secrets, unrecorded, end }
     }
@@ -335,7 +338,8 @@ impl Handler for ProxyService {
 /// The upstream's reply as it comes.
 fn live(reply: UpstreamReply, exchange: Option<Exchange>, cut: Option<usize>) -> Reply {
     let head = (reply.status(), headers::passed(reply.headers()));
-    passing(Pieces::Upstream(Box::new(reply)), head, exchange, cut)
+    let reason = reply.reason();
+    with_reason(passing(Pieces::Upstream(Box::new(reply)), head, exchange, cut), reason)
 }
 
 /// A recorded reply.

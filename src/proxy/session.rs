@@ -13,6 +13,7 @@ use super::conversations::{Digest, REPLIES_MOST};
 use super::exchange::{Begun, CleanBody, ExchangeEnd, ExchangeLine};
 use super::headers;
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
+use super::message_list::MessageList;
 use crate::config::Protocol;
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Message, MessagePart, ModelRecord, Notice, NoticeLevel, Price,
@@ -21,6 +22,7 @@ use crate::event::{
 };
 use crate::model::{CapturedMessage, CapturedRequest, ReplyOutcome, pack_body};
 use crate::session::{Captured, Header, Imported, RecorderError, SessionId, SessionWriter};
+use crate::workbench::format::plural;
 
 /// Largest body that the next one is compared with, in bytes.
 const BASE_MAX_BYTES: usize = 4 << 20;
@@ -55,8 +57,7 @@ pub(super) struct CapturedSession {
 /// What a service keeps of a conversation up to a reply.
 #[derive(Clone, Default)]
 struct Kept {
-    /// The numbers of the messages, and whether they are system messages.
-    messages: Vec<(u32, bool)>,
+    messages: MessageList,
     /// The first of them is a member of the body on its own, which the next request may replace.
     has_system_member: bool,
     /// How many of them, at the end, are of the last request: without a reply the service does not keep them.
@@ -218,7 +219,7 @@ impl CapturedSession {
         // There the tools stay, too, unless others are sent.
         let keeps_tools = !kept.is_empty() && request.tools.is_empty() && begun.protocol == Protocol::Anthropic;
         let tools = if keeps_tools { std::mem::take(&mut self.last_tools) } else { request.tools.clone() };
-        self.last = Kept { messages, has_system_member, own: own.len(), reply: None };
+        self.last = Kept { messages: MessageList::of(&messages), has_system_member, own: own.len(), reply: None };
         self.last_tools.clone_from(&tools);
         let made = RequestMade {
             messages: ranges(&numbers),
@@ -231,7 +232,8 @@ impl CapturedSession {
         };
         self.of_turn(at_ms, made.into());
         if !kept.is_empty() {
-            let text = format!("{} messages before are kept by the service: the body does not repeat them", kept.len());
+            let before = plural(kept.len() as u64, "earlier message");
+            let text = format!("kept by the service and not repeated in the body: {before}");
             self.notice(at_ms, NoticeLevel::Info, text);
         }
         let base = self.body.as_ref().map(|(address, body)| (address, body.as_slice()));
@@ -257,8 +259,8 @@ impl CapturedSession {
         self.of_turn(at_ms, sent.into());
         self.body = (body.len() <= BASE_MAX_BYTES).then(|| (self.turn(), body));
         if masked > 0 {
-            let text = format!("{masked} known secrets in the body were overwritten with `*` in the recording");
-            self.warn(at_ms, text);
+            let found = plural(masked, "known secret");
+            self.warn(at_ms, format!("overwritten with `*` in the recording of the body: {found}"));
         }
         let retry = begun.headers.get("x-stainless-retry-count").and_then(|value| value.to_str().ok());
         if let Some(count) = retry.filter(|count| *count != "0") {
@@ -274,8 +276,8 @@ impl CapturedSession {
         // It need not be the last reply.
         let found = request.continues.as_ref().and_then(|id| self.kept.iter().rev().find(|(known, _)| known == id));
         let found = found.map(|(_, kept)| kept.clone());
-        let Kept { mut messages, has_system_member, own, reply } =
-            found.unwrap_or_else(|| std::mem::take(&mut self.last));
+        let Kept { messages, has_system_member, own, reply } = found.unwrap_or_else(|| std::mem::take(&mut self.last));
+        let mut messages = messages.to_vec();
         // Instructions of the Responses API are for one reply; a system text stays unless another one comes.
         let is_replaced = match protocol {
             Protocol::Responses => has_system_member,

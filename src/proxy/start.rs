@@ -103,7 +103,8 @@ impl ProxySpec {
             Audience::Lines(..) => ListenerLimits::default().grace,
             Audience::Screen(_) => Duration::from_secs(3),
         };
-        let limits = ListenerLimits { connections: 16_384, grace, ..ListenerLimits::default() };
+        // A client in a debugger reads nothing for a long time; its service decides how long that may be.
+        let limits = ListenerLimits { connections: 16_384, grace, stall: None, ..ListenerLimits::default() };
         allow_many_files();
         let listener = Listener::bind(SocketAddr::new(self.host, self.port), limits).await;
         let listener = listener.map_err(|error| {

@@ -16,6 +16,7 @@ use super::exchange::{CLIENT_LEFT, elapsed_ms, left_text};
 use super::headers::content_length;
 use crate::model::Scrub;
 use crate::server::{Body, BodyError, ListenerEnd, Reply};
+use crate::workbench::format::inflected;
 
 /// Why a request has no reply.
 const LEFT_EARLY: &str = "the client closed the connection before the reply";
@@ -58,7 +59,7 @@ impl fmt::Display for UnrecordedRequest {
             Some(status) => write!(f, "  {status}")?,
             None => f.write_str("  no reply")?,
         }
-        write!(f, "  {} bytes  {} ms", self.bytes, self.ms)?;
+        write!(f, "  {} {}  {} ms", self.bytes, inflected(self.bytes, "byte"), self.ms)?;
         match &self.problem {
             Some(problem) => write!(f, "  {problem}"),
             None => Ok(()),

@@ -7,7 +7,7 @@
 use hyper::header::HeaderMap;
 
 use crate::config::{Config, Protocol};
-use crate::model::{Url, protocol_of};
+use crate::model::{Secret, Url, password_forms, protocol_of};
 
 /// An upstream service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +75,11 @@ impl Upstreams {
     /// All of them, in order.
     pub fn all(&self) -> &[Upstream] {
         &self.0
+    }
+
+    /// The passwords of their addresses, in every form.
+    pub(super) fn secrets(&self) -> Vec<Secret> {
+        self.0.iter().flat_map(|upstream| password_forms(&upstream.root)).collect()
     }
 
     /// Returns the upstream of a request; `None` when no upstream has its protocol or name.

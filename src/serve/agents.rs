@@ -9,7 +9,7 @@ use ptc_core::signature::Type;
 use ptc_core::signature::json_schema::{self, Schema, Wrap};
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
+use ptc_core::value::json::{self, Node};
 
 use crate::agent::{Agent, Context, Mode, Plan, Step, Tool, Variant};
 use crate::event::{AgentRecord, ErrorRecord, Options};
@@ -134,18 +134,21 @@ impl ServedAgent {
 
     /// A text as its context: the value of its only input, or a JSON object with its inputs.
     ///
-    /// Errors: it has several inputs, and the text is no JSON object.
+    /// Errors: it has several inputs, and the text is no JSON object; the object has two members of one name.
     pub fn context_of_text(&self, text: &str) -> Result<Json, String> {
         let several = self.plan.signature.params.as_ref().is_some_and(|params| params.len() > 1);
-        let object = ptc_core::value::json::parse(text.trim()).ok().filter(|json| json.members().is_some());
+        let object = json::parse(text.trim()).ok().filter(|json| json.members().is_some());
         let takes_object = several || object.as_ref().is_some_and(|json| self.has_inputs_of(json));
+        if takes_object && object.is_some() {
+            return json::parse_unique(text.trim()).map_err(|error| format!("the message is ambiguous: {error}"));
+        }
         if takes_object {
-            return object.ok_or_else(|| {
-                let params = self.plan.signature.params.as_deref().unwrap_or_default();
-                let names: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
-                let (name, names) = (&self.name, names.join(", "));
-                format!("the agent `{name}` has the inputs {names}: write them as a JSON object in the message")
-            });
+            let params = self.plan.signature.params.as_deref().unwrap_or_default();
+            let names: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
+            let (name, names) = (&self.name, names.join(", "));
+            return Err(format!(
+                "the agent `{name}` has the inputs {names}: write them as a JSON object in the message"
+            ));
         }
         let step = Step { answer: Some(Json::str(text)), ..Step::default() };
         Context::for_plan(&step, &self.plan).map(|context| context.json).map_err(|error: ErrorRecord| error.message)

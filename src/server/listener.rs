@@ -2,7 +2,7 @@
 //!
 //! In: an address, limits, a handler, a handle that ends it. Out: replies. Ends gracefully: running requests get
 //! [`ListenerLimits::grace`], new ones are not accepted, and connections without a request are closed. It must never hold a connection
-//! that sends no request.
+//! that sends no request, or whose client does not read its reply.
 
 use std::convert::Infallible;
 use std::io;
@@ -16,12 +16,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use ptc_core::limits::REPLY_STALL_TIME;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::in_flight::InFlight;
+use super::timed_writes::TimedWrites;
 use super::{Guard, Reply, Request, json_reply};
 
 /// Answers requests.
@@ -39,11 +41,18 @@ pub struct ListenerLimits {
     pub head: Duration,
     /// Time for running requests after the end was asked for.
     pub grace: Duration,
+    /// Time for which nothing of a reply can be written; then its connection is closed. `None`: it waits for its client.
+    pub stall: Option<Duration>,
 }
 
 impl Default for ListenerLimits {
     fn default() -> Self {
-        Self { connections: 4_096, head: Duration::from_secs(30), grace: Duration::from_secs(10) }
+        Self {
+            connections: 4_096,
+            head: Duration::from_secs(30),
+            grace: Duration::from_secs(10),
+            stall: Some(Duration::from_millis(REPLY_STALL_TIME.most())),
+        }
     }
 }
 
@@ -122,7 +131,8 @@ impl Listener {
                 let (handler, running) = (Arc::clone(&handler), requests.begin());
                 async move { Ok::<_, Infallible>(running.with_reply(answer(guard, &*handler, request).await)) }
             });
-            let served = graceful.watch(server.serve_connection(TokioIo::new(connection), service));
+            let connection = TokioIo::new(TimedWrites::new(connection, limits.stall));
+            let served = graceful.watch(server.serve_connection(connection, service));
             let ListenerEnd { closing, aborting } = end.clone();
             let idle = async move {
                 closing.cancelled().await;
@@ -175,5 +185,49 @@ async fn answer(guard: Guard, handler: &dyn Handler, request: Request) -> Reply 
             let error = json!({ "reason": "forbidden", "message": message, "hint": hint, "type": "forbidden" });
             json_reply(StatusCode::FORBIDDEN, &json!({ "error": error }))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::server::whole;
+
+    /// Answers with more than the buffers of a connection hold.
+    struct LargeReply;
+
+    impl Handler for LargeReply {
+        fn answer(&self, _: Request) -> BoxFuture<'_, Reply> {
+            async { Reply::new(whole(vec![b'x'; 64 << 20])) }.boxed()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_client_does_not_read_is_closed() {
+        assert_eq!(ListenerLimits::default().stall, Some(Duration::from_millis(REPLY_STALL_TIME.max)));
+        let limits =
+            ListenerLimits { connections: 1, stall: Some(Duration::from_millis(100)), ..ListenerLimits::default() };
+        let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0)), limits).await.unwrap();
+        let (address, end) = (listener.address(), ListenerEnd::default());
+        let served = tokio::spawn(listener.serve(Arc::new(LargeReply), end.clone()));
+        let request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let mut deaf = TcpStream::connect(address).await.unwrap();
+        deaf.write_all(request).await.unwrap();
+        // There is one connection at a time: the second is accepted when the first is closed.
+        let mut next = TcpStream::connect(address).await.unwrap();
+        next.write_all(request).await.unwrap();
+        let mut start = [0; 12];
+        timeout(Duration::from_secs(30), next.read_exact(&mut start)).await.unwrap().unwrap();
+        assert_eq!(start, *b"HTTP/1.1 200");
+        let mut received = Vec::new();
+        // The connection is reset, or ends before the end of the reply.
+        let read = timeout(Duration::from_secs(30), deaf.read_to_end(&mut received)).await.unwrap();
+        assert!(read.is_err() || received.len() < 64 << 20, "{}", received.len());
+        end.abort();
+        served.await.unwrap();
     }
 }

@@ -7,6 +7,7 @@ mod body;
 mod guard;
 mod in_flight;
 mod listener;
+mod timed_writes;
 
 pub use body::{Body, BodyError, BodySender, TooLarge, TooSlow, pieces, read_body, streamed, whole};
 pub use guard::{Guard, Refusal};

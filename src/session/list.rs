@@ -234,8 +234,15 @@ fn is_of_judge(path: &Path) -> bool {
 const END_MIN_BYTES: usize = 6;
 
 /// Returns whether a name is the end of an id: its random part, as lists and cases print it, or the end of that.
-pub(crate) fn is_end_of(name: &str, id: &str) -> bool {
+fn is_end_of(name: &str, id: &str) -> bool {
     name.len() >= END_MIN_BYTES && id.rsplit('-').next().is_some_and(|random| random.ends_with(name))
+}
+
+/// Returns the ids that a name means: those that begin with it; if there are none, those that end with it.
+pub(crate) fn ids_of_name<'i, I: AsRef<str>>(name: &str, ids: &'i [I]) -> Vec<&'i I> {
+    let of = |is_meant: &dyn Fn(&str) -> bool| ids.iter().filter(|id| is_meant(id.as_ref())).collect::<Vec<_>>();
+    let begun = of(&|id| !name.is_empty() && id.starts_with(name));
+    if begun.is_empty() { of(&|id| is_end_of(name, id)) } else { begun }
 }
 
 /// Resolves a path, an id, a unique beginning or end of an id, or `last` to a session file.
@@ -251,15 +258,30 @@ pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
         let begun = all.iter().rev().find(|id| is_meant(&dir.join(id.file_name())));
         return begun.or(all.last()).map(|id| dir.join(id.file_name())).ok_or_else(none);
     }
-    let mut matches: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();
-    if matches.is_empty() {
-        matches = all.iter().filter(|id| is_end_of(name, id.as_str())).collect();
-    }
-    match matches.as_slice() {
+    match ids_of_name(name, &all).as_slice() {
         [] => Err(none()),
         [one] => Ok(dir.join(one.file_name())),
         several => {
             Err(FindError::Several { name: name.to_owned(), ids: several.iter().map(ToString::to_string).collect() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ids_of_name;
+
+    #[test]
+    fn a_name_is_the_beginning_of_an_id_or_else_its_end() {
+        let ids = ["2026-01-02T03-04-05Z-aabbccdd", "2026-01-02T03-04-06Z-00202601", "2027-01-01T00-00-00Z-11223344"];
+        let found = |name: &str| ids_of_name(name, &ids).into_iter().copied().collect::<Vec<_>>();
+        assert_eq!(found("2027"), ids[2..]);
+        assert_eq!(found("2026-01-02"), ids[..2]);
+        assert_eq!(found("bbccdd"), ids[..1]);
+        assert_eq!(found("202601"), ids[1..2]);
+        assert_eq!(found("2026-01-02T03-04-05Z-aabbccdd"), ids[..1]);
+        for none in ["", "ccdd", "Z-aabbccdd", "2028"] {
+            assert!(found(none).is_empty(), "{none}");
         }
     }
 }

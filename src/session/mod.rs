@@ -32,7 +32,7 @@ mod writer;
 pub use attachments::{AttachmentStore, FILES, copy_files};
 pub use header::{Captured, Group, Header, Imported, Parent, ParentKind, SessionId};
 pub use journal::Unwritten;
-pub(crate) use list::is_end_of;
+pub(crate) use list::ids_of_name;
 pub use list::{FindError, SessionKey, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Recorder, RecorderError, RecorderStatus};

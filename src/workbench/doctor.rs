@@ -11,6 +11,9 @@ use crate::config::ServerEntry;
 use crate::model::{is_loopback, listens, shown_address};
 use crate::replay::ReplayOutcome;
 
+/// What findings about the configuration are called.
+const CONFIGURATION: &str = "configuration";
+
 /// How a finding came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -64,9 +67,10 @@ fn finding(health: Health, what: &str, message: impl Into<String>) -> Finding {
 }
 
 impl Workbench {
-    /// Looks at everything that the interface does not know better itself.
-    pub async fn doctor(&self) -> Vec<Finding> {
-        let mut findings = self.local_findings();
+    /// Looks at everything that the interface does not know better itself. `refused`: what the interface refuses in the configuration, a
+    /// line for each.
+    pub async fn doctor(&self, refused: Option<&str>) -> Vec<Finding> {
+        let mut findings = self.local_findings(refused);
         for (name, url, listens) in self.loopback_servers().await {
             let what = format!("server {name}");
             findings.push(if listens {
@@ -84,17 +88,20 @@ impl Workbench {
 
     /// The same without the servers: nothing is connected. For bundles, because exporting a session connects to nothing.
     pub async fn doctor_offline(&self) -> Vec<Finding> {
-        let mut findings = self.local_findings();
+        let mut findings = self.local_findings(None);
         findings.push(self.examples().await);
         findings
     }
 
-    fn local_findings(&self) -> Vec<Finding> {
+    fn local_findings(&self, refused: Option<&str>) -> Vec<Finding> {
         let mut findings = vec![
             writable("sessions folder", &self.folders.sessions_dir),
             writable("drafts folder", &self.folders.drafts_dir),
-            self.configuration(),
         ];
+        match refused {
+            Some(refused) => findings.extend(refused.lines().map(|line| finding(Health::Bad, CONFIGURATION, line))),
+            None => findings.push(self.configuration()),
+        }
         findings.extend(self.keys());
         let fallbacks = self.unusable_fallbacks().into_iter();
         findings.extend(
@@ -105,10 +112,10 @@ impl Workbench {
 
     fn configuration(&self) -> Finding {
         if let Some(file) = &self.config.file {
-            finding(Health::Good, "configuration", format!("{} was read", file.display()))
+            finding(Health::Good, CONFIGURATION, format!("{} was read", file.display()))
         } else {
             let usual = self.folders.config_dir.join("config.toml");
-            finding(Health::Note, "configuration", format!("none; it would be read from {}", usual.display()))
+            finding(Health::Note, CONFIGURATION, format!("none; it would be read from {}", usual.display()))
         }
     }
 

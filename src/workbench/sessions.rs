@@ -11,7 +11,9 @@ use super::source::{example_ids, example_session};
 use crate::event::ErrorRecord;
 use crate::port::SystemClock;
 use crate::replay::{Check, Finding, Recording, Report, Rules, Verification, replay_by, replay_redacted, verify};
-use crate::session::{FindError, RecoveryReport, Session, SessionId, SessionKey, find, is_end_of, recover, shell_word};
+use crate::session::{
+    FindError, RecoveryReport, Session, SessionId, SessionKey, find, ids_of_name, recover, shell_word,
+};
 
 /// Why a session cannot be opened or replayed; the text contains what could be read and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,10 +55,9 @@ impl Workbench {
             Ok(path) => Ok(SessionKey::File(path)),
             Err(error @ FindError::Several { .. }) => Err(OpenError(error.to_string())),
             Err(error) => {
-                let fits = |id: &&str| !name.is_empty() && id.starts_with(name) || is_end_of(name, id);
-                let mut examples = example_ids().filter(fits);
-                match (examples.next(), examples.next()) {
-                    (Some(id), None) => Ok(SessionKey::Example(id.to_owned())),
+                let examples: Vec<&str> = example_ids().collect();
+                match ids_of_name(name, &examples).as_slice() {
+                    [id] => Ok(SessionKey::Example((**id).to_owned())),
                     _ => Err(OpenError(error.to_string())),
                 }
             }

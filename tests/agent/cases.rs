@@ -1,6 +1,6 @@
 //! Cases of agent files: how expectations are read, and their verdicts on Steps.
 
-use ptc_workbench::agent::{Agent, Case, Step, Verdict};
+use ptc_workbench::agent::{Agent, Case, CaseChecker, Step, Verdict};
 use ptc_workbench::event::{Address, ErrorRecord};
 
 use crate::engine::parsed;
@@ -150,7 +150,7 @@ fn what_cannot_be_a_case_is_reported_at_its_place() {
 fn misfit(signature: &str, lines: &str) -> String {
     let toml = format!("mode = \"json\"\nprompt = \"{{{{text}}}}\"\n{signature}\n[[cases]]\nname = \"a\"\n{lines}\n");
     let agent = Agent::from_toml(&toml, "a.toml").unwrap();
-    agent.cases().unwrap()[0].misfit(&agent).unwrap_or_default()
+    CaseChecker::of(&agent).misfit(&agent.cases().unwrap()[0]).unwrap_or_default()
 }
 
 #[test]

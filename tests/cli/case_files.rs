@@ -113,3 +113,29 @@ fn a_row_that_is_no_case_is_reported_before_anything_runs() {
     program.run(["test", "a.toml"]).exits(2).reports("c.jsonl row 2");
     assert_eq!(program.session_files().len(), 0);
 }
+
+#[test]
+fn only_the_chosen_cases_must_be_usable() {
+    let program = program();
+    program.file(
+        "c.jsonl",
+        "{\"name\":\"good\",\"context\":{\"n\":2}}\n{\"name\":\"never\",\"context\":{\"n\":1},\"expect\":3}\n\
+         {\"name\":\"unknown\",\"tags\":[\"new\"],\"expct\":1}\n",
+    );
+    assert_eq!(names(&test(&program, &["--filter", "good"])), ["good"]);
+    test(&program, &["--filter", "!never", "--filter", "!tag:new"]).exits(0);
+    test(&program, &["--filter", "never"]).exits(2).reports("the case `never`: `expect` can never hold");
+    test(&program, &["--filter", "tag:new"]).exits(2).reports("c.jsonl row 3");
+    test(&program, &[]).exits(2).reports("the case `never`");
+    let sessions = program.session_files().len();
+    // A cell that is not of the type of its input.
+    let agent = std::fs::read_to_string(program.dir().join("a.toml")).unwrap();
+    program.file("b.toml", agent.replace("c.jsonl", "c.csv"));
+    program.file("c.csv", "name,context.n,tags\nodd,many,new odd\ngood,2,\n");
+    for filter in ["good", "!tag:odd"] {
+        assert_eq!(names(&program.run(["test", "b.toml", "--json", "--filter", filter])), ["good"], "{filter}");
+    }
+    program.run(["test", "b.toml", "--filter", "tag:odd"]).exits(2).reports("c.csv: row 1: the input `n`");
+    program.run(["test", "b.toml"]).exits(2).reports("c.csv: row 1");
+    assert_eq!(program.session_files().len(), sessions + 2);
+}

@@ -437,3 +437,13 @@ fn the_api_of_openai_is_configured_or_known_for_the_service_itself() {
     let model = "[models.m]\nprovider = \"openai\"\nid = \"gpt-5\"\napi = \"chat\"";
     assert_eq!(protocol(model, "m"), Protocol::OpenAi);
 }
+
+#[test]
+fn an_error_of_a_server_is_placed_at_its_table_whatever_else_has_its_name() {
+    let other =
+        "# [mcp.files]\ndefault_model = \"demo\" # files\n[mcp.other]\ncommand = [\"files\", \"[mcp.files]\"]\n";
+    let found = error(&format!("{other}[mcp.files]\nlog_level = \"info\"\n"));
+    assert!(found.starts_with("config.toml:5:1: [mcp.files] needs either"), "{found}");
+    let found = error(&format!("{other}env = [\"log_levl\"]\n[mcp.files]\ncommand = [\"x\"]\nlog_levl = \"info\"\n"));
+    assert!(found.starts_with("config.toml:8:1: unknown key `log_levl` in [mcp.files]"), "{found}");
+}

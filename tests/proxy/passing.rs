@@ -148,6 +148,53 @@ async fn rules_make_faults_that_the_client_sees_and_the_session_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_rule_cuts_a_reply_only_where_more_of_it_follows() {
+    let body = r#"{"a": 123}"#;
+    let (first, second) = body.split_at(5);
+    for play in [Play::events([first, second]), Play::json("200 OK", body)] {
+        for (rules, bytes) in [
+            ("when path ~ /v1: cut 0", 0),
+            ("when path ~ /v1: cut 5", 5),
+            ("when path ~ /v1: cut 9", 9),
+            ("when path ~ /v1: cut 10", 10),
+            ("when path ~ /v1: cut 11", 10),
+        ] {
+            let server = Server::play([play.clone()]).await;
+            let proxied = Proxied::start(server, Wish { rules, ..Wish::default() }).await;
+            let reply = proxied.post("/v1/chat/completions", body_of(&[("user", "hi")])).send().await;
+            // A connection that breaks before the first byte may break before the head has left.
+            let Ok(mut reply) = reply else {
+                assert_eq!(bytes, 0, "{rules}");
+                continue;
+            };
+            let mut got = Vec::new();
+            let is_whole = loop {
+                match reply.chunk().await {
+                    Ok(Some(piece)) => got.extend_from_slice(&piece),
+                    Ok(None) => break true,
+                    Err(_) => break false,
+                }
+            };
+            assert_eq!((got.len(), is_whole), (bytes, bytes == body.len()), "{rules}: {play:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reason_phrase_of_the_service_passes() {
+    for (status, expected) in [("200 Fine", Some("Fine")), ("200 OK", None)] {
+        let proxied = Proxied::play([Play::json(status, "{}")]).await;
+        let recorded = proxied.post("/v1/chat/completions", body_of(&[("user", "hi")]));
+        let unrecorded = client().get(format!("{}/v1/models", proxied.base));
+        for request in [recorded, unrecorded] {
+            let reply = request.send().await.unwrap();
+            let reason = reply.extensions().get::<hyper::ext::ReasonPhrase>();
+            assert_eq!(reason.map(hyper::ext::ReasonPhrase::as_bytes), expected.map(str::as_bytes));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn compressed_replies_pass_as_they_are_and_are_read() {
     use std::io::Write as _;
     let events = format!("{}{}", delta("packed words"), ending("stop"));

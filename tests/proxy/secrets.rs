@@ -2,14 +2,16 @@
 
 use std::io::Write as _;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ptc_workbench::event::Event;
 use ptc_workbench::model::unpack;
 use ptc_workbench::session::Session;
 use ptc_workbench::workbench::sent_body;
 use serde_json::json;
 
-use super::kit::{Proxied, body_of, fetch};
-use crate::openai::server::{Play, answer};
+use super::kit::{Proxied, Wish, body_of, fetch};
+use crate::openai::server::{Play, Server, answer};
 
 const KEY: &str = "sk-proxy-0123456789";
 
@@ -96,4 +98,32 @@ async fn keys_in_other_headers_and_in_addresses_are_masked_wherever_they_come_ba
         assert!(!text.contains(key) && !bytes.contains(key), "{key}: {text}");
     }
     assert!(text.contains("?page=3") && text.contains("?page=2&token=[secret]"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_password_of_an_upstream_is_masked_where_the_service_repeats_it() {
+    const WRITTEN: &str = "pass%40word-77";
+    const MEANT: &str = "pass@word-77";
+    let server = Server::script(|_, received| {
+        let sent = received.header("authorization").replace("Basic ", "");
+        let forms = format!("{WRITTEN} {MEANT} {sent}");
+        let headers = format!("content-type: application/json\r\nx-seen: {forms}\r\n");
+        let message = json!({"role": "assistant", "content": forms});
+        Play::page("200 OK", &headers, json!({"choices": [{"message": message, "finish_reason": "stop"}]}).to_string())
+    })
+    .await;
+    let root = server.base_url.trim_end_matches("/v1").replace("http://", &format!("http://user:{WRITTEN}@"));
+    let proxied = Proxied::at(server, &root, Wish::default()).await;
+    let got = proxied.chat(&[("user", "hi")]).await;
+    let sent = STANDARD.encode(format!("user:{MEANT}"));
+    let forms = [WRITTEN, MEANT, sent.as_str()];
+    assert!(got.text().contains(&forms.join(" ")), "it passes: {}", got.text());
+    let (sessions, _dir) = proxied.end().await;
+    let text = std::fs::read_to_string(&sessions[0].path).unwrap();
+    let (bytes, _) = recorded(&sessions[0]);
+    let bytes = String::from_utf8(bytes).unwrap();
+    for form in forms {
+        assert!(!text.contains(form) && !bytes.contains(form), "{form}: {text}");
+    }
+    assert!(text.contains("x-seen"), "{text}");
 }

@@ -35,6 +35,8 @@ async fn a_message_is_the_input_of_an_agent_and_its_answer_the_completion() {
     let without_model = Wish::of(&[("double", DOUBLE)]).start().await;
     let got = without_model.post("/v1/chat/completions", body("double", "{\"n\": 4}", &json!({}))).await;
     assert_eq!(got.json()["choices"][0]["message"]["content"], "{\"twice\":8}");
+    let got = without_model.post("/v1/chat/completions", body("double", "{\"n\": 4, \"n\": 5}", &json!({}))).await;
+    assert!(got.status == 400 && got.text.contains("the message is ambiguous"), "{}", got.text);
     // Parts of a content.
     let parts = json!({"model": "judge", "messages": [{"role": "user", "content": [{"type": "text", "text": "fi"}, {"type": "text", "text": "ne"}]}]});
     assert_eq!(served.post("/v1/chat/completions", parts.to_string()).await.status, 200);

@@ -149,6 +149,28 @@ async fn a_line_that_cannot_be_read_gets_an_error_and_the_server_continues() {
 }
 
 #[tokio::test]
+async fn a_request_with_two_members_of_one_name_is_refused_by_its_id() {
+    let mut client = Client::start(&[("plus", PLUS)], READS, None).await;
+    let rows = [
+        (r#"{"name":"plus","arguments":{"n":1,"n":2}}"#, "\"n\""),
+        (r#"{"name":"plus","name":"other","arguments":{"n":1}}"#, "\"name\""),
+    ];
+    for (params, name) in rows {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":"twice","method":"tools/call","params":{params}}}"#);
+        send(&mut client, line.as_bytes()).await;
+        let reply = next(&mut client).await;
+        assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!("twice"), &json!(-32600)), "{reply}");
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains(&format!("the member {name} twice")), "{reply}");
+    }
+    // Which id is meant?
+    send(&mut client, br#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#).await;
+    let reply = next(&mut client).await;
+    assert_eq!((&reply["id"], &reply["error"]["code"]), (&Value::Null, &json!(-32700)), "{reply}");
+    assert!(client.request("ping", json!({})).await["result"].is_object());
+}
+
+#[tokio::test]
 async fn every_request_of_a_batch_is_answered() {
     let mut client = Client::start(&[], READS, None).await;
     let ping = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});

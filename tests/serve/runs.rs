@@ -112,6 +112,8 @@ async fn unusable_requests_get_an_error_that_names_what_is_wrong() {
         ("POST", "/agents/duble/run", "{}", 404, "did you mean `double`"),
         ("POST", "/agents/double/run", "{", 400, "not JSON"),
         ("POST", "/agents/double/run", "[]", 400, "not a JSON object"),
+        ("POST", "/agents/double/run", r#"{"context": {"n": 1, "n": 2}}"#, 400, r#"the member \"n\" twice"#),
+        ("POST", "/v1/chat/completions", r#"{"n": 1, "n": 1}"#, 400, r#"the member \"n\" twice"#),
         ("POST", "/agents/double/run", r#"{"contxt": {}}"#, 400, "did you mean `context`"),
         ("POST", "/agents/double/run", r#"{"context": 1}"#, 400, "`context`"),
         ("POST", "/agents/double/run", r#"{"seed": -1}"#, 400, "`seed`"),

@@ -195,7 +195,7 @@ fn servers_that_are_not_configured_or_not_allowed_are_reported() {
     program.run(["--config", "config.toml", "run", "a.toml"]).exits(1).reports("tool_denied");
     assert!(!program.dir().join("starts").exists());
     let done = program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]);
-    assert!(done.exits(0).stdout.contains("server files: 1 tools"), "{}", done.stdout);
+    assert!(done.exits(0).stdout.contains("server files: 1 tool\n"), "{}", done.stdout);
 
     let own = "[tools.own]\nkind = \"mcp\"\nsignature = \"() -> :any\"\ncommand = [\"/bin/sh\", \"-c\", \"exit 3\"]\n";
     let done = allowed(&program, "(return (tool/own {}))", own);

@@ -209,7 +209,7 @@ async fn the_cases_of_the_example_run_and_pass_with_the_model_demo() {
         inputs.send(key(KeyCode::F(11))).unwrap();
         until("praise").await;
         inputs.send(key(KeyCode::Char('a'))).unwrap();
-        until("of 1 cases passed").await;
+        until("of 1 case passed").await;
         drop(inputs);
     };
     let (ran, ()) = tokio::join!(driver.run(&mut model, &mut paper, None), scenario);

@@ -19,10 +19,19 @@ const RESULT: &str = "result";
 /// Comparisons, whose result for an absent field is not what a predicate means.
 const COMPARISONS: [&str; 6] = ["=", "==", "<", ">", "<=", ">="];
 
-impl Case {
-    /// Why the case can never pass with this agent, whatever a run of it returns; `None` when it can.
-    pub fn misfit(&self, agent: &Agent) -> Option<String> {
-        misfit(self, &Types::of(agent))
+/// The check of the cases of one agent.
+#[derive(Debug, Clone)]
+pub struct CaseChecker(Types);
+
+impl CaseChecker {
+    /// Reads the types of an agent, once for all its cases.
+    pub fn of(agent: &Agent) -> Self {
+        Self(Types::of(agent))
+    }
+
+    /// Why a case can never pass with this agent, whatever a run of it returns; `None` when it can.
+    pub fn misfit(&self, case: &Case) -> Option<String> {
+        misfit(case, &self.0)
     }
 }
 

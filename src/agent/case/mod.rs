@@ -24,9 +24,10 @@ use crate::config::document::{self, Entry};
 use crate::event::ErrorRecord;
 
 pub use expect::Expect;
+pub use fit::CaseChecker;
 pub use judge::Judgement;
 pub(super) use read::read;
-pub use rows::CaseRows;
+pub use rows::{CaseRows, CheckedCase};
 pub use rubric::{JudgesUsage, Measure, Question, Rubric, RubricExample, Ruling, Vote};
 
 /// Failures that are no result of the agent: it could not be tried.

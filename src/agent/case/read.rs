@@ -107,6 +107,19 @@ pub(super) fn case(entry: &Entry<'_>) -> Result<Case, Problem> {
     Ok(case)
 }
 
+/// The name and the tags of a case that cannot be read, by which it may still be selected. `None`: these cannot be read either.
+pub(super) fn head(entry: &Entry<'_>) -> Option<Case> {
+    let mut case = Case::default();
+    for entry in entry.entries().ok()? {
+        match entry.key {
+            "name" => case.name = entry.non_blank_text().ok()?,
+            "tags" => case.tags = entry.texts().ok()?,
+            _ => {}
+        }
+    }
+    (!case.name.is_empty()).then_some(case)
+}
+
 /// A weight above 0.
 pub(super) fn weight(entry: &Entry<'_>) -> Result<f64, Problem> {
     let weight = entry.amount()?;

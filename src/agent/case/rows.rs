@@ -14,8 +14,8 @@ use ptc_core::value::json;
 use super::Case;
 use super::csv::{MOST_ROW_BYTES, Records, trimmed};
 use super::fit::misfit;
-use super::read::{Read, case, read_entry, tables};
-use super::source::{CaseSource, row_of_cells};
+use super::read::{Read, case, head, read_entry, tables};
+use super::source::{CaseSource, row_of_cells, texts_of_cells};
 use super::typed::Types;
 use crate::agent::{Agent, Diagnostic};
 use crate::config::document::{self, Entry};
@@ -24,6 +24,21 @@ use crate::tool::FileAccess;
 
 /// The key in messages about consent.
 const KEY: &str = "cases.file";
+
+/// A case with what is wrong with it.
+#[derive(Debug, Clone)]
+pub struct CheckedCase {
+    /// The case; of one that cannot be read, only its name and its tags.
+    pub case: Case,
+    /// Why it cannot be read, or can never pass.
+    pub problem: Option<Diagnostic>,
+}
+
+impl From<Case> for CheckedCase {
+    fn from(case: Case) -> Self {
+        Self { case, problem: None }
+    }
+}
 
 /// The cases of an agent in order. It ends after the first problem.
 pub struct CaseRows {
@@ -34,14 +49,28 @@ pub struct CaseRows {
     files: VecDeque<PathBuf>,
     source: CaseSource,
     open: Option<OpenFile>,
-    /// Tables of the last row or entry, with the name of its place.
-    ready: VecDeque<(String, Json)>,
+    /// Tables of the last row or entry.
+    ready: VecDeque<CaseTable>,
     has_failed: bool,
 }
 
 impl std::fmt::Debug for CaseRows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CaseRows").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// The table of a case, with the name of its place.
+struct CaseTable {
+    place: String,
+    json: Json,
+    /// Why the row could not be made into a whole table: it has only what selects the case.
+    problem: Option<String>,
+}
+
+impl CaseTable {
+    fn new(place: &str, json: Json) -> Self {
+        Self { place: place.to_owned(), json, problem: None }
     }
 }
 
@@ -73,8 +102,11 @@ impl Agent {
         }
         let mut rows = self.case_rows(folder, access);
         let mut tables = Vec::new();
-        while let Some((_, table)) = rows.next_table().map_err(|why| Diagnostic::option("cases", why))? {
-            tables.push(table);
+        while let Some(table) = rows.next_table().map_err(of_cases)? {
+            match table.problem {
+                Some(why) => return Err(of_cases(why)),
+                None => tables.push(table.json),
+            }
         }
         Ok(self.with_option("cases", Json::list(tables)))
     }
@@ -99,32 +131,54 @@ impl Iterator for CaseRows {
     type Item = Result<Case, Diagnostic>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next_checked()?.and_then(|checked| checked.problem.map_or(Ok(checked.case), Err));
+        self.has_failed = next.is_err();
+        Some(next)
+    }
+}
+
+impl CaseRows {
+    /// The cases with their problems, for a selection of them. Errors: a row of which not even the name and the tags can be read; it is the
+    /// last item.
+    pub(crate) fn checked(mut self) -> impl Iterator<Item = Result<CheckedCase, Diagnostic>> {
+        std::iter::from_fn(move || self.next_checked())
+    }
+
+    /// Passes over the next case without reading what it expects. Errors: its row cannot be read.
+    pub(crate) fn skip_case(&mut self) -> Result<(), Diagnostic> {
+        self.next_table().map(drop).map_err(of_cases)
+    }
+
+    fn next_checked(&mut self) -> Option<Result<CheckedCase, Diagnostic>> {
         if self.has_failed {
             return None;
         }
         let next = self.advance().transpose()?;
         self.has_failed = next.is_err();
-        Some(next.map_err(|why| Diagnostic::option("cases", why)))
-    }
-}
-
-impl CaseRows {
-    /// Passes over the next case without reading what it expects. Errors: its row cannot be read.
-    pub(crate) fn skip_case(&mut self) -> Result<(), Diagnostic> {
-        self.next_table().map(drop).map_err(|why| Diagnostic::option("cases", why))
+        Some(next.map_err(of_cases))
     }
 
     /// The next case.
-    fn advance(&mut self) -> Result<Option<Case>, String> {
-        let Some((place, table)) = self.next_table()? else { return Ok(None) };
-        let entry = Entry { path: place, key: "cases", ..Entry::root(&table) };
-        let case = case(&entry).map_err(|problem| problem.message)?;
-        let why = if case.skip { None } else { misfit(&case, &self.types) };
-        why.map_or(Ok(Some(case)), Err)
+    fn advance(&mut self) -> Result<Option<CheckedCase>, String> {
+        let Some(CaseTable { place, json, problem }) = self.next_table()? else { return Ok(None) };
+        let entry = Entry { path: place, key: "cases", ..Entry::root(&json) };
+        let read = problem.map_or_else(|| case(&entry).map_err(|problem| problem.message), Err);
+        let (case, why) = match read {
+            Ok(case) if case.skip => (case, None),
+            Ok(case) => {
+                let why = misfit(&case, &self.types);
+                (case, why)
+            }
+            Err(why) => match head(&entry) {
+                Some(case) => (case, Some(why)),
+                None => return Err(why),
+            },
+        };
+        Ok(Some(CheckedCase { case, problem: why.map(of_cases) }))
     }
 
-    /// The table of the next case, and the name of its place.
-    fn next_table(&mut self) -> Result<Option<(String, Json)>, String> {
+    /// The table of the next case.
+    fn next_table(&mut self) -> Result<Option<CaseTable>, String> {
         loop {
             if let Some(table) = self.ready.pop_front() {
                 return Ok(Some(table));
@@ -140,7 +194,7 @@ impl CaseRows {
                 let entry = Entry { path: format!("cases.{place}"), key: "cases", ..Entry::root(&json) };
                 match read_entry(&entry).map_err(|problem| problem.message)? {
                     Read::Tables(found) => {
-                        self.ready.extend(found.into_iter().map(|table| (format!("cases.{place}"), table)));
+                        self.ready.extend(found.into_iter().map(|table| CaseTable::new(&entry.path, table)));
                     }
                     Read::Source(source) => {
                         self.files = files(&self.folder, &source.file)?;
@@ -207,31 +261,50 @@ impl CaseRows {
 
 impl OpenFile {
     /// The tables of the next row; `None` at the end.
-    fn next_row(&mut self, source: &CaseSource, types: &Types) -> Result<Option<Vec<(String, Json)>>, String> {
+    fn next_row(&mut self, source: &CaseSource, types: &Types) -> Result<Option<Vec<CaseTable>>, String> {
         let row = match &mut self.rows {
-            Rows::Lines(reader) => json_line(reader, &mut self.place).map_err(|why| format!("{}:{why}", self.name))?,
+            Rows::Lines(reader) => {
+                json_line(reader, &mut self.place).map_err(|why| format!("{}:{why}", self.name))?.map(Ok)
+            }
             Rows::Table { records, columns } => {
                 self.place += 1;
                 let here = |why: String| format!("{}: row {}: {why}", self.name, self.place);
                 let record = records.next_record().map_err(|error| here(error.to_string()))?;
-                record.map(|cells| row_of_cells(columns, cells, source, types)).transpose().map_err(here)?
+                record.map(|cells| {
+                    let row = row_of_cells(columns, &cells, source, types);
+                    row.map_err(|why| (texts_of_cells(columns, &cells), why))
+                })
             }
             Rows::Tables(tables) => {
                 self.place += 1;
-                tables.pop_front()
+                tables.pop_front().map(Ok)
             }
         };
         let Some(row) = row else { return Ok(None) };
         let here = |why: String| format!("{}: row {}: {why}", self.name, self.place);
-        if row.members().is_none() {
+        if row.as_ref().is_ok_and(|row| row.members().is_none()) {
             return Err(here("a row must be an object with the keys of a case".to_owned()));
         }
-        let table = source.case_table(&row, types, &self.name, self.place).map_err(here)?;
         let place = format!("{} row {}", self.name, self.place);
+        let table =
+            row.and_then(|row| source.case_table(&row, types, &self.name, self.place).map_err(|why| (Some(row), why)));
+        let table = match table {
+            Ok(table) => table,
+            Err((row, why)) => {
+                let head = row.and_then(|row| source.head_table(&row, &self.name, self.place));
+                let Some(json) = head else { return Err(here(why)) };
+                return Ok(Some(vec![CaseTable { place, json, problem: Some(here(why)) }]));
+            }
+        };
         let entry = Entry { path: place.clone(), key: "cases", ..Entry::root(&table) };
         let tables = tables(&entry).map_err(|problem| problem.message)?;
-        Ok(Some(tables.into_iter().map(|table| (place.clone(), table)).collect()))
+        Ok(Some(tables.into_iter().map(|table| CaseTable::new(&place, table)).collect()))
     }
+}
+
+/// A problem of the key `cases`.
+fn of_cases(why: String) -> Diagnostic {
+    Diagnostic::option("cases", why)
 }
 
 /// The next line of JSON that is not blank; counts lines. Errors begin with the line's number.

@@ -131,6 +131,29 @@ impl CaseSource {
         Ok(table.with("variants", Json::object(variants)))
     }
 
+    /// The table with only the name and the tags of the case that a row would be, by which it is selected. `None` if they cannot be read.
+    pub(super) fn head_table(&self, row: &Json, file: &str, place: usize) -> Option<Json> {
+        if !self.variants.is_empty() || row.get("variants").is_some() {
+            // Each variant has a name of its own.
+            return None;
+        }
+        let own = |key: &str| row.get(key).filter(|_| !self.is_mapped()).cloned();
+        let name = match &self.name {
+            Some(column) => Json::str(text_of(cell(row, column).ok()?)),
+            None => own("name").unwrap_or_else(|| Json::str(format!("{file}:{place}"))),
+        };
+        let usual = || self.defaults.iter().find(|(key, _)| key == "tags").map(|(_, tags)| tags.clone());
+        let tags = match &self.tags_from {
+            Some(column) => Some(Json::list(words(cell(row, column).ok()?))),
+            None => own("tags").or_else(usual),
+        };
+        let table = Json::empty().with("name", name);
+        Some(match tags {
+            Some(tags) => table.with("tags", tags),
+            None => table,
+        })
+    }
+
     fn mapped(&self, row: &Json, types: &Types) -> Result<Json, String> {
         let mut context = Json::empty();
         let params = types.params().filter(|name| self.inputs.is_empty() && row.get(name).is_some());
@@ -162,7 +185,7 @@ impl CaseSource {
 /// The row of a text table as the keys of a case: columns that begin with `context.` are inputs.
 pub(super) fn row_of_cells(
     columns: &[String],
-    cells: Vec<String>,
+    cells: &[String],
     source: &CaseSource,
     types: &Types,
 ) -> Result<Json, String> {
@@ -212,6 +235,16 @@ pub(super) fn row_of_cells(
         Some(context) => table.with("context", context),
         None => table,
     })
+}
+
+/// The cells of a row that is no case, as texts without the empty ones; the tags as a list. `None`: there is not one for each column.
+pub(super) fn texts_of_cells(columns: &[String], cells: &[String]) -> Option<Json> {
+    let filled = columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+    let texts = filled.map(|(column, cell)| {
+        let cell = Json::str(cell);
+        (column.as_str(), if column == "tags" { Json::list(words(&cell)) } else { cell })
+    });
+    (columns.len() == cells.len()).then(|| Json::object(texts))
 }
 
 fn cell<'r>(row: &'r Json, column: &str) -> Result<&'r Json, String> {

@@ -83,21 +83,33 @@ members! {
 /// The names of the ways in which waits grow.
 const BACKOFF: &[&str] = &[Backoff::ALL[0].0, Backoff::ALL[1].0, Backoff::ALL[2].0];
 
+/// The lists with their titles in the reference and the options that are such tables; one option may have several lists.
+const LISTS: &[(&str, &[&str], &[Member])] = &[
+    ("[compaction], [compression]: strategy trim", &["compaction", "compression"], TRIM),
+    ("[compaction], [compression]: strategy coalesce", &["compaction", "compression"], COALESCE),
+    ("trigger of [compaction]", &[], TRIGGER),
+    ("[prompt_limit]", &["prompt_limit"], PROMPT_LIMIT),
+    ("[format_options]", &["format_options"], FORMAT),
+    ("[retry]", &["retry"], RETRY),
+];
+
 /// The tables for the reference.
 pub(in crate::agent) fn tables() -> impl Iterator<Item = KeyTable> {
-    let table = |(title, members): (&str, &[Member])| KeyTable {
-        title: title.to_owned(),
+    LISTS.iter().map(|(title, _, members)| KeyTable {
+        title: (*title).to_owned(),
         lines: members.iter().map(Member::line).collect(),
-    };
-    let all: [(&str, &[Member]); 6] = [
-        ("[compaction], [compression]: strategy trim", TRIM),
-        ("[compaction], [compression]: strategy coalesce", COALESCE),
-        ("trigger of [compaction]", TRIGGER),
-        ("[prompt_limit]", PROMPT_LIMIT),
-        ("[format_options]", FORMAT),
-        ("[retry]", RETRY),
-    ];
-    all.into_iter().map(table)
+    })
+}
+
+/// Returns whether one of the lists of an option has this member; true for an option without a list, whose members are its own.
+pub(in crate::agent) fn may_have(option: &str, member: &str) -> bool {
+    let mut lists = LISTS.iter().filter(|(_, options, _)| options.contains(&option)).peekable();
+    lists.peek().is_none() || lists.any(|(.., members)| find(members, member).is_some())
+}
+
+/// The member of this name.
+fn find<'m>(members: &'m [Member], name: &str) -> Option<&'m Member> {
+    members.iter().find(|row| row.name == name)
 }
 
 impl Member {
@@ -139,7 +151,7 @@ impl Kind {
 pub(super) fn check_members(table: &Json, key: &str, members: &[Member], findings: &mut Vec<Diagnostic>) {
     for member in table.members().unwrap_or_default() {
         let place = format!("{key}.{}", member.key);
-        if let Some(row) = members.iter().find(|row| row.name == member.key) {
+        if let Some(row) = find(members, &member.key) {
             let found = row.kind.wrong(&member.value);
             findings.extend(found.map(|message| Diagnostic::option(&place, format!("`{place}` {message}"))));
         } else {

@@ -11,7 +11,7 @@ use crate::event::{
     Address, AnswerGiven, CallStatus, CompactionDone, JsonText, MemoryChange, PlanState, ProgramEnd, ProgramStatus,
     QuestionAsked, RunEnd, TasksKept, ToolCall, ToolEnd,
 };
-use crate::workbench::format::{cost, plural};
+use crate::workbench::format::{cost, inflected, plural};
 use crate::workbench::wording::{self, Excerpt};
 
 /// Characters of a value, an argument or a text that are printed.
@@ -162,13 +162,14 @@ impl<W: Write> Printer<W> {
     pub(super) fn compaction(&mut self, done: &CompactionDone) {
         let to = self.marks.to;
         self.line(&format!(
-            "  history shortened ({}, {}): {} {to} {} messages, ~{} {to} ~{} tokens",
+            "  history shortened ({}, {}): {} {to} {}, ~{} {to} ~{} {}",
             done.strategy,
             done.reason.name().replace('_', " "),
             done.messages_before,
-            done.messages_after,
+            plural(u64::from(done.messages_after), "message"),
             done.tokens_before,
-            done.tokens_after
+            done.tokens_after,
+            inflected(done.tokens_after, "token")
         ));
     }
 
@@ -182,7 +183,8 @@ impl<W: Write> Printer<W> {
         }
         let children = self.records.child_usage(run);
         if children.turns > 0 {
-            let tokens = children.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
+            let tokens = children.tokens.map(|tokens| tokens.total());
+            let tokens = tokens.map(|total| format!(", {total} {}", inflected(total, "token"))).unwrap_or_default();
             let turns = plural(children.turns.into(), "turn");
             let amount = children.cost().map(|amount| format!(", cost {}", cost(Some(amount)))).unwrap_or_default();
             self.line(&format!("  child runs: {turns}{tokens}{amount}"));

@@ -32,7 +32,7 @@ pub(super) fn failures(flags: &FailuresFlags, plain: bool, workbench: &Workbench
     }
     shown.for_each(|group| print_line(&if plain { spoken(group) } else { line(group) }));
     let left = report.groups.len().saturating_sub(limit);
-    let more = if left > 0 { format!("; {left} kinds are not shown (--limit)") } else { String::new() };
+    let more = if left > 0 { format!("; {} not shown (--limit)", plural(left as u64, "kind")) } else { String::new() };
     let sessions = plural(report.sessions as u64, "session");
     print_note(&format!("{} in {sessions}{more}", plural(total(&report) as u64, "failure")));
     Ok(exit::OK)

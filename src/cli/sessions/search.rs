@@ -8,6 +8,7 @@ use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, s
 use crate::event::Address;
 use crate::session::index::{FILTERS, FoundSession, QueryError, SearchMatch, TermSyntax};
 use crate::workbench::Workbench;
+use crate::workbench::format::plural;
 
 /// An argument as one pattern, spaces included. Filters before and after it stay filters, and so does a pattern between slashes.
 fn pattern(argument: &str) -> String {
@@ -95,7 +96,7 @@ fn taken_for_text(text: &str) -> Option<&str> {
 fn summary_line(found: &[FoundSession], searched: usize, limit: usize) -> String {
     let left = found.len().saturating_sub(limit);
     let more = if left > 0 { format!("; {left} of them are not shown (--limit)") } else { String::new() };
-    format!("{} of {searched} sessions{more}", found.len())
+    format!("{} of {}{more}", found.len(), plural(searched as u64, "session"))
 }
 
 /// What `--json` prints.

@@ -52,7 +52,7 @@ impl<'a> VerifyJson<'a> {
 
 /// The outcome of a replay without differences in words.
 fn outcome_text(report: &Report) -> String {
-    let compared = format!("{} derived events compared", report.compared);
+    let compared = format!("{} compared", plural(report.compared as u64, "derived event"));
     match &report.outcome {
         ReplayOutcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
         _ => format!("identical: {compared}"),
@@ -80,7 +80,7 @@ pub(super) fn recover(flags: &RecoverFlags, workbench: &Workbench) -> Result<u8,
         return Ok(exit::OK);
     }
     done.lost.iter().for_each(|line| print_note(&format!("damage: {}", safe_line(line))));
-    print_line(&safe(&format!("{} events recovered as {}", done.events, done.id)));
+    print_line(&safe(&format!("{} recovered as {}", plural(done.events, "event"), done.id)));
     Ok(exit::OK)
 }
 

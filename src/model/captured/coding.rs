@@ -3,7 +3,7 @@
 //! In: the header `Content-Encoding`, and a body in pieces as they come, or as a whole. Out: the body before it was compressed. It must never
 //! panic on bytes that are not compressed in the way of their header.
 
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 
 use flate2::{read, write};
 
@@ -61,7 +61,7 @@ pub(super) enum Decoder {
     Plain,
     /// Before the first byte.
     Unopened(Coding),
-    Gzip(Box<write::MultiGzDecoder<Vec<u8>>>),
+    Gzip(Box<GzipDecoder>),
     Zlib(Box<write::ZlibDecoder<Vec<u8>>>),
     /// `deflate` without the header of zlib.
     Raw(Box<write::DeflateDecoder<Vec<u8>>>),
@@ -85,10 +85,10 @@ impl Decoder {
 
     /// Decodes the next bytes. Errors: they are not compressed in the way of the header.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> Result<Vec<u8>, String> {
-        let broken = |error: std::io::Error| format!("the body is not compressed as its header says: {error}");
+        let broken = |error: io::Error| format!("the body is not compressed as its header says: {error}");
         if let (Self::Unopened(coding), Some(first)) = (&*self, bytes.first()) {
             *self = match coding {
-                Coding::Gzip if *first == GZIP => Self::Gzip(Box::new(write::MultiGzDecoder::new(Vec::new()))),
+                Coding::Gzip if *first == GZIP => Self::Gzip(Box::default()),
                 Coding::Deflate if is_zlib(*first) => Self::Zlib(Box::new(write::ZlibDecoder::new(Vec::new()))),
                 Coding::Deflate => Self::Raw(Box::new(write::DeflateDecoder::new(Vec::new()))),
                 _ => return Err("the body is not compressed as its header says".to_owned()),
@@ -96,10 +96,7 @@ impl Decoder {
         }
         match self {
             Self::Plain => Ok(bytes.to_vec()),
-            Self::Gzip(decoder) => {
-                decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
-                Ok(std::mem::take(decoder.get_mut()))
-            }
+            Self::Gzip(decoder) => decoder.decode(bytes).map_err(broken),
             Self::Zlib(decoder) => {
                 decoder.write_all(bytes).and_then(|()| decoder.flush()).map_err(broken)?;
                 Ok(std::mem::take(decoder.get_mut()))
@@ -110,6 +107,46 @@ impl Decoder {
             }
             Self::Unopened(_) | Self::Blind => Ok(Vec::new()),
         }
+    }
+}
+
+/// Decodes gzip: one member or more, and zero bytes after the last one, with which some programs pad.
+pub(super) struct GzipDecoder {
+    member: write::GzDecoder<Vec<u8>>,
+    /// Zero bytes have followed the last member.
+    is_padding: bool,
+}
+
+impl Default for GzipDecoder {
+    fn default() -> Self {
+        Self { member: write::GzDecoder::new(Vec::new()), is_padding: false }
+    }
+}
+
+impl GzipDecoder {
+    fn decode(&mut self, mut bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        while !bytes.is_empty() && !self.is_padding {
+            match self.member.write(bytes)? {
+                // The end of the member.
+                0 => {
+                    self.member.try_finish()?;
+                    out.append(self.member.get_mut());
+                    self.is_padding = bytes.first() == Some(&0);
+                    if !self.is_padding {
+                        self.member = write::GzDecoder::new(Vec::new());
+                    }
+                }
+                taken => bytes = bytes.get(taken..).unwrap_or_default(),
+            }
+        }
+        if !self.is_padding {
+            self.member.flush()?;
+            out.append(self.member.get_mut());
+        } else if bytes.iter().any(|byte| *byte != 0) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "bytes follow its end"));
+        }
+        Ok(out)
     }
 }
 
@@ -154,5 +191,26 @@ mod tests {
         let mut plain = Decoder::new(Coding::Gzip);
         assert!(plain.decode(text).unwrap_err().contains("not compressed as its header says"));
         assert!(!plain.is_packed());
+    }
+
+    #[test]
+    fn zero_bytes_may_follow_gzip_and_nothing_else() {
+        let members = [gzip(b"one, "), gzip(b"two")].concat();
+        for zeros in [0, 1, 9, 10, 600] {
+            let padded = [members.clone(), vec![0; zeros]].concat();
+            assert_eq!(Coding::Gzip.decoded(&padded, 1000).as_deref(), Some(b"one, two".as_slice()));
+            for length in [1, 7, padded.len()] {
+                let mut decoder = Decoder::new(Coding::Gzip);
+                let pieces: Vec<u8> = padded.chunks(length).flat_map(|piece| decoder.decode(piece).unwrap()).collect();
+                assert_eq!(pieces, b"one, two", "{zeros} zeros, {length} bytes at once");
+            }
+        }
+        for rest in [b"x".repeat(20), [vec![0; 20], b"x".to_vec()].concat(), [vec![0; 20], members.clone()].concat()] {
+            for length in [1, members.len() + rest.len()] {
+                let mut decoder = Decoder::new(Coding::Gzip);
+                let all = [members.clone(), rest.clone()].concat();
+                assert!(all.chunks(length).any(|piece| decoder.decode(piece).is_err()), "{rest:?}");
+            }
+        }
     }
 }

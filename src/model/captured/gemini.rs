@@ -9,7 +9,7 @@ use super::parts::{call, other, result, text};
 use super::{CapturedMessage, CapturedRequest, number, text_of, texts, tool};
 use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
 
-/// Reads a body.
+/// Reads a body of a request to this path, which has no query and no escaped `:`.
 pub(super) fn read(body: &Json, path: &str) -> CapturedRequest {
     let none = Json::empty();
     let config = either(body, "generationConfig", "generation_config").unwrap_or(&none);
@@ -22,7 +22,7 @@ pub(super) fn read(body: &Json, path: &str) -> CapturedRequest {
         either(group, "functionDeclarations", "function_declarations").and_then(Json::items).unwrap_or_default()
     });
     let schema = ["responseJsonSchema", "responseSchema", "response_json_schema", "response_schema"];
-    let model = path.rsplit_once("/models/").map(|(_, rest)| rest.split([':', '?']).next().unwrap_or_default());
+    let model = path.rsplit_once("/models/").map(|(_, rest)| rest.split(':').next().unwrap_or_default());
     CapturedRequest {
         model: model.unwrap_or_default().to_owned(),
         messages: system.into_iter().chain(given).collect(),

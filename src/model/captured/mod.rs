@@ -15,6 +15,8 @@ mod parts;
 mod reply;
 mod responses;
 
+use std::borrow::Cow;
+
 use ptc_core::value::{Json, json};
 
 pub use body::{pack_body, unpack_body};
@@ -59,7 +61,7 @@ pub struct CapturedMessage {
 
 /// Returns the protocol of the endpoint that a path names; `None` for everything that asks no model.
 pub fn protocol_of(path: &str) -> Option<Protocol> {
-    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let path = endpoint_of(path);
     let ends: [(&str, Protocol); 7] = [
         ("/chat/completions", Protocol::OpenAi),
         ("/responses", Protocol::Responses),
@@ -72,12 +74,18 @@ pub fn protocol_of(path: &str) -> Option<Protocol> {
     ends.iter().find(|(end, _)| path.ends_with(end)).map(|(_, protocol)| *protocol)
 }
 
+/// The path of a path and query, without `/` at its end. Some clients escape the `:` before the method of Gemini.
+fn endpoint_of(path: &str) -> Cow<'_, str> {
+    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    if path.contains('%') { Cow::Owned(path.replace("%3A", ":").replace("%3a", ":")) } else { Cow::Borrowed(path) }
+}
+
 /// The path of a request to Ollama with a prompt instead of messages.
 const GENERATE: &str = "/api/generate";
 
 /// Has a request with this path a prompt instead of messages?
 fn is_generate(path: &str) -> bool {
-    path.split('?').next().unwrap_or_default().trim_end_matches('/').ends_with(GENERATE)
+    endpoint_of(path).ends_with(GENERATE)
 }
 
 impl CapturedRequest {
@@ -94,7 +102,7 @@ impl CapturedRequest {
             Protocol::Ollama => chat::read_ollama(&body),
             Protocol::Responses => responses::read(&body),
             Protocol::Anthropic => anthropic::read(&body),
-            Protocol::Gemini => gemini::read(&body, path),
+            Protocol::Gemini => gemini::read(&body, &endpoint_of(path)),
             Protocol::Bedrock => return Err("requests to Bedrock are signed and not read here".to_owned()),
         };
         let messages = super::protocols::language(protocol).messages_key();
@@ -134,4 +142,24 @@ fn tool(json: &Json, parameters: &[&str]) -> Option<ToolSchema> {
     let schema = parameters.iter().find_map(|key| json.get(key)).cloned().unwrap_or_else(Json::empty);
     let name = text_of(json, "name").or_else(|| text_of(json, "type"))?;
     Some(ToolSchema { name, description: text_of(json, "description"), parameters: JsonText::of(&schema) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_colon_in_a_path_of_gemini_may_be_escaped() {
+        let rows = [
+            ("/v1beta/models/x:generateContent", false),
+            ("/v1beta/models/x%3AgenerateContent?alt=json", false),
+            ("/v1beta/models/x%3astreamGenerateContent?alt=sse", true),
+        ];
+        for (path, is_streamed) in rows {
+            assert_eq!(protocol_of(path), Some(Protocol::Gemini), "{path}");
+            let read = CapturedRequest::read(Protocol::Gemini, path, br#"{"contents": []}"#).unwrap();
+            assert_eq!((read.model.as_str(), read.is_streamed), ("x", is_streamed), "{path}");
+        }
+        assert_eq!(protocol_of("/v1beta/models/x%253AgenerateContent"), None);
+    }
 }

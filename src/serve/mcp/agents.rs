@@ -25,6 +25,7 @@ use crate::port::{Human, Stop, SystemClock};
 use crate::program::{self, Setting, fail_message};
 use crate::serve::ServedAgent;
 use crate::serve::runs::refuse_files;
+use crate::workbench::format::{inflected, plural};
 use crate::workbench::{RunSpec, Running, Source};
 
 /// How a client answers the questions of a run.
@@ -317,10 +318,15 @@ pub(super) fn step_text(step: &Step) -> String {
         lines.push(format!("it waits for an answer to {question}: {text}"));
     }
     let totals = step.usage.total.totals();
-    let tokens = totals.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
-    lines.push(format!("{} turns{tokens}, {} ms", totals.turns, step.usage.duration_ms));
+    let tokens = totals.tokens.map(|tokens| format!(", {}", token_count(tokens.total()))).unwrap_or_default();
+    lines.push(format!("{}{tokens}, {} ms", plural(u64::from(totals.turns), "turn"), step.usage.duration_ms));
     lines.extend(step.session.as_ref().map(|id| format!("session: {id}")));
     lines.join("\n")
+}
+
+/// A number of tokens with its noun, without separators between the digits.
+pub(super) fn token_count(tokens: u64) -> String {
+    format!("{tokens} {}", inflected(tokens, "token"))
 }
 
 /// A mode by name.

@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::workbench::format::inflected;
+
 /// Characters of a page without `max_chars`.
 const USUAL_CHARS: usize = 12_000;
 /// Most characters of a page.
@@ -54,7 +56,8 @@ impl Page {
             return text.to_owned();
         }
         if self.offset >= total {
-            return format!("[the text has {total} characters: nothing is left at offset {}]", self.offset);
+            let characters = inflected(total as u64, "character");
+            return format!("[the text has {total} {characters}: nothing is left at offset {}]", self.offset);
         }
         let part: String = text.chars().skip(self.offset).take(self.chars).collect();
         let end = (self.offset + self.chars).min(total);

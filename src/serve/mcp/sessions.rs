@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 
-use super::agents::finish;
+use super::agents::{finish, token_count};
 use super::arguments::{
     Arguments, CompareArguments, ForkArguments, ListArguments, QueryArguments, ResumeArguments, SessionArguments,
     TurnArguments, TurnPart, read,
@@ -20,7 +20,7 @@ use crate::serve::runs::maker;
 use crate::session::index::TermSyntax;
 use crate::session::{ParentKind, Session, SessionKey, Summary};
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};
-use crate::workbench::format::{cost, duration};
+use crate::workbench::format::{cost, duration, plural};
 use crate::workbench::inspect::Part;
 use crate::workbench::overview::TurnLine;
 use crate::workbench::{Answers, Changed, ForkSpec};
@@ -71,7 +71,7 @@ pub(super) fn list(server: &WorkbenchServer, arguments: &Arguments) -> Result<St
 }
 
 pub(super) fn summary(summary: &Summary) -> String {
-    let tokens = summary.usage.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
+    let tokens = summary.usage.tokens.map(|tokens| format!(", {}", token_count(tokens.total()))).unwrap_or_default();
     let cost = summary.usage.cost().map(|amount| format!(", cost {}", cost(Some(amount)))).unwrap_or_default();
     let example = if summary.example { " (example)" } else { "" };
     let outcome = match &summary.damage {
@@ -79,8 +79,9 @@ pub(super) fn summary(summary: &Summary) -> String {
         None => format!("{}: {}", summary.state.name(), summary.result),
     };
     let models = summary.models.join(", ");
-    let (id, agent, mode, turns) = (&summary.id, &summary.agent, &summary.mode, summary.usage.turns);
-    format!("{id}{example}: {agent}, {mode}, {models}, {turns} turns{tokens}{cost}; {outcome}")
+    let (id, agent, mode) = (&summary.id, &summary.agent, &summary.mode);
+    let turns = plural(u64::from(summary.usage.turns), "turn");
+    format!("{id}{example}: {agent}, {mode}, {models}, {turns}{tokens}{cost}; {outcome}")
 }
 
 pub(super) fn search(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
@@ -95,9 +96,9 @@ pub(super) fn search(server: &WorkbenchServer, arguments: &Arguments) -> Result<
             lines.push(format!("  {} more in this session", found.count - found.matches.len()));
         }
     }
-    let (found, searched) = (report.found.len(), report.searched);
+    let (found, searched) = (report.found.len(), plural(report.searched as u64, "session"));
     let cut = if found > MOST_FOUND { format!("; {} are not shown", found - MOST_FOUND) } else { String::new() };
-    lines.push(format!("{found} of {searched} sessions{cut}"));
+    lines.push(format!("{found} of {searched}{cut}"));
     Ok(lines.join("\n"))
 }
 
@@ -107,11 +108,11 @@ pub(super) fn failures(server: &WorkbenchServer, arguments: &Arguments) -> Resul
     let report = server.workbench.failures(&query).map_err(|error| error.to_string())?;
     let groups = report.groups.iter().map(|group| {
         let of = if group.path.is_empty() { String::new() } else { format!(" of {}", group.path) };
-        let (reason, count, sessions) = (&group.reason, group.count, group.sessions);
-        format!("{reason}{of}: {count} times in {sessions} sessions, newest {} {}", group.newest.id, group.at)
+        let (times, sessions) = (plural(group.count as u64, "time"), plural(group.sessions as u64, "session"));
+        format!("{}{of}: {times} in {sessions}, newest {} {}", group.reason, group.newest.id, group.at)
     });
     let lines: Vec<String> = report.notices.iter().cloned().chain(groups).collect();
-    let empty = format!("nothing failed in {} sessions", report.sessions);
+    let empty = format!("nothing failed in {}", plural(report.sessions as u64, "session"));
     Ok(if lines.is_empty() { empty } else { lines.join("\n") })
 }
 
@@ -135,15 +136,14 @@ fn turn_line(line: &TurnLine) -> String {
     let tools = tools.collect::<Vec<_>>().join("; ");
     let tools = if tools.is_empty() { String::new() } else { format!("; tools: {tools}") };
     let error = line.error.as_ref().map(|error| format!("; first error: {error}")).unwrap_or_default();
-    let extra = [("repairs", line.repairs), ("retries", line.retries)];
-    let extra = extra.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("; {count} {name}"));
+    let extra = [("repair", "repairs", line.repairs), ("retry", "retries", line.retries)];
+    let extra = extra.iter().filter(|(.., count)| *count > 0);
+    let extra = extra.map(|(one, many, count)| format!("; {count} {}", if *count == 1 { one } else { many }));
     let failed = if line.has_failed() { "failed" } else { "ok" };
     let (address, action) = (&line.address, &line.action);
-    let (tokens, time) = (line.tokens.map_or(0, |tokens| tokens.total()), duration(line.time.total));
-    format!(
-        "{indent}{address}{agent} {failed}: {action}{tools}{error}{}; {tokens} tokens, {time}",
-        extra.collect::<String>()
-    )
+    let tokens = token_count(line.tokens.map_or(0, |tokens| tokens.total()));
+    let time = duration(line.time.total);
+    format!("{indent}{address}{agent} {failed}: {action}{tools}{error}{}; {tokens}, {time}", extra.collect::<String>())
 }
 
 pub(super) fn show_turn(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
@@ -214,9 +214,9 @@ pub(super) fn replay<'a>(
         let mut lines: Vec<String> = found.findings.iter().map(ToString::to_string).collect();
         let compared = found.replay.as_ref().map(|report| report.compared);
         lines.push(match (found.findings.is_empty(), compared) {
-            (true, Some(compared)) => format!("identical: {compared} computed events are as recorded"),
+            (true, Some(compared)) => format!("identical: {} compared", plural(compared as u64, "computed event")),
             (true, None) => "no findings; the session cannot be replayed".to_owned(),
-            (false, _) => format!("{} findings", found.findings.len()),
+            (false, _) => plural(found.findings.len() as u64, "finding"),
         });
         Ok(Answer::Text(lines.join("\n")))
     }

@@ -145,10 +145,14 @@ where
         if text.is_empty() {
             return Ok(());
         }
-        match json::parse(text) {
+        match json::parse_unique(text) {
             Ok(Json { node: Node::List(items), .. }) if !items.is_empty() => self.messages.extend(items),
             Ok(message) => self.messages.push_back(message),
-            Err(error) => return Refusal::of_text(text, &error).map_or(Ok(()), Err),
+            Err(error) => match Refusal::of_text(text, &error) {
+                Some(refusal) => return Err(refusal),
+                // A reply or a notification has no error reply: of two members of one name the first counts.
+                None => self.messages.extend(json::parse(text).ok()),
+            },
         }
         Ok(())
     }

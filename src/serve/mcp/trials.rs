@@ -16,7 +16,7 @@ use super::{Answer, WorkbenchServer};
 use crate::agent::Agent;
 use crate::port::Stop;
 use crate::workbench::Workbench;
-use crate::workbench::format::{cost, duration};
+use crate::workbench::format::{cost, duration, plural};
 use crate::workbench::matrix::{CellReport, MatrixEvent, MatrixSpec, MatrixState, split_models};
 use crate::workbench::suite::{CaseFilter, CaseReport, EndedTrial, Suite, SuiteAgent};
 
@@ -65,7 +65,7 @@ pub(super) fn run_cases<'a>(
         let report = stopped_with(server, context, &stop, server.workbench.run_suite(&suite, &stop, watch)).await;
         let mut lines: Vec<String> = report.agents.iter().flat_map(|agent| agent.cases.iter().map(case_text)).collect();
         let counts = report.counts();
-        lines.push(format!("{} passed, {} failed, {} errors", counts.passed, counts.failed, counts.errors));
+        lines.push(format!("{} passed, {} failed, {}", counts.passed, counts.failed, plural(counts.errors, "error")));
         if report.stopped {
             lines.push("stopped: what had not begun was not run".to_owned());
         }
@@ -130,7 +130,7 @@ pub(super) fn show(server: &WorkbenchServer, arguments: &Arguments) -> Result<St
 }
 
 fn matrix_text(id: &str, state: &MatrixState) -> String {
-    let mut lines = vec![format!("{id}: {} of {} trials", state.done(), state.total())];
+    let mut lines = vec![format!("{id}: {} of {}", state.done(), plural(state.total() as u64, "trial"))];
     lines.extend(state.reports().iter().map(cell_text));
     lines.join("\n")
 }

@@ -12,6 +12,7 @@ use crate::tui::cases::{Step, TestRequest, TestResponse};
 use crate::tui::direction::Leap;
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Pane, Screen, Tone};
+use crate::workbench::format::plural;
 
 /// Goes to the tests of the draft.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
@@ -147,7 +148,7 @@ pub(super) fn respond(model: &mut Model, response: TestResponse) -> Vec<Effect> 
 /// Reports how the cases came out.
 fn report(model: &mut Model) {
     let (passed, failed, _) = model.tests.counts();
-    let text = format!("{passed} of {} cases passed", passed + failed);
+    let text = format!("{passed} of {} passed", plural((passed + failed) as u64, "case"));
     let tone = if failed == 0 { Tone::Good } else { Tone::Bad };
     model.show_toast(tone, text);
 }

@@ -53,6 +53,7 @@ pub(super) fn respond(model: &mut Model, response: TrafficResponse) -> Vec<Effec
             drop_closed(model);
             let text = match misses {
                 0 => "the proxy has ended; its sessions are saved".to_owned(),
+                1 => "the proxy has ended; 1 request was not recorded".to_owned(),
                 misses => format!("the proxy has ended; {misses} requests were not recorded"),
             };
             model.show_toast(if misses == 0 { Tone::Good } else { Tone::Bad }, text);

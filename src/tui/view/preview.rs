@@ -13,7 +13,7 @@ use crate::tui::inspector::lines;
 use crate::tui::model::{Against, Model};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::format::count;
+use crate::tui::transcript::format::{count, plural};
 use crate::tui::transcript::wrapped::{Look, Wrapped};
 
 pub(super) fn draw(model: &Model, session: &Summary, area: Rect, buffer: &mut Buffer) {
@@ -88,7 +88,7 @@ pub(super) fn marks(model: &Model, session: &Summary) -> Vec<Piece> {
         parts.push("* marked".to_owned());
     }
     if below > 0 {
-        parts.push(crate::tui::transcript::format::plural(below as u64, "turn") + " with notes");
+        parts.push(plural(below as u64, "turn") + " with notes");
     }
     if parts.is_empty() { Vec::new() } else { vec![Piece::new(Role::Accent, &parts.join("  "))] }
 }
@@ -99,7 +99,7 @@ pub(super) fn opening_title(model: &Model, against: Option<&Against>) -> String 
     let more = match against {
         Some(against) => format!(" · against mode {}: - there, + here", against.mode),
         None if sent == 0 => String::new(),
-        None => format!(" · about {} tokens", count(sent)),
+        None => format!(" · about {}", plural(sent, "token")),
     };
     format!("What would be sent{more}")
 }

@@ -291,7 +291,7 @@ impl Columns {
         let role = if line.status.is_some_and(|status| status < 400) { Role::Dim } else { Role::Bad };
         let status = line.status.map_or_else(|| "no reply".to_owned(), |status| status.to_string());
         let upstream = line.upstream.as_deref().unwrap_or("–");
-        let facts = format!("  {} bytes  {}", count(line.bytes), duration(line.ms));
+        let facts = format!("  {}  {}", plural(line.bytes, "byte"), duration(line.ms));
         let (state, facts_width) = (format!("{state:<11}"), 4 + width(&facts));
         let asked = format!("{upstream} {} {}", line.method, line.path);
         let room = usize::from(self.width).saturating_sub(3 + 11 + facts_width + 1);

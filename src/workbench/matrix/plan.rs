@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::run::MatrixError;
 use super::state::TrialKey;
-use crate::agent::{Agent, Case, Diagnostic, Mode, Place, Plan};
+use crate::agent::{Agent, Case, CaseChecker, Diagnostic, Mode, Place, Plan};
 use crate::config::ModelChoice;
 use crate::model::Sample;
 use crate::workbench::Workbench;
@@ -168,6 +168,7 @@ impl Workbench {
             let agent = &agent.without_cases();
             for mode in if spec.modes.is_empty() { &Mode::ALL[..] } else { &spec.modes } {
                 let in_mode = agent.for_mode(*mode).and_then(|in_mode| Plan::new(&in_mode));
+                let checker = in_mode.as_ref().ok().map(|plan| CaseChecker::of(&plan.agent));
                 for model in self.models_of(spec, &Agent { mode: *mode, ..agent.clone() })? {
                     let cell = Cell {
                         agent: name.clone(),
@@ -177,8 +178,8 @@ impl Workbench {
                         unfit: in_mode.as_ref().err().map(|findings| findings_text(findings)),
                     };
                     let no_inputs = |case: &Case| {
-                        let plan = in_mode.as_ref().ok()?;
-                        no_inputs(plan, &case.inputs(agent)).or_else(|| case.misfit(&plan.agent))
+                        let (plan, checker) = (in_mode.as_ref().ok()?, checker.as_ref()?);
+                        no_inputs(plan, &case.inputs(agent)).or_else(|| checker.misfit(case))
                     };
                     plan.cells.extend(of_cases(&cell, &cases, no_inputs));
                 }

@@ -32,7 +32,7 @@ use examples::{MOST_EXAMPLES, block};
 use journal::{End, Entry, Journal, VERSION};
 use propose::{Request, Unasked, example, report, step_of};
 
-use crate::agent::{Agent, Case, Verdict};
+use crate::agent::{Agent, Case, CheckedCase, Verdict};
 use crate::config::create_private_dir;
 use crate::event::hex_sha;
 use crate::port::Stop;
@@ -143,13 +143,14 @@ impl Workbench {
         }
     }
 
-    /// The chosen cases that a model is asked for. Errors: one cannot be read, or they are too few.
+    /// The chosen cases that a model is asked for. Errors: one of them cannot be used, or they are too few.
     fn cases_of(&self, job: &OptimizeJob) -> Result<BTreeMap<String, Case>, OptimizeError> {
         let found = |message: String| OptimizeError(format!("{}: {message}", job.file.0));
-        let rows = || job.agent.case_rows(&job.folder, self.file_access());
-        let selection =
-            crate::workbench::suite::Selection::of(rows(), &job.filter).map_err(|error| found(error.message))?;
-        let all = rows().collect::<Result<Vec<Case>, _>>().map_err(|error| found(error.message))?;
+        let rows = job.agent.case_rows(&job.folder, self.file_access()).checked();
+        let all = rows.collect::<Result<Vec<CheckedCase>, _>>().map_err(|error| found(error.message))?;
+        let selection = crate::workbench::suite::Selection::of(all.iter().cloned().map(Ok), &job.filter)
+            .map_err(|error| found(error.message))?;
+        let all = all.into_iter().map(|checked| checked.case).collect();
         let cases = selection.choose(all).into_iter().filter(|case| case.cassette.is_none());
         let cases: BTreeMap<String, Case> = cases.map(|case| (case.name.clone(), case)).collect();
         if cases.len() < FEWEST_CASES {

@@ -56,7 +56,7 @@ pub struct SuiteAgent {
 impl SuiteAgent {
     /// An agent in the mode that it is to be tried in, with the cases that a filter chooses. Every row of its files of cases is read once.
     ///
-    /// Errors: it cannot be in this mode, a case that cannot be used.
+    /// Errors: it cannot be in this mode, a chosen case that cannot be used.
     pub fn new(
         label: &str,
         agent: &Agent,
@@ -66,7 +66,8 @@ impl SuiteAgent {
     ) -> Result<Self, Vec<Diagnostic>> {
         let agent = agent.for_mode(mode.unwrap_or(agent.mode))?;
         let (folder, access) = place;
-        let selection = Selection::of(agent.case_rows(&folder, access), filter).map_err(|found| vec![found])?;
+        let selection =
+            Selection::of(agent.case_rows(&folder, access).checked(), filter).map_err(|found| vec![found])?;
         Ok(Self { label: label.to_owned(), agent, folder, selection, access: access.clone(), known: None })
     }
 

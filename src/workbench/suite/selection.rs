@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::agent::{Case, Diagnostic, Place};
+use crate::agent::{Case, CheckedCase, Diagnostic, Place};
 use ptc_core::reasons::Reason;
 
 /// Which cases are to run; by default all.
@@ -75,6 +75,8 @@ struct Candidate {
     only: bool,
     in_shard: bool,
     models: NeededModels,
+    /// Why it cannot be used.
+    problem: Option<Diagnostic>,
 }
 
 /// Which models a case needs.
@@ -86,9 +88,9 @@ struct NeededModels {
 }
 
 impl Selection {
-    /// Chooses among cases. Errors: a case cannot be read, or two have one name.
-    pub(in crate::workbench) fn of(
-        cases: impl Iterator<Item = Result<Case, Diagnostic>>,
+    /// Chooses among cases. Errors: a chosen case cannot be used, a row of which not even the name can be read, or two cases have one name.
+    pub(in crate::workbench) fn of<C: Into<CheckedCase>>(
+        cases: impl Iterator<Item = Result<C, Diagnostic>>,
         filter: &CaseFilter,
     ) -> Result<Self, Diagnostic> {
         let mut selection = Self::default();
@@ -96,7 +98,7 @@ impl Selection {
         let mut candidates: Vec<Candidate> = Vec::new();
         let seed = filter.sample.map_or(0, |(_, seed)| seed);
         for (place, case) in cases.enumerate() {
-            let case = case?;
+            let CheckedCase { case, problem } = case?.into();
             if !names.insert(identity(&case.name)) {
                 let message = format!("two cases have the name `{}`; rename one", case.name);
                 return Err(Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key("cases"));
@@ -104,6 +106,14 @@ impl Selection {
             selection.total += 1;
             if !filter.admits(&case) {
                 continue;
+            }
+            let in_shard = filter.shard.is_none_or(|shard| shard.has(&case.name));
+            // Which ones a sample consists of is known when all are.
+            if let Some(problem) = &problem
+                && in_shard
+                && filter.sample.is_none()
+            {
+                return Err(problem.clone());
             }
             if case.skip {
                 selection.skipped += 1;
@@ -114,8 +124,9 @@ impl Selection {
                 place: u32::try_from(place).unwrap_or(u32::MAX),
                 order: hash(&seed.to_string(), &case.name),
                 only: case.only,
-                in_shard: filter.shard.is_none_or(|shard| shard.has(&case.name)),
+                in_shard,
                 models: NeededModels { agent: case.cassette.is_none(), default_judge: case.asks_default_judge() },
+                problem,
             });
         }
         if candidates.iter().any(|candidate| candidate.only) {
@@ -127,6 +138,9 @@ impl Selection {
             candidates.sort_by_key(|candidate| candidate.place);
         }
         candidates.retain(|candidate| candidate.in_shard);
+        if let Some(problem) = candidates.iter_mut().find_map(|candidate| candidate.problem.take()) {
+            return Err(problem);
+        }
         selection.asks_model = candidates.iter().any(|candidate| candidate.models.agent);
         selection.asks_default_judge = candidates.iter().any(|candidate| candidate.models.default_judge);
         selection.places = candidates.iter().map(|candidate| candidate.place).collect();
@@ -236,6 +250,26 @@ mod tests {
         assert_eq!("2/3".parse(), Ok(Shard { index: 2, count: 3 }));
         for wrong in ["0/3", "4/3", "1", "a/b", "1/0"] {
             assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_case_that_cannot_be_used_is_a_problem_only_where_it_is_chosen() {
+        let named = |number: u32| Case { name: format!("case {number}"), ..Case::default() };
+        let checked = |number: u32| {
+            let unusable = || Diagnostic::error(Place::Options, Reason::InvalidAgent, "unusable");
+            Ok(CheckedCase { case: named(number), problem: (number == 3).then(unusable) })
+        };
+        let of = |filter: &CaseFilter| Selection::of((0..8).map(checked), filter);
+        assert_eq!(of(&CaseFilter::default()).unwrap_err().message, "unusable");
+        let without = CaseFilter { conditions: vec!["!case 3".to_owned()], ..CaseFilter::default() };
+        assert_eq!(of(&without).unwrap().count(), 7);
+        let shard = |index: u64| CaseFilter { shard: Some(Shard { index, count: 3 }), ..CaseFilter::default() };
+        assert_eq!((1..=3).filter(|index| of(&shard(*index)).is_err()).count(), 1);
+        for count in 1..=8 {
+            let sample = CaseFilter { sample: Some((count, 1)), ..CaseFilter::default() };
+            let places = Selection::of((0..8).map(|number| Ok(named(number))), &sample).unwrap().places;
+            assert_eq!(of(&sample).is_err(), places.contains(&3), "{count}");
         }
     }
 

@@ -1,12 +1,13 @@
 //! Signs, whole numbers, floats, roots and powers.
 
+use super::argument::hinted;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::arithmetic::{self, failed};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, EvalResult, described};
+use crate::lisp::{Error, EvalResult, Halt, described};
 use crate::reasons::Reason;
 use crate::value::Value;
-use crate::value::number::{self, Computed, Rounding};
+use crate::value::number::{self, NumberError, Rounding};
 
 const MATH: Clojure = Clojure::Differs("also for integers, and returns an integer");
 
@@ -40,10 +41,10 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(long x)"], "The integer part, which must fit 64 bits; of a one-character string its code point.")
         .examples(&[("(long 3.7)", "3"), ("(long 3.7e10)", "37000000000"), ("(long \"A\")", "65")])
         .clojure(Clojure::Differs("characters are strings")),
-    unary("double", |_, args| computed(number::to_double, &args[0]))
+    unary("double", |_, args| to_double(&args[0]))
         .doc(&["(double x)"], "The number as a float.")
         .examples(&[("(double 3)", "3.0"), ("(double 1.5)", "1.5")]),
-    unary("float", |_, args| computed(number::to_double, &args[0]))
+    unary("float", |_, args| to_double(&args[0]))
         .doc(&["(float x)"], "The number as a float.")
         .examples(&[("(float 3)", "3.0"), ("(float -5)", "-5.0")])
         .clojure(Clojure::Differs("floats have 64 bits")),
@@ -62,12 +63,19 @@ const fn unary(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> Ev
     Builtin::new(name, Arity::exactly(1), run).cost(Cost::Constant)
 }
 
-fn computed(compute: fn(&Value) -> Computed, value: &Value) -> EvalResult {
-    compute(value).map_err(|error| failed(error, Reason::RuntimeError, 0, &[value]))
+fn to_double(value: &Value) -> EvalResult {
+    number::to_double(value).map_err(|error| not_converted(error, value))
 }
 
 fn rounded(value: &Value, rounding: Rounding) -> EvalResult {
-    number::whole(value, rounding).map_err(|error| failed(error, Reason::RuntimeError, 0, &[value]))
+    number::whole(value, rounding).map_err(|error| not_converted(error, value))
+}
+
+/// The error of a conversion; of a string it names the function that reads a number.
+#[cold]
+fn not_converted(error: NumberError, value: &Value) -> Box<Halt> {
+    let halt = failed(error, Reason::RuntimeError, 0, &[value]);
+    if value.as_str().is_some() { hinted(halt, "parse-double reads a number from text") } else { halt }
 }
 
 fn of_float(value: &Value, compute: fn(f64) -> f64) -> EvalResult {

@@ -18,7 +18,7 @@ use num_bigint::BigInt;
 pub use convert::TOO_DEEP;
 pub use difference::{Difference, differences, same};
 pub(crate) use read::escaped;
-pub use read::{JsonError, parse};
+pub use read::{JsonError, parse, parse_unique};
 pub use serialize::to_json;
 pub(crate) use values::parse_value;
 pub(crate) use write::write_string;
@@ -204,21 +204,20 @@ pub struct Members {
 }
 
 impl Members {
-    /// Adds a member unless its key exists already.
-    pub fn push(&mut self, member: Member) {
-        if self.list.len() < FEW {
-            if self.list.iter().all(|have| have.key != member.key) {
-                self.list.push(member);
+    /// Adds a member unless its key exists already. Returns whether it was added.
+    pub fn push(&mut self, member: Member) -> bool {
+        let is_new = if self.list.len() < FEW {
+            self.list.iter().all(|have| have.key != member.key)
+        } else {
+            if self.keys.is_empty() {
+                self.keys.extend(self.list.iter().map(|have| have.key.clone()));
             }
-            return;
-        }
-        if self.keys.is_empty() {
-            self.keys.extend(self.list.iter().map(|have| have.key.clone()));
-        }
-        if !self.keys.contains(&member.key) {
-            self.keys.insert(member.key.clone());
+            self.keys.insert(member.key.clone())
+        };
+        if is_new {
             self.list.push(member);
         }
+        is_new
     }
 
     /// The members so far.

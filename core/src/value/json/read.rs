@@ -1,10 +1,14 @@
-//! The strict JSON reader: text → tree with spans. RFC 8259, nesting bounded, first of duplicate keys kept.
+//! The strict JSON reader: text → tree with spans. RFC 8259, nesting bounded, first of duplicate keys kept or, where it is
+//! asked for, duplicate keys refused.
 
 use num_bigint::BigInt;
 
 use super::{Json, Member, Members, Node};
 use crate::limits::{JSON_DEPTH, JSON_DIGITS};
 use crate::text::{LineCol, Span};
+
+/// Characters of a member's name in a message.
+const NAME_CHARS: usize = 100;
 
 /// A syntax error in JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +38,17 @@ impl JsonError {
 
 /// Reads one JSON value; only white space may follow it.
 pub fn parse(source: &str) -> Result<Json, JsonError> {
-    let mut reader = Reader::new(source);
+    whole(Reader::new(source))
+}
+
+/// The same; an object with two members of one name is an error. For JSON of other programs, whose readers disagree about
+/// which of them counts.
+pub fn parse_unique(source: &str) -> Result<Json, JsonError> {
+    whole(Reader { is_unique: true, ..Reader::new(source) })
+}
+
+/// Reads the whole text of a reader.
+fn whole(mut reader: Reader<'_>) -> Result<Json, JsonError> {
     reader.space();
     let json = reader.value()?;
     reader.space();
@@ -50,12 +64,14 @@ pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     pub(super) at: usize,
     depth: u64,
+    /// Members of one name in an object are an error.
+    is_unique: bool,
 }
 
 impl<'a> Reader<'a> {
     /// A reader at the start of a text.
     pub(super) fn new(source: &'a str) -> Self {
-        Self { source, bytes: source.as_bytes(), at: 0, depth: 0 }
+        Self { source, bytes: source.as_bytes(), at: 0, depth: 0, is_unique: false }
     }
 
     pub(super) fn peek(&self) -> Option<u8> {
@@ -137,7 +153,12 @@ impl<'a> Reader<'a> {
             self.at += 1;
             self.space();
             let value = self.value()?;
-            members.push(Member { key, key_span, value });
+            let is_new = members.push(Member { key, key_span, value });
+            if !is_new && self.is_unique {
+                let name: String = key_span.text(self.source).chars().take(NAME_CHARS).collect();
+                let message = format!("an object has the member {name} twice");
+                return Err(JsonError { message, offset: start, incomplete: false });
+            }
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,

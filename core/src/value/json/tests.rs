@@ -183,3 +183,22 @@ fn a_path_leads_through_members_and_indexes() {
     }
     assert_eq!(json.at(""), Some(&json));
 }
+
+#[test]
+fn two_members_of_one_name_are_an_error_only_where_they_are_to_be_unique() {
+    let many = (0..FEW + 3).map(|number| format!("\"m{number}\":1,")).collect::<Vec<_>>().concat();
+    let rows = [
+        (r#"{"a":1,"a":2}"#.to_owned(), "an object has the member \"a\" twice (at byte 7)"),
+        (r#"[{"b":{"a":1,"\u0061":1}}]"#.to_owned(), "an object has the member \"\\u0061\" twice (at byte 13)"),
+        (format!("{{{many}\"m18\":2}}"), "an object has the member \"m18\" twice"),
+    ];
+    for (text, message) in rows {
+        let error = parse_unique(&text).unwrap_err();
+        assert!(error.to_string().starts_with(message) && !error.incomplete, "{text}: {error}");
+        assert_eq!(read(&text).to_text().matches(":2").count(), 0, "{text}: the first counts");
+    }
+    for text in [r#"{"a":{"a":1},"b":[{"a":1},{"a":2}]}"#.to_owned(), format!("{{{many}\"n\":1}}")] {
+        assert_eq!(parse_unique(&text), parse(&text), "{text}");
+    }
+    assert_eq!(parse_unique("{").unwrap_err(), parse("{").unwrap_err());
+}

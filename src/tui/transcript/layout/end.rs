@@ -91,12 +91,12 @@ fn usage(card: &EndCard) -> String {
     let (total, children) = (&card.usage, &card.child_usage);
     let mut parts = vec![plural(u64::from(usage.totals.turns), "turn")];
     if let Some(tokens) = total.tokens {
-        parts.push(format!("{} tokens in · {} out", count(tokens.input), count(tokens.output)));
+        parts.push(format!("{} in · {} out", plural(tokens.input, "token"), count(tokens.output)));
     }
     parts.extend(cached(total.tokens));
     parts.extend(total.cost().map(|amount| format!("cost {}", cost(Some(amount)))));
     if children.turns > 0 {
-        let tokens = children.tokens.map(|t| format!(", {} tokens in, {} out", count(t.input), count(t.output)));
+        let tokens = children.tokens.map(|t| format!(", {} in, {} out", plural(t.input, "token"), count(t.output)));
         let amount = children.cost().map(|amount| format!(", cost {}", cost(Some(amount))));
         let turns = plural(u64::from(children.turns), "turn");
         parts.push(format!("child runs: {turns}{}{}", tokens.unwrap_or_default(), amount.unwrap_or_default()));

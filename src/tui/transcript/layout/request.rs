@@ -7,7 +7,7 @@ use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Messages, RequestCard};
-use crate::tui::transcript::format::{count, size};
+use crate::tui::transcript::format::{count, plural, size};
 use crate::tui::transcript::wrapped::View;
 use ptc_core::text::estimate_tokens;
 use ptc_core::text::width::width;
@@ -73,7 +73,8 @@ fn summary(card: &RequestCard, columns: usize) -> String {
     for shown in (1..=kinds.len()).rev() {
         let named = kinds[..shown].iter().map(|(kind, _, tokens)| format!("{} {}", kind.name(), count(*tokens)));
         let rest: u64 = kinds[shown..].iter().map(|(_, _, tokens)| tokens).sum();
-        let others = (shown < kinds.len()).then(|| format!("{} others {}", kinds.len() - shown, count(rest)));
+        let hidden = (kinds.len() - shown) as u64;
+        let others = (hidden > 0).then(|| format!("{} {}", plural(hidden, "other"), count(rest)));
         let text = format!("{whole}: {}", named.chain(others).collect::<Vec<_>>().join(" · "));
         if width(&text) <= columns {
             return text;

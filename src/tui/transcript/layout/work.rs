@@ -53,11 +53,11 @@ pub(super) fn compaction(done: &CompactionDone, columns: usize) -> Vec<Row> {
         done.counts.iter().map(|(name, number)| format!("{} {}", count(*number), name.replace('_', " "))).collect();
     let counts = if counts.is_empty() { String::new() } else { format!(" · {}", counts.join(", ")) };
     let text = format!(
-        "history shortened ({}, {}): {} → {} messages, ~{} → ~{} tok{counts}",
+        "history shortened ({}, {}): {} → {}, ~{} → ~{} tok{counts}",
         done.strategy,
         done.reason.name().replace('_', " "),
         done.messages_before,
-        done.messages_after,
+        plural(u64::from(done.messages_after), "message"),
         count(done.tokens_before),
         count(done.tokens_after),
     );

@@ -9,6 +9,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::view::areas::line_of;
 use crate::tui::view::bars;
+use crate::workbench::format::plural;
 
 /// Rule and rows, between the title and the status line.
 fn areas(screen: Rect) -> (Rect, Rect) {
@@ -29,7 +30,7 @@ pub(super) fn layout(writing: &mut Writing, screen: Rect) {
 pub(super) fn draw(model: &Model, writing: &Writing, screen: Rect, buffer: &mut Buffer) {
     let (rule, area) = areas(screen);
     let heading = format!("c{:02} into {}", writing.candidate, writing.changes.path.display());
-    let chosen = format!("{} of {} hunks chosen", writing.chosen(), writing.chosen.len());
+    let chosen = format!("{} of {} chosen", writing.chosen(), plural(writing.chosen.len() as u64, "hunk"));
     let rows = &writing.rows.1;
     let seen = usize::from(area.height);
     let hidden = rows.len().saturating_sub(writing.top + seen);
