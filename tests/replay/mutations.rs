@@ -16,7 +16,7 @@ use ptc_workbench::workbench::example_sessions;
 use serde_json::{Value, json};
 
 /// Mutations of the sample; the complete test makes all.
-const SAMPLE: usize = 150;
+const SAMPLE: usize = 80;
 
 /// A changed session.
 struct Mutation {

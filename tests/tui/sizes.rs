@@ -15,7 +15,7 @@ const EDGES: [(u16, u16); 10] =
 
 /// How far apart the sizes are; `PTC_LONG_TESTS=1` leaves none out.
 fn strides() -> (usize, usize) {
-    if crate::is_long() { (1, 1) } else { (83, 34) }
+    if crate::is_long() { (1, 1) } else { (83, 50) }
 }
 
 /// The sizes for one of the states: another sample for each.
