@@ -170,6 +170,7 @@ pub fn proxy_spec(flags: &ProxyFlags) -> ProxySpec {
         replay: flags.replay.clone(),
         ignore: flags.ignore.clone(),
         records_missing: flags.record_missing,
+        records_all: flags.record_all,
         keeps: (!flags.no_save).then_some(keeps),
     }
 }

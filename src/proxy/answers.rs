@@ -28,6 +28,7 @@ const DIFF_LINES: usize = 60;
 pub(super) struct AskedRequest<'a> {
     /// Name of the upstream that it is for.
     pub(super) upstream: &'a str,
+    pub(super) method: &'a str,
     /// Path and query.
     pub(super) path: &'a str,
     pub(super) body: &'a [u8],
@@ -54,6 +55,8 @@ struct Recorded {
     /// Session and turn.
     place: String,
     upstream: String,
+    method: String,
+    /// `None`: the request asks no model.
     protocol: Option<Protocol>,
     /// Path and query, without keys.
     path: String,
@@ -117,6 +120,7 @@ pub struct Answers {
 /// What a recording is read from.
 struct Turn {
     at_ms: (i64, i64),
+    method: String,
     path: String,
     bodies: Vec<Vec<u8>>,
     status: Option<u16>,
@@ -199,6 +203,11 @@ impl Answers {
         self.all.iter().filter(|recorded| recorded.reply.is_ok()).count()
     }
 
+    /// Has it requests that ask no model, such as lists of models?
+    pub(super) fn has_other_requests(&self) -> bool {
+        self.all.iter().any(|recorded| recorded.protocol.is_none())
+    }
+
     /// Can it answer none?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -221,6 +230,7 @@ impl Answers {
                 let came = raw.came.as_ref().map(came_body).transpose().map_err(fail)?;
                 let turn = Turn {
                     at_ms: (at_ms, at_ms),
+                    method: raw.method.clone(),
                     path: raw.path.clone(),
                     bodies: came.into_iter().chain([body]).collect(),
                     status: None,
@@ -257,7 +267,8 @@ impl Answers {
                 at_ms: turn.at_ms,
                 place,
                 upstream: captured.upstream.clone(),
-                protocol: protocol_of(&turn.path),
+                protocol: protocol_of(&turn.path).filter(|_| turn.method == "POST"),
+                method: turn.method,
                 path: turn.path,
                 bodies,
                 reply,
@@ -271,7 +282,8 @@ impl Answers {
     pub(super) fn find(&self, asked: &AskedRequest<'_>, upstreams: &Upstreams) -> Result<RecordedReply, Box<Miss>> {
         let normal = self.normalizer.normal(asked.body);
         let is_same = |recorded: &Recorded| {
-            path_of(&recorded.path) == path_of(asked.path)
+            recorded.method == asked.method
+                && path_of(&recorded.path) == path_of(asked.path)
                 && recorded.bodies.iter().any(|recorded| recorded.normal == normal)
         };
         let same: Vec<(usize, &Recorded)> =
@@ -300,7 +312,7 @@ impl Answers {
                 "no recording has this request to {} of the upstream {}; {} has it to {} of {}",
                 asked.path, asked.upstream, other.place, other.path, other.upstream
             ),
-            (_, None) => format!("no recording has this request to {path}; {}", self.nearest(asked.path, &normal)),
+            (_, None) => format!("no recording has this request to {path}; {}", self.nearest(asked, &normal)),
         };
         let miss = Miss { path: path.to_owned(), why };
         self.misses.lock().unwrap_or_else(PoisonError::into_inner).push(miss.clone());
@@ -316,8 +328,9 @@ impl Answers {
     }
 
     /// The nearest recorded request of the same protocol, and how it differs.
-    fn nearest(&self, path: &str, normal: &str) -> String {
-        let protocol = protocol_of(path);
+    fn nearest(&self, asked: &AskedRequest<'_>, normal: &str) -> String {
+        let path = asked.path;
+        let protocol = protocol_of(path).filter(|_| asked.method == "POST");
         let of_protocol = self.all.iter().filter(|recorded| recorded.protocol == protocol);
         let likeness = |recorded: &&Recorded| {
             let equal = |(a, b): &(&str, &str)| a == b;
@@ -326,7 +339,8 @@ impl Answers {
                 + recorded.lines().rev().zip(normal.lines().rev()).take_while(equal).count()
         };
         let Some(nearest) = of_protocol.max_by_key(likeness) else {
-            return "no request of this protocol is recorded".to_owned();
+            let what = if protocol.is_some() { "request of this protocol" } else { "request that asks no model" };
+            return format!("no {what} is recorded");
         };
         let is_same_path = path_of(&nearest.path) == path_of(path);
         let to = if is_same_path { String::new() } else { format!(" to {}", path_of(&nearest.path)) };

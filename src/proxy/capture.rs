@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::MissedTickBehavior;
 
-use super::exchange::{Begun, Exchange, ExchangeLine, Note, room_for};
+use super::exchange::{Begun, Exchange, ExchangeLine, Note, elapsed_ms, room_for};
 use super::live::LiveTraffic;
 use super::recorder::Recorder;
 use super::retention::Retention;
@@ -92,7 +92,11 @@ impl Capture {
 
     /// Begins an exchange.
     pub(super) async fn begin(&self, begun: Begun) -> Exchange {
-        let started = Instant::now();
+        self.begin_sent(begun, Instant::now()).await
+    }
+
+    /// Begins an exchange whose request was sent then.
+    pub(super) async fn begin_sent(&self, begun: Begun, started: Instant) -> Exchange {
         let room = room_for(&self.room, &self.notes, begun.body.len()).await;
         self.begin_in(room, started, begun)
     }
@@ -104,7 +108,8 @@ impl Capture {
 
     fn begin_in(&self, room: Option<OwnedSemaphorePermit>, started: Instant, begun: Begun) -> Exchange {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        _ = self.notes.send(Note::Begun { id, at_ms: SystemClock.now(), begun: Box::new(begun), _room: room });
+        let at_ms = SystemClock.now().saturating_sub_unsigned(elapsed_ms(started));
+        _ = self.notes.send(Note::Begun { id, at_ms, begun: Box::new(begun), _room: room });
         let (notes, room, listener) = (self.notes.clone(), Arc::clone(&self.room), self.end.clone());
         Exchange { id, notes, room, started, end: None, listener }
     }

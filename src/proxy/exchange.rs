@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::config::Protocol;
 use crate::event::Tokens;
-use crate::model::{Coding, ErrorClass, Scrub, retries_text};
+use crate::model::{Coding, ErrorClass, Scrub, protocol_of, retries_text};
 use crate::port::SystemClock;
 use crate::server::ListenerEnd;
 
@@ -71,6 +71,17 @@ pub(super) struct Begun {
 }
 
 impl Begun {
+    /// The protocol in which the request asks a model; `None`: it asks none.
+    pub(super) fn asked_in(&self) -> Option<Protocol> {
+        (self.method == "POST" && protocol_of(&self.path).is_some()).then_some(self.protocol)
+    }
+
+    /// Method and path without the query, which may hold keys.
+    pub(super) fn method_and_path(&self) -> String {
+        let path = self.path.split('?').next().unwrap_or_default();
+        self.scrub.text(&format!("{} {path}", self.method))
+    }
+
     /// The body without known secrets: everything that is recorded of the request is read from it.
     pub(super) fn clean_body(&self) -> CleanBody {
         self.clean(&self.body)
@@ -300,7 +311,7 @@ pub struct ExchangeLine {
     pub place: Option<(String, u32)>,
     /// Name of the upstream.
     pub upstream: String,
-    /// The model that was asked.
+    /// The model that was asked; method and path of a request that asks none.
     pub model: String,
     /// HTTP status; `None` when no reply came.
     pub status: Option<u16>,

@@ -168,7 +168,7 @@ impl WaitingReply {
         let header = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
         let coding = Coding::of(header(CONTENT_ENCODING));
         let content_type = header(CONTENT_TYPE).unwrap_or_default();
-        let mut reader = CapturedReply::new(protocol, self.status, content_type, coding, Scrub::default());
+        let mut reader = CapturedReply::new(Some(protocol), self.status, content_type, coding, Scrub::default());
         self.pieces.iter().for_each(|piece| _ = reader.push(piece));
         let (_, outcome) = reader.finish();
         let is_plain = coding == Coding::Identity;

@@ -19,6 +19,9 @@ use crate::session::{Imported, SessionId};
 /// Conversations that are kept open; those that waited longest are ended first.
 const OPEN_MOST: usize = 256;
 
+/// The conversation of requests that ask no model, in the place of a protocol's name.
+const NO_MODEL: &str = "no model";
+
 /// What became of a file's conversations that are not written.
 #[derive(Debug, Default)]
 pub(super) struct Unwritten {
@@ -114,7 +117,7 @@ impl Recorder {
                 let Some(open) = self.open.get_mut(&id) else { return };
                 open.line.status = Some(status);
                 let Begun { protocol, scrub, .. } = &*open.begun;
-                open.reply = Some(OpenReply::new(*protocol, status, &headers, scrub.clone()));
+                open.reply = Some(OpenReply::new(open.begun.asked_in(), status, &headers, scrub.clone()));
                 let (came, withheld) = came.map(|came| clean_came(*protocol, &came, scrub)).unzip();
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     let headers = headers::recorded(&headers, scrub);
@@ -177,22 +180,24 @@ impl Recorder {
     fn begin(&mut self, id: u64, at_ms: i64, begun: Box<Begun>) {
         let body = begun.clean_body();
         let change = body.change.map(|change| change.notice().to_owned());
-        let read = CapturedRequest::read(begun.protocol, &begun.path, &body.bytes);
-        let (request, problem) = match read {
-            Ok(request) => (request, None),
-            Err(why) => (CapturedRequest::default(), Some(why)),
+        let read = begun.asked_in().map(|protocol| CapturedRequest::read(protocol, &begun.path, &body.bytes));
+        let (key, thread, request, problem) = match read {
+            Some(Ok(request)) => (begun.protocol.name(), request.thread.clone(), request, None),
+            Some(Err(why)) => (begun.protocol.name(), None, CapturedRequest::default(), Some(why)),
+            // All of an upstream are together.
+            None => (NO_MODEL, Some(String::new()), CapturedRequest::default(), None),
         };
         let digests = |of_system: bool| {
             let of = request.messages.iter().filter(move |message| (message.role == Role::System) == of_system);
             of.map(Digest::of).collect::<Vec<_>>()
         };
         let asked = Asked {
-            key: format!("{}/{}", begun.upstream, begun.protocol.name()),
+            key: format!("{}/{key}", begun.upstream),
             system: digests(true),
             messages: digests(false),
             files: files_of(&request, &body.bytes),
             continues: request.continues.clone(),
-            thread: request.thread.clone().or_else(|| self.group.take()),
+            thread: thread.or_else(|| self.group.take()),
             // Nothing else distinguishes bodies that cannot be read.
             frame: digest_of(if problem.is_some() { begun.body.as_ref() } else { request.frame.as_str().as_bytes() }),
             at_ms,
@@ -207,7 +212,10 @@ impl Recorder {
         let mut line = ExchangeLine {
             place: None,
             upstream: begun.upstream.clone(),
-            model: request.model.clone(),
+            model: match begun.asked_in() {
+                Some(_) => request.model.clone(),
+                None => begun.method_and_path(),
+            },
             status: None,
             first_ms: None,
             ms: 0,
@@ -216,6 +224,9 @@ impl Recorder {
         };
         if let Some(session) = self.sessions.get_mut(&conversation) {
             session.begin_turn(at_ms, &begun, &request, body);
+            if begun.asked_in().is_none() {
+                session.inform(at_ms, format!("{} asks no model: its bodies are recorded", begun.method_and_path()));
+            }
             if self.is_rebuilt && session.turns() == 1 {
                 session.warn(at_ms, REBUILT.to_owned());
             }

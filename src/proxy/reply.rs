@@ -32,8 +32,8 @@ pub(super) struct OpenReply {
 }
 
 impl OpenReply {
-    /// A reply with this head.
-    pub(super) fn new(protocol: Protocol, status: u16, headers: &HeaderMap, scrub: Scrub) -> Self {
+    /// A reply with this head, of a model that speaks a protocol, or to a request that asks none.
+    pub(super) fn new(protocol: Option<Protocol>, status: u16, headers: &HeaderMap, scrub: Scrub) -> Self {
         Self {
             reader: reader(protocol, status, headers, scrub.clone()),
             bytes: ReplyBytes::new(status, scrub),
@@ -108,7 +108,7 @@ impl OpenReply {
     }
 }
 
-fn reader(protocol: Protocol, status: u16, headers: &HeaderMap, scrub: Scrub) -> CapturedReply {
+fn reader(protocol: Option<Protocol>, status: u16, headers: &HeaderMap, scrub: Scrub) -> CapturedReply {
     let header = |name| headers.get(name).and_then(|value: &hyper::header::HeaderValue| value.to_str().ok());
     let coding = Coding::of(header(CONTENT_ENCODING));
     CapturedReply::new(protocol, status, header(CONTENT_TYPE).unwrap_or_default(), coding, scrub)
@@ -233,7 +233,7 @@ fn withheld_by(echoes: Echoes, blotted: usize) -> Option<&'static str> {
 /// The bytes of a reply that the client did not get, with secrets overwritten. They are withheld, with a notice, when they hold a secret that
 /// they do not show.
 pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> (RawBody, Option<String>) {
-    let mut reader = reader(protocol, came.status, &came.headers, scrub.clone());
+    let mut reader = reader(Some(protocol), came.status, &came.headers, scrub.clone());
     _ = reader.push(&came.body);
     let echoes = reader.finish().1.echoes;
     let mut body = came.body.clone();
@@ -267,7 +267,7 @@ mod tests {
     /// The recorded reads of a reply that comes in these, and the notices.
     fn recorded(coding: &str, status: u16, key: &str, reads: &[&[u8]]) -> (Vec<(u64, Vec<u8>)>, Vec<String>) {
         let scrub = Scrub::new([Secret::new(key)]);
-        let mut reply = OpenReply::new(Protocol::OpenAi, status, &headers(coding), scrub);
+        let mut reply = OpenReply::new(Some(Protocol::OpenAi), status, &headers(coding), scrub);
         let mut events: Vec<Event> = (0..).zip(reads).flat_map(|(ms, read)| reply.take(ms, read)).collect();
         events.extend(reply.finish().0);
         let (mut reads, mut notices) = (Vec::new(), Vec::new());
@@ -314,7 +314,7 @@ mod tests {
         let event =
             |text: &str| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
         let head = [(CONTENT_TYPE, "text/event-stream".parse().unwrap())].into_iter().collect();
-        let mut reply = OpenReply::new(Protocol::OpenAi, 200, &head, Scrub::new([Secret::new(KEY)]));
+        let mut reply = OpenReply::new(Some(Protocol::OpenAi), 200, &head, Scrub::new([Secret::new(KEY)]));
         let (start, rest) = KEY.split_at(11);
         let words = event(&"words ".repeat((PART_BYTES - 100) / 6));
         assert!(words.len() < PART_BYTES && words.len() + event(start).len() >= PART_BYTES);

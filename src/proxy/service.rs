@@ -3,13 +3,14 @@
 //! In: requests. Out: replies as they come, piece by piece. It must never answer in the upstream's place unless a rule, the user or a
 //! recording does.
 
+mod other;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
 use super::answers::{Answers, AskedRequest, RecordedReply};
@@ -32,10 +33,6 @@ use crate::server::{
 /// Largest body of a request that asks a model, in bytes.
 const REQUEST_MAX_BYTES: usize = 64 << 20;
 
-/// Largest body of another request that is read before it is sent, in bytes: such a request is sent again on another connection when the
-/// service closes a reused one. Embeddings are smaller; files are larger, and waiting for them would take their whole size in memory.
-const RESENT_MAX_BYTES: usize = 1 << 20;
-
 /// Longest body of a request that only loads a model, in bytes.
 const LOADING_MAX_BYTES: usize = 1 << 10;
 
@@ -53,6 +50,8 @@ pub struct ProxyService {
     upstreams: Upstreams,
     client: UpstreamClient,
     capture: Option<Capture>,
+    /// Requests that ask no model are recorded too.
+    records_all: bool,
     replies: Replies,
     rules: Rules,
     /// Where requests and replies wait for the user; `None` without a screen.
@@ -78,7 +77,13 @@ impl ProxyService {
         // A service may repeat the password in its reply.
         let scrub = scrub.knowing(upstreams.secrets());
         let (secrets, unrecorded) = (ClientSecrets::new(scrub), Arc::new(|_| {}));
-        Self { upstreams, client, capture, replies, rules, holds: None, secrets, unrecorded, end }
+        Self { upstreams, client, capture, records_all: false, replies, rules, holds: None, secrets, unrecorded, end }
+    }
+
+    /// The same, recording requests that ask no model as well.
+    #[must_use]
+    pub fn recording_all(self) -> Self {
+        Self { records_all: true, ..self }
     }
 
     /// The same with replies from recordings.
@@ -135,40 +140,7 @@ impl ProxyService {
         pending.set_upstream(&route.upstream.name);
         match route.protocol.filter(|_| request.method() == Method::POST) {
             Some(protocol) => self.ask(request, &route, protocol, pending).await,
-            None if self.replies.recorded.is_some() && !self.replies.asks_upstream => {
-                let message = format!("{} is not recorded: only requests to models are", headers::recorded_path(&path));
-                refusal(StatusCode::NOT_FOUND, "not_recorded", &message)
-            }
-            None => self.pass_through(request, &route, pending).await,
-        }
-    }
-
-    /// Passes a request that asks no model; it is not recorded.
-    async fn pass_through(&self, request: Request, route: &Route<'_>, pending: &mut PendingRequest) -> Reply {
-        let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
-        let (head, body) = request.into_parts();
-        let passed = headers::passed(&head.headers);
-        let has_body = head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING);
-        let is_short = headers::content_length(&head.headers).is_some_and(|length| length <= RESENT_MAX_BYTES as u64);
-        let body = if !has_body {
-            UpstreamBody::Whole(Bytes::new())
-        } else if is_short && !head.headers.contains_key(TRANSFER_ENCODING) {
-            match read_body(body, RESENT_MAX_BYTES).await {
-                Ok(body) => UpstreamBody::Whole(body),
-                Err(error) => return broken_body(error.as_ref()),
-            }
-        } else {
-            UpstreamBody::of(body.into_data_stream())
-        };
-        match self.client.send(head.method, url, passed, body).await {
-            Ok(reply) => {
-                pending.set_retries(reply.retries());
-                live(reply, None, None)
-            }
-            Err(error) => {
-                pending.set_retries(error.retries);
-                unreachable(route, &error.why)
-            }
+            None => self.answer_other(request, &route, pending).await,
         }
     }
 
@@ -282,7 +254,8 @@ impl ProxyService {
             return (!asks_upstream).then(|| refusal(StatusCode::NOT_FOUND, "not_recorded", message));
         }
         let path = begun.scrub.text(&headers::recorded_path(&begun.path));
-        let asked = AskedRequest { upstream: &begun.upstream, path: &path, body: &body.bytes };
+        let (upstream, method) = (&begun.upstream, &begun.method);
+        let asked = AskedRequest { upstream, method, path: &path, body: &body.bytes };
         match recorded.find(&asked, &self.upstreams) {
             Ok(reply) => {
                 pending.set_answered_from(&reply.place);

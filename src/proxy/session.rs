@@ -94,17 +94,17 @@ impl CapturedSession {
             }
         };
         let run = Address::run(0);
-        let name = if model.is_empty() { begun.upstream.clone() } else { model.to_owned() };
+        let upstream = &begun.upstream;
+        let (name, alias) = match (begun.asked_in(), model) {
+            (None, _) => ("other requests".to_owned(), upstream.clone()),
+            (Some(_), "") => (upstream.clone(), upstream.clone()),
+            (Some(_), model) => (model.to_owned(), format!("{upstream}:{model}")),
+        };
         let toml = format!("name = {}\nmode = \"text\"\nprompt = \"captured\"\n", Json::str(name.as_str()).to_text());
         let start = RunStart {
             agent: AgentRecord { name, sha: hex_sha(toml.as_bytes()), toml },
             mode: "text".to_owned(),
-            model: ModelRecord {
-                alias: format!("{}:{model}", begun.upstream),
-                provider: begun.upstream.clone(),
-                id: model.to_owned(),
-                price,
-            },
+            model: ModelRecord { alias, provider: upstream.clone(), id: model.to_owned(), price },
             context: JsonText::of(&Json::empty()),
             ..RunStart::default()
         };
@@ -187,6 +187,11 @@ impl CapturedSession {
 
     fn notice(&mut self, at_ms: i64, level: NoticeLevel, text: String) {
         self.of_turn(at_ms, Notice { level, text }.into());
+    }
+
+    /// Adds a fact to the current turn.
+    pub(super) fn inform(&mut self, at_ms: i64, text: String) {
+        self.notice(at_ms, NoticeLevel::Info, text);
     }
 
     /// Adds a warning to the current turn.

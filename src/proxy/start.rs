@@ -46,6 +46,8 @@ pub struct ProxySpec {
     pub ignore: Vec<String>,
     /// Requests that are not recorded are sent to the upstream, and recorded next to the others.
     pub records_missing: bool,
+    /// Requests that ask no model are recorded too.
+    pub records_all: bool,
     /// Which sessions are kept; `None` records nothing.
     pub keeps: Option<Retention>,
 }
@@ -60,6 +62,7 @@ impl Default for ProxySpec {
             replay: Vec::new(),
             ignore: Vec::new(),
             records_missing: false,
+            records_all: false,
             keeps: Some(Retention::default()),
         }
     }
@@ -98,6 +101,9 @@ impl ProxySpec {
                 "--rules {file}: `{rule}` waits for a user: run `proxy` on a terminal without --plain and without a command"
             ));
         }
+        if self.records_all && !self.replay.is_empty() && !self.records_missing {
+            return Err("--record-all: with --replay nothing is recorded without --record-missing".to_owned());
+        }
         let recorded = if self.replay.is_empty() { None } else { Some(self.recordings(workbench)?) };
         let grace = match audience {
             Audience::Lines(..) => ListenerLimits::default().grace,
@@ -129,6 +135,7 @@ impl ProxySpec {
             .with_replies(Replies { recorded, asks_upstream: self.records_missing })
             .with_rules(rules)
             .with_unrecorded(unrecorded);
+        let service = if self.records_all { service.recording_all() } else { service };
         let service = match &live {
             Some(live) => service.with_holds(live.holds().clone()),
             None => service,

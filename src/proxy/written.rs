@@ -250,7 +250,7 @@ mod tests {
         let request = CapturedRequest::read(protocol, path, body.as_bytes()).unwrap();
         let written = reply(protocol, path, &request, TEXT);
         let kind = written.headers[CONTENT_TYPE].to_str().unwrap();
-        let mut reader = CapturedReply::new(protocol, 200, kind, Coding::Identity, Scrub::default());
+        let mut reader = CapturedReply::new(Some(protocol), 200, kind, Coding::Identity, Scrub::default());
         written.pieces.iter().for_each(|piece| _ = reader.push(piece));
         let (_, outcome) = reader.finish();
         (outcome.text, outcome.error, outcome.is_whole)

@@ -37,6 +37,7 @@ pub(crate) struct Wish {
     pub(crate) rules: &'static str,
     pub(crate) recorded: Option<Answers>,
     pub(crate) asks_upstream: bool,
+    pub(crate) records_all: bool,
     pub(crate) retention: Option<Retention>,
     pub(crate) idle: Option<Duration>,
     pub(crate) live: Option<LiveTraffic>,
@@ -117,6 +118,7 @@ impl Proxied {
         let unrecorded: Arc<Mutex<Vec<UnrecordedRequest>>> = Arc::default();
         let kept = Arc::clone(&unrecorded);
         let service = service.with_unrecorded(Arc::new(move |line| kept.lock().unwrap().push(line)));
+        let service = if wish.records_all { service.recording_all() } else { service };
         let service = match &wish.live {
             Some(live) => service.with_holds(live.holds().clone()),
             None => service,

@@ -10,6 +10,7 @@ mod holding;
 mod import_files;
 mod imports;
 mod kit;
+mod other_requests;
 mod passing;
 mod secrets;
 mod sessions;

@@ -24,6 +24,9 @@ pub struct ProxyFlags {
     /// Send requests that are not recorded to the upstream
     #[arg(long, requires = "replay")]
     pub record_missing: bool,
+    /// Record requests that ask no model, too: lists of models, embeddings, token counts; a replay answers them
+    #[arg(long, conflicts_with = "no_save")]
+    pub record_all: bool,
     /// Text that does not count when requests are compared (repeatable), as a regular expression
     #[arg(long, value_name = "PATTERN", requires = "replay")]
     pub ignore: Vec<String>,

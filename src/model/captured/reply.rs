@@ -9,7 +9,7 @@ use crate::config::Protocol;
 use crate::event::{NativeCall, PartKind, Tokens};
 use crate::model::assembly::{Assembly, ChunkError, joined};
 use crate::model::calls::Respond;
-use crate::model::language::{Framing, Reader};
+use crate::model::language::{Framing, Language, Reader};
 use crate::model::protocols::language;
 use crate::model::scrub::{ByteScan, CleanPiece, Scrub, Stream};
 use crate::model::stream::{LineReader, SseReader};
@@ -73,7 +73,8 @@ pub struct CapturedReply {
     status: u16,
     decoder: Decoder,
     frames: Frames,
-    reader: Box<dyn Reader>,
+    /// `None`: the request asks no model, and the reply has no text of one.
+    reader: Option<Box<dyn Reader>>,
     assembly: Assembly,
     voices: [Voice; 3],
     scrub: Scrub,
@@ -88,16 +89,16 @@ pub struct CapturedReply {
 }
 
 impl CapturedReply {
-    /// A reply with this head. What it contains of the secrets is masked.
-    pub fn new(protocol: Protocol, status: u16, content_type: &str, coding: Coding, scrub: Scrub) -> Self {
-        let language = language(protocol);
+    /// A reply with this head, of a model that speaks a protocol, or to a request that asks none. What it contains of the secrets is masked.
+    pub fn new(protocol: Option<Protocol>, status: u16, content_type: &str, coding: Coding, scrub: Scrub) -> Self {
+        let language = protocol.map(language);
         let content_type = content_type.to_ascii_lowercase();
-        let frames = if content_type.contains("event-stream") {
-            Frames::Events(SseReader::default())
-        } else if language.framing() == Framing::Lines && status < 400 {
-            Frames::Lines(LineReader::default())
-        } else {
-            Frames::Whole(Vec::new())
+        let frames = match language {
+            Some(_) if content_type.contains("event-stream") => Frames::Events(SseReader::default()),
+            Some(language) if status < 400 && language.framing() == Framing::Lines => {
+                Frames::Lines(LineReader::default())
+            }
+            _ => Frames::Whole(Vec::new()),
         };
         let decoder = Decoder::new(coding);
         let is_blind = matches!(decoder, Decoder::Blind);
@@ -108,14 +109,14 @@ impl CapturedReply {
             status,
             decoder,
             frames,
-            reader: language.reader(),
+            reader: language.map(Language::reader),
             assembly: Assembly::new(Respond::Absent),
             voices: Default::default(),
             scrub,
             scan: ByteScan::default(),
             echoes,
             text: String::new(),
-            has_id: matches!(protocol, Protocol::Responses | Protocol::Anthropic | Protocol::Ollama),
+            has_id: matches!(protocol, Some(Protocol::Responses | Protocol::Anthropic | Protocol::Ollama)),
             id: None,
             error,
         }
@@ -175,7 +176,12 @@ impl CapturedReply {
         if self.has_id && self.id.is_none() && (data.contains("\"id\"") || data.contains("\"context\"")) {
             self.id = reply_id(data);
         }
-        match self.reader.take(data, &mut self.assembly) {
+        let Some(reader) = &mut self.reader else {
+            let json = ptc_core::value::json::parse(data).ok();
+            self.echoes.found += usize::from(json.is_some_and(|json| self.scrub.json(&json).is_some()));
+            return Vec::new();
+        };
+        match reader.take(data, &mut self.assembly) {
             Ok(pieces) => {
                 let parts = pieces.into_iter().map(|(kind, piece)| {
                     let voice = &mut self.voices[kind as usize];
@@ -258,7 +264,7 @@ impl CapturedReply {
             self.assembly.done |= is_whole_body && self.assembly.heard;
         }
         pieces.extend(self.rest());
-        let is_whole = self.status < 400 && self.assembly.is_whole();
+        let is_whole = self.status < 400 && (self.reader.is_none() || self.assembly.is_whole());
         let refusal = joined(&self.assembly.refusal);
         let scrub = &self.scrub;
         let clean = |call: NativeCall| NativeCall {

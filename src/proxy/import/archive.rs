@@ -16,7 +16,7 @@ pub(super) fn of_archive(entry: &Json) -> Option<Recorded> {
     let request = entry.get("request")?;
     let url = Url::parse(request.get("url")?.as_str()?).ok()?;
     protocol_of(url.path())?;
-    let method = request.get("method").and_then(Json::as_str).unwrap_or("POST").to_owned();
+    let method = request.get("method").and_then(Json::as_str).unwrap_or("POST").to_ascii_uppercase();
     let body = request.at("postData.text")?.as_str()?.to_owned();
     let response = entry.get("response")?;
     let content = response.get("content")?;

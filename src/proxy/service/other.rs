@@ -1,0 +1,115 @@
+//! Requests that ask no model, such as lists of models, embeddings and token counts.
+//!
+//! In: such a request. Out: the upstream's reply as it comes, or a recorded one. It must never record one unless the user wants that, or one
+//! that is no text.
+
+use std::time::Instant;
+
+use http_body_util::BodyExt as _;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING};
+
+use super::{ProxyService, broken_body, live, no_address, note_retries, refusal, unreachable};
+use crate::config::Protocol;
+use crate::model::{UpstreamBody, UpstreamReply};
+use crate::proxy::capture::Capture;
+use crate::proxy::exchange::{Begun, Exchange};
+use crate::proxy::headers;
+use crate::proxy::unrecorded::PendingRequest;
+use crate::proxy::upstreams::{Route, shown_address};
+use crate::server::{Method, Reply, Request, StatusCode, read_body};
+
+/// Largest body that is read before it is sent, in bytes: such a request is sent again on another connection when the service closes a
+/// reused one, and can be recorded. Embeddings are smaller; files are larger, and waiting for them would take their whole size in memory.
+const RESENT_MAX_BYTES: usize = 1 << 20;
+
+impl ProxyService {
+    /// Answers a request that asks no model from the recordings, or passes it.
+    pub(super) async fn answer_other(
+        &self,
+        request: Request,
+        route: &Route<'_>,
+        pending: &mut PendingRequest,
+    ) -> Reply {
+        let recordings = self.replies.recorded.as_ref();
+        let recorded = recordings.filter(|recorded| recorded.has_other_requests());
+        if recordings.is_some() && recorded.is_none() && !self.replies.asks_upstream {
+            let path = headers::recorded_path(&route.path);
+            let message = format!("{path} is not recorded: requests that ask no model are only with --record-all");
+            return refusal(StatusCode::NOT_FOUND, "not_recorded", &message);
+        }
+        let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
+        let started = Instant::now();
+        let (head, body) = request.into_parts();
+        let has_body = head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING);
+        let is_short = headers::content_length(&head.headers).is_some_and(|length| length <= RESENT_MAX_BYTES as u64);
+        let body = if !has_body {
+            UpstreamBody::Whole(Bytes::new())
+        } else if is_short && !head.headers.contains_key(TRANSFER_ENCODING) {
+            match read_body(body, RESENT_MAX_BYTES).await {
+                Ok(body) => UpstreamBody::Whole(body),
+                Err(error) => return broken_body(error.as_ref()),
+            }
+        } else {
+            UpstreamBody::of(body.into_data_stream())
+        };
+        let is_kept = self.records_all || recorded.is_some();
+        let begun = match &body {
+            UpstreamBody::Whole(body) if is_kept && head.method != Method::HEAD => Some(Begun {
+                upstream: route.upstream.name.clone(),
+                protocol: route.upstream.kind.unwrap_or(Protocol::OpenAi),
+                method: head.method.to_string(),
+                path: route.path.clone(),
+                url: shown_address(&url).to_string(),
+                headers: head.headers.clone(),
+                body: body.clone(),
+                came: None,
+                scrub: self.secrets.of_request(&head.headers, &route.path),
+                notices: Vec::new(),
+            }),
+            _ => None,
+        };
+        if let Some(recorded) = recorded {
+            let reply = begun.as_ref().and_then(|begun| self.replay(recorded, begun, false, None, pending));
+            if let Some(reply) = reply {
+                return reply;
+            }
+            if !self.replies.asks_upstream {
+                let message = "not recorded: HEAD, and requests whose body has no known size or more than 1 MiB";
+                return refusal(StatusCode::NOT_FOUND, "not_recorded", message);
+            }
+        }
+        match self.client.send(head.method, url, headers::passed(&head.headers), body).await {
+            Ok(reply) => {
+                let exchange = match (&self.capture, begun) {
+                    (Some(capture), Some(begun)) if self.records_all && is_text(&reply) => {
+                        let exchange = record(capture, begun, started, &reply).await;
+                        pending.set_recorded();
+                        Some(exchange)
+                    }
+                    _ => None,
+                };
+                note_retries(reply.retries(), route, exchange.as_ref(), pending);
+                live(reply, exchange, None)
+            }
+            Err(error) => {
+                pending.set_retries(error.retries);
+                unreachable(route, &error.why)
+            }
+        }
+    }
+}
+
+/// Begins the record of a request whose reply has come.
+async fn record(capture: &Capture, begun: Begun, started: Instant, reply: &UpstreamReply) -> Exchange {
+    let exchange = capture.begin_sent(begun, started).await;
+    exchange.replied(reply.status(), reply.headers().clone(), None);
+    exchange
+}
+
+/// Has a reply a body that is JSON or another text?
+fn is_text(reply: &UpstreamReply) -> bool {
+    let of = |headers: &HeaderMap| Some(headers.get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase());
+    let kind = of(reply.headers()).unwrap_or_default();
+    reply.status() != 304 && (kind.contains("json") || kind.starts_with("text/"))
+}
