@@ -33,7 +33,7 @@ mod tour;
 
 pub use super::editor::Editor;
 pub use super::menu::Menu;
-pub use super::run_view::{Phase, RunView};
+pub use super::run_view::{LastEvent, Phase, RunView};
 pub use draft_runs::{DraftRun, DraftRuns, MOST_RUNS, draft_difference, summarize_difference};
 pub use editors::{PLACES, RECOVERED, first_place, place_language, place_name, texts_of};
 pub use file_watch::FileWatch;

@@ -3,6 +3,7 @@
 use super::editor::Editor;
 use super::overview::OverviewPane;
 use super::transcript::Transcript;
+use crate::event::{Envelope, Event};
 use crate::port::Question;
 use crate::replay::Policy;
 use crate::workbench::{OpenSession, RunEnding, SessionKey};
@@ -36,8 +37,22 @@ pub struct RunView {
     pub replay: Option<Policy>,
     /// It waits for a user, in its session.
     pub waits: bool,
+    /// Whether its last event has come.
+    pub last_event: LastEvent,
     /// It is a recorded run of an example, to look at before the first run.
     pub is_example: bool,
+}
+
+/// The last event of a run, after which its session is completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LastEvent {
+    /// It has not come.
+    #[default]
+    Expected,
+    /// It has come.
+    Came,
+    /// It has come, and the draft is to run when the session is complete.
+    RunsAgain,
 }
 
 /// How far a run is.
@@ -55,6 +70,15 @@ pub enum Phase {
 }
 
 impl RunView {
+    /// Notes whether its last event has come.
+    pub fn note_end(&mut self, envelope: &Envelope) {
+        match envelope.event {
+            Event::RunEnd(_) if envelope.address.depth() == 0 => self.last_event = LastEvent::Came,
+            Event::RunStart(_) => self.last_event = LastEvent::Expected,
+            _ => {}
+        }
+    }
+
     /// A run that was asked for.
     pub fn starting() -> Self {
         Self { phase: Phase::Starting, ..Self::default() }

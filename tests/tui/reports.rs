@@ -182,6 +182,22 @@ fn a_run_that_waits_for_a_user_says_how_it_is_stopped_before_it_is() {
 }
 
 #[test]
+fn the_run_key_after_the_last_event_starts_the_next_run_when_the_session_is_complete() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, two_turns(), None);
+    assert_eq!(press(&mut model, "esc"), [], "there is nothing to stop");
+    assert!(model.toast.is_none());
+    assert_eq!(press(&mut model, "f5"), []);
+    assert!(model.toast.as_ref().unwrap().text.contains("when the session before it is saved"));
+    assert_eq!(press(&mut model, "f5"), [], "a second press is the same");
+    let ended = || Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]);
+    let effects = apply_message(&mut model, ended());
+    assert_eq!(effects.iter().filter(|effect| matches!(effect, Effect::Start(_))).count(), 1, "{effects:?}");
+    let effects = apply_message(&mut model, ended());
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Start(_))), "{effects:?}");
+}
+
+#[test]
 fn a_question_for_consent_is_answered_by_one_key_and_not_by_one_that_was_on_its_way() {
     let mut model = fresh(SIZE);
     ran(&mut model, two_turns(), None);

@@ -2,7 +2,9 @@
 //!
 //! In: the state of the screen. Out: what is stopped or stored with it. It must never lose a text that was written.
 
-use super::{candidates, cases, compare, dialog, find, inspect, overview, reading, run, sessions, suggest, traffic};
+use super::{
+    candidates, cases, compare, dialog, find, inspect, overview, reading, run, sessions, stop, suggest, traffic,
+};
 use crate::tui::actions::{Action, Context};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Asker, Model, Pane, Popup, SaveWhat, Screen};
@@ -24,7 +26,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
             }
             Popup::Answer { editor, .. } => {
                 model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
-                run::announce(model, Action::Close);
+                stop::announce(model, Action::Close);
                 Vec::new()
             }
             Popup::Find(find) => {
@@ -59,7 +61,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         Screen::Tests => cases::close(model),
         Screen::Traffic => traffic::close(model),
         Screen::Candidates => candidates::close(model),
-        Screen::Workbench if model.workbench.running() => run::by_escape(model),
+        Screen::Workbench if model.workbench.running() => stop::by_escape(model),
         Screen::Workbench => {
             if !model.wide() && model.workbench.focus == Pane::Run {
                 model.workbench.focus = model.workbench.home();

@@ -401,7 +401,7 @@ pub(super) fn next_run(model: &mut Model, by: usize) {
 /// Closes the topmost thing of the screen, stops what runs here, or leaves it.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     if model.compare.page == Page::Sides && model.compare.runs() {
-        let stops = super::run::is_announced(model, Action::Close);
+        let stops = super::stop::is_announced(model, Action::Close);
         return if stops { stop(&mut model.compare) } else { Vec::new() };
     }
     let compare = &mut model.compare;

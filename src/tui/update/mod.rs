@@ -22,6 +22,7 @@ mod runs;
 mod save;
 mod server_prompts;
 mod sessions;
+mod stop;
 mod suggest;
 mod take;
 mod tour;

@@ -1,10 +1,12 @@
-//! Starting, watching, answering and stopping runs. Nothing that costs time or money is stopped by one key, nor by Escape in an editor.
+//! Starting, watching and answering runs.
+//!
+//! In: keys, updates of runs. Out: changes of the model, effects. It must never start a run twice for one key.
 
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::save;
+use super::{save, stop};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::config::Notify;
 use crate::event::{Address, Decision, Envelope, ErrorRecord, Event};
@@ -15,7 +17,8 @@ use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{
-    Asker, Differs, Editor, Model, Pane, Phase, Popup, REFUSALS, RunView, SETTLE_MS, SaveWhat, Screen, Tone, place_name,
+    Asker, Differs, Editor, LastEvent, Model, Pane, Phase, Popup, REFUSALS, RunView, SETTLE_MS, SaveWhat, Screen, Tone,
+    place_name,
 };
 use crate::tui::recovery::SavedReply;
 use crate::workbench::{RunEnding, RunUpdate};
@@ -29,7 +32,7 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     if model.workbench.running() {
-        return super::run::by_run_key(model);
+        return stop::by_run_key(model);
     }
     if std::mem::take(&mut model.workbench.stop_announced) && model.workbench.run.is_some() {
         // The run ended between both presses: the second one is not meant to start another.
@@ -70,16 +73,6 @@ pub(super) fn show_example(model: &mut Model, found: Option<(String, Arc<[Envelo
         model.workbench.run = Some(view);
     }
     Vec::new()
-}
-
-pub(super) fn stop(model: &mut Model) -> Vec<Effect> {
-    match &mut model.workbench.run {
-        Some(run) if matches!(run.phase, Phase::Starting | Phase::Running) => {
-            run.phase = Phase::Stopping;
-            vec![Effect::Cancel(Slot::Workbench)]
-        }
-        _ => Vec::new(),
-    }
 }
 
 pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diagnostic>>) -> Vec<Effect> {
@@ -172,6 +165,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
         let Some(view) = view else { return effects };
         match update {
             RunUpdate::Event(envelope) => {
+                view.note_end(&envelope);
                 // What servers offer is known by now: the draft's tools are as the run has them.
                 if slot == Slot::Workbench
                     && matches!(envelope.event, Event::RunStart(_))
@@ -215,6 +209,8 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
             }
             RunUpdate::Unwritten { reason, suggested } => save::ask_folder(model, reason, &suggested),
             RunUpdate::Ended(ended) => {
+                let runs_again =
+                    std::mem::take(&mut view.last_event) == LastEvent::RunsAgain && slot == Slot::Workbench;
                 view.phase = Phase::Done;
                 view.ended = Some(ended.clone());
                 view.transcript.close();
@@ -226,6 +222,9 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. }));
                 report_end(model, slot, &ended);
                 effects.push(Effect::List);
+                if runs_again {
+                    effects.extend(run_or_stop(model));
+                }
             }
         }
     }
@@ -461,40 +460,4 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
         return Some(Vec::new());
     };
     Some(choose_option(model, &option))
-}
-
-/// Escape in the workbench while a run is in progress.
-pub(super) fn by_escape(model: &mut Model) -> Vec<Effect> {
-    if matches!(model.workbench.focus, Pane::Editor(_)) && !model.waits_for_user() {
-        let key = model.keymap.first_name(Action::Run);
-        model.show_toast(Tone::Info, format!("the run continues; {key} twice stops it"));
-        return Vec::new();
-    }
-    if is_announced(model, Action::Close) { stop(model) } else { Vec::new() }
-}
-
-/// The run key while a run is in progress.
-pub(super) fn by_run_key(model: &mut Model) -> Vec<Effect> {
-    if is_announced(model, Action::Run) { stop(model) } else { Vec::new() }
-}
-
-/// Was the stop announced before? If not, it is now.
-pub(super) fn is_announced(model: &mut Model, action: Action) -> bool {
-    if model.workbench.stop_announced {
-        return true;
-    }
-    announce(model, action);
-    false
-}
-
-/// Announces that this key stops the run when it is pressed again.
-pub(super) fn announce(model: &mut Model, action: Action) {
-    let key = |action| model.keymap.first_name(action);
-    let text = if model.waits_for_user() {
-        format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close))
-    } else {
-        format!("the run continues; {} again stops it", key(action))
-    };
-    model.workbench.stop_announced = true;
-    model.show_toast(Tone::Info, text);
 }
