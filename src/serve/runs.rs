@@ -223,7 +223,7 @@ impl Runs {
         let unknown = || RunRefusal::Session(format!("no run `{id}` of an agent that is served"));
         let is_id = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         let name = SessionId::from_file_name(&format!("{id}.jsonl")).filter(|_| is_id).ok_or_else(unknown)?;
-        let key = self.workbench.find_session(name.as_ref()).map_err(|_| unknown())?;
+        let key = self.workbench.find_session(name.as_str()).map_err(|_| unknown())?;
         let SessionKey::File(path) = &key else { return Err(unknown()) };
         if path.parent() != Some(&*self.workbench.folders.sessions_dir) {
             return Err(unknown());

@@ -418,6 +418,11 @@ impl Workbench {
         self.run.as_ref().is_some_and(|run| run.phase != Phase::Done)
     }
 
+    /// Has the run of the draft returned, so that there is nothing to stop? Other steps may follow in a pipeline.
+    pub fn has_returned(&self) -> bool {
+        self.pipeline.is_none() && self.run.as_ref().is_some_and(|run| run.last_event != LastEvent::Expected)
+    }
+
     /// A run of the draft takes the place of the one that is shown, which comes back when it does not begin.
     pub fn begin(&mut self) {
         self.starting = self.pipeline.is_none().then(|| self.texts());

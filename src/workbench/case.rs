@@ -229,7 +229,7 @@ impl Workbench {
 /// Copies what embeddings were found to be of the session's answers next to its cassette, whose tests then ask for none.
 fn keep_similarities(session: &Session, cassette: &Path) -> io::Result<()> {
     let [Some(from), Some(to)] = [session.path.parent(), cassette.parent()] else { return Ok(()) };
-    let found = read_rulings(from, session.header.id.as_ref())?;
+    let found = read_rulings(from, session.header.id.as_str())?;
     found.iter().filter(|ruled| !ruled.ruling.measure.is_judge()).try_for_each(|ruled| write_ruling(to, ruled))
 }
 

@@ -66,7 +66,11 @@ pub(crate) fn client() -> reqwest::Client {
 
 /// Sends a request and reads what comes of the reply.
 pub(crate) async fn fetch(request: reqwest::RequestBuilder) -> Got {
-    let mut reply = request.send().await.unwrap();
+    read_reply(request.send().await.unwrap()).await
+}
+
+/// Reads what comes of a reply.
+pub(crate) async fn read_reply(mut reply: reqwest::Response) -> Got {
     let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
     let mut body = Vec::new();
     let is_whole = loop {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::openai::server::{Play, Server, answer, delta, ending};
 
-use super::kit::{Proxied, Wish, body_of, client, fetch};
+use super::kit::{Proxied, Wish, body_of, client, fetch, read_reply};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_pass_byte_for_byte_and_headers_with_them() {
@@ -163,19 +163,12 @@ async fn a_rule_cuts_a_reply_only_where_more_of_it_follows() {
             let proxied = Proxied::start(server, Wish { rules, ..Wish::default() }).await;
             let reply = proxied.post("/v1/chat/completions", body_of(&[("user", "hi")])).send().await;
             // A connection that breaks before the first byte may break before the head has left.
-            let Ok(mut reply) = reply else {
+            let Ok(reply) = reply else {
                 assert_eq!(bytes, 0, "{rules}");
                 continue;
             };
-            let mut got = Vec::new();
-            let is_whole = loop {
-                match reply.chunk().await {
-                    Ok(Some(piece)) => got.extend_from_slice(&piece),
-                    Ok(None) => break true,
-                    Err(_) => break false,
-                }
-            };
-            assert_eq!((got.len(), is_whole), (bytes, bytes == body.len()), "{rules}: {play:?}");
+            let got = read_reply(reply).await;
+            assert_eq!((got.body.len(), got.is_whole), (bytes, bytes == body.len()), "{rules}: {play:?}");
         }
     }
 }

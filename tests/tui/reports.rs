@@ -188,7 +188,7 @@ fn the_run_key_after_the_last_event_starts_the_next_run_when_the_session_is_comp
     assert_eq!(press(&mut model, "esc"), [], "there is nothing to stop");
     assert!(model.toast.is_none());
     assert_eq!(press(&mut model, "f5"), []);
-    assert!(model.toast.as_ref().unwrap().text.contains("when the session before it is saved"));
+    assert!(model.toast.as_ref().unwrap().text.contains("as soon as the session of this one is saved"));
     assert_eq!(press(&mut model, "f5"), [], "a second press is the same");
     let ended = || Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]);
     let effects = apply_message(&mut model, ended());

@@ -60,7 +60,7 @@ impl std::fmt::Debug for CaseRows {
     }
 }
 
-/// The table of a case, with the name of its place.
+/// The table of a case before it is read.
 struct CaseTable {
     place: String,
     json: Json,

@@ -99,16 +99,8 @@ impl CaseSource {
 
     /// The table of the case that a row is: number `place` of the file called `file`.
     pub(super) fn case_table(&self, row: &Json, types: &Types, file: &str, place: usize) -> Result<Json, String> {
-        let mut table = if self.is_mapped() { self.mapped(row, types)? } else { row.clone() };
-        if let Some(column) = &self.name {
-            table = table.without("name").with("name", Json::str(text_of(cell(row, column)?)));
-        }
-        if table.get("name").is_none() {
-            table = Json::empty().with("name", Json::str(format!("{file}:{place}"))).merged(table);
-        }
-        if let Some(column) = &self.tags_from {
-            table = table.with("tags", Json::list(words(cell(row, column)?)));
-        }
+        let table = if self.is_mapped() { self.mapped(row, types)? } else { row.clone() };
+        let mut table = self.named(table, row, file, place)?;
         if let Some(column) = &self.weight_from {
             let weight = cell(row, column)?;
             table =
@@ -131,25 +123,32 @@ impl CaseSource {
         Ok(table.with("variants", Json::object(variants)))
     }
 
+    /// The table with the name and the tags that the columns give; a row without a name is called by its place.
+    fn named(&self, mut table: Json, row: &Json, file: &str, place: usize) -> Result<Json, String> {
+        if let Some(column) = &self.name {
+            table = table.without("name").with("name", Json::str(text_of(cell(row, column)?)));
+        }
+        if table.get("name").is_none() {
+            table = Json::empty().with("name", Json::str(format!("{file}:{place}"))).merged(table);
+        }
+        if let Some(column) = &self.tags_from {
+            table = table.with("tags", Json::list(words(cell(row, column)?)));
+        }
+        Ok(table)
+    }
+
     /// The table with only the name and the tags of the case that a row would be, by which it is selected. `None` if they cannot be read.
     pub(super) fn head_table(&self, row: &Json, file: &str, place: usize) -> Option<Json> {
         if !self.variants.is_empty() || row.get("variants").is_some() {
             // Each variant has a name of its own.
             return None;
         }
-        let own = |key: &str| row.get(key).filter(|_| !self.is_mapped()).cloned();
-        let name = match &self.name {
-            Some(column) => Json::str(text_of(cell(row, column).ok()?)),
-            None => own("name").unwrap_or_else(|| Json::str(format!("{file}:{place}"))),
-        };
-        let usual = || self.defaults.iter().find(|(key, _)| key == "tags").map(|(_, tags)| tags.clone());
-        let tags = match &self.tags_from {
-            Some(column) => Some(Json::list(words(cell(row, column).ok()?))),
-            None => own("tags").or_else(usual),
-        };
-        let table = Json::empty().with("name", name);
-        Some(match tags {
-            Some(tags) => table.with("tags", tags),
+        let own = ["name", "tags"].into_iter().filter_map(|key| Some((key, row.get(key)?.clone())));
+        let own = Json::object(own.filter(|_| !self.is_mapped()));
+        let table = self.named(own, row, file, place).ok()?;
+        let usual = self.defaults.iter().find(|(key, _)| key == "tags" && table.get("tags").is_none());
+        Some(match usual {
+            Some((key, tags)) => table.with(key, tags.clone()),
             None => table,
         })
     }

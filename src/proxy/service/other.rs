@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use http_body_util::BodyExt as _;
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING};
 
 use super::{ProxyService, broken_body, live, no_address, note_retries, refusal, unreachable};
@@ -17,7 +17,7 @@ use crate::proxy::exchange::{Begun, Exchange};
 use crate::proxy::headers;
 use crate::proxy::unrecorded::PendingRequest;
 use crate::proxy::upstreams::{Route, shown_address};
-use crate::server::{Method, Reply, Request, StatusCode, read_body};
+use crate::server::{BodyError, Method, Reply, Request, StatusCode, read_body};
 
 /// Largest body that is read before it is sent, in bytes: such a request is sent again on another connection when the service closes a
 /// reused one, and can be recorded. Embeddings are smaller; files are larger, and waiting for them would take their whole size in memory.
@@ -35,23 +35,15 @@ impl ProxyService {
         let recorded = recordings.filter(|recorded| recorded.has_other_requests());
         if recordings.is_some() && recorded.is_none() && !self.replies.asks_upstream {
             let path = headers::recorded_path(&route.path);
-            let message = format!("{path} is not recorded: requests that ask no model are only with --record-all");
+            let message = format!("{path} is not recorded: requests that ask no model are recorded with --record-all");
             return refusal(StatusCode::NOT_FOUND, "not_recorded", &message);
         }
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let started = Instant::now();
         let (head, body) = request.into_parts();
-        let has_body = head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING);
-        let is_short = headers::content_length(&head.headers).is_some_and(|length| length <= RESENT_MAX_BYTES as u64);
-        let body = if !has_body {
-            UpstreamBody::Whole(Bytes::new())
-        } else if is_short && !head.headers.contains_key(TRANSFER_ENCODING) {
-            match read_body(body, RESENT_MAX_BYTES).await {
-                Ok(body) => UpstreamBody::Whole(body),
-                Err(error) => return broken_body(error.as_ref()),
-            }
-        } else {
-            UpstreamBody::of(body.into_data_stream())
+        let body = match upstream_body(&head.headers, body).await {
+            Ok(body) => body,
+            Err(error) => return broken_body(error.as_ref()),
         };
         let is_kept = self.records_all || recorded.is_some();
         let begun = match &body {
@@ -75,7 +67,7 @@ impl ProxyService {
                 return reply;
             }
             if !self.replies.asks_upstream {
-                let message = "not recorded: HEAD, and requests whose body has no known size or more than 1 MiB";
+                let message = "HEAD requests, and bodies of unknown size or above 1 MiB, are not recorded";
                 return refusal(StatusCode::NOT_FOUND, "not_recorded", message);
             }
         }
@@ -100,6 +92,19 @@ impl ProxyService {
     }
 }
 
+/// The body of a request: whole if it is short, else as it comes.
+async fn upstream_body(headers: &HeaderMap, body: Incoming) -> Result<UpstreamBody, BodyError> {
+    let is_chunked = headers.contains_key(TRANSFER_ENCODING);
+    if !is_chunked && !headers.contains_key(CONTENT_LENGTH) {
+        return Ok(UpstreamBody::Whole(Bytes::new()));
+    }
+    let is_short = headers::content_length(headers).is_some_and(|length| length <= RESENT_MAX_BYTES as u64);
+    if is_short && !is_chunked {
+        return read_body(body, RESENT_MAX_BYTES).await.map(UpstreamBody::Whole);
+    }
+    Ok(UpstreamBody::of(body.into_data_stream()))
+}
+
 /// Begins the record of a request whose reply has come.
 async fn record(capture: &Capture, begun: Begun, started: Instant, reply: &UpstreamReply) -> Exchange {
     let exchange = capture.begin_sent(begun, started).await;
@@ -109,7 +114,7 @@ async fn record(capture: &Capture, begun: Begun, started: Instant, reply: &Upstr
 
 /// Has a reply a body that is JSON or another text?
 fn is_text(reply: &UpstreamReply) -> bool {
-    let of = |headers: &HeaderMap| Some(headers.get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase());
-    let kind = of(reply.headers()).unwrap_or_default();
+    let kind = reply.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.unwrap_or_default().to_ascii_lowercase();
     reply.status() != 304 && (kind.contains("json") || kind.starts_with("text/"))
 }

@@ -332,7 +332,7 @@ impl Model {
         let popup = self.popups.last();
         match row.action {
             Action::Run if self.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) => "answer",
-            Action::Run if self.workbench.running() => "stop",
+            Action::Run if self.workbench.running() && !self.workbench.has_returned() => "stop",
             Action::Run if self.screen != Screen::Workbench && self.workbench.pipeline.is_some() => "run pipeline",
             Action::Run if self.screen != Screen::Workbench => "run draft",
             Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => {

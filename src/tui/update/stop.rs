@@ -19,7 +19,7 @@ fn stop(model: &mut Model) -> Vec<Effect> {
 
 /// Escape in the workbench while a run is in progress.
 pub(super) fn by_escape(model: &mut Model) -> Vec<Effect> {
-    if has_returned(model) {
+    if model.workbench.has_returned() {
         return Vec::new();
     }
     if matches!(model.workbench.focus, Pane::Editor(_)) && !model.waits_for_user() {
@@ -32,18 +32,12 @@ pub(super) fn by_escape(model: &mut Model) -> Vec<Effect> {
 
 /// The run key while a run is in progress. It has returned, but its session is still being completed: then the key starts the next run.
 pub(super) fn by_run_key(model: &mut Model) -> Vec<Effect> {
-    if has_returned(model) && !model.workbench.stop_announced {
+    if model.workbench.has_returned() && !model.workbench.stop_announced {
         model.workbench.run.iter_mut().for_each(|run| run.last_event = LastEvent::RunsAgain);
-        model.show_toast(Tone::Info, "the draft runs when the session before it is saved".to_owned());
+        model.show_toast(Tone::Info, "the next run starts as soon as the session of this one is saved".to_owned());
         return Vec::new();
     }
     if is_announced(model, Action::Run) { stop(model) } else { Vec::new() }
-}
-
-/// Has the run of the draft returned, so that there is nothing to stop? Other steps may follow in a pipeline.
-fn has_returned(model: &Model) -> bool {
-    model.workbench.pipeline.is_none()
-        && model.workbench.run.as_ref().is_some_and(|run| run.last_event != LastEvent::Expected)
 }
 
 /// Was the stop announced before? If not, it is now.

@@ -203,7 +203,7 @@ impl Workbench {
     /// What was found about a recording: next to its file, and in the folder of the sessions.
     fn recorded_rulings(&self, session: &Session, path: &Path) -> Vec<Ruling> {
         let folders = [path.parent(), Some(&*self.folders.sessions_dir)];
-        let found = folders.into_iter().flatten().filter_map(|dir| read_rulings(dir, session.header.id.as_ref()).ok());
+        let found = folders.into_iter().flatten().filter_map(|dir| read_rulings(dir, session.header.id.as_str()).ok());
         found.flatten().map(|ruled| ruled.ruling).collect()
     }
 
