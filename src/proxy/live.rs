@@ -40,7 +40,7 @@ pub struct ConversationLine {
     pub client: String,
     /// Name of the upstream.
     pub upstream: String,
-    /// The model that was asked first.
+    /// The model that was asked first; `other requests` where none is asked.
     pub model: String,
     /// Requests so far.
     pub turns: u32,

@@ -100,6 +100,7 @@ impl CapturedSession {
             (Some(_), "") => (upstream.clone(), upstream.clone()),
             (Some(_), model) => (model.to_owned(), format!("{upstream}:{model}")),
         };
+        let shown = if begun.asked_in().is_some() { model.to_owned() } else { name.clone() };
         let toml = format!("name = {}\nmode = \"text\"\nprompt = \"captured\"\n", Json::str(name.as_str()).to_text());
         let start = RunStart {
             agent: AgentRecord { name, sha: hex_sha(toml.as_bytes()), toml },
@@ -113,7 +114,7 @@ impl CapturedSession {
             session: id.to_string(),
             client: begun.scrub.text(&begun.client()),
             upstream: begun.upstream.clone(),
-            model: model.to_owned(),
+            model: shown,
             at_ms,
             ..ConversationLine::default()
         };

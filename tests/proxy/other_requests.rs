@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ptc_workbench::event::Event;
-use ptc_workbench::proxy::Answers;
+use ptc_workbench::proxy::{Answers, LiveTraffic, TrafficUpdate};
 use ptc_workbench::replay::verify;
 use ptc_workbench::session::Session;
 use serde_json::json;
@@ -96,6 +96,20 @@ async fn requests_at_the_same_time_are_whole() {
     for (text, recorded) in texts.iter().zip(&recorded) {
         assert_eq!(embed(&proxied, text).await.body, recorded.body, "{text}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_screen_names_them_in_the_place_of_a_model() {
+    let live = LiveTraffic::new();
+    let wish = Wish { records_all: true, live: Some(live.clone()), ..Wish::default() };
+    let proxied = Proxied::start(Server::play([Play::json("200 OK", "{}")]).await, wish).await;
+    get(&proxied, TAGS).await;
+    let (_, _dir) = proxied.end().await;
+    let lines = live.drain().into_iter().filter_map(|update| match update {
+        TrafficUpdate::Conversation(line) => Some((line.upstream, line.model)),
+        _ => None,
+    });
+    assert_eq!(lines.collect::<Vec<_>>(), [("ollama".to_owned(), "other requests".to_owned())]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
