@@ -1,7 +1,7 @@
-//! What the engine itself costs: runs of many turns with a scripted model, recorded to a file.
+//! Cost of the engine itself: runs of many turns with a scripted model, recorded to a file.
 //!
-//! `cargo bench --bench overhead -- [TURNS]` prints time, processor time, memory and size of the session for each mode. The time
-//! includes waits for the disk: a turn has ended when its lines are on it.
+//! `cargo bench --bench overhead -- [TURNS]` prints time, processor time, memory and size of the session for each mode. The time includes
+//! waits for the disk: a turn has ended when its lines are on it.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 

@@ -1,10 +1,10 @@
-//! What the proxy adds to streamed replies: a service and its clients in this process, a proxy between them as a process of its own,
+//! Cost that the proxy adds to streamed replies: a service and its clients in this process, a proxy between them as a process of its own,
 //! and the same clients without it.
 //!
 //! `cargo bench --bench proxy -- [STREAMS [DELTAS [EVERY_MS [START_S]]]] [-- COMMAND…]` runs STREAMS conversations at once, each a reply of
-//! DELTAS pieces, one every `EVERY_MS`, which begin within `START_S` seconds: without a proxy, through `ptc-workbench proxy` with and without sessions, and, if given, through another
-//! reverse proxy (`{port}` and `{upstream}` in COMMAND are replaced). It prints latencies, processor time and memory, and fails when a
-//! reply is incomplete or its bytes differ between the service and the client.
+//! DELTAS pieces, one every `EVERY_MS`, which begin within `START_S` seconds: without a proxy, through `ptc-workbench proxy` with and
+//! without sessions, and, if given, through another reverse proxy (`{port}` and `{upstream}` in COMMAND are replaced). It prints latencies,
+//! processor time and memory, and fails when a reply is incomplete or its bytes differ between the service and the client.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -20,10 +20,10 @@ use tokio::net::{TcpListener, TcpStream};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long a proxy may take until it listens.
+/// Time for a proxy to start listening.
 const LISTENING: Duration = Duration::from_secs(20);
 
-/// How much is streamed.
+/// Amount and rate of the streamed replies.
 #[derive(Clone, Copy)]
 struct Load {
     streams: usize,
@@ -33,7 +33,7 @@ struct Load {
     start: Duration,
 }
 
-/// What one client saw of its reply.
+/// Timings and checksum of a reply, measured by one client.
 struct Reply {
     first_us: u32,
     delta_us: Vec<u32>,

@@ -1,7 +1,7 @@
-//! How sessions scale: large ones opened at their end, many listed and searched, long ones replayed.
+//! Scaling with sessions: large ones opened at their end, many listed and searched, long ones replayed.
 //!
-//! `cargo bench --bench sessions -- [COUNT]` makes them in a folder for temporary files (about 1.6 GB), prints time and memory, and
-//! removes them. `… sessions make DIR COUNT` only makes a folder of small ones, `… sessions large FILE MB TURN_BYTES` one large one.
+//! `cargo bench --bench sessions -- [COUNT]` makes them in a folder for temporary files (about 1.6 GB), prints time and memory, and removes
+//! them. `… sessions make DIR COUNT` only makes a folder of small ones, `… sessions large FILE MB TURN_BYTES` one large one.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 

@@ -1,8 +1,8 @@
-//! What streaming costs: 10,000 deltas of 20 bytes from a server on loopback through reader, engine and recorder, alone and with the
-//! real loop of the interface, which merges them and draws a screen of 120×40 in memory up to sixty times a second.
+//! Cost of streaming: 10,000 deltas of 20 bytes from a server on loopback through reader, engine and recorder, alone and with the real loop
+//! of the interface, which merges them and draws a screen of 120×40 in memory up to sixty times a second.
 //!
-//! `cargo bench --bench streaming -- [DELTAS]` prints processor time and what arrived, for each protocol, and fails when a
-//! delta is lost in the session or on the screen, or when the time is larger than it may be (optimised builds only).
+//! `cargo bench --bench streaming -- [DELTAS]` prints processor time and what arrived, for each protocol, and fails when a delta is lost in
+//! the session or on the screen, or when the time exceeds its limit (optimised builds only).
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -41,7 +41,7 @@ type Failure = Box<dyn std::error::Error>;
 const PIECE: &str = "twenty bytes a delta";
 const AGENT: &str = "mode = \"text\"\nprompt = \"go\"\n";
 const SIZE: (u16, u16) = (120, 40);
-/// What 10,000 deltas may cost from the reader to the screen, in ms of processor time.
+/// Limit of processor time for 10,000 deltas from the reader to the screen, in ms.
 const MOST_MS: u64 = 300;
 
 /// Returns the arguments without the `--bench` that `cargo bench` adds.
@@ -68,7 +68,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What one reply cost and left.
+/// Measurements of one reply.
 struct Figures {
     processor_ms: u64,
     wall_ms: u128,

@@ -113,7 +113,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
     Ok(code)
 }
 
-/// Who decides about tools that start a process or leave the machine: the flag, else the user, if there is one.
+/// Returns the consent policy for tools that start a process or leave the machine: by the flag, else by the user, if there is one.
 fn policy(arguments: &Arguments) -> ConsentPolicy {
     let is_attended = arguments.command.is_none() || std::io::stdin().is_terminal();
     match (arguments.allow_tools, is_attended) {
@@ -123,7 +123,7 @@ fn policy(arguments: &Arguments) -> ConsentPolicy {
     }
 }
 
-/// Which files definitions may name: those in their own folder, those that the flag allows, and those that the user
+/// Returns the files that definitions may name: those in their own folder, those that the flag allows, and those that the user
 /// allowed or allows now. The workbench asks on its screen.
 fn file_access(arguments: &Arguments, grants: Grants) -> Result<FileAccess, String> {
     let access = FileAccess::default().with_grants(grants);

@@ -29,7 +29,7 @@ mod tour;
 mod truth;
 mod tui;
 
-/// Whether tests run in their long form (`PTC_LONG_TESTS=1`): all combinations where the short form takes a sample of them.
+/// Returns whether tests run in their long form (`PTC_LONG_TESTS=1`): all combinations where the short form takes a sample of them.
 pub(crate) fn is_long() -> bool {
     std::env::var_os("PTC_LONG_TESTS").is_some()
 }

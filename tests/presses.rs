@@ -21,24 +21,24 @@ pub(crate) type Stroke = (Do, &'static str);
 pub(crate) struct Task {
     /// Its name.
     pub(crate) name: &'static str,
-    /// Where it begins.
+    /// Description of the start.
     pub(crate) from: &'static str,
     /// The model of the agent that is open.
     pub(crate) model: &'static str,
-    /// What leads to the beginning.
+    /// Strokes that lead to the start; they do not count.
     pub(crate) before: &'static [Stroke],
-    /// What is done.
+    /// Strokes of the task, which count.
     pub(crate) does: &'static [Stroke],
-    /// What is on the screen then.
+    /// Texts on the screen at the end.
     pub(crate) sees: &'static [&'static str],
     /// Most presses.
     pub(crate) goal: usize,
-    /// What it took in version 0.1.0 of 2026-11-20.
+    /// Presses needed in version 0.1.0 of 2026-11-20.
     pub(crate) was: &'static str,
 }
 
 impl Task {
-    /// How many keys are pressed.
+    /// Returns the number of keys that are pressed.
     pub(crate) fn presses(&self) -> usize {
         let presses = |(what, _): &Stroke| match what {
             Do::Press(id) => action(id).chords[0].split(' ').count(),

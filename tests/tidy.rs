@@ -4,6 +4,7 @@
 
 mod broken;
 mod circles;
+mod comments;
 mod dependencies;
 mod pages;
 mod source;
@@ -79,7 +80,7 @@ const ENGINE: &[&[&str]] = &[
 /// Paths that only some places may use.
 struct Reserved {
     rule: &'static str,
-    /// Where the rule holds.
+    /// Folder in which the rule holds.
     within: &'static str,
     /// Neighbouring segments of a path.
     paths: &'static [&'static [&'static str]],
@@ -175,7 +176,7 @@ const CREATION: Reserved = Reserved {
 /// A table whose rows each need a test.
 struct Table {
     path: &'static str,
-    /// What is before the name of a row in code.
+    /// Text before the name of a row in code.
     prefix: &'static str,
 }
 
@@ -282,7 +283,7 @@ fn the_folder_of_shared_material_is_not_named() {
     }));
 }
 
-/// What the root of the project holds.
+/// Entries of the project's root.
 const ROOT: &[&str] = &[
     ".cargo",
     ".ci",
@@ -481,7 +482,7 @@ fn declaration<'t>(table: &'t str, name: &str) -> Option<(usize, &'t str)> {
     Some((at + 1, line.split_whitespace().next()?))
 }
 
-/// Does the text hold the word, not as a part of a longer one?
+/// Returns whether the text contains the word, not as a part of a longer one.
 fn mentions(text: &str, word: &str) -> bool {
     let apart = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(word)

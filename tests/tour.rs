@@ -27,15 +27,15 @@ pub(crate) enum Do {
 /// A few strokes and what comes of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Move {
-    /// What is done, in order; nothing at the start.
+    /// Strokes, in order; none at the start.
     pub(crate) does: &'static [Do],
-    /// What it means.
+    /// Explanation.
     pub(crate) says: &'static str,
-    /// What is on the screen then.
+    /// Texts on the screen afterwards.
     pub(crate) sees: &'static [&'static str],
-    /// What is next to it where the terminal is wide and high.
+    /// Texts that a wide and high terminal shows in addition.
     pub(crate) large: &'static [&'static str],
-    /// What is no longer there.
+    /// A text that has disappeared.
     pub(crate) gone: Option<&'static str>,
     /// The scene that shows the same, and what it is for those who do not see it.
     pub(crate) picture: Option<(&'static str, &'static str)>,
@@ -46,9 +46,9 @@ pub(crate) struct Move {
 pub(crate) struct Step {
     /// Its heading.
     pub(crate) title: &'static str,
-    /// What it is about.
+    /// Introduction.
     pub(crate) intro: &'static str,
-    /// What is done in it.
+    /// Its moves.
     pub(crate) moves: &'static [Move],
 }
 

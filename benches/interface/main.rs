@@ -1,8 +1,8 @@
-//! What the interface costs: a transcript of 100,000 lines with a reply streaming at 2,000 deltas a second, keys meanwhile, then nothing; typing in a
-//! prompt of 1 MB, in lines and in one; the start with 1,000 saved sessions; 10,000 cases.
+//! Cost of the interface: a transcript of 100,000 lines with a reply streaming at 2,000 deltas a second, keys meanwhile, then nothing;
+//! typing in a prompt of 1 MB, in lines and in one; the start with 1,000 saved sessions; 10,000 cases.
 //!
-//! `cargo bench --bench interface -- [SECONDS]` runs the real loop on a screen of 120×40 in memory, prints its figures next to what they
-//! may be, and fails when an event was not drawn, or when a figure is half as large again as it may be.
+//! `cargo bench --bench interface -- [SECONDS]` runs the real loop on a screen of 120×40 in memory, prints its figures next to their
+//! limits, and fails when an event was not drawn, or when a figure exceeds its limit by half.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -40,7 +40,7 @@ const DELTAS_A_SECOND: u64 = 2_000;
 const SESSIONS: usize = 1_000;
 /// Bytes of the prompt that is typed into.
 const PROMPT: usize = 1_000_000;
-/// What such a prompt is made of.
+/// Repeated pieces of such a prompt, by name.
 const LARGE: [(&str, &str); 2] = [
     ("in lines", "a line of a long prompt with {{text}} in it, and some more words behind it\n"),
     ("in one line", "{\"id\": 12, \"name\": \"row\", \"tags\": [1, 2]}, "),
@@ -205,7 +205,7 @@ impl Scene {
     }
 }
 
-/// What is typed.
+/// Source of typed keys.
 struct Keys {
     inputs: UnboundedSender<Input>,
     seen: Arc<Mutex<Seen>>,
@@ -243,7 +243,7 @@ impl Keys {
     }
 }
 
-/// What was measured.
+/// Measurements of a run of the loop.
 #[derive(Default)]
 struct Played {
     seen: Seen,

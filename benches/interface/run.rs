@@ -17,7 +17,7 @@ pub(crate) const TURNS: u64 = 2_000;
 /// Lines of each.
 pub(crate) const LINES: usize = 50;
 
-/// What the reply that streams is written in.
+/// Form of the streamed reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// Words and lines.
@@ -53,7 +53,7 @@ impl Reply {
         }
     }
 
-    /// What the last frame shows once this many pieces have come.
+    /// Returns the text that the last frame shows once this many pieces have arrived.
     pub(crate) fn last(self, sent: u64) -> String {
         match self {
             Self::Text => format!("word{}", sent.saturating_sub(1)),

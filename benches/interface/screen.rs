@@ -19,16 +19,16 @@ use crate::{lock, ms};
 /// Columns and rows.
 pub(crate) const SIZE: (u16, u16) = (120, 40);
 
-/// What the screen saw.
+/// Measurements of the screen.
 #[derive(Default, Clone)]
 pub(crate) struct Seen {
     /// The first frame of all.
     pub(crate) first: Option<Instant>,
-    /// When a key was pressed that was not drawn yet.
+    /// Time of the first key press that is not drawn yet.
     pub(crate) pressed: Option<Instant>,
-    /// How long each frame took, in ms.
+    /// Duration of each frame, in ms.
     pub(crate) frames: Vec<f64>,
-    /// When each frame was drawn.
+    /// Time of each frame.
     pub(crate) at: Vec<Instant>,
     /// From a key to its frame, in ms.
     pub(crate) keys: Vec<f64>,

@@ -76,7 +76,7 @@ pub(crate) fn side_by_side(services: &Services, size: (u16, u16)) -> Vec<f64> {
 /// Turns whose requests the chart shows.
 pub(crate) const CHARTED: usize = 2_000;
 
-/// What fills the requests of a long run, as a chart: a recorded one whose turns are repeated. `None` when no recording has a request.
+/// Measures frames of the growth chart of a long run: a recorded one whose turns are repeated. `None` when no recording has a request.
 pub(crate) fn growth(services: &Services, size: (u16, u16)) -> Option<Vec<f64>> {
     let mut model = Model::new(services.opened(), size, 0);
     let largest = |session: &Session| session.skeleton().roots().map(|run| run.turns.len()).max();

@@ -1,6 +1,6 @@
 //! The table of error reasons: the stable name of every reason, its meaning, and what a user can do about it.
 //!
-//! Source: the agent contract §20 and the settled decisions. Names never change once released; messages may.
+//! Names never change once released; messages may.
 
 /// One row of the reason table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! What is fuzzed: the reader, the formatter, whole programs with small limits, the sanitiser of terminal text, and (in `outside`)
-//! everything else that reads text from outside. A panic or an answer that takes too long is a find.
+//! Fuzz targets: the reader, the formatter, whole programs with small limits, the sanitiser of terminal text, and (in `outside`) everything
+//! else that reads text from outside. A panic or an answer that takes too long is a find.
 
 mod outside;
 
@@ -19,7 +19,7 @@ static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;
 
 /// A program must have ended after this.
 const LONGEST: Duration = Duration::from_secs(5);
-/// When it has to end.
+/// Time limit of a program.
 const DEADLINE: Duration = Duration::from_secs(2);
 
 const OPTIONS: &str = r#"{

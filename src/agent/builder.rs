@@ -71,7 +71,7 @@ impl AgentBuilder {
         self
     }
 
-    /// What it is for.
+    /// Its description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.agent.description = Some(description.into());
@@ -85,7 +85,7 @@ impl AgentBuilder {
         self
     }
 
-    /// What goes in and out.
+    /// Its signature: inputs and output.
     #[must_use]
     pub fn signature(mut self, signature: impl Into<String>) -> Self {
         self.agent.signature = Some(signature.into());
@@ -147,14 +147,14 @@ impl AgentBuilder {
         self
     }
 
-    /// How inputs are checked: enabled, `warn_only`, strict, disabled.
+    /// The validation of inputs: enabled, `warn_only`, strict, disabled.
     #[must_use]
     pub fn signature_validation(mut self, mode: impl Into<String>) -> Self {
         self.agent.signature_validation = mode.into();
         self
     }
 
-    /// What surrounds the system card.
+    /// The texts around the system card, and replacements of its parts.
     #[must_use]
     pub fn system_prompt(mut self, prompt: SystemPrompt) -> Self {
         self.agent.system_prompt = prompt;
@@ -231,8 +231,7 @@ impl AgentBuilder {
         self.tool(name, Json::empty().with("kind", Json::str("agent")).with("agent", table))
     }
 
-    /// The child agent of the tool declared last is called with a task in words and answers `{result, summary, refs, trace}`: the form
-    /// of the core specification.
+    /// The child agent of the tool declared last is called with a task in words and answers `{result, summary, refs, trace}`.
     #[must_use]
     pub fn delegated(self) -> Self {
         self.with_last("returns", Json::str("delegate"))
@@ -289,7 +288,7 @@ impl AgentBuilder {
         self.with_last("cache", Node::Bool(true).into())
     }
 
-    /// Who may call the tool declared last.
+    /// Exposes the tool declared last to native calls, to programs, or to both.
     #[must_use]
     pub fn exposed(self, expose: Expose) -> Self {
         let word = match expose {

@@ -1,7 +1,6 @@
-//! Construction checks: is an agent usable in its mode? All findings are collected; nothing is run.
+//! Construction checks: an agent must be usable in its mode. All findings are collected; nothing is run.
 //!
-//! In: an [`Agent`]. Out: its parsed texts, as far as they can be read, and diagnostics with their place. Source: agent contract
-//! §§1, 8.5, 13.3 and the settled decisions on construction.
+//! In: an [`Agent`]. Out: its parsed texts, as far as they can be read, and diagnostics with their place.
 
 use ptc_core::limits::{self, Limit};
 use ptc_core::reasons::Reason;
@@ -16,7 +15,7 @@ use super::fields::VALIDATION;
 use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity, is_key};
 use crate::config::document::{advice, out_of_range};
 
-/// What the checks read, and what they found.
+/// The parsed texts of an agent, as far as they can be read, and the findings about it.
 pub(super) struct Checked {
     pub(super) signature: Option<Signature>,
     pub(super) template: Option<Template>,
@@ -65,7 +64,7 @@ fn check_mode(agent: &Agent, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The recovery level: what is written, else the mode's (settled decision 9). The name has been checked.
+/// The recovery level: as written, else strict in `json_loop` and standard in other modes. The name has been checked.
 pub(super) fn recovery(agent: &Agent) -> Recovery {
     let usual = if agent.mode == Mode::JsonLoop { Recovery::Strict } else { Recovery::Standard };
     agent.recovery.as_deref().and_then(Recovery::from_name).unwrap_or(usual)
@@ -140,7 +139,7 @@ fn check_system_prompt(agent: &Agent, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Is an option more than its default?
+/// Returns whether an option is set: it is not `false`, null or an empty list.
 fn is_set(value: &Json) -> bool {
     match &value.node {
         Node::Bool(truth) => *truth,
@@ -150,7 +149,7 @@ fn is_set(value: &Json) -> bool {
     }
 }
 
-/// Does mode `text` offer programs next to native tools?
+/// Returns whether the mode `text` offers programs next to native tools.
 pub(super) fn is_combined(agent: &Agent) -> bool {
     agent.mode == Mode::Text && agent.option("transport").and_then(Json::as_str) == Some("tool_call")
 }

@@ -1,6 +1,6 @@
-//! What closes a text that ends too early: a tag of a prompt, the brackets of a signature, those of a JSON text.
+//! Missing ends of texts: of a tag or section of a prompt, of the brackets of a signature, of the brackets and strings of a JSON text.
 //!
-//! In: a text that cannot be read, the place of its problem. Out: what is inserted where, if the text can be read then. Pure.
+//! In: a text that cannot be read, the place of its problem. Out: the insertion that solves the problem, if there is one. Pure.
 
 use ptc_core::signature;
 use ptc_core::template;
@@ -10,7 +10,7 @@ use ptc_core::value::json;
 /// An insertion: the byte and the text.
 pub(super) type Insertion = (usize, String);
 
-/// Returns what closes the tag or the section of a prompt at this place.
+/// Returns the insertion that closes the tag or the section of a prompt at this place.
 pub(super) fn of_prompt(text: &str, at: Span) -> Option<Insertion> {
     let rest = text.get(at.start..)?;
     let inner = rest.strip_prefix("{{")?;
@@ -27,12 +27,12 @@ pub(super) fn of_prompt(text: &str, at: Span) -> Option<Insertion> {
     })
 }
 
-/// Returns what closes the brackets of a signature.
+/// Returns the insertion that closes the brackets of a signature.
 pub(super) fn of_signature(text: &str) -> Option<Insertion> {
     closed(text, |text| signature::parse(text).is_ok())
 }
 
-/// Returns what closes the brackets and the text of a JSON text.
+/// Returns the insertion that closes the brackets and the string of a JSON text.
 pub(super) fn of_json(text: &str) -> Option<Insertion> {
     closed(text, |text| json::parse(text).is_ok())
 }

@@ -35,7 +35,7 @@ impl From<Json> for Context {
 
 impl Context {
     /// The return of an earlier step as the context of an agent with this signature. A map is taken as it is; anything else
-    /// goes under the name of the only parameter (settled decision 19), without parameters under [`INPUT`]. Memory is not carried.
+    /// goes under the name of the only parameter, without parameters under [`INPUT`]. Memory is not carried.
     ///
     /// Errors: `chained_failure` when the step failed.
     pub fn from_step(step: &Step, signature: &Signature) -> Result<Self, ErrorRecord> {
@@ -136,7 +136,7 @@ impl Context {
         Ok(Self { json: Json::object(all), ..carried })
     }
 
-    /// What is known about the inputs of an agent: its own descriptions, then those that came with the data.
+    /// Returns the descriptions of the inputs of an agent: its own, then those that came with the data for other names.
     pub fn described(&self, agent: &Agent) -> Vec<(String, String)> {
         let mut all = agent.context_descriptions.clone();
         for (name, text) in &self.descriptions {
@@ -204,8 +204,8 @@ pub(super) fn check(
     (value, findings)
 }
 
-/// Reports context values that the prompt does not use, or places only implicitly. With `signature_validation = "strict"` they are an error.
-/// Misspelled names of inputs are reported with the input that is missing.
+/// Reports context values that the prompt does not use, or places only implicitly. With `signature_validation = "strict"` they are an
+/// error. Misspelled names of inputs are reported with the input that is missing.
 fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json, misspelled: &[&str]) -> Vec<Diagnostic> {
     let given = context.members().unwrap_or_default().iter();
     let given = given.filter(|member| member.value.node != Node::Null).map(|member| &member.key);
@@ -331,7 +331,7 @@ fn from_issue(issue: &Issue, params: &[Field], context: &Json) -> Diagnostic {
     Diagnostic { severity, ..found.key(path).at(place(context, &issue.path)) }
 }
 
-/// Where a path leads in the context's text; for what is missing, the bracket that opens the object it should be in.
+/// Returns the span of the value at a path in the context's text; of a missing value the bracket that opens the object it should be in.
 fn place(context: &Json, path: &Path) -> Span {
     let mut at = context;
     for segment in &path.0 {

@@ -1,7 +1,6 @@
-//! The view of a Step in the words of the core specification: `{result, summary, refs, trace, usage}`, or `{reason, trace, usage}`.
+//! The view of a Step as the result of a delegated task: `{result, summary, refs, trace, usage}`, or `{reason, message, trace, usage}`.
 //!
-//! In: a [`Step`]. Out: the view, also as JSON. Source: agent contract §25, settled decision 6. It must never add anything that is not in
-//! the Step.
+//! In: a [`Step`]. Out: the view, also as JSON. It must never add anything that is not in the Step.
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::json::to_json;
@@ -13,7 +12,7 @@ use super::{CallEntry, Step, Turn};
 use crate::event::{Address, ErrorRecord, JsonText, Tokens};
 use crate::program::expression;
 
-/// What a task gave.
+/// The result of a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Delegated {
     /// The answer.
@@ -24,20 +23,20 @@ pub struct Delegated {
     pub refs: Json,
     /// The turns.
     pub trace: Vec<DelegatedTurn>,
-    /// What it cost.
+    /// The usage of the run.
     pub usage: DelegatedUsage,
 }
 
-/// Why a task gave nothing.
+/// The failure of a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Undelegated {
-    /// The source's name of the reason: `max_turns_reached` for used-up turns, `llm_error` for every failure of the model, else ours.
+    /// The name of the reason: `max_turns_reached` for exhausted turns, `llm_error` also for an unknown model, else that of the failure.
     pub reason: String,
-    /// What happened.
+    /// The message of the failure.
     pub message: String,
     /// The turns.
     pub trace: Vec<DelegatedTurn>,
-    /// What it cost.
+    /// The usage of the run.
     pub usage: DelegatedUsage,
 }
 
@@ -51,14 +50,14 @@ pub struct DelegatedTurn {
     pub program: Option<String>,
     /// Its value; one that JSON cannot hold, or that was too large to be recorded whole, as PTC-Lisp text.
     pub result: Option<Json>,
-    /// What failed.
+    /// The error of the turn.
     pub error: Option<String>,
     /// The reply, when it held no program.
     pub answer: Option<String>,
     /// The tool calls of the turn.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "calls")]
     pub tool_calls: Vec<CallEntry>,
-    /// What the turn cost.
+    /// The usage of the turn.
     pub usage: DelegatedUsage,
 }
 
@@ -76,7 +75,7 @@ pub struct DelegatedUsage {
 }
 
 impl Step {
-    /// The Step in the words of the core specification.
+    /// Returns the Step as the result of a delegated task.
     pub fn delegated(&self) -> Result<Delegated, Box<Undelegated>> {
         let trace = self.turns.iter().map(|turn| self.trace_of(turn)).collect();
         let usage = used(self.usage.total.tokens, self.usage.total.requests);
@@ -118,11 +117,11 @@ fn structured(text: &str) -> Json {
     value.map_or_else(|_| Json::str(text), |value| Json::from(&value))
 }
 
-/// The reason by the name that the core specification gives it.
+/// Returns the name of the reason in a delegated result.
 fn source_name(fail: &ErrorRecord) -> String {
     match Reason::from_name(&fail.reason) {
         Some(Reason::MaxTurnsExceeded | Reason::BudgetExhausted) => "max_turns_reached".to_owned(),
-        // Every failure of the model has one name there.
+        // An unknown model counts as a failure of the model.
         Some(Reason::LlmNotFound) => Reason::LlmError.name().to_owned(),
         _ => fail.reason.clone(),
     }
@@ -143,7 +142,7 @@ impl Delegated {
         Self { trace: trace.collect(), ..self }
     }
 
-    /// What a tool of this form answers: `{result, summary, refs, trace}`.
+    /// Returns the answer of a tool that delegates: `{result, summary, refs, trace}`.
     pub fn answer(&self) -> Json {
         self.to_json().without("usage")
     }

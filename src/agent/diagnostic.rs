@@ -23,7 +23,7 @@ pub enum Place {
     Options,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// Information; the run continues.
@@ -35,7 +35,7 @@ pub enum Severity {
 /// One correction: a part of one text that is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// What it does, such as "add `user` to the signature".
+    /// The label of the correction, such as "add `user` to the signature".
     pub title: String,
     /// The text that is changed.
     pub place: Place,
@@ -48,19 +48,19 @@ pub struct Fix {
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Which text.
+    /// The text that the finding is about.
     pub place: Place,
-    /// Where in that text, when there is a place.
+    /// The bytes in that text, when the finding is about a part of it.
     pub span: Option<Span>,
     /// The key it is about, such as `tools` or `max_turns`; empty when the place is enough.
     pub key: String,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// Stable reason.
     pub reason: Reason,
-    /// What is wrong and what to do.
+    /// The problem and what to do.
     pub message: String,
-    /// What one key can do about it, the likeliest first.
+    /// Corrections that one key applies, the likeliest first.
     pub fixes: Vec<Fix>,
 }
 
@@ -94,7 +94,7 @@ impl Diagnostic {
         Self { span: Some(span), ..self }
     }
 
-    /// Does it refuse the run?
+    /// Returns whether it refuses the run.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -76,7 +76,7 @@ impl DraftTexts {
         Mode::ALL.into_iter().filter(runs).collect()
     }
 
-    /// What could be read, and what could not.
+    /// Reads the texts: the agent as far as they can be read, and the findings.
     fn read(&self, base: &Agent, access: &FileAccess) -> (Agent, Vec<Diagnostic>) {
         let mut problems = Problems::default();
         let source = Source::folder(Path::new(""), access);

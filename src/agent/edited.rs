@@ -20,7 +20,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// What a run began with. Errors: its agent cannot be read.
+    /// The inputs that a run began with. Errors: its agent cannot be read.
     pub fn of(start: &RunStart) -> Result<Self, String> {
         let agent = Agent::recorded(&start.agent.toml).map_err(|error| error.to_string())?;
         Ok(Self { agent, context: start.context.json() })

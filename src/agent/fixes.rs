@@ -16,7 +16,7 @@ use crate::config::document::{self, suggested_name};
 /// Parameters that are offered for a text without a name.
 const MOST_VALUES: usize = 3;
 
-/// What could be read of a draft: its signature and its prompt.
+/// The readable parts of a draft: its signature and its prompt.
 pub(super) type Read<'a> = (Option<&'a Signature>, Option<&'a Template>);
 
 /// Adds to each finding what can be done about it.
@@ -174,7 +174,7 @@ impl Draft<'_> {
         closing.into_iter().chain(values).collect()
     }
 
-    /// Is there a whole value at this position of the context?
+    /// Returns whether these bytes of the context are a whole value.
     fn is_value(&self, span: Span) -> bool {
         self.texts.context.get(span.start..span.end).is_some_and(|text| ptc_core::value::json::parse(text).is_ok())
     }
@@ -308,7 +308,7 @@ fn closing_fix(place: Place, (at, more): closing::Insertion) -> Fix {
     fix(format!("close it with `{more}`"), place, Span::new(at, at), &more)
 }
 
-/// Does it hold nothing that was typed?
+/// Returns whether a value is null or blank text.
 fn is_blank(json: &Json) -> bool {
     matches!(&json.node, Node::Null) || matches!(&json.node, Node::Str(text) if text.trim().is_empty())
 }

@@ -15,15 +15,15 @@ use crate::config::document::{self, Entry, Problem, Problems};
 use crate::config::read_resolved_file;
 use crate::tool::{FileAccess, FileRefusal, SELF};
 
-/// How deep files may name each other.
+/// Deepest nesting of files that name each other.
 const DEEPEST: usize = 8;
 /// Largest definition, with everything it holds, in bytes.
 const LARGEST_BYTES: usize = 1 << 20;
 
-/// Where a definition is read from, and which files it may name.
+/// The origin of a definition, and the files that it may name.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
-    /// What relative names start from.
+    /// The folder that relative names start from.
     pub(super) folder: PathBuf,
     /// The folder of the outermost definition, resolved: its files need no consent.
     root: PathBuf,
@@ -58,7 +58,7 @@ impl Source {
         text.map_err(|refusal| format!("names the file {}, {refusal}", path.display()))
     }
 
-    /// Is this a definition that names no files?
+    /// Returns whether this is the source of a definition that names no files.
     pub(super) fn is_complete(&self) -> bool {
         self.access.is_nowhere()
     }

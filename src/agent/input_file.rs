@@ -1,8 +1,8 @@
 //! Files as inputs: `{ file = "invoice.png" }` or `{ resource = "server:uri" }` as the value of a parameter of type `:file`.
 //!
 //! In: a context as it is written, and the bytes of the files that it names. Out: the same context with the record of each file. Files are
-//! read where an agent file is read, and where the user names them; resources of servers are read when a run begins. A context that comes from
-//! elsewhere names none.
+//! read where an agent file is read, and where the user names them; resources of servers are read when a run begins. A context that comes
+//! from elsewhere names none.
 
 use std::fmt;
 use std::io;
@@ -52,7 +52,7 @@ impl NamedResource {
         format!("{RESOURCE}:{}:{}", self.server, self.uri)
     }
 
-    /// What is shown of it before it is read.
+    /// The record that is shown before the resource is read.
     fn unread_record(&self) -> FileRecord {
         FileRecord {
             name: self.uri.clone(),
@@ -68,7 +68,7 @@ impl NamedResource {
 pub struct InputFile {
     /// The path as it is written.
     pub path: String,
-    /// What is recorded of it.
+    /// Its record: name, type, size and hash.
     pub record: FileRecord,
     /// Its bytes.
     pub bytes: Arc<[u8]>,

@@ -1,8 +1,8 @@
 //! The keys of an agent file: one table of rows that read, check, document and write an agent's definition.
 //!
 //! In: entries of a TOML document. Out: an [`Agent`]. A row is a field of the agent ([`fields`](super::fields)) or an option of the modes
-//! ([`options`](super::options)), which is kept as written and given its type by [`Settings`](super::Settings). Must not decide what a value
-//! means for a run. The reference page is made of the same tables.
+//! ([`options`](super::options)), which is kept as written and given its type by [`Settings`](super::Settings). Must not decide what a
+//! value means for a run. The reference page is made of the same tables.
 
 use ptc_core::value::Json;
 
@@ -12,7 +12,7 @@ use super::{Agent, fields, keys, options, settings};
 use crate::config::OPTIONS;
 use crate::config::document::{Entry, KeyDoc, KeyLine, KeyTable, Problem, Problems, belongs_in, key_table};
 
-/// What is read into: the agent, and where `@file` and the files of agents start from.
+/// The agent that is read into, and the source that `@file` and the files of agents are relative to.
 pub(super) struct Target<'a> {
     pub(super) agent: Agent,
     pub(super) source: &'a Source,
@@ -24,14 +24,14 @@ pub(super) struct AgentKey {
     pub(super) name: &'static str,
     /// Its description in the reference.
     pub(super) about: KeyDoc,
-    /// Where its value goes.
+    /// The destination of its value.
     pub(super) value: KeyValue,
 }
 
 /// Reads a value, replacing the previous one.
 type ReadField = fn(&Entry<'_>, &mut Target<'_>, &mut Problems);
 
-/// Where the value of a key goes.
+/// The destination of the value of a key.
 pub(super) enum KeyValue {
     /// A field of the agent.
     Field {
@@ -49,7 +49,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static AgentKey> {
     fields::FIELDS.iter().chain(options::OPTIONS)
 }
 
-/// Is this a key of agent files?
+/// Returns whether a name is a key of agent files.
 pub(crate) fn is_key(name: &str) -> bool {
     all().any(|key| key.name == name)
 }

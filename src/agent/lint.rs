@@ -1,7 +1,7 @@
-//! What is wrong with a program before it is run: unknown tools and names, wrong numbers of arguments, arguments that do not fit a tool's
-//! parameters, data that is not there, a missing end.
+//! Checks of a program before it is run: unknown tools and names, wrong numbers of arguments, arguments that do not fit a tool's
+//! parameters, missing data, a missing end.
 //!
-//! In: a program, and what its agent and its turn give it. Out: findings at their places in the program. Nothing is run: the language and
+//! In: a program, and its inputs from agent and turn. Out: findings at their places in the program. Nothing is run: the language and
 //! the tools judge with the functions that they judge with in a run. An error means that every run of the program ends with one.
 
 use ptc_core::lisp::Limits;
@@ -18,7 +18,7 @@ use crate::tool::{Kind, Tool};
 /// The failure of the turn before: a key of the data that the engine adds.
 const FAIL: &str = "fail";
 
-/// What a program is given.
+/// The inputs of a program, as far as they are known before it runs.
 #[derive(Debug, Clone, Default)]
 pub struct LintInputs {
     /// The tools that it may call.
@@ -27,14 +27,14 @@ pub struct LintInputs {
     pub context: Option<Value>,
     /// The names that earlier programs defined.
     pub memory: Vec<String>,
-    /// Which words it may use.
+    /// The dialect of the program.
     pub dialect: Dialect,
     /// Its value alone does not end the run, and no turn follows it.
     pub must_end: bool,
 }
 
 impl LintInputs {
-    /// What the programs of a plan are given in its first turn, without data.
+    /// The inputs of the programs of a plan in its first turn, without data.
     pub fn by(plan: &Plan) -> Self {
         Self { tools: plan.program_tools().cloned().collect(), ..Self::from(&plan.settings) }
     }
@@ -48,7 +48,7 @@ impl From<&Settings> for LintInputs {
     }
 }
 
-/// What is wrong with the program of a tool, at the key of its `code`. Warnings only: a session recorded with it is still replayed.
+/// Checks the program of a tool; findings are at the key of its `code`. Warnings only: a session recorded with it is still replayed.
 pub(super) fn lint_snippet(tool: &Tool) -> Vec<Diagnostic> {
     let Kind::Snippet(code) = &tool.kind else { return Vec::new() };
     let params = tool.signature.as_ref().and_then(|signature| signature.params.as_ref());
@@ -65,7 +65,7 @@ pub(super) fn lint_snippet(tool: &Tool) -> Vec<Diagnostic> {
     lint(code, &LintInputs { context, ..LintInputs::default() }).into_iter().map(placed).collect()
 }
 
-/// What is wrong with a program, in the order of the text.
+/// Checks a program; the findings are in the order of the text.
 pub fn lint(program: &str, given: &LintInputs) -> Vec<Diagnostic> {
     let tools: Vec<ToolInfo> = given.tools.iter().map(Tool::info).collect();
     let binding = || Binding { value: Value::Nil, doc: None };

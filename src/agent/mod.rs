@@ -74,7 +74,7 @@ use crate::event::Options;
 pub struct Agent {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: Option<String>,
     /// Output mode.
     pub mode: Mode,
@@ -82,7 +82,7 @@ pub struct Agent {
     pub model: Option<String>,
     /// The mission: a template.
     pub prompt: String,
-    /// What goes in and out.
+    /// Its signature: inputs and output.
     pub signature: Option<String>,
     /// A JSON Schema of its own instead of the derived one.
     pub schema: Option<Json>,
@@ -92,9 +92,9 @@ pub struct Agent {
     pub mission_timeout_ms: Option<u64>,
     /// Limit `token_limit`.
     pub token_limit: Option<u64>,
-    /// How far a reply may be repaired: strict, standard, lenient; absent = strict in `json_loop`, else standard.
+    /// The allowed repairs of a reply: strict, standard, lenient; absent = strict in `json_loop`, else standard.
     pub recovery: Option<String>,
-    /// How inputs are checked: enabled, `warn_only`, strict, disabled.
+    /// The validation of inputs: enabled, `warn_only`, strict, disabled.
     pub signature_validation: String,
     /// Ask the provider to cache the prompt.
     pub cache: bool,
@@ -127,7 +127,7 @@ impl Agent {
         all.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    /// Does its model write programs, so that its runs have definitions?
+    /// Returns whether its model writes programs, so that its runs have definitions.
     pub fn has_programs(&self) -> bool {
         self.mode.is_program() || checks::is_combined(self)
     }
@@ -149,7 +149,7 @@ pub struct SystemPrompt {
     pub replace: Option<String>,
     /// The text before it.
     pub prefix: Option<String>,
-    /// Where programs are written: `full` or `none` as the option `reference`, or the text that describes the language.
+    /// For agents with programs: `full` or `none` as the option `reference`, or the text that describes the language.
     pub language_spec: Option<String>,
     /// In `ptc_lisp`: how a reply is to look.
     pub output_format: Option<String>,

@@ -34,18 +34,18 @@ impl Mode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Does the model write programs in it?
+    /// Returns whether the model writes programs in this mode.
     pub fn is_program(self) -> bool {
         self == Self::PtcLisp
     }
 
-    /// Does the model answer with data in it?
+    /// Returns whether the model answers with data in this mode.
     pub fn is_data(self) -> bool {
         !self.is_program()
     }
 }
 
-/// What the mode `text` does: tools or none, text or JSON (agent contract §3).
+/// The variants of the mode `text`: with or without tools, text or JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// One call, the text is the answer.
@@ -69,7 +69,7 @@ impl Variant {
         }
     }
 
-    /// Is the answer JSON?
+    /// Returns whether the answer is JSON.
     pub fn is_json(self) -> bool {
         matches!(self, Self::Json | Self::ToolsJson)
     }

@@ -1,8 +1,7 @@
-//! The pinned program of an agent, checked while it is typed: what is wrong with it, and what keeps it from being run; and the agent
-//! as such a program answers it.
+//! The pinned program of an agent: its findings, checked while it is typed, and the agent of one turn that such a program answers.
 //!
-//! In: an agent, its tools and options. Out: findings about its program, or the agent of one turn. Nothing is run; what a program does
-//! is found out by its run.
+//! In: an agent, its tools and options. Out: findings about its program, or the agent of one turn. Nothing is run: the effects of a
+//! program are known after its run only.
 
 use ptc_core::lisp::{self, Budget};
 use ptc_core::reasons::Reason;
@@ -13,7 +12,7 @@ use super::plan::is_single;
 use super::{Agent, Diagnostic, LintInputs, Mode, Place, Settings, lint};
 use crate::tool::Tool;
 
-/// What is wrong with the program of an agent, when it has one.
+/// Checks the program of an agent that has one.
 pub(super) fn check(agent: &Agent, tools: &[Tool], settings: &Settings) -> Vec<Diagnostic> {
     let Some(program) = agent.program().filter(|program| !program.trim().is_empty()) else { return Vec::new() };
     if agent.mode == Mode::PtcLisp {

@@ -25,14 +25,14 @@ pub struct Plan {
     pub signature: Signature,
     /// Its prompt.
     pub template: Template,
-    /// What the answer must be: the signature's output. For a raw schema that a signature could express, that type;
+    /// The type of the answer: the signature's output. For a raw schema that a signature could express, that type;
     /// for any other, and without a signature, `:any`.
     pub output: Type,
     /// The schema that goes to the model, in the modes that send one; `None` for any output.
     pub schema: Option<Schema>,
     /// The developer's own schema: it decides about answers instead of `output`.
     pub raw_schema: Option<RawSchema>,
-    /// What the mode `text` does here; in other modes what it would do.
+    /// The variant of the mode `text`; in other modes the one it would have.
     pub variant: Variant,
     /// The options.
     pub settings: Settings,
@@ -40,7 +40,7 @@ pub struct Plan {
     pub tools: Vec<Tool>,
     /// The child agents of tools, by tool name.
     pub children: Vec<(String, Arc<Self>)>,
-    /// How far a reply may be repaired.
+    /// The allowed repairs of a reply.
     pub recovery: Recovery,
     /// Warnings; none prevents a run.
     pub warnings: Vec<Diagnostic>,
@@ -133,7 +133,7 @@ impl Plan {
         self.tool(name).filter(|tool| tool.is_native())
     }
 
-    /// Does mode `text` offer programs next to native tools?
+    /// Returns whether the mode `text` offers programs next to native tools.
     pub fn is_combined(&self) -> bool {
         self.agent.mode == Mode::Text && self.settings.transport == Transport::ToolCall
     }
@@ -144,7 +144,7 @@ impl Plan {
         self.tools.iter().filter(move |tool| tool.is_for_programs() && (!explicit || tool.expose.is_some()))
     }
 
-    /// Is one program all there is (agent contract §4.1)?
+    /// Returns whether the run is a single program: one turn without retries or tools, whose value is the answer.
     pub fn is_single(&self) -> bool {
         is_single(self.agent.max_turns, &self.settings, &self.tools)
     }
@@ -154,12 +154,12 @@ impl Plan {
         self.children.iter().find(|(name, _)| name == tool).map(|(_, plan)| plan)
     }
 
-    /// Are names that start with `_` kept from the model? Where a child agent keeps its own from models, they are kept here.
+    /// Returns whether names that start with `_` are hidden from the model; true also if a child agent hides its own.
     pub fn hides(&self) -> bool {
         self.settings.firewall || self.children.iter().any(|(_, child)| child.hides())
     }
 
-    /// Does the child agent of a tool keep names that start with `_` from models?
+    /// Returns whether the child agent of a tool hides names that start with `_` from models.
     pub fn hides_results_of(&self, tool: &Tool) -> bool {
         match tool.kind {
             Kind::SelfAgent => self.hides(),
@@ -184,7 +184,7 @@ impl Plan {
     }
 }
 
-/// Is one program all there is, with these options and tools?
+/// Returns whether a run with these options and tools is a single program.
 pub(super) fn is_single(max_turns: u32, settings: &Settings, tools: &[Tool]) -> bool {
     max_turns == 1
         && settings.retry_turns == 0

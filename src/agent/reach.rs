@@ -1,4 +1,4 @@
-//! What reaches the model: for each input of an agent, where it appears in the first request.
+//! The places in which the inputs of an agent reach the model: for each input, where it appears in the first request.
 //!
 //! In: a plan, the names that a context gives. Out: one place per input, and a finding about those without one. Nothing is rendered.
 
@@ -43,11 +43,11 @@ impl Reach {
 pub struct InputReach {
     /// Its name.
     pub name: String,
-    /// Where it reaches the model.
+    /// The place in which it reaches the model.
     pub reach: Reach,
 }
 
-/// What the checks of inputs read of an agent.
+/// The parts of an agent that the checks of inputs read.
 #[derive(Clone, Copy)]
 pub(super) struct Receiver<'a> {
     pub(super) mode: Mode,
@@ -124,7 +124,7 @@ impl<'a> Receiver<'a> {
 }
 
 impl Plan {
-    /// Where each parameter, and each of these further inputs, reaches the model.
+    /// Returns the places in which the parameters, and further inputs of `given`, reach the model.
     pub fn reach(&self, given: &Json) -> Vec<InputReach> {
         let receiver = self.receiver();
         let mut names: Vec<String> = receiver.params.iter().map(|field| field.name.clone()).collect();

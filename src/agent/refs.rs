@@ -1,7 +1,7 @@
 //! Refs as an agent declares them: named parts of the answer, each by a path or an expression.
 //!
 //! In: the option `refs`, the type of the answer. Out: [`Ref`]s, and findings about those that cannot be read or lead nowhere.
-//! Source: agent contract §25, decisions K. It must never evaluate one.
+//! It must never evaluate one.
 
 use ptc_core::signature::{Type, underscored};
 use ptc_core::value::Json;
@@ -17,13 +17,13 @@ use crate::program::path::{self, PathStep};
 pub struct Ref {
     /// Its name.
     pub name: String,
-    /// Where its value comes from.
+    /// The source of its value.
     pub source: RefSource,
     /// It may be nil.
     pub optional: bool,
 }
 
-/// Where the value of a reference comes from.
+/// The source of the value of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefSource {
     /// A path such as `items[0].id` or `items[*].id`.
@@ -33,7 +33,7 @@ pub enum RefSource {
 }
 
 impl RefSource {
-    /// Why it can never give anything.
+    /// Returns the problem of a source that can never give a value; `None` when it can.
     fn unreadable(&self) -> Option<String> {
         match self {
             Self::Path(path) => {
@@ -69,7 +69,7 @@ pub(super) fn read(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Ref> {
     out
 }
 
-/// Paths that lead to nothing in an answer of this type: slips of the pen, because an answer may hold more than it must.
+/// Paths that lead to nothing in an answer of this type: likely typos, but answers may have undeclared fields.
 pub(super) fn astray(refs: &[Ref], output: &Type) -> Vec<Diagnostic> {
     let found = refs.iter().filter_map(|one| {
         let RefSource::Path(path) = &one.source else { return None };
@@ -83,7 +83,7 @@ fn key(name: &str) -> String {
     format!("refs.{name}")
 }
 
-/// Why a path leads out of a type; `None` where the type does not describe its content. (The depth is that of the path.)
+/// Returns the reason why a path leads out of a type; `None` where the type does not describe its content. (The depth is that of the path.)
 fn outside(ty: &Type, steps: &[PathStep<'_>]) -> Option<String> {
     let (step, rest) = steps.split_first()?;
     match (step, ty.base()) {

@@ -1,7 +1,7 @@
 //! The request of a turn as it was sent: the system text and the messages, with calls and results as data.
 //!
-//! In: a Step and one of its turns. Out: a [`SentRequest`]. Everything that shows or exports a request takes it from here; calls and results
-//! are paired by the function that the bodies of requests are made with. It must never join a call to the text before it.
+//! In: a Step and one of its turns. Out: a [`SentRequest`]. Everything that shows or exports a request takes it from here; calls and
+//! results are paired by the function that the bodies of requests are made with. It must never join a call to the text before it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{Step, Turn};
 use crate::event::{NativeCall, Role, SentMessage};
 use crate::model::{Message, accepted, arguments, request_lines};
 
-/// What a turn sent.
+/// The request of a turn, as sent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SentRequest {
     /// The system text.

@@ -160,7 +160,7 @@ fn unplaced(table: &mut Table) {
     }
 }
 
-/// What an item means, without its layout. The text of a table does not contain the tables below it, so that each is written by itself.
+/// The content of an item, without its layout. The text of a table does not contain the tables below it, so that each is written by itself.
 fn means(item: &Item) -> String {
     match item {
         Item::Table(table) => {

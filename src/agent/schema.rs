@@ -62,7 +62,7 @@ impl RawSchema {
         if filled != *answer && self.check(&filled).is_empty() { Ok(filled) } else { Err(issues) }
     }
 
-    /// What is wrong with an answer; nothing when it fits.
+    /// Returns the issues of an answer; none when it fits.
     pub fn check(&self, answer: &Json) -> Vec<Issue> {
         let most = SCHEMA_STEPS.most();
         if SchemaCost::new(&self.schema).steps(answer, most).is_none() {

@@ -13,13 +13,13 @@ use crate::record::{CallRecord, QuestionRecord, RunRecord, TurnRecord};
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Step {
-    /// Where it ran; `None` before its start.
+    /// The address of the run; `None` before its start.
     pub address: Option<Address>,
     /// The answer as a value; nil when the run failed.
     pub value: Value,
     /// The answer as JSON, keys in the order the model gave them; `None` when the run failed.
     pub answer: Option<Json>,
-    /// Why there is no answer.
+    /// The failure of the run.
     pub fail: Option<ErrorRecord>,
     /// The text that came with the value of an answer.
     pub summary: Option<String>,
@@ -33,7 +33,7 @@ pub struct Step {
     pub memory: Vec<(String, String)>,
     /// The journal that the run leaves: results of finished tasks by id, an object. `None` where there is none, and before the end.
     pub journal: Option<Json>,
-    /// What finished items of the plan were noted with, by id.
+    /// Summaries of finished plan items, by id.
     pub summaries: Vec<(String, String)>,
     /// Tool calls of the whole run; those of parallel branches in the order of the branches.
     pub calls: Vec<CallEntry>,
@@ -57,7 +57,7 @@ pub struct Step {
     pub mode: String,
     /// The models that answered, the last one at the end; before the first reply the one that is asked.
     pub models: Vec<String>,
-    /// Descriptions of the answer's fields; they travel to the next agent.
+    /// Descriptions of the answer's fields; they are passed to the next agent.
     pub field_descriptions: Vec<(String, String)>,
     /// The expanded mission.
     pub prompt: Option<String>,
@@ -71,7 +71,7 @@ pub struct Step {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct CallEntry {
-    /// Where it was made.
+    /// Its address.
     pub address: Option<Address>,
     /// The tool.
     pub name: String,
@@ -80,15 +80,15 @@ pub struct CallEntry {
     pub kind: String,
     /// Its arguments.
     pub args: JsonText,
-    /// How it ended; absent while it runs.
+    /// Its status; absent while it runs.
     pub status: Option<CallStatus>,
-    /// What it answered, when it did.
+    /// Its result, when it has one.
     pub result: Option<JsonText>,
-    /// Why it did not.
+    /// Its error, when it has one.
     pub error: Option<ErrorRecord>,
     /// It was answered from memory.
     pub cached: bool,
-    /// How long it took.
+    /// Its duration.
     pub ms: u64,
 }
 
@@ -100,9 +100,9 @@ pub struct QuestionEntry {
     pub address: Option<Address>,
     /// Its kind.
     pub kind: String,
-    /// What was asked.
+    /// The text of the question.
     pub text: String,
-    /// What was answered; absent while it waits.
+    /// The answer; absent while the run waits for it.
     pub answer: Option<JsonText>,
 }
 
@@ -119,7 +119,7 @@ pub struct Usage {
     pub schema_used: bool,
     /// Its size.
     pub schema_bytes: Option<u64>,
-    /// How it travelled.
+    /// The way in which the schema was sent.
     pub structured_output: Option<StructuredBy>,
     /// Estimated size of the system text.
     pub system_prompt_tokens: Option<u64>,
@@ -134,9 +134,9 @@ pub struct Turn {
     pub address: Option<Address>,
     /// normal, `must_return` or retry, where the mode knows them.
     pub kind: Option<String>,
-    /// Did it give what was wanted?
+    /// The turn succeeded.
     pub success: bool,
-    /// Why not.
+    /// The reason of its failure.
     pub reason: Option<String>,
     /// Numbers of the messages that were sent, as inclusive ranges.
     pub request: Vec<(u32, u32)>,
@@ -148,9 +148,9 @@ pub struct Turn {
     pub program: Option<String>,
     /// Its value as PTC-Lisp text, when it did not break.
     pub result: Option<String>,
-    /// What it printed.
+    /// The lines that its program printed.
     pub prints: Vec<String>,
-    /// What its request left out of the history.
+    /// The compaction of the history in its request.
     pub compaction: Option<crate::event::CompactionDone>,
     /// Repairs by name.
     pub fixes: Vec<String>,
@@ -158,7 +158,7 @@ pub struct Turn {
     pub issues: Vec<crate::event::IssueRecord>,
     /// The feedback that went back, when the run went on.
     pub feedback: Option<String>,
-    /// What failed.
+    /// Its error.
     pub error: Option<ErrorRecord>,
     /// Tokens of all its attempts.
     pub tokens: Option<Tokens>,
@@ -166,7 +166,7 @@ pub struct Turn {
     pub cost: Option<f64>,
     /// The answering model.
     pub model: Option<String>,
-    /// What was edited at it where the session was forked.
+    /// The edits of this turn where the session was forked.
     pub edits: Vec<Edit>,
     /// The model that was asked, where it is not the one that the run began with.
     pub by: Option<Box<crate::event::ModelRecord>>,
@@ -183,7 +183,7 @@ pub struct Turn {
 }
 
 impl CallEntry {
-    /// Did it fail, or was it refused? A call that was stopped did not.
+    /// Returns whether it failed or was refused. A call that was stopped has not failed.
     pub fn has_failed(&self) -> bool {
         self.status.is_some_and(CallStatus::is_failure)
     }
@@ -253,7 +253,7 @@ impl Turn {
 }
 
 impl Step {
-    /// Did the run return?
+    /// Returns whether the run has not failed.
     pub fn is_ok(&self) -> bool {
         self.fail.is_none()
     }

@@ -52,7 +52,7 @@ impl DraftTexts {
         Some(texts)
     }
 
-    /// Are these the texts of a file that is not TOML: is there nothing but options that cannot be read?
+    /// Returns whether these are the texts of a file that is not TOML: only options, and they cannot be read.
     pub fn is_whole_file(&self) -> bool {
         let others = [&self.prompt, &self.signature, &self.context, &self.tools, &self.program];
         others.iter().all(|text| text.trim().is_empty()) && self.options.parse::<DocumentMut>().is_err()

@@ -70,7 +70,7 @@ pub struct Arguments {
     /// Write a log to this file
     #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// What to do; without a command the workbench opens
+    /// Command; without one the workbench opens
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -86,7 +86,7 @@ impl Arguments {
     }
 }
 
-/// What to do.
+/// Commands of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Create an agent file, empty or from an example; in a terminal, open it in the workbench
@@ -119,19 +119,19 @@ pub enum Command {
     Merge(MergeFlags),
     /// List, search, annotate and export sessions, or create cases from them
     Sessions {
-        /// What to do with them
+        /// Command of `sessions`
         #[command(subcommand)]
         command: SessionsCommand,
     },
     /// Check a signature, print its schema, or generate data for it
     Signature {
-        /// What to do with it
+        /// Command of `signature`
         #[command(subcommand)]
         command: SignatureCommand,
     },
     /// Run, measure and try PTC-Lisp programs, or look up functions
     Lisp {
-        /// What to do with it
+        /// Command of `lisp`
         #[command(subcommand)]
         command: LispCommand,
     },
@@ -168,7 +168,7 @@ pub struct NewFlags {
     pub from: Option<String>,
 }
 
-/// Where the agent comes from.
+/// Source of the agent: a file, an example or a prompt.
 #[derive(Debug, Args)]
 pub struct AgentFlags {
     /// Agent file, or the name of an example agent
@@ -220,7 +220,7 @@ pub struct RunFlags {
     pub stop: Vec<Breakpoint>,
 }
 
-/// Where a run is intercepted.
+/// Gate at which a run is intercepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GateFlag {
     /// Before a request is sent
@@ -305,7 +305,7 @@ pub struct PromptFlags {
     pub against: Option<String>,
 }
 
-/// What can be done with sessions.
+/// Commands of `sessions`.
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
     /// List sessions, newest first, then the examples
@@ -361,7 +361,7 @@ pub enum SessionsCommand {
     Import(ImportFlags),
 }
 
-/// What can be done with a signature.
+/// Commands of `signature`.
 #[derive(Debug, Subcommand)]
 pub enum SignatureCommand {
     /// Check a signature and print it in canonical form

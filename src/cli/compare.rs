@@ -33,7 +33,8 @@ pub(super) async fn compare(flags: &CompareFlags, plain: bool, workbench: &Workb
     }
 }
 
-/// Does the name mean an agent, or a pipeline, which is refused as one? Sessions are `last`, ids and their beginnings, and files of another kind.
+/// Returns whether the name is that of an agent, or of a pipeline, which is refused later. Sessions are `last`, ids and their
+/// beginnings, and files of another kind.
 fn means_agent(name: &str) -> bool {
     if FileRevision::parse(name).is_some() {
         return true;

@@ -68,7 +68,7 @@ pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
     Ok((name, json))
 }
 
-/// What a text is probably meant to be that is no JSON, for the end of a message: the name of a file, or NAME=VALUE.
+/// Returns a hint for the end of an error message: a text that is not JSON is probably the name of a file, or NAME=VALUE.
 fn instead_of_json(text: &str) -> String {
     let is_json_like = text.trim_start().starts_with(['{', '[', '"', '@']);
     let name = text.split_once('=').map_or("", |(name, _)| name.trim());

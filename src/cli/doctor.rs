@@ -40,7 +40,7 @@ pub(super) async fn doctor(
     Ok(code)
 }
 
-/// What works here without asking any server, the terminal and the locale first: for bundles.
+/// Returns the findings that need no server, the terminal and the locale first: for bundles.
 pub(super) async fn findings_offline(workbench: &Workbench) -> Vec<Finding> {
     let mut findings = vec![terminal(&process_env), locale(&process_env)];
     findings.extend(workbench.doctor_offline().await);
@@ -69,7 +69,7 @@ fn terminal(variable: Env<'_>) -> Finding {
     Finding { health, what: "terminal".to_owned(), message }
 }
 
-/// Does the locale indicate a UTF-8 terminal? The program writes nothing else.
+/// Checks that the locale indicates a UTF-8 terminal: the program writes nothing else.
 fn locale(variable: Env<'_>) -> Finding {
     let named = |name: &&str| variable(name).filter(|value| !value.is_empty()).map(|value| (name.to_string(), value));
     let (health, message) = match ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(named) {

@@ -124,7 +124,7 @@ fn preview(prepared: &Prepared, as_json: bool) {
     }
 }
 
-/// What `--json` prints: what an export removed or, with `--preview`, would remove.
+/// Output of `--json`: what an export removed or, with `--preview`, would remove.
 #[derive(Serialize)]
 struct RemovalsJson<'a> {
     #[serde(flatten)]

@@ -53,7 +53,7 @@ pub(super) fn with(model: Option<&str>) -> String {
     model.map(|model| format!(" with the model {model}")).unwrap_or_default()
 }
 
-/// What the flags change.
+/// Returns the edits that the flags ask for.
 fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Result<Vec<Changed>, UsageError> {
     let mut changes = Vec::new();
     let text = |text: &str| text_of(text).map(Json::str);

@@ -138,7 +138,7 @@ fn baseline(flags: &MatrixFlags, cells: &[Cell]) -> Result<Option<Baseline>, Usa
     Ok(Some(baseline))
 }
 
-/// What would only be noticed when everything has run.
+/// Checks the flags whose errors would otherwise appear only after all trials.
 fn check(flags: &MatrixFlags) -> Result<(), UsageError> {
     if flags.jobs == Some(0) {
         return Err(UsageError("--jobs must be at least 1".to_owned()));

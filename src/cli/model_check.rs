@@ -18,7 +18,7 @@ use crate::workbench::model_check::{Ability, CheckReport, CheckRow, ModelCheck};
 /// Width of the names.
 const NAME_CELLS: usize = 15;
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct CheckJson<'a> {
     #[serde(flatten)]

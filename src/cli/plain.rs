@@ -12,20 +12,20 @@ use crate::workbench::Workbench;
 /// Variables that indicate a screen reader.
 const SPOKEN: [&str; 5] = ["NVDA_RUNNING", "JAWS", "ORCA_RUNNING", "SPEECHD_RUNNING", "ACCESSIBILITY_ENABLED"];
 
-/// Does this environment want linear output?
+/// Returns whether the environment asks for linear output: a dumb terminal, or a screen reader.
 pub fn is_spoken(variable: &dyn Fn(&str) -> Option<String>) -> bool {
     let is_on = |name: &&str| variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
     variable("TERM").as_deref() == Some("dumb") || SPOKEN.iter().any(is_on)
 }
 
-/// What can be done with an agent or a pipeline, and by which command.
+/// Commands for an agent or a pipeline, each after its description.
 const OF_BOTH: [(&str, &str); 2] =
     [("runs it and prints every turn", "run"), ("prints what it would send first", "prompt")];
 
-/// The same with an agent alone.
+/// The same for an agent alone.
 const OF_AN_AGENT: [(&str, &str); 2] = [("lists its tools", "tools"), ("runs its cases", "test")];
 
-/// The same with sessions and everything else.
+/// The same for sessions and everything else.
 const OF_ALL: [(&str, &str); 6] = [
     ("lists the sessions", "sessions list"),
     ("prints the last session", "sessions show last"),

@@ -1,4 +1,4 @@
-//! The linear face of a run: each event as lines on stderr, as it happens.
+//! Linear output of a run: each event as lines on stderr, as it happens.
 
 mod thought;
 mod work;
@@ -48,11 +48,11 @@ pub(super) struct Printer<W: Write> {
     questions: Questions,
 }
 
-/// Where questions are printed.
+/// Destination of questions.
 enum Questions {
-    /// Here.
+    /// The printer.
     Here,
-    /// Where they are put to the user, if they are. These wait until that is known, in order.
+    /// The user, who may be asked. Until that is decided, the questions are held, in order.
     Held(Vec<Envelope>),
 }
 
@@ -62,7 +62,7 @@ const DEPTH_COLUMNS: usize = 4;
 const MOST_LEVELS: usize = 6;
 
 impl Printer<Vec<u8>> {
-    /// What was printed since the last time.
+    /// Returns the output since the last call, and clears it.
     pub(super) fn taken(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
@@ -299,7 +299,7 @@ impl<W: Write> Printer<W> {
         self.after_bar(bar, &part.text);
     }
 
-    /// Are the replies of a run control objects?
+    /// Returns whether the replies of a run are control objects.
     fn is_controlled(&self, run: &Address) -> bool {
         self.records.run(run).is_some_and(|run| Mode::from_name(&run.start.mode) == Some(Mode::JsonLoop))
     }
@@ -429,7 +429,8 @@ impl<W: Write> Printer<W> {
     }
 }
 
-/// Does this event answer a question, or end what asked it? Other agents go on while a question waits for the user.
+/// Returns whether this event answers a question, or ends the call, program, turn or run that asked it. Other agents continue
+/// while a question waits for the user.
 fn is_closed(question: &Address, envelope: &Envelope) -> bool {
     let ends = matches!(
         envelope.event,

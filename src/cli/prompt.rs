@@ -36,7 +36,7 @@ fn against(
     Ok(exit::OK)
 }
 
-/// What the first step would send; the steps after it are listed, with a check of the types between them.
+/// Prints the first request of the first step, and lists the later steps; checks the types between them.
 fn of_pipeline(pipeline: &Pipeline, flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     if flags.against.is_some() {
         return Err(UsageError(

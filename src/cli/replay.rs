@@ -87,7 +87,7 @@ fn missed(report: &Report) -> String {
     }
 }
 
-/// What `--json` prints of a replay; that of the first difference appears twice.
+/// Output of `--json` for a replay; the first difference appears twice.
 #[derive(Serialize)]
 struct ReplayJson<'a> {
     session: &'a str,
@@ -115,7 +115,7 @@ struct DivergenceJson<'a> {
     more: usize,
 }
 
-/// What `--accept --json` prints.
+/// Output of `--accept --json`.
 #[derive(Serialize)]
 struct AcceptJson<'a> {
     session: &'a str,
@@ -156,7 +156,7 @@ fn divergence(divergence: &Divergence) -> DivergenceJson<'_> {
     }
 }
 
-/// What is done where the recording has no answer.
+/// Parses `--missing`: the source of replies and results that the recording does not have.
 fn missing(text: &str) -> Result<Missing, UsageError> {
     match (text, text.strip_prefix("model:")) {
         ("fail", _) => Ok(Missing::Fail),

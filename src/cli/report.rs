@@ -1,6 +1,7 @@
-//! What the program writes about itself: the log file, and the report of a panic. Neither holds a known secret.
+//! Reports of the program about itself: the log file, and the report of a panic. Neither contains a known secret.
 //!
-//! In: lines of the log, panics. Out: the same without secrets, in the log as visible text. Before the configuration was read, those of the environment are known.
+//! In: lines of the log, panics. Out: the same without secrets, in the log as visible text. Before the configuration was read,
+//! those of the environment are known.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::File;

@@ -32,7 +32,7 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
     print_run(running, &queue, flags.json, plain, signals, workbench).await
 }
 
-/// What the flags ask for.
+/// Returns the re-run that the flags ask for.
 fn rerun_spec(flags: &RerunFlags, workbench: &Workbench) -> Result<RerunSpec, UsageError> {
     let agent = flags.agent.as_deref().map(|name| agent_source(name, workbench.file_access())).transpose()?;
     Ok(RerunSpec {
@@ -137,7 +137,7 @@ fn words(parting: &Divergence) -> String {
     format!("first difference at {}: {what}", parting.at)
 }
 
-/// What `--times N --json` prints.
+/// Output of `--times N --json`.
 #[derive(Serialize)]
 struct RerunsJson<'a> {
     times: usize,

@@ -17,9 +17,9 @@ use crate::workbench::matrix::{
     paired, read_result_lines, totals,
 };
 
-/// How a page begins.
+/// First bytes of a report: a file that begins otherwise is not replaced.
 const PAGE: &str = "<!doctype html>";
-/// How a summary begins.
+/// First bytes of a summary.
 const SUMMARY: &str = "## ";
 
 /// Errors: a file that could not be written at the end.

@@ -45,7 +45,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))
 }
 
-/// Why a run of an agent or pipeline did not start.
+/// Returns the error of a run of an agent or pipeline that did not start.
 fn not_started(error: &StartError) -> UsageError {
     let more = if matches!(error, StartError::Recorder(_)) { "; --no-save runs without a session" } else { "" };
     UsageError(format!("{error}{more}"))

@@ -16,7 +16,7 @@ pub type Picture<'a> = &'a dyn Fn(&Content, (u16, u16)) -> String;
 /// Checks the settings of the interface; the error has a line for each wrong one.
 pub type CheckSettings<'a> = &'a dyn Fn() -> Result<(), String>;
 
-/// What the interface does for commands: it draws pictures and checks its settings.
+/// Services of the interface for commands: it draws pictures and checks its settings.
 #[derive(Clone, Copy)]
 pub struct Drawing<'a> {
     /// Keys and theme of the configuration.
@@ -27,7 +27,7 @@ pub struct Drawing<'a> {
     pub session: Picture<'a>,
 }
 
-/// How a picture begins.
+/// First bytes of an SVG file: a file that begins otherwise is not replaced.
 const SVG: &str = "<svg";
 
 /// Largest picture, in columns and rows.

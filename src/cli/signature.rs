@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::arguments::SignatureCommand;
 use super::output::{UsageError, exit, print_json, print_line};
 
-/// What `signature sample` prints.
+/// Output of `signature sample`.
 #[derive(Serialize)]
 struct SampleJson {
     inputs: Json,

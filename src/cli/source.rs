@@ -11,7 +11,7 @@ use crate::agent::{Agent, Context, Diagnostic, Mode, Severity};
 use crate::tool::FileAccess;
 use crate::workbench::{Pipeline, Source};
 
-/// Why the flags name no agent.
+/// Error of flags that name no agent.
 pub type SourceError = UsageError;
 
 /// An agent by file or by the name of an example, and what to call it in messages.
@@ -48,7 +48,7 @@ pub(super) fn first_step(pipeline: &Pipeline) -> Result<&Agent, UsageError> {
     pipeline.steps.first().ok_or_else(|| UsageError("the pipeline has no steps".to_owned()))
 }
 
-/// What the flags describe: the agent in its mode, and the context when one was given.
+/// Returns the agent of the flags in its mode, and the context if one was given.
 pub(super) fn described(flags: &AgentFlags, access: &FileAccess) -> Result<(Agent, Option<Context>), UsageError> {
     described_in(flags, access, flags.mode.as_deref().map(mode).transpose()?)
 }

@@ -30,7 +30,7 @@ fn print(tree: &Branch, depth: usize) {
     }
 }
 
-/// What a session is to its parent: `  fork at r0/t2:reply`.
+/// Returns the relation of a session to its parent: `  fork at r0/t2:reply`.
 fn parent_text(parent: &Parent, is_root: bool, is_cut: bool) -> String {
     let kind = parent.kind.words();
     let at = match (&parent.at, &parent.stage) {

@@ -60,7 +60,7 @@ pub struct HttpModel {
     pub region: Option<String>,
     /// Its known properties.
     pub known: ModelFacts,
-    /// What a check found out that it refuses.
+    /// Restrictions that a check has found.
     pub refused: Vec<Restriction>,
     /// Context size in tokens, if configured.
     pub context: Option<u64>,

@@ -1,4 +1,4 @@
-//! What a terminal can show: its number of colours, and its size.
+//! Capabilities of a terminal: its number of colours, and its size.
 //!
 //! In: the environment, a stream. Out: a level, columns and rows. It must never start a program to find out.
 

@@ -28,7 +28,7 @@ impl LockedFile {
         Self(file)
     }
 
-    /// Does another program hold the lock of this file?
+    /// Returns whether another program holds the lock of this file.
     pub fn is_held_elsewhere(file: &File) -> bool {
         // Shared, so that two that look at the same time do not take each other for the owner.
         match file.try_lock_shared() {

@@ -1,4 +1,4 @@
-//! Where runs are reported while they happen: the section `[telemetry]`.
+//! Reporting of runs while they happen: the section `[telemetry]`.
 //!
 //! In: the section. Out: an address, headers with names of variables, and what is sent. It must never contain a key.
 
@@ -11,7 +11,7 @@ pub struct TelemetryConfig {
     pub otlp_endpoint: Option<String>,
     /// Headers of its requests; `${NAME}` is an environment variable.
     pub headers: Vec<(String, String)>,
-    /// Whether messages, arguments and results are sent, too.
+    /// True if messages, arguments and results are sent, too.
     pub content: bool,
 }
 

@@ -37,7 +37,7 @@ pub trait History: Send + Sync {
         None
     }
 
-    /// Is this turn, or run, over in the recording? Then what timed out is recorded, and nothing times out now.
+    /// Returns whether this turn, or run, has ended in the recording. Then what timed out is recorded, and nothing times out now.
     fn is_over(&self, _at: &Address) -> bool {
         false
     }
@@ -62,7 +62,7 @@ pub trait History: Send + Sync {
         None
     }
 
-    /// Was a question of this kind asked at this address? `None` where the recording does not reach that far.
+    /// Returns whether a question of this kind was asked at this address; `None` where the recording does not reach that far.
     fn asked(&self, _question: &Address, _kind: &QuestionKind) -> Option<bool> {
         None
     }
@@ -102,7 +102,7 @@ pub struct NoHistory;
 
 impl History for NoHistory {}
 
-/// What becomes of a computed event.
+/// The result of settling a computed event with the recording.
 #[derive(Debug, Clone)]
 pub enum Settled {
     /// The recording holds it: this event counts, and the sink does not get it.
@@ -133,17 +133,17 @@ pub struct RecordedTurn {
     pub tree_turns: Option<u32>,
 }
 
-/// What is recorded of a tool call.
+/// The record of a tool call.
 #[derive(Debug, Clone, Default)]
 pub struct RecordedCall {
     /// It was started before the session was resumed.
     pub begun: bool,
-    /// How it ended.
+    /// Its end; `None` where it is not recorded.
     pub end: Option<ToolEnd>,
 }
 
 impl RecordedCall {
-    /// Was it refused because the run had made too many calls? `exceeded`: it is one too many by today's count.
+    /// Returns whether the call was refused because the run had made too many. `exceeded`: it is one too many by today's count.
     pub(super) fn is_over_limit(&self, exceeded: bool) -> bool {
         let limit = Reason::ToolCallLimitExceeded.name();
         match &self.end {
@@ -175,7 +175,7 @@ impl RecordedCall {
 /// A program that time, memory or a stop ended.
 #[derive(Debug, Clone)]
 pub struct InterruptedProgram {
-    /// How it ended.
+    /// The end of the program.
     pub end: ProgramEnd,
     /// The events of its calls, in order.
     pub inside: Vec<Envelope>,
@@ -198,7 +198,7 @@ pub(super) fn was_asked(history: &dyn History, question: &Address, kind: &Questi
     history.asked(question, kind) == Some(true)
 }
 
-/// Is the outcome of an effectful call unknown: was it started before the session was resumed, and did it not end?
+/// Returns whether the outcome of an effectful call is unknown: it was started before the session was resumed, and did not end.
 pub(super) fn is_unknown(history: &dyn History, at: &Address) -> bool {
     let call = history.call(at);
     call.begun && call.end.is_none() || was_asked(history, &at.question(1), &QuestionKind::Outcome)

@@ -1,4 +1,4 @@
-//! What a run works on, from its start or from an edited turn, and what it leaves for one that continues it.
+//! Inputs of a run, from its start or from an edited turn, and the state that it leaves for a run that continues it.
 //!
 //! An edit is an input: a fork and its replay meet it at the same place.
 
@@ -14,7 +14,7 @@ use crate::agent::{Agent, Inputs, Plan, error_messages};
 use crate::event::{Address, ConsentRecord, Edit, PipelineRecord};
 use crate::model::Message;
 
-/// What a run works on.
+/// The inputs of a run.
 #[derive(Debug, Clone)]
 pub struct Input {
     /// The run's address.
@@ -29,11 +29,11 @@ pub struct Input {
     pub depth: u32,
     /// Unix time in ms at which the whole tree must be done.
     pub deadline_ms: Option<i64>,
-    /// What the whole tree of agents shares.
+    /// The state shared by the whole tree of agents.
     pub tree: Tree,
     /// A parent agent has a limit on tokens or costs: what no provider counts is estimated.
     pub estimates: bool,
-    /// What those limits leave for this run.
+    /// The rest of those limits for this run.
     pub budget: RemainingBudget,
     /// Results of finished tasks to start with.
     pub journal: Option<Map>,
@@ -43,7 +43,7 @@ pub struct Input {
     pub hidden: HiddenTexts,
     /// The pipeline whose first step this run is: only recorded.
     pub pipeline: Option<PipelineRecord>,
-    /// What was decided before the run: only recorded.
+    /// Decisions made before the run: only recorded.
     pub consents: Vec<ConsentRecord>,
     /// Warnings that the run begins with: only recorded.
     pub notices: Vec<String>,
@@ -77,7 +77,7 @@ impl Input {
     }
 }
 
-/// What the limits of parent agents leave for a run and its child runs; `None` where there is no limit.
+/// The rest of the limits of parent agents for a run and its child runs; `None` where there is no limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RemainingBudget {
     /// Input and output tokens.
@@ -86,7 +86,7 @@ pub struct RemainingBudget {
     pub cost: Option<f64>,
 }
 
-/// What a run leaves for one that continues it: the conversation, definitions, finished tasks, answers of tools with `cache`.
+/// The state that a run leaves for one that continues it: the conversation, definitions, finished tasks, answers of tools with `cache`.
 #[derive(Debug, Clone, Default)]
 pub struct Carry {
     pub(super) messages: Vec<Arc<Message>>,
@@ -97,7 +97,7 @@ pub struct Carry {
     pub(super) hidden: HiddenTexts,
 }
 
-/// What a run continues with from an edited turn.
+/// The inputs with which a run continues from an edited turn.
 #[derive(Debug, Clone)]
 pub struct Edited {
     /// The edited agent.
@@ -128,7 +128,7 @@ impl Edited {
     }
 }
 
-/// Are these definitions that can be read: one name and one expression each?
+/// Checks that definitions can be read: one name and one expression each.
 pub fn check_definitions(definitions: &[(String, String)]) -> Result<(), String> {
     for (name, expression) in definitions {
         let read = |text: &str| lisp::read(text, lisp::Budget::default()).map(|forms| forms.len());

@@ -1,8 +1,8 @@
 //! The engine: runs a checked plan on a context through its ports and speaks only in events.
 //!
-//! In: a [`Plan`], an [`Input`], [`Ports`]. Out: events in order, and the [`Step`] that is their fold. The modes ([`modes`]) decide, the driver
-//! acts. It must never read a clock, a file or a socket by itself, nor choose by anything that is not an event: with the same inputs it makes
-//! the same derived events.
+//! In: a [`Plan`], an [`Input`], [`Ports`]. Out: events in order, and the [`Step`] that is their fold. The modes ([`modes`]) decide, the
+//! driver acts. It must never read a clock, a file or a socket by itself, nor choose by anything that is not an event: with the same inputs
+//! it makes the same derived events.
 
 mod driver;
 mod history;

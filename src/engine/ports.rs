@@ -17,7 +17,7 @@ pub trait Models: Send + Sync {
     fn model(&self, run: &Address, source: ModelSource<'_>) -> Result<Option<Arc<dyn Model>>, ModelError>;
 }
 
-/// What an agent names as its model.
+/// The model that an agent names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelSource<'a> {
     /// Nothing: the caller's model answers.

@@ -1,6 +1,6 @@
 //! Judges the replies of a turn while they are typed or while they arrive, by the machine that reads them in a run.
 //!
-//! In: how a run began, what its turn asks for, a text. Out: would it be accepted, and what is wrong with it. Nothing is run or called.
+//! In: how a run began, what its turn asks for, a text. Out: its standing, and remarks about it. Nothing is run or called.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::model::Written;
 /// Targets of edits that change one turn, not the agent.
 const OF_A_TURN: [&str; 2] = ["reply", "result"];
 
-/// What a turn asks for, and what its programs may use.
+/// The kind of reply that a turn asks for, and the inputs of its programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Turn {
     /// program, json, text, `control_json`
@@ -46,8 +46,8 @@ impl PartialEq for Reader {
 }
 
 impl Reader {
-    /// The reader of a recorded run after these edits, for a turn that asks for nothing yet; `None` when its agent cannot be read any more. A
-    /// context of more bytes is as good as unknown.
+    /// The reader of a recorded run after these edits, for a turn that asks for nothing yet; `None` when its agent cannot be read any more.
+    /// A context of more bytes is as good as unknown.
     pub fn of<'e>(start: &RunStart, edits: impl Iterator<Item = &'e Edit>, context_bytes: usize) -> Option<Self> {
         let agent = Agent::recorded(&start.agent.toml).ok()?;
         let changes = |edit: &&Edit| !OF_A_TURN.contains(&edit.target.as_str());
@@ -79,12 +79,12 @@ impl Reader {
         Self { plan: self.plan.clone(), turn, given }
     }
 
-    /// Is each reply a control object?
+    /// Returns whether each reply is a control object.
     pub fn wants_control(&self) -> bool {
         self.turn.want == "control_json"
     }
 
-    /// What a reply would come to that is typed like this; lines that begin with `/call` are calls where tools are offered.
+    /// Judges a reply that is typed like this; lines that begin with `/call` are calls where tools are offered.
     pub fn typed(&self, typed: &str) -> Judged {
         let written = if self.turn.offers.is_empty() { Written::text(typed) } else { Written::typed(typed) };
         if self.turn.want.is_empty() && written.calls.is_empty() {
@@ -93,7 +93,7 @@ impl Reader {
         machine(&self.plan, Start::default()).judge(&self.plan, &self.given, &written)
     }
 
-    /// What is wrong with a program of this turn.
+    /// Judges a program of this turn.
     pub fn program(&self, program: &str) -> Judged {
         program_judged(program, program, 0, &self.given)
     }
@@ -105,18 +105,18 @@ impl Reader {
         program_judged(expression, expression, 0, &given)
     }
 
-    /// What does not fit of a field of the answer that is whole, while the rest still arrives.
+    /// Returns the issues of a complete field of the answer, while the rest still arrives.
     pub fn field(&self, name: &str, value: &Json) -> Vec<Remark> {
         field(&self.plan, name, value).iter().map(remark).collect()
     }
 
-    /// What does not fit of a result of this tool; nothing where its signature declares none.
+    /// Returns the issues of a result of this tool; none where its signature declares no output.
     pub fn result(&self, tool: &str, value: &Json) -> Vec<Remark> {
         let output = self.plan.tool(tool).and_then(|tool| tool.signature.as_ref()?.output.as_ref());
         output.map_or_else(Vec::new, |output| signature::check(output, &value.to_value()).iter().map(remark).collect())
     }
 
-    /// Why the tool of this name cannot be called; nothing when it can.
+    /// Returns the reason why the tool of this name cannot be called; `None` when it can.
     pub fn tool(&self, name: &str) -> Option<Remark> {
         let record = uncallable(&self.plan, name)?;
         Some(Remark { place: "tool_call.name".to_owned(), message: record.message, is_error: true })

@@ -1,4 +1,4 @@
-//! What the agents of one tree share: turns, levels, waits for the user, allowed tools.
+//! The state shared by the agents of one tree: turns, levels, waits for the user, allowed tools.
 //!
 //! Agents of parallel branches use it at the same time: everything is locked.
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::event::{self, Envelope};
 
-/// What the agents of one tree share. Clones share it.
+/// The state shared by the agents of one tree. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
     /// Turns that are left; not known before the root run starts.
@@ -30,7 +30,7 @@ pub struct Tree {
 #[derive(Debug, Default)]
 struct Waits {
     over: Duration,
-    /// How many wait now, and since when.
+    /// The number of current waits, and the start of the first of them.
     now: Option<(u32, Instant)>,
 }
 
@@ -66,12 +66,12 @@ impl Tree {
         *self.levels.get_or_init(|| own)
     }
 
-    /// May tools of this definition be called?
+    /// Returns whether tools of this definition may be called without consent.
     pub(super) fn allows(&self, definition: &str) -> bool {
         self.allowed.lock().unwrap_or_else(PoisonError::into_inner).contains(definition)
     }
 
-    /// From now on they may.
+    /// Allows tools of this definition from now on.
     pub(super) fn allow(&self, definition: String) {
         self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(definition);
     }

@@ -46,7 +46,7 @@ impl Address {
         Self(format_compact!("{}/q{number}", self.0))
     }
 
-    /// Does a text have the form of an address?
+    /// Returns whether a text has the form of an address.
     pub fn is_form(text: &str) -> bool {
         let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let mut parts = text.split('/');
@@ -59,12 +59,12 @@ impl Address {
             })
     }
 
-    /// Is it the address of a tool call (and of the run that the call may start)?
+    /// Returns whether it is the address of a tool call (and of the run that the call may start).
     pub fn is_call(&self) -> bool {
         self.0.rsplit('/').next().is_some_and(|last| last.starts_with('c'))
     }
 
-    /// Is it the address of a question to the user?
+    /// Returns whether it is the address of a question to the user.
     pub fn is_question(&self) -> bool {
         self.0.rsplit('/').next().is_some_and(|last| last.starts_with('q'))
     }
@@ -75,7 +75,7 @@ impl Address {
         Self::from(self.0.rsplit_once('/').map_or("", |(asker, _)| asker))
     }
 
-    /// Does it lie in a branch of a parallel form, of its own turn or of one above?
+    /// Returns whether it is in a branch of a parallel form, of its own turn or of a turn of a parent run.
     pub fn is_in_branch(&self) -> bool {
         self.0.split('/').any(|part| part.starts_with('p'))
     }
@@ -85,7 +85,7 @@ impl Address {
         self.0.split('/').filter(|part| part.starts_with('c')).count()
     }
 
-    /// Does it lie in this address, or is it the same?
+    /// Returns whether it equals the other address or is inside it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
@@ -114,7 +114,7 @@ impl Address {
         &self.0
     }
 
-    /// Does it lie in another branch of the same parallel form?
+    /// Returns whether it is in another branch of the same parallel form.
     pub fn is_parallel_to(&self, other: &Self) -> bool {
         let mut parts = self.0.split('/').zip(other.0.split('/'));
         let form =

@@ -14,7 +14,7 @@ pub struct FieldClass {
     pub path: &'static str,
     /// Its class.
     pub class: Class,
-    /// What it is computed from, or why it is only shown.
+    /// Source of a derived field, or the reason why it is a note.
     pub why: &'static str,
 }
 

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use ptc_core::text::safe::hides;
 
-/// Is the character escaped in files? (JSON itself escapes C0 controls.) Selectors of the look of an emoji occur in many texts and hide
-/// nothing.
+/// Returns whether the character is escaped in files. (JSON itself escapes C0 controls.) The variation selectors of emoji are not: they
+/// occur in many texts and hide nothing.
 fn is_escaped(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{9f}') || hides(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }

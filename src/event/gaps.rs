@@ -1,8 +1,9 @@
-//! Gaps: time in which no process worked on the run. The user was awaited, or an earlier run in the session was left and later continued from
-//! there.
+//! Gaps: time in which no process worked on the run. The run waited for the user, or an earlier run in the session was left and later
+//! continued from there.
 //!
-//! In: the events of a session in order. Out: for how long the session was not running before each. Folds that measure durations move their starts by it, so
-//! that a fork of a recording from last week takes as long as it ran, then and now, and a run takes as long however long the user thinks.
+//! In: the events of a session in order. Out: for how long the session was not running before each, in ms. Folds that measure
+//! durations move their starts by it, so that a fork of a recording from last week takes as long as it ran, then and now, and a run
+//! takes as long however long the user thinks.
 //! The time in which the user writes the reply of the model `human` is that model's latency and no gap.
 
 use super::{Address, Envelope, Event, elapsed_ms};
@@ -54,7 +55,7 @@ impl Gaps {
         self.sum_ms
     }
 
-    /// Is the user awaited now?
+    /// Returns whether a question to the user is unanswered.
     pub fn is_open(&self) -> bool {
         !self.open.is_empty()
     }

@@ -12,7 +12,7 @@ pub struct SentMessage {
     pub m: u32,
     /// The role.
     pub role: Role,
-    /// Why it exists.
+    /// The origin.
     pub source: Source,
     /// Its content, in parts.
     pub parts: Vec<SentPart>,
@@ -99,7 +99,7 @@ impl SentMessage {
         out
     }
 
-    /// Does it repeat a reply and nothing else?
+    /// Returns whether it repeats a reply and nothing else.
     pub fn is_repeated_reply(&self) -> bool {
         let is_of_reply = |part: &SentPart| match part {
             SentPart::Text { section, .. } => section == SentPart::REPLY,

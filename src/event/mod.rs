@@ -1,6 +1,6 @@
-//! The vocabulary in which the engine speaks: every event as a stored struct, its class, and the envelope of a session line.
+//! Events of a run: each kind as a stored struct, its class, and the envelope of a session line.
 //!
-//! In: what happened. Out: one JSON line per event, and back. Kinds that this program does not know are kept as they are.
+//! In: events. Out: one JSON line per event, and back. Kinds that this program does not know are kept as they are.
 //! It must never hold a time, a price or a file offset inside a derived event: replay compares those byte for byte.
 
 mod address;
@@ -43,7 +43,7 @@ pub use usage::{FromCache, OwnUsage, Spending, TotalUsage};
 pub use waits::Waits;
 pub(crate) use words::words;
 
-/// How replay treats an event.
+/// Treatment of an event by replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Came from outside: recorded, fed back on replay.
@@ -56,7 +56,7 @@ pub enum Class {
 
 macro_rules! events {
     ($($variant:ident $kind:literal $class:ident $meaning:literal;)*) => {
-        /// One thing that happened.
+        /// An event.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Event {
             $(#[doc = $meaning] $variant($variant),)*
@@ -82,8 +82,7 @@ macro_rules! events {
                 }
             }
 
-            /// How replay treats it; unknown kinds are notes. A program that was ended from outside is not run again: its
-            /// end is an input.
+            /// Returns its class; unknown kinds are notes. A program that was ended from outside is not run again: its end is an input.
             pub fn class(&self) -> Class {
                 match self {
                     Self::ProgramEnd(end) if end.interrupted => Class::Input,
@@ -168,7 +167,7 @@ fn parse<T: DeserializeOwned>(data: &RawValue) -> Result<T, serde_json::Error> {
     serde_json::from_str(data.get())
 }
 
-/// From one Unix time in ms to a later one; 0 when it is not later. Files may hold any numbers.
+/// Returns the time from one Unix time to a later one, in ms; 0 when it is not later. Files may hold any numbers.
 #[doc(hidden)]
 pub fn elapsed_ms(from_ms: i64, to_ms: i64) -> u64 {
     u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or_default()
@@ -181,9 +180,9 @@ pub struct Envelope {
     pub seq: u64,
     /// Unix time in ms.
     pub at_ms: i64,
-    /// Where it happened.
+    /// Address of the run, turn, call or question.
     pub address: Address,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 

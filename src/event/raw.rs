@@ -17,7 +17,7 @@ impl JsonText {
         Self(json.to_text().into())
     }
 
-    /// What serde writes of data; null where it cannot.
+    /// Serializes data; null where that fails.
     pub fn of_data(data: &impl Serialize) -> Self {
         serde_json::to_string(data).map(|text| Self(text.into())).unwrap_or_default()
     }

@@ -80,12 +80,12 @@ fn by_price(one: Option<Price>, other: Option<Price>) -> Ordering {
     key(one).cmp(&key(other))
 }
 
-/// What runs took from the cache.
+/// Replies that runs took from the cache, and their cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct FromCache {
     /// Replies.
     pub replies: u32,
-    /// What these replies cost when they were made, in the price table's unit, as far as it is known. The figures of costs contain it.
+    /// Cost of these replies when they were made, in the price table's unit, as far as it is known. The figures of costs contain it.
     pub cost: f64,
 }
 
@@ -96,12 +96,12 @@ impl FromCache {
         Self { replies: self.replies + more.replies, cost: self.cost + more.cost }
     }
 
-    /// What of a cost was paid now.
+    /// Returns the part of a cost that was paid now.
     pub fn spent(&self, cost: Option<f64>) -> f64 {
         (cost.unwrap_or_default() - self.cost).max(0.0)
     }
 
-    /// Was nothing taken?
+    /// Returns whether no reply came from the cache.
     pub fn is_nothing(&self) -> bool {
         self.replies == 0
     }

@@ -5,7 +5,7 @@
 
 use super::{Address, Envelope, Event};
 
-/// Who waited: the asker of this question, or the whole run; from when to when, Unix time in ms.
+/// A wait: the address of the question, or `None` where the whole run waited; its start and end, Unix time in ms.
 type Stretch = (Option<Address>, i64, Option<i64>);
 
 /// Stretches of waiting.
@@ -43,7 +43,7 @@ impl Waits {
         }
     }
 
-    /// For how long this run waited between two times, in ms. Waits at the same time count once.
+    /// Returns the time that this run waited between two times, in ms. Waits at the same time count once.
     pub fn within(&self, run: &Address, from_ms: i64, to_ms: i64) -> u64 {
         let own = self.stretches.iter().filter(|(asked, ..)| asked.as_ref().is_none_or(|asked| asked.is_within(run)));
         let mut own: Vec<(i64, i64)> = own

@@ -5,7 +5,7 @@
 use super::story::Content;
 use super::text::escaped;
 
-/// What was printed at a moment.
+/// Text that was printed at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     /// Unix time in ms.

@@ -88,7 +88,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// What a block is written in.
+/// Language of a block.
 #[derive(Clone, Copy)]
 enum Language {
     Text,
@@ -266,7 +266,7 @@ impl Page {
         self.raw("</section>\n");
     }
 
-    /// What came of the reply.
+    /// Writes the results of the reply: program, prints, value, definitions, findings, errors, questions, notices.
     fn outcome(&mut self, turn: &TurnRecord) {
         let fixes: Vec<&str> = turn.fixes().collect();
         if !fixes.is_empty() {

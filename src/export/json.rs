@@ -33,7 +33,7 @@ struct SessionJson<'a> {
     damage: Option<&'a str>,
 }
 
-/// How a run started, and its Step.
+/// Start time and context of a run, and its Step.
 #[derive(Serialize)]
 struct RunJson<'a> {
     started: String,

@@ -149,7 +149,7 @@ impl Page {
         }
     }
 
-    /// What came of the reply.
+    /// Writes the results of the reply: program, prints, value, definitions, findings, errors, questions, notices.
     fn outcome(&mut self, turn: &TurnRecord) {
         let fixes: Vec<&str> = turn.fixes().collect();
         if !fixes.is_empty() {

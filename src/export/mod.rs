@@ -47,14 +47,14 @@ macro_rules! formats {
                 }
             }
 
-            /// What its files usually end with.
+            /// Returns the usual extension of its files.
             pub fn ending(self) -> &'static str {
                 match self {
                     $(Self::$variant => $file,)*
                 }
             }
 
-            /// What it is.
+            /// Returns its description.
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$variant => $meaning,)*

@@ -30,7 +30,7 @@ const ERROR: u8 = 2;
 const TRACE_ID_HEX: usize = 32;
 const SPAN_ID_HEX: usize = 16;
 
-/// What spans contain.
+/// Content of spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SpanDetail {
     /// Names, counts, times, reasons of errors: nothing that a user, a model or a tool wrote.
@@ -196,7 +196,7 @@ fn any(json: &Json) -> Value {
     }
 }
 
-/// What every span has.
+/// Members of every span.
 struct Frame<'a> {
     id: String,
     parent: Option<String>,
@@ -343,7 +343,7 @@ fn chat(trace: Trace<'_>, run: &Run, turn: &TurnRecord, parent: &str) -> Value {
     span(trace, frame, attributes)
 }
 
-/// What was sent and what came back.
+/// Adds the messages of the request, and the reply.
 fn messages(attributes: &mut Attributes, run: &Run, turn: &TurnRecord, finish: &str) {
     let request = run.request(turn);
     attributes

@@ -11,20 +11,20 @@ use crate::event::{Address, Envelope, ModelRecord, OwnUsage, SentMessage, Spendi
 use crate::model::OtherModel;
 use crate::record::{CallRecord, RunRecord, TurnRecord};
 
-/// What an export is made of: a session's events after redaction, and where they come from.
+/// Input of an export: a session's events after redaction, and their source.
 #[derive(Debug, Clone, Default)]
 pub struct Content {
     /// The session's id.
     pub session: String,
-    /// When it was made, Unix time in ms.
+    /// Creation time, Unix time in ms.
     pub created_ms: i64,
     /// Name and version of the program that recorded it.
     pub program: String,
-    /// What it was imported from, when it was.
+    /// Source of an imported session.
     pub imported: Option<String>,
-    /// What it was captured from, when it was and is not imported: `requests to openai`.
+    /// Source of a session that was captured and not imported: `requests to openai`.
     pub captured: Option<String>,
-    /// What of it could not be read.
+    /// Description of the parts that could not be read.
     pub damage: Option<String>,
     /// The events in order.
     pub events: Vec<Envelope>,
@@ -37,7 +37,7 @@ pub(super) struct Run {
     fold: StepFold,
 }
 
-/// From when to when, Unix time in ms.
+/// Start and end, Unix time in ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) from_ms: i64,
@@ -64,7 +64,7 @@ impl Run {
         &self.record().start.agent.name
     }
 
-    /// What its events recorded.
+    /// Returns the record of its events.
     pub(super) fn record(&self) -> &RunRecord {
         self.fold.record()
     }
@@ -110,12 +110,12 @@ impl Run {
         self.record().ledger.model()
     }
 
-    /// From its start to its end; without an end, to its last event.
+    /// Returns its start and its end; without an end, its last event.
     pub(super) fn span(&self) -> Span {
         Span { from_ms: self.record().started_ms, to_ms: self.record().last_ms }
     }
 
-    /// From its start to its end without pauses, in ms; without an end, to its last event with them.
+    /// Returns the time from its start to its end without pauses, in ms; without an end, to its last event with them.
     pub(super) fn took_ms(&self) -> u64 {
         let Span { from_ms, to_ms } = self.span();
         if self.fold.is_complete() { self.step.usage.duration_ms } else { elapsed_ms(from_ms, to_ms) }
@@ -134,7 +134,7 @@ pub(super) fn usage_facts(usage: &Usage) -> Vec<(&'static str, String)> {
     facts(total, ["tokens", "cost"]).chain(own.into_iter().flatten()).collect()
 }
 
-/// From the request of a turn to the end of its last attempt; without a request, all of it.
+/// Returns the span from the request of a turn to the end of its last attempt; without a request, the span of all events of the turn.
 pub(super) fn reply_span(turn: &TurnRecord) -> Span {
     let (from_ms, to_ms) = turn.asked_ms.unwrap_or((turn.first_ms, turn.last_ms));
     Span { from_ms, to_ms }
@@ -147,7 +147,7 @@ pub(super) fn calls(turn: &TurnRecord) -> Vec<&CallRecord> {
     calls
 }
 
-/// From when to when a call ran.
+/// Returns the span of a call.
 pub(super) fn call_span(call: &CallRecord) -> Span {
     Span { from_ms: call.started_ms, to_ms: call.ended_ms.unwrap_or(call.started_ms) }
 }

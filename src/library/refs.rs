@@ -8,7 +8,7 @@ use ptc_core::value::json::Node;
 use crate::agent::{Ref, RefSource};
 use crate::program::{expression, path};
 
-/// Takes named parts from results: the core specification's `RefExtractor`.
+/// Takes named parts from results.
 #[derive(Debug, Clone, Default)]
 pub struct RefExtractor {
     refs: Vec<Ref>,

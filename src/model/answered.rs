@@ -1,4 +1,5 @@
-//! Which model answered: providers give one model several names, and only the name of another one counts.
+//! Detection of replies by another model than the requested one: providers give one model several names, and only the name of another model
+//! counts.
 //!
 //! In: an attempt as it was sent, and its end. Out: both names where they are those of different models. It must never claim a difference
 //! if the name is unknown.

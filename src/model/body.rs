@@ -48,7 +48,7 @@ fn body(frame: &Json, request: &Request, endpoint: &Endpoint) -> Option<String> 
     Some(Json::object(members).to_text())
 }
 
-/// How many tools a body offers, and how many of them are strict.
+/// Returns the number of tools that a body offers, and the number of strict ones among them.
 pub fn strict_tools(body: &Json) -> (usize, usize) {
     let tools = body.get("tools").and_then(Json::items).unwrap_or_default();
     let is_strict = |tool: &&Json| {
@@ -58,7 +58,7 @@ pub fn strict_tools(body: &Json) -> (usize, usize) {
     (tools.len(), tools.iter().filter(is_strict).count())
 }
 
-/// What each option is called in the bodies of the protocols.
+/// Names of each option in the bodies of the protocols.
 const CALLED: [(&str, &[&str]); 6] = [
     ("temperature", &["temperature"]),
     (
@@ -71,7 +71,7 @@ const CALLED: [(&str, &[&str]); 6] = [
     ("reasoning", &["reasoning_effort", "thinking", "thinkingConfig", "think", "reasoning", "reasoningConfig"]),
 ];
 
-/// Does a body carry the option of this name (those of [`Options`](crate::event::Options))?
+/// Returns whether a body carries the option of this name (one of [`Options`](crate::event::Options)).
 pub fn carries(body: &Json, option: &str) -> bool {
     let called = CALLED.iter().find(|(name, _)| *name == option).map_or(&[][..], |(_, called)| called);
     // Some protocols keep them in members of their own.

@@ -8,7 +8,7 @@ use super::language::RESPOND;
 use super::surrogate::Utf16Text;
 use crate::event::{NativeCall, PartKind};
 
-/// What a call of the tool that carries the schema means.
+/// Meaning of a call of the tool that carries the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Respond {
     /// There is no such tool.
@@ -56,7 +56,7 @@ impl Calls {
         Self { respond, calls: Vec::new() }
     }
 
-    /// Are calls the answer itself?
+    /// Returns whether calls are the answer itself.
     pub(super) fn are_text(&self) -> bool {
         self.respond == Respond::Alone || self.answer().is_some()
     }

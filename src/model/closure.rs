@@ -30,7 +30,7 @@ impl ClosureModel {
     }
 }
 
-/// What a closure may return.
+/// A value that a closure may return.
 pub trait IntoReply {
     /// The reply it means.
     fn into_reply(self) -> Result<Reply, ModelError>;

@@ -13,7 +13,7 @@ use super::secret::register_secret;
 use super::variables;
 use crate::config::{TelemetryConfig, TlsFiles};
 
-/// How long a connection and a whole request may take.
+/// Time limits of the connection and of a whole request.
 const CONNECT_MS: u64 = 3_000;
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 
@@ -25,7 +25,7 @@ pub struct Collector {
     headers: HeaderMap,
 }
 
-/// Why a document did not arrive.
+/// Error of a document that did not arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undelivered {
     /// In words.

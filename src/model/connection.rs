@@ -66,7 +66,7 @@ async fn execute(client: &Client, request: Request) -> (Result<Response, reqwest
         .await
 }
 
-/// Was an open connection closed before a response began?
+/// Returns whether an open connection was closed before a response began.
 fn is_closed(error: &reqwest::Error) -> bool {
     if error.is_connect() {
         return false;

@@ -21,7 +21,7 @@ pub(super) struct DecodedText {
     pub(super) cut_escape: Option<usize>,
 }
 
-/// What one step of the decoder gives.
+/// Result of one step of the decoder.
 enum Step {
     Char(char),
     /// A byte that is no UTF-8.
@@ -95,7 +95,7 @@ impl DecodedText {
     }
 }
 
-/// What a search finds in a text and in the text that its readers decode, as places of the text.
+/// Returns the matches of a search in a text and in its decoded form, as byte ranges of the text.
 pub(crate) fn search_decoded<T: PartialEq>(
     text: &str,
     search: impl Fn(&str) -> Vec<(Range<usize>, T)>,

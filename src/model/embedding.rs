@@ -72,7 +72,7 @@ fn form(endpoint: &Endpoint, text: &str) -> Result<Form, ModelError> {
     }
 }
 
-/// Can a provider of this protocol be asked for embeddings?
+/// Returns whether providers with this protocol have embeddings.
 pub fn has_embeddings(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock)
 }

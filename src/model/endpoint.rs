@@ -21,13 +21,13 @@ use crate::event::{ModelRecord, Price, StructuredBy};
 pub struct Endpoint {
     /// The provider's name, for messages and records.
     pub provider: String,
-    /// What the developer wrote to name the model.
+    /// The model as the user wrote it.
     pub alias: String,
     /// The model's id at the provider.
     pub id: String,
-    /// Where the API begins, such as `http://127.0.0.1:8080/v1`; a query is kept.
+    /// Base URL of the API, such as `http://127.0.0.1:8080/v1`; a query is kept.
     pub base_url: String,
-    /// Where the key is; `None` = no key is sent.
+    /// Source of the key; `None` = no key is sent.
     pub key: Option<KeySource>,
     /// Further headers; `${NAME}` in a value is a variable of the environment. That, and values whose name speaks of a key, token, secret,
     /// cookie or authorization, are treated as secrets.
@@ -38,27 +38,27 @@ pub struct Endpoint {
     pub version: Option<String>,
     /// The region of the service, for protocols whose requests are signed for one.
     pub region: Option<String>,
-    /// How a schema is to travel.
+    /// The setting `structured_output`: the way in which a schema is sent.
     pub structured_output: StructuredOutput,
-    /// What is known of the model before it is asked.
+    /// Properties of the model that are known before the first request.
     pub known: Known,
-    /// What it is known to refuse.
+    /// Features that it is known to refuse.
     pub refused: Vec<Restriction>,
     /// Tokens that fit into the model's context, as configured; servers that load models are asked for so much.
     pub context_tokens: Option<u64>,
-    /// What it costs.
+    /// Its price, where it is known.
     pub price: Option<Price>,
     /// Ask for the reply in pieces.
     pub stream: bool,
-    /// What happens after a failure.
+    /// Policy after a failure.
     pub retry: RetryPolicy,
-    /// How long to wait.
+    /// Time limits.
     pub timeouts: Timeouts,
     /// Certificates in addition to those of the system.
     pub tls: TlsFiles,
 }
 
-/// What is known of a model before it is asked.
+/// Properties of a model that are known before the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Known {
     /// The strongest way in which it takes a schema.
@@ -174,7 +174,8 @@ impl Endpoint {
             .collect()
     }
 
-    /// What must not leave the port: the key, the secret headers, the passwords of proxies. In `url`, the values of its query.
+    /// Returns the filter for the secrets of a request, which must not leave the port: the key, the secret headers, the passwords of
+    /// proxies, and the secret values in the query of `url`.
     pub(super) fn scrub(&self, key: Option<&Secret>, url: &Url) -> Scrub {
         let headers = self.headers.iter().flat_map(|(name, text)| variables::secrets(name, text));
         let query = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Secret::new(value));

@@ -4,7 +4,7 @@ use ptc_core::reasons::Reason;
 
 use crate::event::{ErrorRecord, ModelRecord, StructuredBy, Tokens};
 
-/// What kind of failure it was.
+/// Kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorClass {
     /// HTTP 429 or the provider's word for it.
@@ -15,7 +15,7 @@ pub enum ErrorClass {
     Server,
     /// The connection broke or could not be made.
     Network,
-    /// The stream ended without its proper end, or held what is not the protocol.
+    /// The stream ended without its proper end, or violated the protocol.
     Stream,
     /// HTTP 4xx: sending it again will not help.
     Client,
@@ -89,7 +89,7 @@ impl ErrorClass {
     /// The classes of failures that may pass.
     pub const RETRYABLE: [Self; 5] = [Self::RateLimit, Self::Timeout, Self::Server, Self::Network, Self::Stream];
 
-    /// May the same request succeed when sent again?
+    /// Returns whether the same request may succeed when it is sent again.
     pub fn is_retryable(self) -> bool {
         Self::RETRYABLE.contains(&self)
     }
@@ -108,14 +108,14 @@ impl ErrorClass {
     }
 }
 
-/// Why a model gave no reply.
+/// Error of a model that gave no reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelError {
-    /// What kind of failure.
+    /// Kind of the failure.
     pub class: ErrorClass,
-    /// What happened, with the service's own words.
+    /// Description of the failure, with the service's own words.
     pub message: String,
-    /// What to try.
+    /// Advice on what to try.
     pub hint: Option<String>,
     /// HTTP status.
     pub status: Option<u16>,
@@ -125,7 +125,7 @@ pub struct ModelError {
     pub requests: u32,
     /// Tokens that the failed attempt cost, when the provider counted them.
     pub usage: Option<Box<Tokens>>,
-    /// How the schema of the failed attempt travelled, when one was sent.
+    /// Way in which the schema of the failed attempt was sent, if there was one.
     pub structured_by: Option<StructuredBy>,
     /// The model that was asked, where it is not the one that the run began with.
     pub by: Option<Box<ModelRecord>>,

@@ -215,7 +215,7 @@ pub(super) fn with_unique_ids(request: &Request) -> Cow<'_, Request> {
     renamed
 }
 
-/// Is this id taken, here or later?
+/// Returns whether this id is taken, by an earlier or a later call.
 fn is_used(id: &str, request: &Request, used: &HashSet<String>) -> bool {
     let mut parts = request.messages.iter().flat_map(|message| &message.parts);
     used.contains(id) || parts.any(|part| matches!(part, Content::Call(call) if call.id == id))

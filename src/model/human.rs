@@ -76,7 +76,7 @@ pub fn everything(request: &Request) -> String {
     text
 }
 
-/// What to type, in words.
+/// Returns a description of the text to type.
 fn wanted(request: &Request) -> String {
     let answer = match request.want {
         Want::Program => "a PTC-Lisp program in a ```clojure block",

@@ -1,4 +1,4 @@
-//! What the adapter must know of a wire protocol: addresses, headers, bodies, replies. One implementation per protocol folder.
+//! The interface between the adapter and a wire protocol: addresses, headers, bodies, replies. One implementation per protocol folder.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -31,7 +31,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// How the schema travels, when there is one; how it is asked for that the answer is an object, when it must be one.
+    /// Returns the way in which the schema is sent or, without a schema, a control object is requested; `None` for other requests.
     pub(super) fn structured_by(&self) -> Option<StructuredBy> {
         match (&self.request.schema, self.request.want) {
             (Some(_), _) => Some(self.dialect.structured),
@@ -41,7 +41,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Does the request require a JSON object without a schema?
+    /// Returns whether the request requires a JSON object without a schema.
     pub(super) fn asks_for_object(&self) -> bool {
         self.structured_by() == Some(StructuredBy::JsonObject)
     }
@@ -58,7 +58,7 @@ impl<'a> Draft<'a> {
         asked.filter(|_| self.dialect.effort_word && !self.counts_reasoning())
     }
 
-    /// Is the amount of reasoning a number of tokens?
+    /// Returns whether the amount of reasoning is a number of tokens.
     pub(super) fn counts_reasoning(&self) -> bool {
         self.request.options.reasoning.as_deref().is_some_and(|asked| asked.parse::<u64>().is_ok())
     }
@@ -69,7 +69,7 @@ impl<'a> Draft<'a> {
         self.request.tool_choice.as_ref().filter(|_| is_free)
     }
 
-    /// Are tools strict, where their schemas can be?
+    /// Returns whether tools are strict, where their schemas can be.
     pub(super) fn has_strict_tools(&self) -> bool {
         let is_wanted = self.request.options.strict_tools.unwrap_or(self.endpoint.known.strict_tools);
         is_wanted && self.dialect.strict_tools && self.endpoint.protocol.has_strict_tools()
@@ -100,7 +100,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The schema, when it travels in this way.
+    /// The schema, when it is sent in this way.
     pub(super) fn schema(&self, way: StructuredBy) -> Option<&'a Json> {
         self.request.schema.as_ref().filter(|_| self.dialect.structured == way)
     }
@@ -152,7 +152,7 @@ pub(super) enum Root {
     Parent,
 }
 
-/// How a streamed reply is divided.
+/// Division of a streamed reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// Server-sent events.
@@ -165,7 +165,7 @@ pub(super) enum Framing {
 
 /// A wire protocol.
 pub(super) trait Language: Send + Sync + fmt::Debug {
-    /// What to do with an address whose path has these segments.
+    /// Returns the root of the protocol, relative to an address whose path has these segments.
     fn root(&self, segments: &[&str]) -> Root {
         let _ = segments;
         Root::AsIs
@@ -186,7 +186,7 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
         None
     }
 
-    /// What authenticates requests without a configured key, and how it is set.
+    /// Returns the name of the credentials that authenticate requests without a configured key, and advice on how to set them.
     fn account(&self) -> Option<(&'static str, &'static str)> {
         None
     }
@@ -202,10 +202,10 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
         let _ = (endpoint, headers);
     }
 
-    /// The ways in which a schema can travel, the strongest first.
+    /// The ways in which a schema can be sent, the strongest first.
     fn ways(&self) -> &'static [StructuredBy];
 
-    /// How a streamed reply is divided.
+    /// Returns the division of a streamed reply.
     fn framing(&self) -> Framing {
         Framing::Events
     }
@@ -236,7 +236,7 @@ pub(super) struct Unsigned<'a> {
     pub(super) body: &'a str,
 }
 
-/// Where a server lists its models.
+/// Path of a server's list of models, and the members of its answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listing {
     /// Path.

@@ -26,7 +26,7 @@ use super::tape::Tape;
 use super::{ErrorClass, ModelError, fault};
 use crate::config::{KeySource, Timeouts};
 
-/// How long a server may take to list its models, in ms.
+/// Most time for a server to list its models, in ms.
 pub const LIST_MS: u64 = 10_000;
 
 /// None of them longer than this.
@@ -64,7 +64,7 @@ pub(super) async fn with_key<'e, T, E: KeyRefusal + From<ModelError>>(
 
 /// An error that may be about the key.
 pub(super) trait KeyRefusal {
-    /// Did the server refuse the key?
+    /// Returns whether the server refused the key.
     fn refuses_key(&self) -> bool;
 }
 
@@ -80,7 +80,7 @@ impl KeyRefusal for Failure {
     }
 }
 
-/// Where a request goes that is no question to a model, its headers, and the secrets that must not leave with its answer. Errors are of class
+/// Returns target and headers of a request that asks no model, and the filter for the secrets in its answer. Errors are of class
 /// `Configuration`.
 pub(super) fn aside(
     endpoint: &Endpoint,
@@ -152,19 +152,19 @@ fn names(answer: Option<&Value>, listing: Listing) -> Option<Vec<String>> {
     Some(items.iter().filter_map(name).map(bare).collect())
 }
 
-/// Where to connect for an address on this machine's loopback. Names are not looked up.
+/// Returns the IP address and port of a URL on this machine's loopback. Names are not looked up.
 fn loopback(base_url: &str) -> Option<(IpAddr, u16)> {
     let url = Url::parse(base_url).ok().filter(is_loopback_url)?;
     let host = url.host_str()?.trim_matches(['[', ']']);
     Some((host.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), url.port_or_known_default()?))
 }
 
-/// Does this address lie on this machine's loopback?
+/// Returns whether a URL is on this machine's loopback.
 pub fn is_loopback(base_url: &str) -> bool {
     loopback(base_url).is_some()
 }
 
-/// Does something listen at this loopback address? Never asks any other address.
+/// Returns whether a server listens at this loopback URL, after at most `wait`. `false` for every other URL, which is not connected to.
 pub async fn listens(base_url: &str, wait: Duration) -> bool {
     let Some((host, port)) = loopback(base_url) else { return false };
     matches!(timeout(wait, TcpStream::connect((host, port))).await, Ok(Ok(_)))

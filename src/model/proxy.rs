@@ -19,7 +19,7 @@ pub(super) fn variable(url: &Url) -> Option<&'static str> {
     own.into_iter().chain(ALL).find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
-/// The passwords in these variables, as they are written, as they are meant, and in the form in which they are sent.
+/// The passwords in these variables: as written, percent-decoded, and as sent (in base64 with the user name).
 pub(super) fn secrets() -> Vec<Secret> {
     let values = HTTP.into_iter().chain(HTTPS).chain(ALL).filter_map(|name| std::env::var(name).ok());
     values.flat_map(|value| secrets_of(&value)).collect()

@@ -19,9 +19,9 @@ pub struct Request {
     pub address: Address,
     /// The agent's name.
     pub agent: String,
-    /// The mode's name (`output` in the source documents).
+    /// The mode's name.
     pub mode: String,
-    /// What is wanted.
+    /// Kind of answer that is wanted.
     pub want: Want,
     /// System text.
     pub system: Option<String>,
@@ -57,7 +57,7 @@ impl Request {
         self.address.turn_number().unwrap_or(1)
     }
 
-    /// Does the result of a call have an image?
+    /// Returns whether the result of a call has an image.
     pub(super) fn has_result_images(&self) -> bool {
         let results = self.messages.iter().filter(|message| message.role == Role::Tool);
         results.flat_map(|message| &message.parts).any(|part| matches!(part, Content::File(_)))
@@ -112,9 +112,9 @@ impl ToolChoice {
 /// A message of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// Role of the message.
     pub role: Role,
-    /// The text.
+    /// The parts.
     pub parts: Vec<Content>,
 }
 
@@ -193,7 +193,7 @@ impl Message {
     }
 }
 
-/// Why a model stopped.
+/// Finish reason of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Finish {
     /// It was done.
@@ -247,7 +247,7 @@ pub struct Reply {
     pub opaque: Option<Opaque>,
     /// The attempt that succeeded, from 1.
     pub attempt: u32,
-    /// Why the model stopped, if it is known.
+    /// Finish reason, if it is known.
     pub finish: Option<Finish>,
     /// Tokens as the provider counted them.
     pub usage: Option<Tokens>,
@@ -255,7 +255,7 @@ pub struct Reply {
     pub model: Option<String>,
     /// The model that was asked, where it is not the one that the run began with.
     pub by: Option<Box<ModelRecord>>,
-    /// How the schema travelled.
+    /// Way in which the schema was sent.
     pub structured_by: Option<StructuredBy>,
     /// HTTP requests it took, 0 for models that make none.
     pub requests: u32,

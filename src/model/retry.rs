@@ -22,7 +22,7 @@ pub const MAX_DELAY_MS: u64 = 30_000;
 /// Longest wait that a server may ask for; beyond it the error is returned at once.
 pub const RETRY_AFTER_MAX_MS: u64 = 120_000;
 
-/// How waits grow.
+/// Growth of the waits between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Backoff {
     /// base · 2^(n−1)
@@ -45,7 +45,7 @@ impl Backoff {
 pub struct Retry {
     /// Attempts in all.
     pub max_attempts: Option<u32>,
-    /// How waits grow.
+    /// Growth of the waits between attempts.
     pub backoff: Option<Backoff>,
     /// First wait, in ms.
     pub base_delay_ms: Option<u64>,
@@ -68,12 +68,12 @@ impl Retry {
     }
 }
 
-/// What happens after a failure that may pass.
+/// Policy after a failure that may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Attempts in all; 1 = no retry.
     pub max_attempts: u32,
-    /// How waits grow.
+    /// Growth of the waits between attempts.
     pub backoff: Backoff,
     /// First wait, in ms.
     pub base_delay_ms: u64,

@@ -29,8 +29,8 @@ const RESETS: [(&str, &str); 8] = [
 const MS_SINCE_1970: f64 = 1e11;
 const SECONDS_SINCE_1970: f64 = 1e8;
 
-/// How long an answer asks to wait: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date, else the reset of a limit of
-/// which nothing remains, else the time in the body. `now_ms` is Unix time in ms. A time that has passed means 0.
+/// Returns the wait that an answer asks for, in ms: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date, else the reset of a
+/// limit of which nothing remains, else the time in the body. `now_ms` is Unix time in ms. A time that has passed means 0.
 pub(super) fn retry_after_ms<'a>(header: impl Fn(&str) -> Option<&'a str>, body: &str, now_ms: i64) -> Option<u64> {
     if let Some(ms) = header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
         return rounded_up(ms);

@@ -1,7 +1,7 @@
 //! The model `sample`: answers any signature with generated, valid data, and with faults on demand.
 //!
-//! In: a request with its signature or schema. Out: replies in the shape that the mode wants (settled decision 18), each tool called
-//! once before the answer. They depend only on the seed, the history and the fault.
+//! In: a request with its signature or schema. Out: replies in the shape that the mode wants, each tool called once before the answer. They
+//! depend only on the seed, the history and the fault.
 
 mod calls;
 mod shape;
@@ -100,7 +100,7 @@ const ATTEMPTS: u32 = 3;
 /// Wait between attempts, in ms.
 const RETRY_MS: u64 = 400;
 
-/// What a reply is made of.
+/// Text and calls of a reply.
 #[derive(Debug, Default)]
 struct Made {
     text: String,

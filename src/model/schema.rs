@@ -36,7 +36,7 @@ pub(super) fn written(schema: &Json, form: SchemaForm) -> Json {
     other.unwrap_or_else(|| schema.clone())
 }
 
-/// Is the schema strict: does every object list all its properties as required and forbid others?
+/// Returns whether the schema is strict: every object lists all its properties as required and forbids others.
 pub(super) fn is_strict(schema: &Json) -> bool {
     schema.get("type").and_then(Json::as_str) == Some("object") && strict(schema).as_ref() == Some(schema)
 }

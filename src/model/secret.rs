@@ -103,7 +103,7 @@ impl KeySource {
         }
     }
 
-    /// What to do to give a key.
+    /// Returns advice on how to provide the key.
     pub fn advice(&self) -> String {
         match self {
             Self::Env(name) => format!("set it with: export {name}=…"),

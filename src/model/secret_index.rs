@@ -33,7 +33,7 @@ struct Needle {
     /// Fewest letters of it that count as found.
     least: usize,
     form: Form,
-    /// What of the secret precedes and follows the letters.
+    /// Bytes of the secret that precede and follow the letters.
     edges: (Vec<u8>, Vec<u8>),
 }
 
@@ -53,7 +53,7 @@ struct Forms {
     filter: Vec<u64>,
 }
 
-/// What is looked for.
+/// Index of the forms of secrets.
 #[derive(Default)]
 pub(super) struct SecretIndex {
     /// Secrets as they are spelled.
@@ -109,7 +109,7 @@ impl SecretIndex {
         }
     }
 
-    /// Is nothing looked for?
+    /// Returns whether no secret is indexed.
     pub(super) fn is_empty(&self) -> bool {
         self.alphanumeric.needles.is_empty() && self.spelled.needles.is_empty()
     }
@@ -150,7 +150,7 @@ impl SecretIndex {
         found.into_iter().map(apart).collect()
     }
 
-    /// Where the part of a text begins that could become a secret when more follows.
+    /// Returns the offset from which the end of a text could become a secret when more follows.
     pub(super) fn growing_from(&self, text: &[u8]) -> usize {
         let decoded = DecodedText::of(text);
         let end = decoded.cut_escape.unwrap_or(text.len());
@@ -267,7 +267,7 @@ impl Forms {
         found
     }
 
-    /// Where in the source the longest end of a decoded text begins that occurs in a needle before its end.
+    /// Returns the offset in the source of the longest end of a decoded text that occurs in a needle before the needle's end.
     fn growing(&self, decoded: &DecodedText) -> Option<usize> {
         let bytes = &decoded.bytes;
         let longest = self.needles.iter().map(|needle| needle.growing(bytes)).max().filter(|length| *length > 0)?;

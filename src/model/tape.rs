@@ -47,8 +47,8 @@ impl Tape {
         self.bytes.len()
     }
 
-    /// The event, with secrets blotted out; `None` when nothing came back. `echoes` is the number of secrets found in the
-    /// decoded text: when the bytes show fewer, a secret came in pieces, and the frames are withheld.
+    /// The event, with secrets masked; `None` when nothing came back. `echoes` is the number of secrets found in the decoded text: when the
+    /// bytes show fewer, a secret came in pieces, and the frames are withheld.
     pub(super) fn wire(mut self, attempt: u32, scrub: &Scrub, echoes: usize) -> Option<Wire> {
         self.status?;
         let frames = if scrub.blot(&mut self.bytes) < echoes { String::new() } else { self.pack().unwrap_or_default() };

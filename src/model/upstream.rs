@@ -40,12 +40,12 @@ impl UpstreamBody {
     }
 }
 
-/// Why a request has no reply.
+/// Error of a request without a reply.
 #[derive(Debug)]
 pub struct NoReply {
     /// In words, without query or headers.
     pub why: String,
-    /// How often the request was sent again.
+    /// Number of times the request was sent again.
     pub retries: u32,
 }
 
@@ -104,7 +104,7 @@ impl UpstreamReply {
         self.inner.extensions().get::<ReasonPhrase>().cloned()
     }
 
-    /// How often the request was sent again, because the service closed a reused connection before it replied.
+    /// Returns the number of times the request was sent again because the service closed a reused connection before it replied.
     pub fn retries(&self) -> u32 {
         self.retries
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Finish, Reply, Request};
 use crate::event::NativeCall;
 
-/// How a line begins that calls a tool: `/call NAME {json}`.
+/// Prefix of a line that calls a tool: `/call NAME {json}`.
 pub const CALL: &str = "/call ";
 
 /// A reply that was written by hand.
@@ -106,7 +106,7 @@ impl Written {
     }
 }
 
-/// What a reply as JSON looks like.
+/// Form of a reply as JSON, for errors.
 const FORM: &str = r#"write {"text": "…", "calls": [{"name": "TOOL", "args": {…}}]}, or a text in quotes"#;
 
 fn call_of(json: &Json) -> Result<NativeCall, String> {

@@ -27,7 +27,7 @@ pub struct Opening {
     pub warnings: Vec<String>,
 }
 
-/// What was wrong with an answer.
+/// The problem of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Problem<'a> {
     /// The output limit cut the reply.
@@ -38,7 +38,7 @@ pub enum Problem<'a> {
     Issues(&'a [Issue]),
 }
 
-/// What a request of this mode asks for.
+/// Returns the request options of this mode.
 pub fn asked(plan: &Plan) -> Asked {
     Asked { schema: plan.schema.as_ref().map(|schema| schema.json.clone()), ..Asked::only(Want::Json) }
 }
@@ -145,7 +145,7 @@ fn undeclared(plan: &Plan, context: &Value) -> Vec<MessagePart> {
     parts
 }
 
-/// What the answer must look like.
+/// Returns the description of the expected answer.
 pub(super) fn expected(plan: &Plan) -> String {
     if let Some(schema) = &plan.agent.schema {
         return format!("Reply with JSON that satisfies this JSON Schema:\n{}\n", schema.to_pretty());
@@ -188,7 +188,7 @@ pub fn feedback(plan: &Plan, problem: &Problem<'_>, reply: &str) -> Vec<MessageP
     joined(parts)
 }
 
-/// What ends a message that sends an answer back.
+/// Returns the end of a message that sends an answer back.
 pub(super) fn again(plan: &Plan) -> MessagePart {
     let format = match &plan.agent.schema {
         Some(_) => "that satisfies the JSON Schema given above".to_owned(),
@@ -211,7 +211,7 @@ fn problem_text(problem: &Problem<'_>) -> String {
     }
 }
 
-/// How much of a value is shown to a model that writes programs.
+/// The size of a value that is shown to a model that writes programs.
 const PREVIEW: Bounds = Bounds { items: Some(3), chars: Some(250) };
 
 /// Names what is missing, shows what the answer was in the words of the mode, and ends as the mode's feedback does. (In `json_loop`

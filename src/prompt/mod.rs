@@ -22,7 +22,7 @@ use crate::model::{Content, FileBytes, Message, Request, Want};
 /// The request options of a mode, besides the messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// What is wanted.
+    /// The expected kind of answer.
     pub want: Want,
     /// JSON Schema of the answer.
     pub schema: Option<Json>,

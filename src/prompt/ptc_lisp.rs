@@ -1,6 +1,6 @@
 //! Prompts of the mode `ptc_lisp`: cards, inventories, mission. What comes back after a turn is in [`feedback`].
 //!
-//! Stable parts come first: cards, tools, data, expected output, mission (agent contract §12).
+//! Stable parts come first: cards, tools, data, expected output, mission.
 
 pub mod feedback;
 pub(in crate::prompt) mod inventory;
@@ -35,7 +35,7 @@ const LOG_CHARS: usize = 200;
 /// The name of the native tool that runs programs.
 pub const LISP_EVAL: &str = "lisp_eval";
 
-/// What a request asks for. `tools`: programs may call tools in this turn.
+/// Returns the request options of this mode. `tools`: programs may call tools in this turn.
 pub fn asked(plan: &Plan, tools: bool) -> Asked {
     let for_programs = plan.program_tools();
     let native = plan.settings.transport == Transport::ToolCall;
@@ -116,7 +116,7 @@ pub fn open(
     Ok(Opening { system: limited(plan, joined(system)), user: joined(user), warnings })
 }
 
-/// How far a run is: the agent's own account, else the checklist.
+/// Returns the progress of a run: the agent's own account, else the checklist.
 pub fn progress(plan: &Plan, summaries: &[(String, String)], progress_text: Option<&str>) -> Option<MessagePart> {
     if let Some(text) = progress_text {
         return Some(data("plan", format!("\n{}\n", text.trim_end())));
@@ -222,7 +222,7 @@ fn mission_log(plan: &Plan, journal: Option<&Map>) -> Vec<MessagePart> {
     parts
 }
 
-/// What must be returned.
+/// Returns the description of the value that must be returned.
 fn expected(plan: &Plan) -> String {
     let single = plan.is_single();
     let words_end = plan.settings.completion == Completion::AnswerWithoutCode;

@@ -17,7 +17,7 @@ const PROGRAMS: &str = include_str!("../../assets/prompts/text_programs.md");
 const TOOLS_TEXT: &str = include_str!("../../assets/prompts/text_tools.md");
 const TOOLS_JSON: &str = include_str!("../../assets/prompts/text_tools_json.md");
 
-/// What a request of the variants without schema asks for.
+/// Returns the request options of the variants without schema.
 pub fn asked(plan: &Plan) -> Asked {
     let want = if plan.variant.is_json() { Want::Json } else { Want::Text };
     Asked {
@@ -54,7 +54,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     Ok(Opening { system, user: json::joined(user), warnings })
 }
 
-/// What goes back when a reply holds neither text nor tool calls.
+/// Returns the feedback to a reply with neither text nor tool calls.
 pub fn is_empty_message(plan: &Plan) -> Vec<MessagePart> {
     let what = if plan.variant.is_json() {
         format!("the final answer as JSON ({})", signature::json_type_name(&plan.output))
@@ -64,7 +64,7 @@ pub fn is_empty_message(plan: &Plan) -> Vec<MessagePart> {
     vec![ours("feedback", format!("Your reply was empty. Call a tool, or give {what}.\n"))]
 }
 
-/// What goes back when the output limit cut the answer.
+/// Returns the feedback to an answer that the output limit cut.
 pub fn cut_short() -> Vec<MessagePart> {
     vec![ours("feedback", "Your answer was cut at the output limit. Give a shorter answer.\n")]
 }

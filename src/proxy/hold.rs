@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
 
-/// What of an exchange waits.
+/// Part of an exchange that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HeldSide {
     /// The request, before it is sent to the service.
@@ -17,7 +17,7 @@ pub enum HeldSide {
     Reply,
 }
 
-/// What the text of a held exchange is.
+/// Form of the text of a held exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeldForm {
     /// The body as it came; JSON is laid out.
@@ -33,7 +33,7 @@ pub enum HeldForm {
 pub struct HeldExchange {
     /// Its number.
     pub id: u64,
-    /// What of it waits.
+    /// The part that waits.
     pub side: HeldSide,
     /// The program that asks, as it names itself.
     pub client: String,
@@ -43,19 +43,19 @@ pub struct HeldExchange {
     pub model: String,
     /// Path of the request, without keys.
     pub path: String,
-    /// Does the client expect the reply in pieces?
+    /// The client expects the reply in pieces.
     pub is_streamed: bool,
     /// Status of the reply.
     pub status: Option<u16>,
     /// Since when it waits, Unix time in ms.
     pub at_ms: i64,
-    /// What the text is.
+    /// Form of the text.
     pub form: HeldForm,
-    /// What can be edited.
+    /// Text that can be edited.
     pub text: String,
 }
 
-/// What is done with an exchange that waits.
+/// Decision about an exchange that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It passes as it came.
@@ -103,7 +103,7 @@ impl Holds {
         self.gate(side).store(is_closed, Ordering::SeqCst);
     }
 
-    /// Is the gate of all requests, or of all replies, closed?
+    /// Returns whether the gate of all requests, or of all replies, is closed.
     pub fn is_closed(&self, side: HeldSide) -> bool {
         self.gate(side).load(Ordering::SeqCst)
     }
@@ -137,7 +137,7 @@ impl Holds {
         self.changed.notify_one();
     }
 
-    /// What waits, when that has changed since the last call.
+    /// Returns the exchanges that wait, when they have changed since the last call.
     pub(super) fn take_changed(&self) -> Option<Vec<Arc<HeldExchange>>> {
         let mut waiting = self.lock();
         let has_changed = std::mem::take(&mut waiting.has_changed);

@@ -15,7 +15,7 @@ use crate::event::{Envelope, Tokens};
 /// Requests that are not recorded: as many of them wait for a slow screen.
 const UNRECORDED_MAX: usize = 64;
 
-/// How far a conversation is.
+/// State of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConversationState {
     /// A request was sent, and nothing of its reply is here.
@@ -44,7 +44,7 @@ pub struct ConversationLine {
     pub model: String,
     /// Requests so far.
     pub turns: u32,
-    /// How far it is.
+    /// Its state.
     pub state: ConversationState,
     /// Tokens of all replies, as the service counted them.
     pub tokens: Option<Tokens>,
@@ -54,9 +54,9 @@ pub struct ConversationLine {
     pub first_ms: Option<u64>,
     /// Requests that failed.
     pub errors: u32,
-    /// What was wrong with the last one.
+    /// Problem of its last request, if that failed.
     pub problem: Option<String>,
-    /// When its last request came, Unix time in ms.
+    /// Unix time of its last request, in ms.
     pub at_ms: i64,
 }
 
@@ -100,7 +100,7 @@ impl LiveTraffic {
         Self { pending: Arc::default(), holds: Holds::new(Arc::clone(&changed)), changed }
     }
 
-    /// What waits for the user.
+    /// Returns the gates, with the exchanges that wait for the user.
     pub fn holds(&self) -> &Holds {
         &self.holds
     }

@@ -12,14 +12,14 @@ use super::headers;
 use crate::model::UpstreamReply;
 use crate::server::{BodyError, Reply, StatusCode, pieces};
 
-/// Where the pieces of a body come from.
+/// Source of the pieces of a body.
 pub(super) enum Pieces {
     Upstream(Box<UpstreamReply>),
     /// Pieces that are in memory, and what follows them.
     InHand(std::vec::IntoIter<Bytes>, After),
 }
 
-/// What follows pieces in memory.
+/// Continuation of a body after its pieces in memory.
 pub(super) enum After {
     /// The end.
     End,

@@ -1,4 +1,4 @@
-//! Which captured sessions are kept: the newest, up to a number and a size.
+//! Retention of captured sessions: the newest are kept, up to a number and a size.
 //!
 //! In: the folder of sessions. Out: files that are removed. Sessions with tags, notes or bookmarks stay, and so do all that the proxy did not
 //! capture: own ones and imported ones. It must never remove a session that is being written, nor any when the marks cannot be read.
@@ -56,7 +56,7 @@ impl Retention {
     }
 }
 
-/// Did the proxy capture the session? Traffic of a file is captured, too, but imported.
+/// Returns whether the proxy captured the session. Imported traffic is marked as captured too, and does not count.
 fn is_captured(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut line = Vec::new();

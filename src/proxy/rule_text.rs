@@ -64,7 +64,7 @@ pub(super) fn tokens(line: &str) -> Result<Tokens, String> {
     Ok(Tokens(out))
 }
 
-/// Are `set PATH =` the last words?
+/// Returns whether the last tokens are `set PATH =`.
 fn follows_set(tokens: &VecDeque<Token>) -> bool {
     let mut last = tokens.iter().rev();
     let is_equals = matches!(last.next(), Some(Token::Sign(sign)) if sign == "=");

@@ -29,7 +29,7 @@ use crate::workbench::{SessionKey, Workbench};
 /// The port that it listens on, unless another one is named.
 const PORT: u16 = 4141;
 
-/// What a proxy is to be.
+/// Specification of a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxySpec {
     /// Upstreams: `NAME` or `NAME=URL`; the known services when there is none.
@@ -48,7 +48,7 @@ pub struct ProxySpec {
     pub records_missing: bool,
     /// Requests that ask no model are recorded too.
     pub records_all: bool,
-    /// Which sessions are kept; `None` records nothing.
+    /// Limits of the sessions that are kept; `None` records nothing.
     pub keeps: Option<Retention>,
 }
 
@@ -68,7 +68,7 @@ impl Default for ProxySpec {
     }
 }
 
-/// Who follows the traffic.
+/// Receiver of the traffic's reports.
 pub enum Audience {
     /// Reports line by line: of recorded requests, and of others. No user can be asked about a request: rules that hold some are refused.
     Lines(Report, UnrecordedReport),
@@ -209,8 +209,8 @@ impl ProxySpec {
     }
 }
 
-/// Can this name be a folder that does not exist yet? Ids of sessions, their parts and session files name sessions, unless a separator
-/// of paths makes an id a path.
+/// Returns whether this name can be a folder that does not exist yet. Ids of sessions, their parts and session files name sessions, unless
+/// a separator of paths makes an id a path.
 fn is_folder_name(name: &str) -> bool {
     let is_of_id = |c: char| c.is_ascii_hexdigit() || matches!(c, '-' | 'T' | 'Z');
     let names_session = name == LAST || name.chars().all(is_of_id);
@@ -238,7 +238,7 @@ fn read_rules(file: &Path, upstreams: &Upstreams) -> Result<Rules, String> {
 }
 
 impl RunningProxy {
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -248,12 +248,12 @@ impl RunningProxy {
         &self.upstreams
     }
 
-    /// The variables that lead a program to it.
+    /// The variables that point a program to it.
     pub fn variables(&self) -> &[(&'static str, String)] {
         &self.variables
     }
 
-    /// How many recorded requests it answers.
+    /// Returns the number of recorded requests that it answers; `None` when it replays none.
     pub fn recorded(&self) -> Option<usize> {
         self.service.recorded().map(Answers::len)
     }

@@ -18,7 +18,7 @@ use crate::model::Scrub;
 use crate::server::{Body, BodyError, ListenerEnd, Reply};
 use crate::workbench::format::inflected;
 
-/// Why a request has no reply.
+/// The problem of a request without a reply.
 const LEFT_EARLY: &str = "the client closed the connection before the reply";
 
 /// A request without a record, for users.
@@ -32,7 +32,7 @@ pub struct UnrecordedRequest {
     pub upstream: Option<String>,
     /// The recorded turn that answered in the upstream's place.
     pub from: Option<String>,
-    /// How often the request was sent again, because the service closed a reused connection before it replied.
+    /// Number of times the request was sent again because the service closed a reused connection before it replied.
     pub retries: u32,
     /// HTTP status; `None` when the client left before the reply began.
     pub status: Option<u16>,
@@ -40,7 +40,7 @@ pub struct UnrecordedRequest {
     pub bytes: u64,
     /// From the request to the end of the reply.
     pub ms: u64,
-    /// Why the reply is not whole.
+    /// Reason why the reply is not whole.
     pub problem: Option<String>,
 }
 

@@ -72,7 +72,7 @@ fn named(body: &Value) -> String {
     format!("event: {name}\ndata: {body}\n\n")
 }
 
-/// What all forms of a reply need.
+/// Data that all forms of a reply need.
 struct About<'a> {
     model: &'a str,
     id: String,
@@ -245,7 +245,7 @@ mod tests {
 
     const TEXT: &str = "It is raining.\n\n{\"a\": 1}  ";
 
-    /// What the reader of the protocol makes of a reply.
+    /// Returns text and error of a reply, and whether it is whole, as the reader of the protocol reads it.
     fn read(protocol: Protocol, path: &str, body: &str) -> (String, Option<String>, bool) {
         let request = CapturedRequest::read(protocol, path, body.as_bytes()).unwrap();
         let written = reply(protocol, path, &request, TEXT);

@@ -1,7 +1,7 @@
 //! Attempts: the network tries inside a turn, and which of their replies counts.
 //!
-//! In: what was sent, parts and ends of replies. Out: every attempt, and the reply that counts, as an assistant message repeats it. What was
-//! sent is what is shown: nothing else may decide which attempt counts.
+//! In: attempts as sent, parts and ends of replies. Out: every attempt, and the reply that counts, as an assistant message repeats it. The
+//! reply that is shown is the one that is sent: only this module decides which attempt counts.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -16,7 +16,7 @@ use crate::event::{
 pub struct Attempt {
     /// From 1.
     pub number: u32,
-    /// What left the machine.
+    /// The request as sent.
     pub sent: Option<Sent>,
     /// The reply's text so far.
     pub text: String,
@@ -24,7 +24,7 @@ pub struct Attempt {
     pub reasoning: String,
     /// Native tool calls as they arrive: names, and arguments so far.
     pub calling: String,
-    /// How it ended.
+    /// Its end.
     pub end: Option<ReplyEnd>,
     /// The raw frames, in order. A long captured reply has several parts.
     pub wires: Vec<Wire>,
@@ -35,7 +35,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Does its reply not count, because another attempt follows?
+    /// Returns whether its reply does not count, because another attempt follows.
     pub fn is_discarded(&self) -> bool {
         self.end.as_ref().is_some_and(|end| end.status == ReplyStatus::Discarded)
     }
@@ -76,7 +76,7 @@ impl Attempts {
         }
     }
 
-    /// Takes what left the machine.
+    /// Takes an attempt as sent.
     pub(super) fn take_sent(&mut self, sent: &Sent) {
         self.at(sent.attempt).sent = Some(sent.clone());
     }
@@ -126,7 +126,7 @@ impl Attempts {
         (self.text(), calls)
     }
 
-    /// How many attempts there were of which anything arrived.
+    /// Returns the number of the last attempt of which anything arrived; 0 before.
     pub fn made(&self) -> u32 {
         self.0.iter().rfind(|attempt| attempt.has_reply).map_or(0, |attempt| attempt.number)
     }

@@ -7,7 +7,7 @@ use crate::event::{
 /// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRecord {
-    /// Where it was made; also the address of the run that it started, if it started one.
+    /// Address of the call; also of the run that it started, if it started one.
     pub address: Address,
     /// The tool.
     pub name: String,
@@ -21,15 +21,15 @@ pub struct CallRecord {
     pub started_ms: i64,
     /// Unix time in ms; absent while it runs.
     pub ended_ms: Option<i64>,
-    /// How it ended; absent while it runs.
+    /// Its outcome; absent while it runs.
     pub status: Option<CallStatus>,
-    /// What it answered; at a gate, what the user replaced that with.
+    /// Its result; at a gate, the replacement by the user.
     pub result: Option<JsonText>,
-    /// Why it failed.
+    /// Its error.
     pub error: Option<ErrorRecord>,
     /// It was answered from an equal call.
     pub cached: bool,
-    /// How long the tool took.
+    /// Duration of the tool, in ms.
     pub ms: u64,
     /// Notices about it.
     pub notices: Vec<Notice>,
@@ -66,7 +66,8 @@ impl CallRecord {
     }
 }
 
-/// How many of these calls failed or were refused. Every mark, comparison and statistic of failed calls is this count.
+/// Returns the number of calls that failed, were refused or have an unknown outcome. Every mark, comparison and statistic of failed
+/// calls is this count.
 pub fn count_failed(statuses: impl IntoIterator<Item = Option<CallStatus>>) -> usize {
     statuses.into_iter().filter(|status| status.is_some_and(CallStatus::is_failure)).count()
 }
@@ -76,8 +77,8 @@ pub fn count_failed(statuses: impl IntoIterator<Item = Option<CallStatus>>) -> u
 pub struct QuestionRecord {
     /// Its address, which an answer names.
     pub address: Address,
-    /// What was asked.
+    /// The question.
     pub asked: QuestionAsked,
-    /// What was answered; absent while the run waits for it.
+    /// The answer; absent while the run waits for it.
     pub answer: Option<AnswerGiven>,
 }

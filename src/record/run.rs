@@ -1,6 +1,7 @@
 //! The record of one run.
 //!
-//! In: the events of the run in order, without those of its child runs. Out: how it began, its messages and turns, its ledger, how it ended. A kind of event that is added does not compile before it has a place here.
+//! In: the events of the run in order, without those of its child runs. Out: its start, messages and turns, its ledger, its end. A new
+//! kind of event does not compile before it is handled here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,12 +12,12 @@ use crate::event::{
     RunLedger, RunStart, SentMessage, TurnStart, Waits, elapsed_ms, in_order,
 };
 
-/// What happened in a run.
+/// Record of a run, folded from its events.
 #[derive(Debug, Clone, Default)]
 pub struct RunRecord {
     /// Its address.
     pub address: Address,
-    /// How it began; the default when that was lost.
+    /// Its start; the default when that was lost.
     pub start: RunStart,
     /// Its start was recorded.
     pub is_begun: bool,
@@ -42,11 +43,11 @@ pub struct RunRecord {
     pub memory: BTreeMap<String, String>,
     /// The checklist.
     pub plan: Option<PlanState>,
-    /// Why the last tool call that failed did.
+    /// Error of the last tool call that failed.
     pub last_call_error: Option<ErrorRecord>,
     /// The question whose answer it waits for.
     pub waits_for: Option<Address>,
-    /// How it ended.
+    /// Its end.
     pub end: Option<RunEnd>,
 }
 
@@ -208,7 +209,7 @@ impl RunRecord {
         self.begun_turns().next_back().filter(|turn| turn.end.is_none())
     }
 
-    /// From its start to its last event without what is excluded, in ms.
+    /// Returns the time from its start to its last event without what is excluded, in ms.
     pub fn elapsed_ms(&self) -> u64 {
         elapsed_ms(self.started_ms, self.last_ms).saturating_sub(self.excluded_ms)
     }

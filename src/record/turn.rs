@@ -1,7 +1,7 @@
 //! The record of one turn.
 //!
-//! In: the events of the turn in order. Out: everything that happened in it. A kind of event that is added does not compile before
-//! it has a place here.
+//! In: the events of the turn in order. Out: everything that happened in it. A new kind of event does not compile before it is handled
+//! here.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::event::{
     Unknown, elapsed_ms, turn_spending,
 };
 
-/// How far a turn is, in records and in the entries of a session's skeleton.
+/// Progress of a turn, in records and in the entries of a session's skeleton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TurnState {
-    /// The request was made, nothing came yet.
+    /// The request was made, no reply has arrived.
     #[default]
     Waiting,
     /// The reply is arriving.
     Streaming,
     /// The reply is whole and being checked.
     Checking,
-    /// It gave what was wanted.
+    /// It gave the requested result.
     Succeeded,
-    /// It did not.
+    /// It failed.
     Failed,
 }
 
@@ -42,18 +42,18 @@ impl TurnState {
         if end.success { Self::Succeeded } else { Self::Failed }
     }
 
-    /// Has the turn ended?
+    /// Returns whether the turn has ended.
     pub fn is_end(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }
 
-    /// Did the turn give what was wanted? `None` before its end.
+    /// Returns whether the turn gave the requested result; `None` before its end.
     pub fn success(self) -> Option<bool> {
         self.is_end().then_some(self == Self::Succeeded)
     }
 }
 
-/// What happened in a turn.
+/// Record of a turn, folded from its events.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TurnRecord {
     /// Its address.
@@ -62,7 +62,7 @@ pub struct TurnRecord {
     pub kind: Option<TurnKind>,
     /// Its start was recorded.
     pub is_begun: bool,
-    /// How far it is.
+    /// Its progress.
     pub state: TurnState,
     /// Unix time in ms.
     pub started_ms: i64,
@@ -78,7 +78,7 @@ pub struct TurnRecord {
     pub request: Option<Arc<RequestMade>>,
     /// Numbers of the messages that were sent, as inclusive ranges.
     pub sent: Vec<(u32, u32)>,
-    /// What its request omitted of the history.
+    /// The compaction of the history in its request.
     pub compaction: Option<CompactionDone>,
     /// Unix time in ms of the request and of the last end of an attempt.
     pub asked_ms: Option<(i64, i64)>,
@@ -94,17 +94,17 @@ pub struct TurnRecord {
     pub calls: Vec<CallRecord>,
     /// Questions to the user.
     pub questions: Vec<QuestionRecord>,
-    /// How the program ended.
+    /// The end of the program.
     pub program_end: Option<ProgramEnd>,
-    /// What the program defined.
+    /// The definitions of the program.
     pub memory: Option<MemoryChange>,
-    /// What it changed in the journal of finished tasks.
+    /// Its changes to the journal of finished tasks.
     pub tasks: Option<TasksKept>,
     /// The checklist after the turn.
     pub plan: Option<PlanState>,
     /// The feedback that went back to the model.
     pub feedback: Option<String>,
-    /// What the last message was that went back: feedback, or a tool's result.
+    /// Origin of the last message that went back: feedback, or a tool's result.
     pub answered: Option<Source>,
     /// Stops from outside.
     pub interrupts: Vec<Interrupt>,
@@ -112,16 +112,16 @@ pub struct TurnRecord {
     pub notices: Vec<Notice>,
     /// Events of kinds that this program does not know.
     pub unknown: Vec<Unknown>,
-    /// How it ended.
+    /// Its end.
     pub end: Option<TurnEnd>,
 }
 
 /// A wait before the next attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Retry {
-    /// How long and why.
+    /// Duration and reason.
     pub wait: RetryWait,
-    /// When it is over, Unix time in ms.
+    /// End of the wait, Unix time in ms.
     pub until_ms: i64,
     /// Nothing has followed it yet.
     pub is_pending: bool,
@@ -234,7 +234,7 @@ impl TurnRecord {
         self.calls.iter_mut().rfind(|call| call.address == *at)
     }
 
-    /// What follows a wait ends it.
+    /// Ends a wait when an event follows it.
     fn end_wait(&mut self) {
         if let Some(retry) = self.retries.last_mut() {
             retry.is_pending = false;
@@ -249,12 +249,12 @@ impl TurnRecord {
         self.address.turn_number().unwrap_or_default()
     }
 
-    /// Did it give what was wanted?
+    /// Returns whether it gave the requested result.
     pub fn success(&self) -> bool {
         self.state == TurnState::Succeeded
     }
 
-    /// Why it failed.
+    /// Returns the reason of its failure.
     pub fn reason(&self) -> Option<&str> {
         self.end.as_ref()?.reason.as_deref()
     }
@@ -264,7 +264,7 @@ impl TurnRecord {
         self.kind.as_ref().map_or("", TurnKind::name)
     }
 
-    /// What the model is asked for: program, json, text, `control_json`; empty before the request.
+    /// Returns the form of the requested answer: program, json, text, `control_json`; empty before the request.
     pub fn want(&self) -> &str {
         self.request.as_ref().map_or("", |request| request.want.name())
     }
@@ -301,7 +301,7 @@ impl TurnRecord {
         self.program_end.as_ref()?.value.as_ref().map(Kept::text)
     }
 
-    /// What the program printed.
+    /// Returns the texts that the program printed.
     pub fn prints(&self) -> &[String] {
         self.program_end.as_ref().map_or(&[], |end| &end.prints)
     }
@@ -316,7 +316,7 @@ impl TurnRecord {
         self.checks.iter().flat_map(|check| &check.issues)
     }
 
-    /// What went wrong in the program, else in reading the reply, else with the last attempt.
+    /// Returns the error of the program, else of reading the reply, else of the last attempt.
     pub fn error(&self) -> Option<&ErrorRecord> {
         match (&self.program_end, &self.extract) {
             (Some(end), _) => end.error.as_ref(),
@@ -325,7 +325,7 @@ impl TurnRecord {
         }
     }
 
-    /// How often something failed in it: reading the reply, checks, the program, tool calls.
+    /// Returns the number of failures in it: reading the reply, checks, the program, tool calls.
     pub fn failures(&self) -> usize {
         let extract = self.extract.as_ref().is_some_and(|extract| extract.error.is_some());
         let program = self.program_end.as_ref().is_some_and(|end| end.error.is_some());
@@ -335,7 +335,7 @@ impl TurnRecord {
         usize::from(extract) + checks + calls.max(usize::from(program))
     }
 
-    /// Did something fail that was reported where it happened?
+    /// Returns whether something failed that was reported where it happened: reading the reply, the program, a check.
     pub fn has_failure(&self) -> bool {
         self.extract.as_ref().is_some_and(|extract| extract.error.is_some())
             || self.program_end.as_ref().is_some_and(|end| end.error.is_some())
@@ -368,17 +368,17 @@ impl TurnRecord {
         self.retries.last().filter(|retry| retry.is_pending)
     }
 
-    /// From its start to its last event without what is excluded, in ms.
+    /// Returns the time from its start to its last event without what is excluded, in ms.
     pub fn elapsed_ms(&self) -> u64 {
         self.elapsed_until_ms(self.last_ms)
     }
 
-    /// From its start to this time without what is excluded, in ms.
+    /// Returns the time from its start to this time without what is excluded, in ms.
     pub fn elapsed_until_ms(&self, now_ms: i64) -> u64 {
         elapsed_ms(self.started_ms, now_ms).saturating_sub(self.excluded_ms)
     }
 
-    /// From its start to its end, in ms; 0 before.
+    /// Returns the time from its start to its end without what is excluded, in ms; 0 before.
     pub fn latency_ms(&self) -> u64 {
         self.end.as_ref().map_or(0, |_| self.elapsed_ms())
     }

@@ -110,12 +110,13 @@ impl DemoModel {
     }
 }
 
-/// Is it a run of an agent of this name in this mode?
+/// Returns whether the run has the agent name and the mode of the request.
 fn is_named(start: &RunStart, request: &Request) -> bool {
     start.agent.name == request.agent && start.mode == request.mode
 }
 
-/// Does the request ask for something that the recorded agent returns? Edited prompts and signatures do while they share a field.
+/// Returns whether the request asks for something that the recorded agent returns. Edited prompts and signatures do while they share
+/// a field.
 fn is_same_task(start: &RunStart, request: &Request) -> bool {
     let Ok(recorded) = Agent::recorded(&start.agent.toml) else { return true };
     match (recorded.signature.as_deref(), request.signature.as_deref()) {
@@ -129,7 +130,7 @@ fn is_same_task(start: &RunStart, request: &Request) -> bool {
     }
 }
 
-/// Do both outputs have a field in common, or the same type?
+/// Returns whether both outputs have a field in common, or the same type.
 fn shares_output(one: Option<&Type>, other: Option<&Type>) -> bool {
     match (one, other) {
         (None, None) => true,

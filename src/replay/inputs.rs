@@ -1,8 +1,9 @@
 //! Compares the inputs that a replay uses with the recorded ones: each is used once, and what can be computed of it is as
 //! computed.
 //!
-//! In: the input events of a recording, and those that the engine emits. Out: the recorded event of each, with the fields
-//! that differ, and the events that the run did not use; runs of a pipeline whose context is not what the run before returned. Notes never differ (see [`class_of_field`]).
+//! In: the input events of a recording, and those that the engine emits. Out: the recorded event of each, with the fields that differ,
+//! and the events that the run did not use; runs of a pipeline whose context is not what the run before returned. Notes never differ
+//! (see [`class_of_field`]).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -26,7 +27,7 @@ pub(super) struct UnusedInputs {
 pub(super) struct UsedInput {
     /// The recorded event.
     pub(super) recorded: Envelope,
-    /// What differs; `None` when all of it is as recorded.
+    /// The differing fields; `None` when all of them are as recorded.
     pub(super) difference: Option<EventDifference>,
 }
 

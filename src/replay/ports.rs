@@ -194,7 +194,7 @@ impl Model for RecordedModel {
     }
 }
 
-/// Which events of a recorded reply are repeated, and when.
+/// Events of a recorded reply that are repeated, and their timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplyPace {
     /// All recorded events, without delay.

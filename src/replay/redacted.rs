@@ -9,7 +9,7 @@ use super::{Policy, Recording, ReplayOutcome, Report, Rules, Watch, replay_by};
 use crate::agent::StepFold;
 use crate::event::{Address, Class, Envelope};
 
-/// What every mask begins with.
+/// Beginning of every mask.
 const MASK: &str = "[removed: ";
 
 /// Replays every root run. `watch` receives the recorded events: they are what counts.

@@ -26,7 +26,7 @@ struct AgentCounters {
     cost: f64,
 }
 
-/// What a run has used.
+/// Usage of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spent {
     input_tokens: u64,

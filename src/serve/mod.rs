@@ -33,7 +33,7 @@ fn rounded(json: &Json) -> Cow<'_, Json> {
     if fits(json) { Cow::Borrowed(json) } else { Cow::Owned(round(json)) }
 }
 
-/// Has it no integer beyond 64 bits?
+/// Returns whether it has no integer beyond 64 bits.
 fn fits(json: &Json) -> bool {
     match &json.node {
         Node::Big(number) => number.to_string().parse::<u64>().is_ok(),

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
 use hyper::body::{Body as HttpBody, Bytes, Frame};
 use tokio::sync::mpsc;
 
-/// Why a body ended before its end.
+/// Error of a body that ended early.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 /// The body of a reply.
 pub type Body = UnsyncBoxBody<Bytes, BodyError>;

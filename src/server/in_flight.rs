@@ -21,7 +21,7 @@ const IDLE_TIME: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
     requests: usize,
-    /// When the last reply was taken: its bytes may be on their way.
+    /// Time at which the last reply was taken: its bytes may still be on their way.
     replied: Option<Instant>,
 }
 

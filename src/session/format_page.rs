@@ -155,7 +155,7 @@ fn type_name(schema: &Value) -> String {
     }
 }
 
-/// Whether a field holds numbers, directly or in lists.
+/// Returns whether a field holds numbers, directly or in lists.
 fn is_number(schema: &Value) -> bool {
     match schema["type"].as_str() {
         Some("integer" | "number") => true,

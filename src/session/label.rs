@@ -1,18 +1,19 @@
-//! Labels: what a user found a run to be worth, as `sessions label` and the interface write them.
+//! Labels: grades that users give to runs, as `sessions label` and the interface write them.
 //!
-//! In: a word or a number, a note. Out: a [`Label`] of a mark. It must never be written by a program that judges: agreement with labels is measured.
+//! In: a word or a number, a note. Out: a [`Label`] of a mark. It must never be written by a program that judges: agreement with
+//! labels is measured.
 
 use serde::{Deserialize, Serialize};
 
 /// The score from which a label counts as a pass.
 const PASS: f64 = 0.5;
 
-/// What a user found a run to be worth.
+/// A grade that a user gave to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// Pass, fail or a score.
     pub grade: Grade,
-    /// Why.
+    /// Reason for the grade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -89,7 +90,7 @@ impl Grade {
         }
     }
 
-    /// Does it count as a pass? A score from one half on does.
+    /// Returns whether it counts as a pass: a score of at least one half does.
     pub fn is_pass(self) -> bool {
         self.score() >= PASS
     }

@@ -27,7 +27,7 @@ pub struct Mark {
     pub note: Option<String>,
     /// True if it is bookmarked.
     pub marked: bool,
-    /// What a user found it to be worth.
+    /// Its label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<Label>,
 }

@@ -7,7 +7,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// What was written to a file.
+/// State of a file after the last write to it.
 #[derive(Debug, Clone, Copy)]
 pub struct Written<'w> {
     /// Length in bytes.
@@ -56,7 +56,7 @@ pub(super) fn check_content(file: &File, path: &Path, written: &Written<'_>) -> 
     if sum.finalize() == written.checksum { Ok(()) } else { Err(overwritten()) }
 }
 
-/// Does the path lead to this open file?
+/// Returns whether the path leads to this open file.
 pub(super) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

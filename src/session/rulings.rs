@@ -1,7 +1,7 @@
-//! What judges found about sessions, as lines in `rulings.jsonl` next to them.
+//! Rulings of judges on sessions, as lines in `rulings.jsonl` next to them.
 //!
-//! In: rulings, each with the session that it is about. Out: the rulings on a session, oldest first. The file can be deleted: the sessions of the judges
-//! have the same. Session files are not changed.
+//! In: rulings, each with the session that it is about. Out: the rulings on a session, oldest first. The file can be deleted: the
+//! sessions of the judges have the same rulings. Session files are not changed.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -31,7 +31,7 @@ pub struct Ruled {
     pub t: i64,
     /// The session's id.
     pub session: String,
-    /// What was found.
+    /// The ruling.
     #[serde(flatten)]
     pub ruling: Ruling,
 }
@@ -43,7 +43,8 @@ pub fn write_ruling(dir: &Path, ruled: &Ruled) -> io::Result<()> {
     if is_compaction_due(&lengths) { compact(&dir.join(RULINGS_FILE)) } else { Ok(()) }
 }
 
-/// Has the file reached [`COMPACT_FROM`], or doubled again since? Each line is then read a bounded number of times, however many follow.
+/// Returns whether the file has reached [`COMPACT_FROM`], or doubled again since. Each line is then read a bounded number of times,
+/// however many follow.
 fn is_compaction_due(lengths: &Range<u64>) -> bool {
     let size = |length: u64| (length / COMPACT_FROM).checked_ilog2();
     size(lengths.start) != size(lengths.end)
@@ -95,7 +96,7 @@ fn for_each_line(mut file: &File, mut take: impl FnMut(u64, &[u8]) -> io::Result
     Ok(())
 }
 
-/// What a ruling is about: a later one about the same replaces it. `None`: nothing replaces this line.
+/// Returns the identity of a ruling: a later one with the same identity replaces it. `None`: nothing replaces this line.
 fn identity(line: &[u8]) -> Option<[u8; 32]> {
     serde_json::from_slice::<Ruled>(line).ok().and_then(|ruled| ruled.identity())
 }

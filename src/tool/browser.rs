@@ -6,7 +6,7 @@
 use std::fmt;
 use std::process::{Command, Stdio};
 
-/// Why no browser was started.
+/// Reason why no browser was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BrowserError {
     /// This machine has none that could be seen.

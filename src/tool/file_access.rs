@@ -106,7 +106,7 @@ impl NamedFile {
     }
 }
 
-/// Why a file is not read.
+/// Reason why a file is not read.
 #[derive(Debug)]
 pub enum FileRefusal {
     /// No user has allowed it.
@@ -172,13 +172,13 @@ pub struct FileAccess {
     named: Arc<Mutex<BTreeSet<NamedFile>>>,
 }
 
-/// Where files are read without consent.
+/// Folders whose files are read without consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Scope {
-    /// In the folder of the definition.
+    /// The folder of the definition.
     #[default]
     OwnFolder,
-    /// Nowhere, also not with consent.
+    /// No folder, even with consent.
     Nowhere,
 }
 

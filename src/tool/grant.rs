@@ -18,12 +18,12 @@ use crate::event::hex_sha;
 /// Largest file whose content a grant covers; a larger one is never granted.
 const MAX_HASHED_BYTES: u64 = 64 << 20;
 
-/// What a grant allows.
+/// A permission: a definition, and the values that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The text that the user allowed.
     pub definition: String,
-    /// What the definition leaves open, by name: `folder`, `program`, `content of …`.
+    /// Values that the definition leaves open, by name: `folder`, `program`, `content of …`.
     #[serde(default)]
     pub bound_to: BTreeMap<String, String>,
 }
@@ -135,7 +135,8 @@ impl Grants {
         !grant.is_unbound() && self.all().contains(grant)
     }
 
-    /// What has changed since the same definition was granted; empty if it never was, or if nothing has.
+    /// Returns the names of the values that have changed since the same definition was granted; empty if it was never granted, or if
+    /// nothing has changed.
     pub fn changes(&self, grant: &Grant) -> Vec<String> {
         let stored = self.all();
         if stored.contains(grant) {

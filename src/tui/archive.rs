@@ -31,7 +31,7 @@ pub enum ArchiveRequest {
         session: String,
         /// The run or turn.
         at: Option<Address>,
-        /// What is written there from now on.
+        /// The new mark.
         mark: Mark,
     },
     /// Read where a session can be forked; answers [`ArchiveResponse::ForkPoints`].
@@ -78,12 +78,12 @@ pub enum ArchiveRequest {
     AllowFile(AgentSource, Box<NamedFile>, Decision),
 }
 
-/// What is done with a file that another program changed.
+/// Handling of a file that another program changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taking {
     /// Its texts take the place of the edits.
     Reload,
-    /// What changed in it is added to the edits.
+    /// Its changes are merged into the edits.
     Merge,
 }
 
@@ -101,11 +101,11 @@ pub struct SuggestedTexts {
 pub enum ArchiveResponse {
     /// The query and the sessions that it found.
     Found(String, Result<Vec<FoundSession>, SearchError>),
-    /// What fails in sessions, the most frequent first.
+    /// Failures in sessions, the most frequent first.
     Failures(Result<Vec<FailureGroup>, ErrorRecord>),
     /// Tags, note and mark were written.
     Marked(Result<(), ErrorRecord>),
-    /// Where a session can be forked.
+    /// The points at which a session can be forked.
     ForkPoints(SessionKey, Result<ForkPoints, ErrorRecord>),
     /// The text at the target of an edit.
     CurrentText(EditTarget, Result<CurrentText, ErrorRecord>),
@@ -113,13 +113,13 @@ pub enum ArchiveResponse {
     Started(Result<Option<String>, ErrorRecord>),
     /// A case was made; with the agent of its file as it is now, for the editors.
     CaseMade(Result<(MadeCase, Option<Box<OpenAgent>>), ErrorRecord>),
-    /// What is added to a prompt so that it shows a turn as an example.
+    /// The text that is added to a prompt to show a turn as an example.
     Example(Result<String, ErrorRecord>),
-    /// What a model would be asked.
+    /// The request that would be sent to a model.
     SuggestionPrepared(Result<Box<SuggestRequest>, ErrorRecord>),
     /// Other texts for a draft, for the request of this number; `None` when it was stopped.
     Suggested(u64, Result<Option<Box<SuggestedTexts>>, ErrorRecord>),
-    /// What an export by these rules would remove, and what in it would look like a secret.
+    /// The parts that an export by these rules would remove, and those of its content that look like secrets.
     ExportPreview(SessionKey, Vec<String>, Result<ExportPreview, ErrorRecord>),
     /// An export was written.
     Exported(Result<ExportReport, ExportError>),
@@ -150,11 +150,11 @@ pub struct EditTarget {
     pub key: SessionKey,
     /// The point: `ADDRESS:STAGE`.
     pub at: String,
-    /// What is edited: prompt, signature, context, reply, program, result, memory.NAME.
+    /// Name of the edited part: prompt, signature, context, reply, program, result, memory.NAME.
     pub name: String,
 }
 
-/// Where an agent for the editors comes from.
+/// Source of an agent for the editors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentSource {
     /// A session: its agent as it was run, with its inputs.

@@ -72,9 +72,9 @@ pub enum CandidatesResponse {
 pub struct WriteRequest {
     /// The candidate.
     pub candidate: usize,
-    /// What it changes in the agent file.
+    /// Its changes to the agent file.
     pub changes: AgentChanges,
-    /// Which hunks are chosen.
+    /// For each hunk, true if it is chosen.
     pub chosen: Vec<bool>,
     /// The file of the agent in the editors.
     pub open: Option<PathBuf>,
@@ -83,7 +83,7 @@ pub struct WriteRequest {
 /// Hunks of a candidate that were written.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// How many.
+    /// Number of hunks.
     pub hunks: u64,
     /// The agent file.
     pub path: PathBuf,
@@ -97,7 +97,7 @@ pub enum Pane {
     /// The tree.
     #[default]
     Tree,
-    /// What the selected candidate changes.
+    /// The changes of the selected candidate.
     Change,
     /// Its cases.
     Cases,
@@ -115,7 +115,7 @@ pub struct Listing {
     pub selected: usize,
     /// First visible line.
     pub top: usize,
-    /// Where the lines were drawn; empty while they are not shown.
+    /// Area of the lines; empty while they are not shown.
     pub area: Rect,
 }
 
@@ -141,9 +141,9 @@ pub struct Candidates {
     pub dir: Option<PathBuf>,
     /// The search; `None` until one was read.
     pub outline: Option<Box<SearchOutline>>,
-    /// Why it cannot be read any more.
+    /// Error of the last attempt to read the search.
     pub problem: Option<String>,
-    /// What has the focus.
+    /// The pane that has the focus.
     pub focus: Pane,
     /// The tree.
     pub tree: Listing,
@@ -155,11 +155,11 @@ pub struct Candidates {
     pub detail: Option<Box<CandidateDetail>>,
     /// The rows of its changes, for so many columns.
     pub change: Option<(usize, Vec<Row>)>,
-    /// First visible row of them, and where they were drawn.
+    /// First visible row of them.
     pub change_top: usize,
-    /// Where they were drawn.
+    /// Area of these rows.
     pub change_area: Rect,
-    /// What is written into the agent file.
+    /// The dialog that writes a candidate into the agent file.
     pub writing: Option<Box<Writing>>,
     /// A session was opened from here: closing it leads back.
     pub opened: bool,
@@ -167,7 +167,7 @@ pub struct Candidates {
     version: u64,
     /// The candidate that was described or is about to be, the place of the parent, and the version of the search.
     described: Option<(usize, usize, u64)>,
-    /// When the journal was read last, Unix time in ms.
+    /// Time at which the journal was last read, Unix time in ms.
     read_ms: i64,
     /// It is being read.
     is_reading: bool,
@@ -178,15 +178,15 @@ pub struct Candidates {
 pub struct Writing {
     /// The candidate.
     pub candidate: usize,
-    /// What it changes there.
+    /// Its changes to the agent file.
     pub changes: Box<AgentChanges>,
-    /// Which hunks are chosen.
+    /// For each hunk, true if it is chosen.
     pub chosen: Vec<bool>,
     /// The selected hunk.
     pub selected: usize,
     /// First visible row.
     pub top: usize,
-    /// Where the rows were drawn.
+    /// Area of the rows.
     pub area: Rect,
     /// The rows of the hunks, for so many columns.
     pub rows: (usize, Vec<HunkRow>),
@@ -210,7 +210,7 @@ impl Candidates {
         self.detail.as_deref().filter(|detail| self.is_wanted(detail))
     }
 
-    /// Is it the selected candidate against the parent that is chosen?
+    /// Returns whether a detail is that of the selected candidate, compared with the chosen parent.
     fn is_wanted(&self, detail: &CandidateDetail) -> bool {
         let number = self.current().map(|line| line.number);
         number == Some(detail.number) && self.parent() == detail.against
@@ -270,7 +270,7 @@ impl Candidates {
         (self.is_reading, self.read_ms) = (false, now_ms);
     }
 
-    /// When it is to be read again, Unix time in ms.
+    /// Returns the time of the next read of the journal, Unix time in ms; `None` without a search and during a read.
     pub fn due_ms(&self) -> Option<i64> {
         (self.outline.is_some() && !self.is_reading).then_some(self.read_ms + READ_EVERY_MS)
     }
@@ -334,7 +334,7 @@ impl Candidates {
         }
     }
 
-    /// Can this be done now? If not, why.
+    /// Checks that a step is possible now. Errors: why not.
     pub fn enabled(&self, step: Step) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         match step {
@@ -369,7 +369,7 @@ impl Writing {
         Self { candidate, changes, chosen, selected: 0, top: 0, area, rows, is_busy: false }
     }
 
-    /// How many hunks are chosen.
+    /// Returns the number of chosen hunks.
     pub fn chosen(&self) -> usize {
         self.chosen.iter().filter(|one| **one).count()
     }

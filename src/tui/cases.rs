@@ -51,7 +51,7 @@ pub enum TestRequest {
 pub enum TestResponse {
     /// The cases of the texts of a version, or what is wrong with them.
     Listed(u64, Result<Vec<CaseOutline>, String>),
-    /// What came of a case of a batch; `None` when it was stopped.
+    /// The result of a case of a batch; `None` when it was stopped.
     Tested(u64, String, Option<Box<TestedCase>>),
 }
 
@@ -60,7 +60,7 @@ pub enum TestResponse {
 pub struct CaseLine {
     /// The case.
     pub outline: CaseOutline,
-    /// What came of it.
+    /// Its last result.
     pub result: Option<TestedCase>,
     /// The version of the draft that was tried.
     pub version: u64,
@@ -71,13 +71,13 @@ pub struct CaseLine {
 pub struct TestBoard {
     /// The cases; `None` until they were read.
     pub cases: Option<Vec<CaseLine>>,
-    /// Why they cannot be read.
+    /// Error of reading the cases.
     pub problem: Option<String>,
     /// The selected case.
     pub selected: usize,
     /// First visible row.
     pub top: usize,
-    /// Where the cases were drawn.
+    /// Area of the cases.
     pub area: Rect,
     /// All cases run when the draft is saved.
     pub watch: bool,
@@ -113,17 +113,17 @@ impl CaseQueue {
         Some(name)
     }
 
-    /// Is this case among them?
+    /// Returns whether a case is queued.
     pub fn contains(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 
-    /// How many there are.
+    /// Returns the number of queued cases.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Is there none?
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
@@ -187,12 +187,12 @@ impl TestBoard {
         }
     }
 
-    /// Is any case running or waiting to run?
+    /// Returns whether any case is running or waiting to run.
     pub fn runs(&self) -> bool {
         !self.running.is_empty() || !self.queue.is_empty()
     }
 
-    /// How many cases passed, failed or could not be tried, and were not run.
+    /// Returns the numbers of cases that passed, that failed or could not be tried, and that were not run.
     pub fn counts(&self) -> (usize, usize, usize) {
         self.cases.iter().flatten().fold((0, 0, 0), |(passed, failed, rest), line| match &line.result {
             Some(result) if result.trial.verdict.is_pass() => (passed + 1, failed, rest),
@@ -201,7 +201,7 @@ impl TestBoard {
         })
     }
 
-    /// Can this be done now? If not, why.
+    /// Checks that a step is possible now. Errors: why not.
     pub fn enabled(&self, step: Step) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         match step {

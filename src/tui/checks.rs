@@ -1,37 +1,38 @@
-//! When typed texts are checked: at once while checks are quick, after a rest of the typing when they take long. Pure; it reads no clock.
+//! Schedule of the checks of typed texts: immediate while checks are quick, after a pause in typing when they take long. Pure; it reads no
+//! clock.
 //!
-//! In: texts as they are typed, when a check begins and ends. Out: when the next check is due. One check runs at a time, and only the newest
-//! texts are checked: a large text is typed into faster than it is checked, and a check for each key would keep a processor busy.
+//! In: texts as they are typed, when a check begins and ends. Out: when the next check is due. One check runs at a time, and only the
+//! newest texts are checked: a large text is typed into faster than it is checked, and a check for each key would keep a processor busy.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A check that took no longer puts nothing off.
+/// Longest duration of a check after which the next one is not delayed.
 const QUICK: Duration = Duration::from_millis(10);
-/// How long the typing must rest, by the time that the last check took.
+/// Length of the pause in typing before a check, as a multiple of the duration of the last check.
 const REST: u32 = 4;
-/// No rest need be longer.
+/// Limit of the pause.
 const LONGEST_REST: Duration = Duration::from_secs(1);
-/// How long texts wait at most while the typing does not rest, by the time that the last check took: checks take a twentieth of the time.
+/// Longest wait for a check while typing continues, as a multiple of the duration of the last check: checks take a twentieth of the time.
 const PATIENCE: u32 = 20;
 
 /// The check under way and the texts that wait for the next.
 #[derive(Debug, Clone)]
 pub struct Checks<T> {
     waiting: Option<Waiting<T>>,
-    /// When the check under way began.
+    /// Start of the running check.
     began: Option<Instant>,
-    /// How long the last one took.
+    /// Duration of the last check.
     took: Duration,
 }
 
 #[derive(Debug, Clone)]
 struct Waiting<T> {
     texts: T,
-    /// Since when something waits.
+    /// Time at which the oldest unchecked texts were typed.
     first: Instant,
-    /// When these texts were typed.
+    /// Time at which these texts were typed.
     last: Instant,
 }
 
@@ -48,7 +49,7 @@ impl<T> Checks<T> {
         self.waiting = Some(Waiting { texts, first, last: now });
     }
 
-    /// When the next check is to begin; `None` while one is under way or nothing waits.
+    /// Returns the time at which the next check begins; `None` while a check runs or no texts wait.
     pub fn due(&self) -> Option<Instant> {
         let waiting = self.waiting.as_ref().filter(|_| self.began.is_none())?;
         if self.took <= QUICK {
@@ -70,7 +71,7 @@ impl<T> Checks<T> {
         self.took = self.began.take().map_or(Duration::ZERO, |began| now.saturating_duration_since(began));
     }
 
-    /// Do texts wait?
+    /// Returns whether texts are waiting for a check.
     pub fn waits(&self) -> bool {
         self.waiting.is_some()
     }

@@ -9,7 +9,7 @@ use ptc_core::text::lex::{self, Token, TokenKind};
 
 use super::theme::Role;
 
-/// What a text is written in.
+/// Language of a text, for its colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
     /// No colours.
@@ -92,7 +92,7 @@ fn toml(text: &str) -> Vec<Coloured> {
     out
 }
 
-/// Where the comment of a TOML value starts, or the text's length.
+/// Returns the byte at which the comment of a TOML value starts, or the text's length.
 fn comment_start(value: &str) -> usize {
     let mut quote = None;
     for (at, c) in value.char_indices() {

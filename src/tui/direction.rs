@@ -1,4 +1,4 @@
-//! Which way something goes, in words that mean the same everywhere.
+//! Directions, ends and steps in lists, as used by all screens.
 
 /// From one place to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -13,13 +13,13 @@ pub enum Direction {
 /// One of the two ends of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Edge {
-    /// Where it begins.
+    /// Its beginning.
     Start,
-    /// Where it ends.
+    /// Its end.
     End,
 }
 
-/// How far the selection goes in a list.
+/// A step of the selection in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leap {
     /// One line.

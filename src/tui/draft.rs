@@ -73,7 +73,7 @@ impl Draft {
         Some(self)
     }
 
-    /// Can every kept edit be undone and done again?
+    /// Returns whether every edit of the undo and redo logs applies to the text.
     fn log_fits(&self) -> bool {
         let mut back = self.text.clone();
         let undo = self.done.iter().rev().all(|edit| replace(&mut back, edit.at, &edit.inserted, &edit.removed));
@@ -208,12 +208,12 @@ impl Draft {
         Self { version: self.version + 1, ..other }
     }
 
-    /// Is there a change to take back?
+    /// Returns whether a change can be undone.
     pub fn can_undo(&self) -> bool {
         !self.done.is_empty()
     }
 
-    /// Is there a change to do again?
+    /// Returns whether a change can be redone.
     pub fn can_redo(&self) -> bool {
         !self.undone.is_empty()
     }
@@ -296,7 +296,7 @@ impl Draft {
     }
 }
 
-/// Does a move carry the selection along?
+/// Effect of a move on the selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The selection ends.

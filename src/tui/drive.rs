@@ -29,10 +29,10 @@ use crate::workbench::inspect::LazyBench;
 use crate::workbench::matrix::{MatrixRun, MatrixUpdate};
 use crate::workbench::{RunEnding, RunHandle, RunUpdate, TurnReader};
 
-/// How long a run may take to write its end when the program leaves.
+/// Time that a run gets to write its end when the program exits.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How the program ends.
+/// Cause of the end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// A user left.
@@ -84,7 +84,7 @@ impl Clock {
     }
 }
 
-/// What the loop holds apart from the model.
+/// State of the event loop apart from the model.
 pub struct Driver {
     pub(super) services: Arc<Services>,
     pub(super) runs: [Option<Arc<RunHandle>>; Slot::ALL.len()],
@@ -105,7 +105,7 @@ pub struct Driver {
     pub(super) reading: Vec<Address>,
     /// The check of the texts that is under way, and the texts of the next with their version.
     pub(super) checks: Checks<(u64, DraftTexts)>,
-    /// Is a listing of the sessions under way?
+    /// State of the listing of the sessions.
     pub(super) listing: Listing,
     /// The search that counts.
     pub(super) search: Option<Arc<()>>,
@@ -117,13 +117,13 @@ pub struct Driver {
     limiter: Limiter,
     /// Something was typed since the last frame.
     typed: bool,
-    /// What it has done so far.
+    /// Counters of the loop.
     pub counts: Counts,
-    /// How runs ended while the program left whose sessions are not in their own files.
+    /// Endings of runs whose sessions are not in their own files: unsaved ones, and at exit those saved in another folder.
     pub(super) unsaved: Vec<RunEnding>,
 }
 
-/// What the loop has done so far: measurements and tests read it.
+/// Counters of the loop, for measurements and tests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     /// Frames drawn.
@@ -134,14 +134,14 @@ pub struct Counts {
     pub listings: u64,
 }
 
-/// Is a listing of the sessions under way?
+/// State of the listing of the sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listing {
-    /// No.
+    /// No listing runs.
     Idle,
-    /// Yes.
+    /// A listing runs.
     Runs,
-    /// Yes, and another one follows it.
+    /// A listing runs, and another one follows it.
     RunsAgain,
 }
 

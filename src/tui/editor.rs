@@ -11,7 +11,7 @@ pub struct Editor {
     pub draft: Draft,
     /// First visible line and its first visible row.
     pub scroll: (usize, usize),
-    /// Where its text was drawn.
+    /// Area of its text.
     pub area: Rect,
     /// Keeps the scroll position although the cursor is elsewhere (after the wheel).
     pub free: bool,

@@ -19,21 +19,21 @@ use super::transcript::typed::Typed;
 pub struct Form {
     /// Its title.
     pub title: String,
-    /// What happens when it is confirmed, in a word or two.
+    /// Label of the confirming action, in a word or two.
     pub verb: &'static str,
     /// Its fields, from top to bottom.
     pub fields: Vec<Field>,
-    /// Which field has the focus.
+    /// Index of the field that has the focus.
     pub focus: usize,
-    /// Why it was not done.
+    /// Error of the last attempt.
     pub error: Option<String>,
-    /// What it is waiting for.
+    /// Pending work, shown while the form waits for a response.
     pub waiting: Option<&'static str>,
     /// The user stopped waiting: the response is ignored.
     pub discarded_attempt: bool,
     /// Input typed while the form's data is loading; `None` when nothing is loading.
     pub held: Option<Vec<TypedInput>>,
-    /// What its longest text is so far.
+    /// Judgement of its longest text as typed so far.
     pub typed: Option<Typed>,
     /// Texts to read below the fields.
     pub notes: Vec<(Role, String)>,
@@ -53,22 +53,22 @@ pub enum TypedInput {
 /// A field of a dialog.
 #[derive(Debug, Clone)]
 pub struct Field {
-    /// What it is called.
+    /// Its name.
     pub name: Cow<'static, str>,
-    /// What it is for; shown while it has the focus.
+    /// Its purpose; shown while it has the focus.
     pub hint: &'static str,
     /// Its content.
     pub input: Input,
 }
 
-/// What a field takes.
+/// Type and content of a field.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// One of several values.
     Choice {
         /// The values.
         options: Vec<Choice>,
-        /// Which one.
+        /// Index of the chosen value.
         chosen: usize,
         /// All of them are shown, one below the other.
         listed: bool,
@@ -82,9 +82,9 @@ pub enum Input {
 /// A value that can be chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
 }
 
@@ -183,7 +183,7 @@ impl Form {
         }
     }
 
-    /// Which value of a choice is chosen; 0 without such a field.
+    /// Returns the index of the chosen value of a choice; 0 without such a field.
     pub fn chosen(&self, name: &str) -> usize {
         match self.field(name).map(|field| &field.input) {
             Some(Input::Choice { chosen, .. }) => *chosen,

@@ -1,4 +1,4 @@
-//! What a search has found in a place: kind of the text, number of matches, the text around the first one.
+//! Matches of a search in one place: kind of the text, number of matches, the text around the first one.
 //!
 //! In: texts and a pattern. Out: counts and an excerpt on one line. It must never keep whole texts.
 
@@ -9,7 +9,7 @@ const BEFORE: usize = 16;
 /// Characters of an excerpt.
 const EXCERPT: usize = 120;
 
-/// Where a match is.
+/// Place of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HitPlace {
     /// In this card of the transcript.
@@ -23,11 +23,11 @@ pub enum HitPlace {
 pub struct FoundText {
     /// The turn, run or tab, in words.
     pub at: String,
-    /// What kind of text it is.
+    /// Kind of the text.
     pub kind: String,
     /// The place.
     pub place: HitPlace,
-    /// How many matches.
+    /// Number of matches.
     pub count: usize,
     /// The text around the first one.
     pub excerpt: String,

@@ -48,13 +48,13 @@ impl Chord {
         }
     }
 
-    /// Are both ambiguous when they are typed? One that is the start of another counts.
+    /// Returns whether two chords are ambiguous when typed: they are equal, or one is the beginning of the other.
     fn clashes(self, other: Self) -> bool {
         self.first == other.first && (self.second == other.second || self.second.is_none() || other.second.is_none())
     }
 }
 
-/// Why the `[keys]` of a configuration cannot be used.
+/// An error in the `[keys]` of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyError {
     /// No action has this name; the nearest one that exists.
@@ -167,12 +167,12 @@ impl Keymap {
         errors
     }
 
-    /// What a key means where these contexts are active, the innermost first.
+    /// Returns the action of a key in the active contexts, the innermost first.
     pub fn action(&self, key: KeyEvent, contexts: &[Context]) -> Option<Action> {
         self.meaning(Chord { first: chord(key), second: None }, contexts)
     }
 
-    /// What a whole chord means where these contexts are active, the innermost first.
+    /// Returns the action of a complete chord in the active contexts, the innermost first.
     pub fn meaning(&self, chord: Chord, contexts: &[Context]) -> Option<Action> {
         contexts.iter().find_map(|context| {
             ACTIONS
@@ -183,7 +183,7 @@ impl Keymap {
         })
     }
 
-    /// What may follow a first stroke where these contexts are active: the second strokes and what they mean.
+    /// Returns the second strokes that can follow a first one in the active contexts, each with its action.
     pub fn following(&self, first: KeyCombination, contexts: &[Context]) -> Vec<(String, &'static ActionRow)> {
         let active = ACTIONS.iter().zip(&self.chords).filter(|(row, _)| contexts.contains(&row.context));
         let begun = active.flat_map(|(row, chords)| chords.iter().map(move |chord| (row, chord)));

@@ -18,12 +18,12 @@ const BACKGROUND: Duration = Duration::from_millis(20);
 const TYPED: Duration = Duration::from_millis(8);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What a frame shows that the one before did not.
+/// Cause of a new frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
     /// An event of a run, the clock or background work.
     Told,
-    /// What came of a key or the mouse.
+    /// A key or the mouse.
     Typed,
 }
 
@@ -34,7 +34,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// When a frame asked for now may be drawn.
+    /// Returns the time at which a frame requested now may be drawn.
     pub fn due(&self, now: Instant, news: News) -> Instant {
         let (most, rest) = match news {
             News::Told => (BACKGROUND_INTERVAL, BACKGROUND),

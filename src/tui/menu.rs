@@ -11,9 +11,9 @@ use super::{candidates, cases, compare, inspector, overview, traffic};
 /// The menu of actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Menu {
-    /// Where the mouse asked for it; below the first line without a place.
+    /// Position at which it was opened with the mouse; `None`: it is shown below the first line.
     pub at: Option<Position>,
-    /// Whose actions it shows, the innermost first.
+    /// Contexts whose actions it shows, the innermost first.
     pub contexts: Vec<Context>,
     /// Selected line.
     pub selected: usize,
@@ -48,7 +48,7 @@ pub fn lines(contexts: &[Context]) -> Vec<Line> {
     lines
 }
 
-/// Does it only move something or type?
+/// Returns whether an action only moves something or types.
 pub(super) fn is_motion(action: Action) -> bool {
     use Action as A;
     matches!(

@@ -25,7 +25,7 @@ use crate::workbench::{
     SessionKey, TurnBody,
 };
 
-/// Which of the runs on screen.
+/// Identifies a run on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Slot {
     /// The workbench's run.
@@ -98,7 +98,7 @@ pub enum Msg {
     Inspected(Subject, Address, Result<Box<Inspection>, ErrorRecord>),
     /// The value of the form at a byte of a turn's program.
     Probed(Address, usize, Result<Option<Probe>, String>),
-    /// What an input on the memory of a turn gave.
+    /// The result of an input on the memory of a turn.
     Evaluated(Address, Result<BenchOutput, String>),
     /// The whole value of a name in the memory of a turn, or why it could not be computed.
     ValueComputed(Address, String, Result<String, String>),
@@ -181,13 +181,13 @@ pub enum Effect {
     ComputeValue(Address, String),
     /// Save the agent; answers [`Msg::Saved`].
     Save {
-        /// Where.
+        /// Path of the file.
         path: String,
-        /// What.
+        /// Texts to save.
         texts: DraftTexts,
         /// The file as it was read.
         known: Option<AgentFile>,
-        /// What to do when there is another.
+        /// Handling of a file that exists or differs.
         overwrite: Overwrite,
     },
     /// Save the session of a run that could not be written, in this folder or else in the spare one.

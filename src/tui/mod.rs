@@ -71,7 +71,7 @@ use terminal::{Screen, TakeError};
 use theme::{Level, Theme};
 use traffic::ProxyPhase;
 
-/// How the interface is set up.
+/// Options of the interface.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Looks of roles.
@@ -80,7 +80,7 @@ pub struct Setup {
     pub themes: Vec<(String, Theme)>,
     /// Keys.
     pub keymap: Keymap,
-    /// Is the mouse taken from the terminal?
+    /// Owner of the mouse: the program or the terminal.
     pub pointer: Pointer,
     /// A session to open at once.
     pub session: Option<SessionKey>,
@@ -127,7 +127,7 @@ fn in_file(config: &Config, errors: &[KeyError]) -> String {
     lines.join("\n")
 }
 
-/// Are colours wanted?
+/// Use of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colours {
     /// Unless `NO_COLOR` is set.
@@ -139,14 +139,14 @@ pub enum Colours {
 /// The exit code when no folder took the session of a run.
 const UNSAVED: u8 = 2;
 
-/// How the workbench was left.
+/// Result of the workbench at exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TuiExit {
     /// The exit code.
     pub code: u8,
     /// The session of a run that waits for an answer.
     pub waiting: Option<String>,
-    /// Where sessions are that could not be written to their own files, and what is lost.
+    /// Places of sessions that could not be written to their own files, and what is lost.
     pub notes: Vec<String>,
 }
 

@@ -50,20 +50,20 @@ mod sessions;
 
 pub use sessions::{Differs, Search, Sessions, status_mark};
 
-/// The smallest usable screen (decision 35).
+/// The smallest usable screen.
 pub const SMALLEST: (u16, u16) = (40, 10);
 /// From this width on, editors and run are shown side by side.
 pub const TWO_COLUMNS: u16 = 100;
-/// Rest after the last key before unsaved texts are kept.
+/// Rest after the last key before unsaved texts are kept, in ms.
 pub const KEEP_AFTER_MS: i64 = 1_000;
-/// How long the first stroke of a chord waits for the second before what can follow is shown.
+/// Time from the first stroke of a chord until the possible second strokes are shown, in ms.
 pub const CHORD_MS: i64 = 300;
-/// How long a question that came by itself is shown before a key answers it: a key that was already on its way is no answer.
+/// Time for which a question that came by itself takes no answer, in ms: a key that was already on its way is no answer.
 pub const SETTLE_MS: i64 = 400;
-/// How long a message stays in the footer.
+/// Duration of a message in the footer, in ms.
 pub const TOAST_MS: i64 = 6_000;
 
-/// Everything.
+/// The state of the whole interface.
 #[derive(Debug, Clone)]
 pub struct Model {
     /// Unix time in ms, from the last message.
@@ -80,15 +80,15 @@ pub struct Model {
     pub keymap: Keymap,
     /// The first stroke of a chord of two, and when it came, Unix time in ms.
     pub begun: Option<(crokey::KeyCombination, i64)>,
-    /// What was sought last.
+    /// The last search in an editor.
     pub last_find: Option<Find>,
-    /// What the mouse did last.
+    /// State of the mouse button.
     pub mouse: Mouse,
-    /// How the terminal is notified that a run ended or asks.
+    /// Setting for notifications of the terminal when a run ends or asks.
     pub notify: Notify,
-    /// Whether long runs have a list of their turns next to them.
+    /// Setting for the list of turns next to long runs.
     pub turn_list: TurnList,
-    /// Which screen.
+    /// The current screen.
     pub screen: Screen,
     /// Editors and their run.
     pub workbench: Workbench,
@@ -106,17 +106,17 @@ pub struct Model {
     pub suggestions: Suggestions,
     /// A turn taken apart, on top of the screen and below the popups.
     pub inspector: Option<Box<Inspector>>,
-    /// What lies on top, the topmost last.
+    /// The open popups, the topmost last.
     pub popups: Vec<Popup>,
-    /// When a question last came by itself, Unix time in ms.
+    /// Time at which a question last came by itself, Unix time in ms.
     pub asked_ms: i64,
     /// The text of the topmost popup is longer than its box.
     pub popup_scrolls: bool,
     /// A message in the footer.
     pub toast: Option<Toast>,
-    /// What was copied or cut last.
+    /// The text that was copied or cut last.
     pub clipboard: String,
-    /// What the mouse is doing in a transcript.
+    /// State of the mouse in a transcript.
     pub pointer: Pointer,
     /// Something changed since the last frame.
     pub dirty: bool,
@@ -124,10 +124,10 @@ pub struct Model {
     pub quitting: bool,
 }
 
-/// What the mouse did last.
+/// State of the mouse button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mouse {
-    /// When and where the button went down, Unix time in ms.
+    /// Time (Unix time in ms) and position of its last press.
     pub pressed: Option<(i64, Position)>,
     /// The divider is being dragged.
     pub divider: bool,
@@ -152,7 +152,7 @@ pub enum Screen {
     Candidates,
 }
 
-/// What has the focus in the workbench.
+/// A pane of the workbench that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pane {
     /// The editor of this place.
@@ -170,7 +170,7 @@ pub struct Workbench {
     pub editors: [Editor; PLACES.len()],
     /// The context as fields.
     pub inputs: Inputs,
-    /// What has the focus.
+    /// The pane that has the focus.
     pub focus: Pane,
     /// The editor that has or last had it.
     pub last_editor: Place,
@@ -178,7 +178,7 @@ pub struct Workbench {
     pub room: Place,
     /// Findings about the texts.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the texts mean.
+    /// Summary of the draft.
     pub preview: DraftSummary,
     /// Sum of the draft versions that findings and preview belong to.
     pub checked: Option<u64>,
@@ -190,7 +190,7 @@ pub struct Workbench {
     pub pipeline: Option<(PipelineOutline, usize)>,
     /// The texts as they were loaded or saved.
     pub saved: DraftTexts,
-    /// When unsaved texts are to be kept, Unix time in ms.
+    /// Time at which unsaved texts are to be kept, Unix time in ms.
     pub keep_at_ms: Option<i64>,
     /// The last run.
     pub run: Option<RunView>,
@@ -202,7 +202,7 @@ pub struct Workbench {
     pub runs: DraftRuns,
     /// The texts of the run that is starting; `None` for a session that is resumed.
     pub starting: Option<DraftTexts>,
-    /// Where the transcript was drawn.
+    /// Screen area of the transcript.
     pub run_area: Rect,
     /// Columns of the editors in percent of the screen; the divider changes it.
     pub split: u16,
@@ -223,9 +223,9 @@ pub struct Workbench {
 pub struct Toast {
     /// Its text.
     pub text: String,
-    /// Is it bad news?
+    /// Its tone.
     pub tone: Tone,
-    /// Until when, Unix time in ms.
+    /// Time at which it disappears, Unix time in ms.
     pub until_ms: i64,
 }
 
@@ -310,12 +310,13 @@ impl Model {
 }
 
 impl Model {
-    /// Would leaving stop a run, or the proxy that other programs use? A run that waits for the user is suspended in its session.
+    /// Returns whether leaving would stop a run, or the proxy that other programs use. A run that waits for the user is suspended in its
+    /// session.
     pub fn stops_by_leaving(&self) -> bool {
         self.stops_run_by_leaving() || self.traffic.listens_at().is_some()
     }
 
-    /// Is a run in progress that leaving would stop?
+    /// Returns whether leaving would stop a run that is in progress.
     pub fn stops_run_by_leaving(&self) -> bool {
         self.compared_run_in_progress().is_some() || self.own_run_in_progress()
     }
@@ -333,7 +334,7 @@ impl Model {
         own.is_some_and(|run| if of_pipeline { run.phase != Phase::Done } else { run.is_in_progress() })
     }
 
-    /// Does the workbench's run wait for an answer of the user?
+    /// Returns whether the workbench's run waits for an answer of the user.
     pub fn waits_for_user(&self) -> bool {
         self.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
     }
@@ -370,14 +371,14 @@ impl Model {
         }
     }
 
-    /// What is kept for the next start; `None` where nothing would be lost.
+    /// Returns the texts that are kept for the next start; `None` where nothing would be lost.
     pub(super) fn recovery(&self) -> Option<Recovery> {
         let reply = self.unsent_reply();
         let is_lost = self.workbench.unsaved() || reply.is_some();
         is_lost.then(|| Recovery { reply, ..self.workbench.recovery(self.now_ms) })
     }
 
-    /// Is the file about to be overwritten the one that was opened?
+    /// Returns whether the file about to be overwritten is the one that was opened.
     pub(super) fn overwrites_own_file(&self, popups: &[Popup]) -> bool {
         let own = self.workbench.file.as_ref().filter(|file| !file.sha.is_empty());
         matches!((popups.last(), own), (Some(Popup::Overwrite { path }), Some(file)) if file.path == Path::new(path))
@@ -385,7 +386,7 @@ impl Model {
 }
 
 impl Workbench {
-    /// Where one comes back to from the run: the steps of a pipeline, or the editor that had the focus last.
+    /// Returns the pane to return to from the run: the steps of a pipeline, or the editor that had the focus last.
     pub fn home(&self) -> Pane {
         if self.pipeline.is_some() { Pane::Steps } else { Pane::Editor(self.last_editor) }
     }
@@ -413,12 +414,13 @@ impl Workbench {
         self.editors.iter().map(|editor| editor.draft.version()).sum()
     }
 
-    /// Is a run in progress?
+    /// Returns whether a run is in progress.
     pub fn running(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.phase != Phase::Done)
     }
 
-    /// Has the run of the draft returned, so that there is nothing to stop? Other steps may follow in a pipeline.
+    /// Returns whether the run of the draft has returned, so that there is nothing to stop; false in a pipeline, where other
+    /// steps may follow.
     pub fn has_returned(&self) -> bool {
         self.pipeline.is_none() && self.run.as_ref().is_some_and(|run| run.last_event != LastEvent::Expected)
     }

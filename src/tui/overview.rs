@@ -27,12 +27,12 @@ pub enum Step {
     Fold,
 }
 
-/// What is typed about turns.
+/// Kind of an input about the turns of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnPrompt {
     /// The number of a turn to go to.
     Number,
-    /// Which turns the overview shows.
+    /// A filter of the turns that the overview shows.
     Filter,
 }
 
@@ -45,9 +45,9 @@ pub struct OverviewPane {
     pub order: TurnOrder,
     /// The filter as it is typed.
     pub typed: String,
-    /// Which turns are shown.
+    /// The filter of the shown turns.
     pub filter: TurnFilter,
-    /// Why the typed filter cannot be read.
+    /// Error of an invalid filter.
     pub problem: Option<String>,
     /// Child runs whose turns are hidden.
     pub folded: Vec<Address>,
@@ -57,7 +57,7 @@ pub struct OverviewPane {
     pub is_reading: bool,
     /// First visible row.
     pub top: usize,
-    /// Where the lines were drawn.
+    /// Area of the lines.
     pub area: Rect,
     /// Columns that the tools of the widest line take.
     pub tools_columns: usize,
@@ -65,7 +65,7 @@ pub struct OverviewPane {
     key: Option<Key>,
 }
 
-/// What the shown lines depend on.
+/// Inputs of the shown lines: they are recomputed when one changes.
 #[derive(Debug, Clone, PartialEq)]
 struct Key {
     version: u64,
@@ -144,7 +144,7 @@ impl OverviewPane {
         Some(selected)
     }
 
-    /// How many turns of its child runs are hidden after a turn.
+    /// Returns the number of turns in a turn's child runs that are hidden.
     pub fn hidden_after(&self, overview: &Overview, turn: &Address) -> usize {
         let of_turn = self.folded.iter().filter(|run| run.turn_part() == *turn);
         of_turn.map(|run| overview.lines().iter().filter(|line| line.address.is_within(run)).count()).sum()

@@ -19,10 +19,10 @@ pub(super) struct Entry {
     pub(super) elsewhere: Option<&'static str>,
 }
 
-/// How one gets from here to where an action means something.
+/// Way from the current context to one where an action is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// One is there.
+    /// It is available in the current context.
     Here,
     /// It is about the session of the run that is shown.
     Shown,
@@ -69,8 +69,8 @@ fn here(model: &Model, action: Action) -> Option<&'static ActionRow> {
     ACTIONS.iter().find(|row| row.action == action && distance(model, row) == 0)
 }
 
-/// How well an action fits: its title first, then its id, then the letters in order. What only moves something elsewhere is found by
-/// its own name alone.
+/// Returns the rank of a match, the best first: in the title, in the id or the help, as letters in order. Actions of other contexts that
+/// only move something are found by title or exact id alone.
 fn rank(row: &ActionRow, elsewhere: bool, wanted: &str) -> Option<usize> {
     let title = row.title.to_lowercase();
     let mut letters = title.chars();
@@ -87,7 +87,7 @@ fn rank(row: &ActionRow, elsewhere: bool, wanted: &str) -> Option<usize> {
     }
 }
 
-/// How far away an action means something: here, on this screen, elsewhere.
+/// Returns the distance to the context of an action: 0 here, 1 on this screen, 2 elsewhere.
 fn distance(model: &Model, row: &ActionRow) -> usize {
     match way(model, row) {
         Way::Here => 0,

@@ -20,7 +20,7 @@ use crate::workbench::files::{write_whole, write_whole_private};
 /// Unsaved texts as a file keeps them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovery {
-    /// Which of several this is, for [`RecoveryFiles::remove`]; empty for this process's own.
+    /// Identifies the recovery file, for [`RecoveryFiles::remove`]; empty for this process's own.
     #[serde(skip)]
     pub id: String,
     /// Unix time in ms.
@@ -130,7 +130,7 @@ fn lock_of(kept: &Path) -> PathBuf {
     kept.with_extension("lock")
 }
 
-/// Does the process of this file live?
+/// Returns whether the process of a recovery file is alive: it keeps a lock.
 fn is_locked(kept: &Path) -> bool {
     let Ok(lock) = fs::File::open(lock_of(kept)) else { return false };
     LockedFile::is_held_elsewhere(&lock)
@@ -148,7 +148,7 @@ fn failure(path: &Path, error: &io::Error) -> ErrorRecord {
     ErrorRecord::new(Reason::WriteFailed, format!("{}: {error}", path.display()))
 }
 
-/// Was the tour seen?
+/// Returns whether the user has seen the tour.
 pub fn is_tour_seen(state_dir: &Path) -> bool {
     tour_mark(state_dir).exists()
 }

@@ -10,7 +10,7 @@ use ptc_core::text::width::{truncate, width};
 /// A text with a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// What it is.
+    /// Its role.
     pub role: Role,
     /// The text, on one line.
     pub text: SafeText,

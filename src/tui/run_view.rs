@@ -15,21 +15,21 @@ pub struct RunView {
     pub transcript: Transcript,
     /// Its turns, one line each.
     pub overview: OverviewPane,
-    /// How far it is.
+    /// State of the run.
     pub phase: Phase,
     /// The name of the session it lies in.
     pub session: Option<String>,
-    /// What opens the saved session.
+    /// Key that opens the saved session.
     pub key: Option<SessionKey>,
-    /// What of the saved session could not be read.
+    /// Damage of the saved session: what could not be read.
     pub damage: Option<String>,
-    /// How it ended, beyond its events.
+    /// Its end, in addition to its events.
     pub ended: Option<RunEnding>,
     /// The user is asked.
     pub question: Option<Question>,
-    /// What was asked last, and from which byte on it was new then.
+    /// Text of the last question, and the byte at which its new part begins.
     pub asked: (String, usize),
-    /// When it was asked.
+    /// Time at which the question was asked, Unix time in ms.
     pub asked_ms: i64,
     /// The reply that was being written when the question was put aside.
     pub begun_reply: Option<Box<Editor>>,
@@ -37,7 +37,7 @@ pub struct RunView {
     pub replay: Option<Policy>,
     /// It waits for a user, in its session.
     pub waits: bool,
-    /// Whether its last event has come.
+    /// State of its last event.
     pub last_event: LastEvent,
     /// It is a recorded run of an example, to look at before the first run.
     pub is_example: bool,
@@ -55,10 +55,10 @@ pub enum LastEvent {
     RunsAgain,
 }
 
-/// How far a run is.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
-    /// Asked for, nothing heard yet.
+    /// Requested, without an event yet.
     Starting,
     /// Continuing.
     Running,
@@ -84,7 +84,7 @@ impl RunView {
         Self { phase: Phase::Starting, ..Self::default() }
     }
 
-    /// Is there more to come? After its last event a run only closes its session, which leaving the program waits for.
+    /// Returns whether the run is in progress. After its last event a run only closes its session, which leaving the program waits for.
     pub fn is_in_progress(&self) -> bool {
         self.phase != Phase::Done && self.transcript.facts.end.is_none()
     }

@@ -1,4 +1,4 @@
-//! What the loop drives: a surface to draw on and hands to give away. The terminal is one; tests bring their own.
+//! The surface of the loop: draws frames, returns input, hands texts to other programs. Implemented by the terminal and by tests.
 
 use std::io;
 
@@ -36,7 +36,7 @@ pub trait Stage: Send {
         Ok(())
     }
 
-    /// What hands a text to the clipboard of this machine. It blocks: it is called on a thread of its own.
+    /// Returns a function that copies a text to the clipboard of this machine. It blocks: it is called on a thread of its own.
     fn local_clipboard(&self) -> Option<Copying> {
         None
     }
@@ -44,11 +44,11 @@ pub trait Stage: Send {
     /// The next thing a user or the system does; `None` when the input has ended. Safe to drop and call again.
     fn input(&mut self) -> BoxFuture<'_, Option<Input>>;
 
-    /// What is there without waiting.
+    /// Returns the input that is available without waiting.
     fn pending(&mut self) -> Option<Input>;
 }
 
-/// What comes from outside.
+/// Input of the loop from the terminal and the system.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// An event of the terminal.

@@ -67,15 +67,15 @@ pub enum TrafficResponse {
 /// A proxy that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyFacts {
-    /// Where.
+    /// The address at which it listens.
     pub address: SocketAddr,
     /// Its upstreams with their addresses.
     pub upstreams: Vec<String>,
-    /// The variables that lead a program to it.
+    /// The variables that point a program to it.
     pub variables: Vec<(&'static str, String)>,
 }
 
-/// How far the proxy is.
+/// State of the proxy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ProxyPhase {
     /// There is none.
@@ -114,13 +114,13 @@ pub struct Followed {
 pub struct HeldQuestion {
     /// Its number.
     pub id: u64,
-    /// What is written.
+    /// The text that the user writes.
     pub writes: Writes,
-    /// What its text is.
+    /// Form of the text.
     pub form: HeldForm,
 }
 
-/// What a user writes about an exchange that waits.
+/// The text that a user writes about a held exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writes {
     /// The request.
@@ -134,23 +134,23 @@ pub enum Writes {
 /// The traffic screen.
 #[derive(Debug, Clone, Default)]
 pub struct Traffic {
-    /// What the proxy is, or is to be.
+    /// Definition of the proxy, running or to be started.
     pub spec: ProxySpec,
-    /// How far it is.
+    /// State of the proxy.
     pub phase: ProxyPhase,
     /// Its conversations, the newest first.
     pub lines: Vec<ConversationLine>,
-    /// What waits, the oldest first.
+    /// Held exchanges, the oldest first.
     pub held: Vec<Arc<HeldExchange>>,
-    /// What was written about exchanges whose question was put aside.
+    /// Texts begun for held exchanges whose question was put aside, by number.
     pub aside: HashMap<u64, Box<Editor>>,
     /// The selected row.
     pub selected: Option<Selected>,
     /// First visible row.
     pub top: usize,
-    /// Where the rows were drawn.
+    /// Area of the rows.
     pub area: Rect,
-    /// Where the conversation was drawn.
+    /// Area of the conversation.
     pub view_area: Rect,
     /// The conversation that is followed.
     pub followed: Option<Followed>,
@@ -160,9 +160,9 @@ pub struct Traffic {
     pub opened: bool,
     /// The last requests that were not recorded, the newest first.
     pub unrecorded: VecDeque<UnrecordedRequest>,
-    /// How many there were in all.
+    /// Number of all requests that were not recorded.
     pub unrecorded_count: u64,
-    /// Why sessions cannot be written.
+    /// Error that prevents writing sessions.
     pub problem: Option<String>,
 }
 
@@ -200,7 +200,7 @@ impl Traffic {
         }
     }
 
-    /// Where the proxy listens, if it does.
+    /// Returns the address at which the proxy listens; `None` while it does not.
     pub fn listens_at(&self) -> Option<SocketAddr> {
         match &self.phase {
             ProxyPhase::Listening(facts) => Some(facts.address),
@@ -208,7 +208,7 @@ impl Traffic {
         }
     }
 
-    /// Is a reply of the followed conversation on its way?
+    /// Returns whether the followed conversation waits for a reply or receives one.
     pub fn is_streaming(&self) -> bool {
         let line = self.followed.as_ref().and_then(|followed| self.line(&followed.session));
         line.is_some_and(|line| matches!(line.state, ConversationState::Asked | ConversationState::Streams))
@@ -255,12 +255,12 @@ impl Traffic {
         self.view = Some(view);
     }
 
-    /// Is this the conversation that is followed?
+    /// Returns whether a view shows the followed conversation.
     pub fn follows(&self, view: &RunView) -> bool {
         self.followed.as_ref().is_some_and(|followed| Some(&followed.session) == view.session.as_ref())
     }
 
-    /// Is this the conversation that is followed, and opened?
+    /// Returns whether a view shows the followed conversation, opened.
     pub fn is_opened(&self, view: &RunView) -> bool {
         self.opened && self.follows(view)
     }
@@ -318,7 +318,7 @@ impl HeldQuestion {
         Self { id: held.id, writes, form: held.form }
     }
 
-    /// What a text decides.
+    /// Returns the verdict for a written text: a body that is hidden or unchanged is passed on.
     pub fn verdict(self, held: &HeldExchange, text: String) -> Verdict {
         match self.writes {
             Writes::Answer => Verdict::Answer(text),

@@ -1,5 +1,6 @@
-//! Accepts what comes out today: a new session with the recorded inputs and today's derived events; and answers that the recording does not
-//! have, from a live model or the user. Also what a run continues with when the program computes something else today.
+//! Accepts today's results: writes a new session with the recorded inputs and today's derived events. Replies that the recording does not
+//! have come from a live model or the user. Also adopts recordings that a run continues from, where the program computes something else
+//! today.
 //!
 //! In: a session. Out: a run in the background that writes another one.
 
@@ -23,10 +24,10 @@ use crate::replay::{
 };
 use crate::session::{AttachmentStore, Parent, ParentKind, Recorder, Session, copy_files};
 
-/// What answers where the recording has no answer.
+/// Source of the replies that a recording does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
-    /// Nothing: the run fails there.
+    /// None: the run fails there.
     Fail,
     /// A live model: of this name, or the recorded one.
     Model(Option<String>),
@@ -34,7 +35,7 @@ pub enum Missing {
     Human,
 }
 
-/// Writes the new session and hands what it takes to the feed.
+/// Sink that records events in the new session and passes them to the feed.
 struct Written {
     recorder: Recorder,
     feed: Feed,
@@ -51,7 +52,7 @@ impl TimedSink for Written {
 }
 
 impl Workbench {
-    /// Replays a session into a new one with what comes out today. Everything that came from outside stays as it was recorded.
+    /// Replays a session into a new one with today's results. Everything that came from outside the program stays as recorded.
     pub fn accept(&self, session: &Session, missing: &Missing, human: Arc<dyn Human>) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let edits = RecordedEdits::of(&recording).map_err(unusable)?;

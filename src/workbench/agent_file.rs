@@ -31,21 +31,21 @@ pub struct AgentFile {
     pub sha: String,
 }
 
-/// When a file is written over another one.
+/// Condition for overwriting an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
-    /// Only when it is as it was read, or does not exist yet.
+    /// Only if the file is unchanged since it was read, or does not exist yet.
     Unchanged,
     /// In any state.
     Always,
 }
 
-/// Why a file was not saved.
+/// Error of saving an agent file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaveError {
-    /// The file is not as it was when it was read, or exists already.
+    /// The file was changed after it was read, or exists already.
     Changed,
-    /// Anything else: what and what to do.
+    /// Any other error, with what to do.
     Failed(ErrorRecord),
 }
 

@@ -1,7 +1,7 @@
 //! Agreement of judges with labels: Cohen's kappa over the labelled runs of an agent.
 //!
-//! In: an agent, its rubrics or one of the user's, the labels of the sessions folder. Out: for each labelled run the label and the ruling, and how well they
-//! agree. Sessions and labels are not changed; the runs of the judges are recorded like those of tests.
+//! In: an agent, its rubrics or one of the user's, the labels of the sessions folder. Out: for each labelled run the label and the ruling,
+//! and the agreement of both. Sessions and labels are not changed; the runs of the judges are recorded like those of tests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use crate::event::{Address, Event};
 use crate::port::Stop;
 use crate::session::{Label, Session, Summary};
 
-/// What is to be judged.
+/// Options of an agreement measurement.
 #[derive(Debug, Clone)]
 pub struct AgreementSpec {
     /// The agent; its labelled runs are those of sessions with its name.
@@ -26,7 +26,7 @@ pub struct AgreementSpec {
     pub cases: Vec<Case>,
     /// A rubric for all runs in the place of those of the cases.
     pub rubric: Option<Rubric>,
-    /// The newest so many labelled runs.
+    /// Maximum number of labelled runs; the newest are judged.
     pub most: usize,
     /// Runs that are judged at the same time, and the cost of the judges at which no further run is judged.
     pub pace: Pace,
@@ -48,21 +48,21 @@ pub struct LabelledRun {
     pub session: String,
     /// The root run.
     pub run: Address,
-    /// What a user found.
+    /// The user's label.
     pub label: Label,
-    /// What judges found; why there is no ruling.
+    /// The judges' rulings, or the reason why there are none.
     pub judged: Result<Vec<Ruling>, String>,
 }
 
 impl LabelledRun {
-    /// Did every rubric pass? `None` where none was judged.
+    /// Returns whether every rubric passed; `None` if the run was not judged.
     pub fn judge_passes(&self) -> Option<bool> {
         let rulings = self.judged.as_ref().ok()?;
         Some(rulings.iter().all(|ruling| ruling.passed))
     }
 }
 
-/// How often label and judge pass or fail the same runs.
+/// Counts of runs by the results of label and judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AgreementTable {
     /// Both pass.
@@ -80,7 +80,7 @@ pub struct AgreementTable {
 pub struct Kappa {
     /// The share of runs on which both agree.
     pub agreement: f64,
-    /// 1: always the same; 0: as by chance. `None` where one of them passes or fails everything and the other one too: then chance is all there is.
+    /// 1: always equal; 0: as by chance. `None` if both pass all runs or both fail all runs: kappa is undefined there.
     pub kappa: Option<f64>,
     /// 95 % interval, by the large-sample variance of Fleiss, Cohen and Everitt.
     pub interval: Option<(f64, f64)>,
@@ -110,7 +110,7 @@ impl AgreementTable {
         self.both_pass + self.only_judge + self.only_label + self.both_fail
     }
 
-    /// How well both agree; `None` without runs.
+    /// Returns Cohen's kappa of label and judge; `None` without runs.
     pub fn kappa(self) -> Option<Kappa> {
         let runs = self.runs();
         #[expect(clippy::cast_precision_loss, reason = "counts of runs")]
@@ -143,7 +143,7 @@ impl AgreementTable {
     }
 }
 
-/// What the judges cost so far, as far as it is known; several runs add to it.
+/// Cost of the judges so far, as far as it is known; runs that are judged at the same time add to it.
 #[derive(Debug, Default)]
 struct Paid(Mutex<f64>);
 
@@ -157,7 +157,7 @@ impl Paid {
     }
 }
 
-/// A labelled run that is to be judged, and by which questions.
+/// A labelled run to judge with its questions, or the reason why it cannot be judged.
 struct Due {
     session: String,
     run: Address,
@@ -166,8 +166,8 @@ struct Due {
 }
 
 impl Workbench {
-    /// Judges the labelled runs of an agent, newest sessions first. A stop begins no further run, and neither does a cost that is reached:
-    /// judges that run come to their end.
+    /// Judges the labelled runs of an agent, newest sessions first. After a stop or at the cost limit no further run is judged. A stop also
+    /// ends running judges; at the cost limit they finish.
     ///
     /// Errors: the marks cannot be read.
     pub async fn agreement(&self, spec: &AgreementSpec, stop: &Stop) -> Result<Agreement, OpenError> {
@@ -186,7 +186,7 @@ impl Workbench {
         Ok(Agreement { runs, is_spent: left.load(Ordering::Relaxed) })
     }
 
-    /// Can the configured model judge, where a rubric names none? Errors: what to do.
+    /// Checks that the configured model can judge where a rubric names no model. Errors: what to do.
     pub fn check_agreement(&self, spec: &AgreementSpec) -> Result<(), StartError> {
         if spec.asks_default_judge() { self.check_default_judge() } else { Ok(()) }
     }
@@ -251,7 +251,7 @@ impl Workbench {
 }
 
 impl AgreementSpec {
-    /// Is the configured model a judge, because a rubric names none?
+    /// Returns whether a rubric names no model, so that the configured model judges.
     fn asks_default_judge(&self) -> bool {
         match &self.rubric {
             Some(rubric) => rubric.models.is_empty(),

@@ -1,8 +1,8 @@
 //! The body of a request as it was sent.
 //!
-//! In: a session and an attempt: `r0/t2`, or `r0/t2:1` for its first attempt; `r0/t2:client` and `r0/t2:service` are the request and the reply
-//! that the proxy replaced by others. Out: the exact bytes, rebuilt from the recorded messages and
-//! checked against the recorded hash. It must never return bytes with another hash.
+//! In: a session and an attempt: `r0/t2`, or `r0/t2:1` for its first attempt; `r0/t2:client` and `r0/t2:service` are the request and the
+//! reply that the proxy replaced by others. Out: the exact bytes, rebuilt from the recorded messages and checked against the recorded hash.
+//! It must never return bytes with another hash.
 
 use ptc_core::text::did_you_mean;
 

@@ -1,7 +1,7 @@
-//! What a run may spend, what it has spent, and which limit ended it.
+//! Budget of a run: its limits, and the limit that ended it.
 //!
-//! In: how a run started and ended. Out: limits by name with their values, and those that would have let the run continue. Names are those of
-//! the table of limits.
+//! In: how a run started and ended. Out: limits by name with their values, and those that would have let the run continue. Names are those
+//! of the table of limits.
 
 use ptc_core::limits::{
     LIMITS, LOOP_JUMPS, Limit, MAX_TURNS, MISSION_TIMEOUT, PROGRAM_MEMORY, PROGRAM_TIMEOUT, RUN_CALLS, TOKEN_LIMIT,
@@ -109,7 +109,7 @@ fn enough(limit: f64, spent: f64) -> f64 {
     doubled.take(64).find(|limit| *limit > spent).unwrap_or(limit * 2.0)
 }
 
-/// What had been spent when the limit was noticed.
+/// Returns the amount that had been spent when the limit was noticed.
 fn spent(fail: &ErrorRecord) -> Option<f64> {
     match fail.details.as_ref()?.json().get("spent").map(|spent: &Json| &spent.node)? {
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]

@@ -1,4 +1,4 @@
-//! A bundle for the report of a bug: a session that replays elsewhere, its agent, what the machine is like, and how to look at them.
+//! Bundles for bug reports: a session that replays elsewhere, its agent, findings about the machine, and a page that explains them.
 //!
 //! In: a session prepared for export. Out: a folder that appears whole or not at all. It never contains raw network frames: nothing in them
 //! can be looked at. It must never change the session.
@@ -23,7 +23,7 @@ const README: &str = "README.md";
 
 impl Workbench {
     /// Writes a bundle: the session, its agent with the inputs of its first run, findings about the machine, and a page that explains how
-    /// to look at them. Gives its size in bytes.
+    /// to look at them. Returns its size in bytes.
     ///
     /// Errors: something looks like a secret, unless that is allowed; the id of the session is no file name; the folder is there already or
     /// cannot be written.
@@ -141,13 +141,13 @@ fn without_frames(events: Vec<Envelope>) -> Vec<Envelope> {
     (1..).zip(kept).map(|(seq, envelope)| Envelope { seq, event: bare(envelope.event), ..envelope }).collect()
 }
 
-/// Where the folder is filled before it gets its name.
+/// Returns the temporary folder that is filled before it is renamed; `None` if the path does not end in a name.
 fn draft_folder(folder: &Path) -> Option<PathBuf> {
     let name = folder.file_name()?.to_string_lossy();
     Some(folder.with_file_name(format!(".{name}.{}.new", std::process::id())))
 }
 
-/// How to look at what is in the folder, and what is not in it.
+/// Returns the text of the README: how to look at the content of the folder, and what was removed from it.
 fn page(header: &Header, report: &Report, removals: &[Removal]) -> String {
     let (id, file) = (&header.id, header.id.file_name());
     let replayed = match &report.outcome {

@@ -58,7 +58,8 @@ impl Models for LiveModels {
 }
 
 impl Workbench {
-    /// Names of models that child agents would ask for in vain: the run may start, those calls will fail.
+    /// Returns warnings about models of child agents, and their fallbacks, that cannot be used: the run may start, but calls without a
+    /// usable model will fail.
     pub(super) fn check_child_models(&self, plan: &Plan) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let mut open = vec![plan];

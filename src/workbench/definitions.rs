@@ -1,4 +1,4 @@
-//! What programs have defined so far, run by run: the values that a change of memory replaces.
+//! Definitions of programs so far, by run: the values that a memory change replaces.
 //!
 //! In: events in order. Out: old values in short. It must never hold more of a value than is shown.
 
@@ -23,7 +23,7 @@ impl Definitions {
         names
     }
 
-    /// Takes one event. For a change of memory: the names that had a value before, each with that value in short.
+    /// Applies an event. For a memory change it returns the names that had a value before, each with that value in short.
     pub fn apply(&mut self, envelope: &Envelope) -> Vec<(String, String)> {
         match &envelope.event {
             Event::RunStart(start) => {

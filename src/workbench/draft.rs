@@ -1,4 +1,4 @@
-//! Texts that are being edited: what they mean, and what a run of them would use.
+//! Drafts in the editors: diagnostics of their texts, and a summary of a run of them.
 //!
 //! In: the texts. Out: findings and a [`DraftSummary`]. Pure, apart from the state of models. It must never start anything.
 
@@ -23,11 +23,11 @@ pub struct OpenAgent {
     pub file: Option<AgentFile>,
     /// The pipeline.
     pub pipeline: Option<PipelineOutline>,
-    /// Why it cannot run as it is, though it is open: its files were not stored.
+    /// Reason why it cannot run although it is open: its files were not stored.
     pub problem: Option<String>,
 }
 
-/// What texts mean, as far as they can be read.
+/// Summary of the agent that the texts of a draft define, as far as they can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DraftSummary {
     /// The agent's name.
@@ -44,14 +44,14 @@ pub struct DraftSummary {
     pub tools: Option<Vec<String>>,
     /// The models that can be used now, each as the change of the options that chooses it.
     pub models: Vec<Fix>,
-    /// What would be sent first; empty when the texts do not make a request.
+    /// Parts of the first request; empty when the texts do not define one.
     pub sent: Vec<RequestPart>,
-    /// What the provider's protocol cannot carry of it.
+    /// Limits of the provider's protocol for this request, as text.
     pub limits: Vec<String>,
 }
 
 impl Workbench {
-    /// Returns every finding about the texts and what they mean; `models` are offered where the model is unknown.
+    /// Returns every finding about the texts and their summary; `models` are offered where the model is unknown.
     pub fn check_draft(&self, texts: &DraftTexts, models: &[Fix]) -> (Vec<Diagnostic>, DraftSummary) {
         let mut findings = self.diagnose(texts);
         findings.extend(self.secrets(texts));

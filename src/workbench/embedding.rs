@@ -1,8 +1,8 @@
 //! Similarity of answers by embeddings: the ruling on a rubric that is a text which the answer must be near to.
 //!
-//! In: a question, the run that is judged. Out: a ruling with one vote, whose score is the cosine of both embeddings and whose tokens and cost are
-//! those of the requests that were needed. A text is embedded once by each model of a suite or a matrix. What a recording was found to be is not
-//! asked again.
+//! In: a question, the run that is judged. Out: a ruling with one vote, whose score is the cosine of both embeddings and whose tokens and
+//! cost are those of the requests that were needed. A text is embedded once by each model of a suite or a matrix. Recorded rulings are
+//! reused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +44,7 @@ impl Embeddings {
 }
 
 impl Workbench {
-    /// Can this model make embeddings? Errors: what is wrong with it and what to do.
+    /// Checks that this model can make embeddings. Errors: what is wrong with it and what to do.
     pub(super) fn check_embedding_model(&self, name: &str) -> Result<(), StartError> {
         match self.choose(name)? {
             ModelChoice::Http(model) if has_embeddings(model.kind) => Ok(()),
@@ -59,7 +59,7 @@ impl Workbench {
         }
     }
 
-    /// The ruling by embeddings, and why there is none.
+    /// Returns the ruling by embeddings; if there is none, a ruling without votes and the reason.
     pub(super) async fn similarity(
         &self,
         question: &Question,
@@ -137,7 +137,7 @@ impl Workbench {
     }
 }
 
-/// What the requests of a ruling used; absent where nothing was counted or no price is known.
+/// Usage of the requests of a ruling; `None` where nothing was counted or no price is known.
 #[derive(Debug, Default)]
 struct Spent {
     tokens: Option<Tokens>,

@@ -1,7 +1,7 @@
-//! What a user can do about a run that failed, once for both interfaces.
+//! Advice for users about failed runs, shared by both interfaces.
 //!
-//! In: how the run started and ended. Out: a sentence. The hint of a stored error addresses the writer of what is wrong, which is the model most of
-//! the time; this text is for the developer who debugs the agent. It must never read the message of an error.
+//! In: how the run started and ended. Out: a sentence. The hint of a stored error is for the author of the faulty text, which is the model
+//! most of the time; this text is for the developer who debugs the agent. It must never read the message of an error.
 
 use ptc_core::limits::MAX_TURNS;
 use ptc_core::reasons::Reason;
@@ -10,7 +10,8 @@ use super::Hit;
 use crate::config::document;
 use crate::event::{ErrorRecord, RunEnd, RunStart};
 
-/// What to do next after a run that failed; `None` for one that did not. `refused` is why its last tool call that failed did.
+/// Returns the next step for the user after a failed run; `None` if the run did not fail. `refused` is the error of its last failed tool
+/// call.
 pub fn next_step(start: &RunStart, end: &RunEnd, refused: Option<&ErrorRecord>) -> Option<String> {
     let fail = end.fail.as_ref()?;
     let Some(reason) = Reason::from_name(&fail.reason) else { return fail.hint.clone() };
@@ -45,7 +46,7 @@ pub fn next_step(start: &RunStart, end: &RunEnd, refused: Option<&ErrorRecord>) 
     })
 }
 
-/// The turns, when a run failed for want of them: what more of them would allow the model to correct itself.
+/// Returns a higher turn limit if a run failed because its turns were used: more turns would let the model correct itself.
 pub(super) fn more_turns(start: &RunStart, end: &RunEnd) -> Option<Hit> {
     let reason = Reason::from_name(&end.fail.as_ref()?.reason)?;
     let correctable = is_of_program(reason)
@@ -63,7 +64,7 @@ pub(super) fn more_turns(start: &RunStart, end: &RunEnd) -> Option<Hit> {
     }
 }
 
-/// What helps besides a higher limit; `None` where the advice of the table of reasons is for users already.
+/// Returns advice besides a higher limit; `None` where the advice in the table of reasons is for users already.
 fn otherwise(reason: Reason, turn: u32) -> Option<String> {
     let fixed = match reason {
         Reason::MaxTurnsExceeded | Reason::BudgetExhausted => "make the prompt clearer",
@@ -85,13 +86,13 @@ fn otherwise(reason: Reason, turn: u32) -> Option<String> {
     Some(fixed.to_owned())
 }
 
-/// Does a program end with it? The table has these reasons in a row.
+/// Returns whether a program ends with this reason. These reasons are consecutive in the table.
 fn is_of_program(reason: Reason) -> bool {
     (Reason::ParseError..=Reason::PcallsError).contains(&reason)
         && !matches!(reason, Reason::ToolCallLimitExceeded | Reason::ToolDenied)
 }
 
-/// Did a program of the agent's own answer in the place of a model?
+/// Returns whether a pinned program of the agent answered instead of a model.
 fn is_pinned(start: &RunStart) -> bool {
     document::parse(&start.agent.toml).is_ok_and(|agent| agent.get("program").is_some())
 }
@@ -103,7 +104,7 @@ fn sentence(hit: &Hit, purpose: &str, otherwise: Option<&str>) -> String {
     format!("Set {key} = {next} in the options (it was {value}){purpose}{}.", otherwise.unwrap_or_default())
 }
 
-/// A sentence of its own.
+/// Makes a sentence of a text: a capital letter at its start, a full stop at its end.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::export::{Content, Format, Removal, Rules, redact, redact_text, remain
 use crate::model::known_secrets;
 use crate::session::{Header, Session};
 
-/// Why nothing is exported.
+/// Error of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportError {
     /// The rules cannot be read or applied.
@@ -22,9 +22,9 @@ pub enum ExportError {
     Exists(PathBuf),
     /// The file cannot be written.
     File {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The problem and what to do.
         message: String,
     },
 }
@@ -57,7 +57,7 @@ impl From<ExportError> for ErrorRecord {
     }
 }
 
-/// What is to be exported.
+/// Options of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportSpec {
     /// The format.
@@ -68,29 +68,29 @@ pub struct ExportSpec {
     pub path: PathBuf,
     /// A file that exists is replaced.
     pub replace: bool,
-    /// What happens to text that looks like a secret.
+    /// Policy for text that looks like a secret.
     pub secrets: Secrets,
 }
 
 /// A session ready for export.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What is exported, after redaction.
+    /// Content of the export, after redaction.
     pub content: Content,
     /// The header of the session, after redaction.
     pub header: Header,
-    /// What was removed, where and by which rule.
+    /// Removed content, with places and rules.
     pub removals: Vec<Removal>,
-    /// What is left and looks like a secret.
+    /// Remaining text that looks like a secret.
     pub findings: Vec<Removal>,
 }
 
-/// What an export by some rules would remove, and what would be left that looks like a secret.
+/// Preview of an export by some rules: the content that they remove, and the remaining text that looks like a secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportPreview {
-    /// What is removed.
+    /// Removed content.
     pub removals: Vec<Removal>,
-    /// What is left and looks like a secret.
+    /// Remaining text that looks like a secret.
     pub findings: Vec<Removal>,
 }
 
@@ -120,7 +120,7 @@ impl Prepared {
         Ok(render(&self.content, format))
     }
 
-    /// May it be exported?
+    /// Checks that it may be exported. Errors: something looks like a secret, unless that is allowed.
     pub fn check(&self, secrets: Secrets) -> Result<(), ExportError> {
         match secrets {
             Secrets::Refused if !self.findings.is_empty() => Err(ExportError::Secrets(self.findings.clone())),
@@ -129,12 +129,12 @@ impl Prepared {
     }
 }
 
-/// What happens to an export in which something looks like a secret.
+/// Policy for an export in which something looks like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrets {
-    /// It is not made.
+    /// It is refused.
     Refused,
-    /// It is made.
+    /// It is written.
     Allowed,
 }
 
@@ -168,7 +168,7 @@ impl Workbench {
     }
 }
 
-/// The header without what the rules name in its texts.
+/// Applies the rules to the texts of a header.
 fn redact_header(header: &Header, rules: &Rules) -> Result<Header, String> {
     let failed = |error: serde_json::Error| format!("the header of the session cannot be redacted: {error}");
     let mut data = serde_json::to_value(header).map_err(failed)?;

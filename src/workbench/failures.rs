@@ -1,4 +1,4 @@
-//! What fails in sessions, grouped: which reason, of what, how often, in how many sessions, and where to look at it.
+//! Failures in sessions, grouped by reason and failed part: counts, numbers of sessions, and places to look at.
 //!
 //! In: a query. Out: groups, the most frequent first. It knows only what the index keeps.
 
@@ -14,17 +14,17 @@ use crate::session::{SessionKey, Summary};
 pub struct FailureGroup {
     /// The stable reason.
     pub reason: String,
-    /// What of: the path in an answer with `*` for numbers of items, or the name of a tool; empty where it is of the whole.
+    /// The failed part: the path in an answer, with `*` for item numbers, or the name of a tool; empty for the whole.
     pub path: String,
-    /// How often it happened.
+    /// Number of occurrences.
     pub count: usize,
-    /// In how many sessions.
+    /// Number of sessions in which it happened.
     pub sessions: usize,
     /// The newest session in which it happened.
     pub newest: Summary,
     /// The first turn or call of it there.
     pub at: Address,
-    /// Where it happened, newest session first; at most `MAX_PLACES`.
+    /// Places where it happened, newest session first; at most `MAX_PLACES`.
     pub places: Vec<FailurePlace>,
 }
 
@@ -38,7 +38,7 @@ pub struct FailurePlace {
     pub session: SessionKey,
     /// The agent of the session.
     pub agent: String,
-    /// When the session began, Unix time in ms.
+    /// Start of the session, Unix time in ms.
     pub created_ms: i64,
     /// The turn or call.
     pub at: Address,
@@ -46,14 +46,14 @@ pub struct FailurePlace {
     pub message: String,
 }
 
-/// What fails in the sessions of a query.
+/// Failures in the sessions of a query.
 #[derive(Debug, Clone, Default)]
 pub struct FailureReport {
     /// The groups: the user's own sessions before those of the examples, the most frequent first.
     pub groups: Vec<FailureGroup>,
     /// Sessions that were looked at.
     pub sessions: usize,
-    /// What is worth knowing about the index, in words.
+    /// Notices about the index, in words.
     pub notices: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use crate::session::{Recorder, RecorderStatus};
 struct Shared {
     events: Mutex<Vec<Envelope>>,
     changed: Notify,
-    /// What is posted to a collector.
+    /// Spans that are posted to a collector; `None` without one.
     spans: Option<SessionSpans>,
 }
 
@@ -33,7 +33,7 @@ impl Feed {
         std::mem::take(&mut self.0.events.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits until there is something to drain, or a little longer than that.
+    /// Waits until there may be something to drain; it can resolve although there is nothing.
     pub async fn changed(&self) {
         self.0.changed.notified().await;
     }

@@ -1,4 +1,4 @@
-//! Examples in a prompt out of sessions: what a run was given, and what the model answered at one of its turns.
+//! Few-shot examples from sessions: the inputs of a run, and the model's reply at one of its turns.
 //!
 //! In: a turn of a session, and a prompt or its agent file. Out: the prompt with one more example at its end. The session is
 //! never changed.
@@ -27,7 +27,7 @@ pub struct AddedExample {
     pub file: PathBuf,
     /// The file was made as well.
     pub is_new_file: bool,
-    /// What was added to its prompt.
+    /// The text that was added to its prompt.
     pub example: String,
 }
 
@@ -48,7 +48,7 @@ impl Workbench {
         Ok((session, turn))
     }
 
-    /// What is added to a prompt so that it shows the reply of a turn as an example.
+    /// Returns the text that adds the reply of a turn to a prompt as an example.
     ///
     /// Errors: the session cannot be replayed, or holds no reply at that turn, or one that failed: it would teach its fault.
     pub fn example_of(&self, session: &Session, turn: &Address, prompt: &str) -> Result<String, CaseError> {
@@ -101,7 +101,7 @@ impl Workbench {
     }
 }
 
-/// What follows a prompt with one more example: the heading before the first of them.
+/// Returns the text to append to a prompt for one more example; the first one comes with the heading.
 fn addition(prompt: &str, input: Option<&str>, reply: &str) -> String {
     let gap = match prompt {
         _ if prompt.is_empty() || prompt.ends_with("\n\n") => "",

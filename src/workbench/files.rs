@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{create_private_dir, create_private_file};
 
-/// Links in a row; more are a circle.
+/// Links that are followed from one to the next; more are a cycle.
 const LINKS: usize = 40;
 
-/// The file that a path means: where links lead, so that a link stays one and its file is written. That need not be there yet.
+/// Returns the file that a path leads to. Links are followed, so that a link stays and its target is written. The file need not exist.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
     let mut target = path.to_owned();
@@ -23,14 +23,14 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links lead from one to the next"))
 }
 
-/// Where a file is written before it gets its name.
+/// Returns the temporary path of a file, which is renamed when it is complete.
 fn draft_path(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
     Ok(path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), std::process::id())))
 }
 
-/// Can a file be written there? To be asked before long work whose result goes there. Nothing is there afterwards that was not before.
-/// A file is only replaced by one of its kind, see [`check_kind`].
+/// Checks, before long work, that its result can be written there. Leaves no file. A file is only replaced by one of its kind, see
+/// [`check_kind`].
 pub fn check_place(path: &Path, begins: &str) -> io::Result<()> {
     let path = target(path)?;
     check_folder(&path)?;
@@ -43,7 +43,7 @@ pub fn check_place(path: &Path, begins: &str) -> io::Result<()> {
     fs::remove_file(&beside)
 }
 
-/// Is the folder of a file there? The error names it.
+/// Checks that the folder of a file exists. The error names it.
 pub(super) fn check_folder(path: &Path) -> io::Result<()> {
     let path = target(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -52,7 +52,7 @@ pub(super) fn check_folder(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Is there no file, or one that is empty or begins so? Anything else would be lost.
+/// Checks that there is no file, or one that is empty or begins like this: other content would be lost.
 pub fn check_kind(path: &Path, begins: &str) -> io::Result<()> {
     if !path.is_file() {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::session::{Header, Imported, SessionId, write_session};
 /// The format that can be imported.
 const FORMAT: &str = "ptc_runner trace 2";
 
-/// Why nothing was imported; the text names the file, the line and what to do.
+/// Error of an import, of which nothing was written; the text names the file, the line and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportError(pub String);
 
@@ -22,7 +22,7 @@ impl std::fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
-/// What was imported.
+/// Result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportReport {
     /// The new session's id.
@@ -31,7 +31,7 @@ pub struct ImportReport {
     pub path: PathBuf,
     /// Its events.
     pub events: usize,
-    /// How many of them have no counterpart here and are kept as they were.
+    /// Number of events that have no counterpart here and are kept as they were.
     pub kept: usize,
 }
 

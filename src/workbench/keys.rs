@@ -15,7 +15,8 @@ pub const SECRET: &str = "secret";
 /// The rule of the keys of this machine.
 const KNOWN: &str = "known_secret";
 
-/// What in the texts of a draft looks like a secret, or is one that this machine knows: a warning each, at its place, in the order of the texts.
+/// Finds secrets in the texts of a draft: text that looks like one, and secrets that this machine knows. Returns a warning for each, at its
+/// place, in the order of the texts.
 fn secrets(texts: &DraftTexts, known: &Scrub) -> Vec<Diagnostic> {
     let all = [
         (Place::Prompt, "prompt", &texts.prompt),
@@ -49,13 +50,13 @@ fn secrets(texts: &DraftTexts, known: &Scrub) -> Vec<Diagnostic> {
 }
 
 impl Workbench {
-    /// What in the texts of a draft looks like a secret, or is one of this machine's: the keys of the configuration and of environment variables
-    /// named like keys. A warning each, at its place, in the order of the texts.
+    /// Finds secrets in the texts of a draft: text that looks like one, and the keys of the configuration and of environment variables
+    /// named like keys. Returns a warning for each, at its place, in the order of the texts.
     pub fn secrets(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
         secrets(texts, &known_secrets(&self.config.providers))
     }
 
-    /// The same of an agent that is about to be run on a context, in words.
+    /// Returns the same warnings, in words, for an agent that is about to run on a context.
     pub(super) fn secret_findings(&self, agent: &Agent, context: &Context) -> Vec<String> {
         let texts = DraftTexts { context: context.json.to_text(), ..DraftTexts::of(agent) };
         self.secrets(&texts).into_iter().map(|finding| finding.message).collect()

@@ -1,4 +1,5 @@
-//! The difference of two texts by lines. Lines are compared without their line ends: a last line without one is equal to the same line with one.
+//! The difference of two texts by lines. Lines are compared without their line ends: a last line without one is equal to the same line with
+//! one.
 //!
 //! In: two texts. Out: the changed lines, and texts with some of the changes. Equal lines keep the line ends of the old text. Pure.
 
@@ -72,8 +73,8 @@ impl<'t> LineDiff<'t> {
         lines.iter().map(|line| format!(" {}", without_end(line))).collect()
     }
 
-    /// The bytes of the old text that a change replaces, and their replacement. Changes that are made from the last to the first give the new text, but for
-    /// line ends of equal lines.
+    /// The bytes of the old text that a change replaces, and their replacement. Applied from the last to the first, all changes give the
+    /// new text, except for line ends of equal lines.
     pub fn replacement(&self, change: &LineChange) -> (Range<usize>, String) {
         let byte = |line: usize| self.old_lines.iter().take(line).map(|line| line.len()).sum();
         let (mut start, end): (usize, usize) = (byte(change.old.start), byte(change.old.end));

@@ -1,6 +1,6 @@
 //! Tags, notes, marks and labels that a user writes on sessions, runs and turns.
 //!
-//! In: `SESSION` or `SESSION@ADDRESS`, what to write. Out: what holds then. Sessions are never changed.
+//! In: `SESSION` or `SESSION@ADDRESS`, and a change. Out: the marks after it. Sessions are never changed.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub struct MarkPlace {
     pub session: String,
     /// The run or turn; the session as a whole when absent.
     pub at: Option<Address>,
-    /// The folder whose marks hold what is written there: that of the session's file.
+    /// The folder that stores its marks: that of the session's file; for an example the sessions folder.
     pub dir: PathBuf,
 }
 
@@ -39,12 +39,12 @@ pub(super) fn named_place(name: &str) -> (&str, Option<Address>) {
 }
 
 impl Workbench {
-    /// What people wrote on the sessions of the folder.
+    /// Returns the marks on the sessions of the folder.
     pub fn marks(&self) -> Result<Marks, OpenError> {
         marks_in(&self.folders.sessions_dir)
     }
 
-    /// Notes of users on the sessions in the same folder; for an example those of the sessions folder.
+    /// Returns the marks on the sessions in the same folder; for an example those of the sessions folder.
     pub fn marks_next_to(&self, key: &SessionKey) -> Result<Marks, OpenError> {
         marks_in(&self.marks_dir(key))
     }
@@ -68,7 +68,7 @@ impl Workbench {
         Ok(MarkPlace { session: crate::session::summarize(&session).id, at, dir: self.marks_dir(&key) })
     }
 
-    /// What is written on a place.
+    /// Returns the tags, note, mark and label of a place.
     pub fn mark_of(&self, place: &MarkPlace) -> Result<Mark, OpenError> {
         Ok(marks_in(&place.dir)?.of(&place.session, place.at.as_ref()))
     }
@@ -130,7 +130,7 @@ fn marks_in(dir: &Path) -> Result<Marks, OpenError> {
     Marks::read(dir).map_err(|error| OpenError(format!("the marks in {} cannot be read: {error}", dir.display())))
 }
 
-/// Does it look like an address of a run or turn?
+/// Returns whether a text looks like the address of a run or turn.
 fn is_address(text: &str) -> bool {
     text.strip_prefix('r').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -17,11 +17,11 @@ use crate::port::Human;
 use crate::replay::{ExactModel, Recording};
 use crate::session::Session;
 
-/// Can a model be used now?
+/// Availability of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelState {
-    /// Yes.
+    /// It can be used.
     Ready,
     /// Its key is missing.
     NoKey,
@@ -43,22 +43,22 @@ impl ModelState {
 /// One line of the list of models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelLine {
-    /// What to write.
+    /// The name to write.
     pub name: String,
     /// The provider.
     pub provider: String,
     /// The model's id there.
     pub id: String,
-    /// What it is, or what is missing.
+    /// A description, or what is missing.
     pub note: String,
-    /// Can it be used?
+    /// Its availability.
     pub state: ModelState,
-    /// What is known of it.
+    /// Known facts about it.
     #[serde(flatten)]
     pub facts: ModelFacts,
 }
 
-/// How long a server on this machine may take to answer the question whether it is there.
+/// Time limit for a server on this machine to accept a connection when it is checked.
 pub(super) const LOOPBACK_WAIT: Duration = Duration::from_millis(300);
 
 impl Workbench {
@@ -169,7 +169,7 @@ impl Workbench {
         })
     }
 
-    /// That the fallback of a model cannot be asked, and why; nothing where it can, or where there is none.
+    /// Returns a warning if the fallback of a model cannot be used, with the reason; `None` if it can, or if there is none.
     pub(super) fn check_fallback(&self, choice: &ModelChoice) -> Option<Diagnostic> {
         let ModelChoice::Http(model) = choice else { return None };
         let alias =
@@ -191,7 +191,7 @@ impl Workbench {
         Some((why.reason(), warning_text))
     }
 
-    /// The fallbacks of all aliases that cannot be asked.
+    /// Returns the aliases whose fallback cannot be used, each with a warning.
     pub(super) fn unusable_fallbacks(&self) -> Vec<(String, String)> {
         let models = self.config.models.iter();
         let warning_text = models.filter_map(|model| {
@@ -201,7 +201,7 @@ impl Workbench {
         warning_text.collect()
     }
 
-    /// What is wrong with the name of the model that this agent would use. Nothing is opened or built.
+    /// Returns the problem with the name of the model that this agent would use. Nothing is opened or built.
     pub fn check_model(&self, agent: &Agent) -> Option<Diagnostic> {
         let unknown = |reason, message: String| Diagnostic::error(Place::Options, reason, message).key("model");
         match self.choose(&self.model_name(None, agent)) {
@@ -365,13 +365,13 @@ pub struct ProviderLine {
     pub name: String,
     /// The protocol spoken there.
     pub kind: Protocol,
-    /// Where it is, without query.
+    /// Its address, without query.
     pub url: String,
     /// The name of its key for users, and whether it is set; `None` for servers without keys.
     pub key: Option<(String, bool)>,
     /// Limit `concurrent_requests`.
     pub concurrent_requests: u32,
-    /// How long it may take.
+    /// Its timeouts.
     pub timeouts: Timeouts,
 }
 
@@ -380,7 +380,7 @@ pub struct ProviderLine {
 pub struct ServerLine {
     /// The provider's name.
     pub name: String,
-    /// Where it is.
+    /// Its address, without query.
     pub url: String,
     /// The models that it lists, or why there is no list.
     pub models: Result<Vec<String>, String>,

@@ -20,7 +20,7 @@ const SAMPLE: &str = "sample";
 /// The ending of agent files.
 const ENDING: &str = "toml";
 
-/// What a new agent starts from.
+/// Options of a new agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewAgent {
     /// The path of its file; without one, saving asks for it.
@@ -112,7 +112,7 @@ impl AgentFiles {
         Some(OpenAgent { texts, file: self.opened(path), ..OpenAgent::default() })
     }
 
-    /// Is this the path of an agent file that does not exist yet?
+    /// Returns whether this is the path of an agent file that does not exist yet.
     pub fn is_new(&self, name: &str) -> bool {
         let path = Path::new(name);
         path.extension().is_some_and(|ending| ending == ENDING) && !self.resolve(path).exists()

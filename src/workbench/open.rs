@@ -1,6 +1,7 @@
 //! A saved session as a reader shows it: its runs in outline, the bodies of turns on demand.
 //!
-//! In: a session. Out: an [`OpenSession`], and from its [`TurnReader`] one [`TurnBody`] at a time. It must never read the whole file into memory.
+//! In: a session. Out: an [`OpenSession`], and from its [`TurnReader`] one [`TurnBody`] at a time. It must never read the whole file into
+//! memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,7 +27,7 @@ pub struct OpenSession {
     pub runs: Vec<RunOutline>,
     /// Reads the turns.
     pub turns: Arc<TurnReader>,
-    /// What judges found about its last run, oldest first.
+    /// Rulings on the session, oldest first.
     pub rulings: Vec<Ruling>,
 }
 
@@ -58,7 +59,7 @@ pub struct RunOutline {
 pub struct TurnBody {
     /// Its events.
     pub events: Vec<Envelope>,
-    /// What was sent; `None` when no request was made.
+    /// The messages that were sent; `None` when no request was made.
     pub request: Option<Vec<SentMessage>>,
     /// Values in short that its definitions replaced, by name.
     pub replaced: Vec<(String, String)>,
@@ -68,7 +69,7 @@ pub struct TurnBody {
 #[derive(Debug)]
 pub struct TurnReader {
     session: Session,
-    /// What the definitions of each turn replaced; collected once, when the first turn is read.
+    /// Values that the definitions of each turn replaced; collected once, when the first turn is read.
     replaced: OnceLock<HashMap<Address, Vec<(String, String)>>>,
 }
 

@@ -15,7 +15,7 @@ use crate::event::{Address, Event, JsonText};
 use crate::replay::{Point, Recording, Stage};
 use crate::session::{Session, Summary, summarize};
 
-/// Where a session can be forked and run again.
+/// Points at which a session can be forked and run again.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForkPoints {
     /// The session's line in the list.
@@ -48,7 +48,7 @@ pub struct TurnPoints {
 pub struct CurrentText {
     /// The text; `None` where the target has none.
     pub text: Option<String>,
-    /// What the model is asked for: program, json, text, `control_json`; empty where no request was made.
+    /// Form of the reply that was requested: program, json, text, `control_json`; empty where no request was made.
     pub want: String,
     /// JSON Schema of the answer.
     pub schema: Option<JsonText>,
@@ -59,7 +59,7 @@ pub struct CurrentText {
 }
 
 impl Workbench {
-    /// Returns where a session can be forked and run again.
+    /// Returns the points at which a session can be forked and run again.
     ///
     /// Errors: the session cannot be replayed.
     pub fn fork_points(&self, session: &Session) -> Result<ForkPoints, StartError> {

@@ -1,4 +1,4 @@
-//! Getting a run ready: what every way of starting one checks and adds, in one place, so that a preview shows what a run would send.
+//! Preparation of a run: the checks and additions common to all ways of starting one, so that a preview shows what a run would send.
 //!
 //! In: an agent and the user's options. Out: its plan as a run has it and its model, or why no run starts. Nothing is opened
 //! or sent here.
@@ -14,7 +14,7 @@ use crate::model::{Model, Pinned};
 use crate::port::Human;
 use crate::tool::Kind;
 
-/// What answers for an agent.
+/// Source of an agent's replies.
 pub(super) enum Answering {
     /// Its pinned program.
     Program(String),
@@ -30,8 +30,8 @@ pub(super) struct Ready {
 }
 
 impl Workbench {
-    /// What answers: the model that the user named, else the agent's pinned program, unless a session recorded a model in its place,
-    /// else the model that a session recorded, else the agent's own or the configured one.
+    /// Returns the source of an agent's replies: the model that the user named, else the agent's pinned program, unless a session recorded
+    /// a model in its place, else the model that a session recorded, else the agent's own or the configured one.
     pub(super) fn answering(
         &self,
         agent: &Agent,
@@ -48,7 +48,7 @@ impl Workbench {
         Ok(Answering::Model(choice))
     }
 
-    /// That, ready to be asked.
+    /// Builds the model of a source of replies.
     pub(super) fn model_of(&self, answering: Answering, human: Arc<dyn Human>) -> Result<Arc<dyn Model>, StartError> {
         match answering {
             Answering::Program(program) => Ok(Arc::new(Pinned::new(program))),
@@ -56,8 +56,8 @@ impl Workbench {
         }
     }
 
-    /// The plan of an agent in its mode as it is answered: once by its pinned program, or without one and with the options of the model
-    /// where it names none; and with what is known of the servers of its tools.
+    /// Returns the plan of an agent in its mode: for its pinned program (one attempt), or for a model, whose options are defaults. Includes
+    /// what is known of its tools' servers.
     pub(super) fn ready(&self, agent: &Agent, answering: &Answering) -> Result<Ready, StartError> {
         let agent = agent.for_mode(agent.mode).map_err(StartError::Agent)?;
         let agent = match answering {

@@ -17,7 +17,7 @@ use crate::engine;
 use crate::event::{Address, Message, Options, RunText, ToolSchema};
 use crate::model::Request;
 
-/// What would be sent.
+/// The first request of a run that has not started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preview {
     /// The request, free of any protocol.
@@ -26,9 +26,9 @@ pub struct Preview {
     pub messages: Vec<Message>,
     /// The body, for HTTP models.
     pub body: Option<Json>,
-    /// What the provider's protocol cannot carry of it, as a run reports it.
+    /// Limits of the provider's protocol for this request, as a run reports them.
     pub limits: Vec<String>,
-    /// Where each input reaches the model.
+    /// The place in which each input reaches the model.
     pub inputs: Vec<InputReach>,
     /// Warnings about the definition and the context.
     pub warnings: Vec<Diagnostic>,
@@ -54,14 +54,14 @@ impl Workbench {
     }
 }
 
-/// A part of what would be sent.
+/// A part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestPart {
     /// Its role and section, or its kind; the same in every mode.
     pub title: String,
-    /// It.
+    /// Its text.
     pub text: String,
-    /// Is it JSON?
+    /// True if the text is JSON.
     pub is_json: bool,
 }
 
@@ -109,8 +109,8 @@ impl Preview {
 /// A part of two previews: its title with both sizes, and its lines.
 pub type ComparedPart = (String, Vec<Line>);
 
-/// What would be sent in one mode, held against what would be sent in another one: the parts of both by title, in the order of the
-/// first and then those that only the other has. A line with `-` is one of the other, a line with `+` one of the first.
+/// Compares the request of one mode with that of another: the parts of both by title, in the order of the first, then those that only the
+/// other has. Lines with `-` are from the other, lines with `+` from the first.
 pub fn compared_with(one: &[RequestPart], other: &[RequestPart]) -> Vec<ComparedPart> {
     let titles = distinct(one.iter().chain(other).map(|part| part.title.as_str()));
     let text = |parts: &[RequestPart], title: &str| -> String {

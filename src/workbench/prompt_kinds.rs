@@ -1,7 +1,7 @@
-//! What fills a request, by kind: the parts of its messages, the tools and the schema, in bytes and estimated tokens.
+//! Content of a request by kind: the parts of its messages, the tools and the schema, in bytes and estimated tokens.
 //!
-//! In: roles, sources and section names of messages as they were sent. Out: a kind per part, and sums. It must never drop a part: what has
-//! no kind of its own belongs to the task.
+//! In: roles, sources and section names of messages as they were sent. Out: a kind per part, and sums. It must never drop a part: one
+//! without a kind of its own belongs to the task.
 
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::json::to_json;
@@ -78,7 +78,7 @@ impl PromptSizes {
         *tokens += if text.is_empty() { 0 } else { estimate_tokens(text) };
     }
 
-    /// Counts what was counted before.
+    /// Adds all sizes of another count.
     pub fn add_all(&mut self, other: &Self) {
         for ((bytes, tokens), (more_bytes, more_tokens)) in self.0.iter_mut().zip(other.0) {
             *bytes += more_bytes;

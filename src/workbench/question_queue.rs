@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::port::{Breakpoint, Checkpoint, Gate, Human, Question};
 
-/// A question and the way its answer goes back. Dropping it means that there is no answer.
+/// A question and the channel for its answer. Dropping it means that there is no answer.
 #[derive(Debug)]
 pub struct Asked {
-    /// What is asked.
+    /// The question.
     pub question: Question,
     /// Takes the answer.
     pub answer: oneshot::Sender<String>,
@@ -29,17 +29,17 @@ impl Intercept {
         self.switch(gate).store(closed, Ordering::SeqCst);
     }
 
-    /// Do runs stop there?
+    /// Returns whether runs stop at this gate.
     pub fn is_closed(&self, gate: Gate) -> bool {
         self.switch(gate).load(Ordering::SeqCst)
     }
 
-    /// Runs stop at these breakpoints and at no others, also resumed ones.
+    /// Makes runs stop at these breakpoints and at no others, also resumed ones.
     pub fn stop_at(&self, breakpoints: Vec<Breakpoint>) {
         *self.1.lock().unwrap_or_else(PoisonError::into_inner) = breakpoints;
     }
 
-    /// Do runs stop at one of these?
+    /// Returns whether runs stop at one of these breakpoints.
     fn stops_at(&self, met: &[Breakpoint]) -> bool {
         let set = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         set.iter().any(|one| met.iter().any(|met| one.meets(met)))
@@ -55,7 +55,7 @@ impl Intercept {
     }
 }
 
-/// A user at an interface.
+/// Questions to the user, which an interface takes and answers.
 #[derive(Debug)]
 pub struct QuestionQueue {
     intercept: Intercept,

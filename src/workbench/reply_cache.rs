@@ -1,7 +1,8 @@
-//! Replies once: a folder of replies by exact request and trial, so that a repeated matrix asks its models nothing.
+//! Cache of replies: a folder of replies by exact request and trial, so that a repeated matrix sends no requests.
 //!
-//! In: requests to providers. Out: the stored reply where the same trial made the same request before, else the provider's, which is stored. Each
-//! use is recorded in the session and counted. An entry that cannot be read is a miss with a warning; it must never be a failure.
+//! In: requests to providers. Out: the stored reply where the same trial made the same request before, else the provider's, which is
+//! stored. Each use is recorded in the session and counted. An entry that cannot be read is a miss with a warning; it must never be a
+//! failure.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +31,7 @@ pub(super) struct TrialReplies {
 }
 
 impl TrialReplies {
-    /// What was used so far.
+    /// Returns the usage so far.
     fn used(&self) -> FromCache {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -48,7 +49,7 @@ impl Workbench {
         Self { reply_cache: Some(dir.into()), ..self }
     }
 
-    /// The same workbench for one trial of a suite or matrix. `trial` tells apart requests that are the same in several trials.
+    /// The same workbench for one trial of a suite or matrix. `trial` distinguishes requests that are the same in several trials.
     pub(super) fn for_trial(&self, trial: impl Into<Arc<str>>) -> Self {
         let replies = self.reply_cache.as_ref().map(|dir| TrialReplies {
             dir: Arc::clone(dir),
@@ -58,7 +59,7 @@ impl Workbench {
         Self { replies, ..self.clone() }
     }
 
-    /// What the runs of this trial took from the cache.
+    /// Returns the usage of the cache by the runs of this trial.
     pub(super) fn taken_from_cache(&self) -> FromCache {
         self.replies.as_ref().map(TrialReplies::used).unwrap_or_default()
     }
@@ -247,7 +248,7 @@ fn write(place: PathBuf, key: String, stored: StoredReply) -> impl FnOnce() -> R
     }
 }
 
-/// Runs something on a thread that may block. Errors: its own, and that it broke off.
+/// Runs a function on a blocking thread. Errors: its own, and that it panicked.
 async fn blocking<T: Send + 'static>(of: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
     tokio::task::spawn_blocking(of).await.unwrap_or_else(|error| Err(error.to_string()))
 }

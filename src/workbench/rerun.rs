@@ -1,7 +1,7 @@
 //! Re-running: live again on the same inputs, with another model, mode or agent. Always a new session.
 //!
-//! In: a session and a start. Out: a run in the background. From the start of a run everything is requested again; from a turn on it is a fork
-//! that edits nothing but the model and the agent.
+//! In: a session and a start. Out: a run in the background. From the start of a run everything is requested again; from a turn on it is a
+//! fork that edits nothing but the model and the agent.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use crate::replay::{Recording, carry_of, input_of};
 use crate::session::diff::{Comparison, Divergence};
 use crate::session::{AttachmentStore, Parent, ParentKind, Prefix, Recorder, Session, copy_files};
 
-/// What is to be run again.
+/// Options of a re-run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RerunSpec {
-    /// From where: a run (`r0`) or a turn (`r0/t2`); the first run when absent.
+    /// The start: a run (`r0`) or a turn (`r0/t2`); the first run when absent.
     pub from: Option<String>,
     /// Another model.
     pub model: Option<String>,
@@ -189,7 +189,7 @@ impl Workbench {
     }
 }
 
-/// The runs one after the other: a message of a conversation follows what the one before left, a step of a pipeline takes what it answered.
+/// Runs them one after the other: a message of a conversation continues the run before it, a step of a pipeline gets its answer as context.
 async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model) -> Ports<'a>) -> Step {
     let (mut carries, mut notices) = (onto.adopted.carries, onto.notices);
     let mut last: Option<Step> = None;
@@ -217,16 +217,16 @@ async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model
     last.unwrap_or_default()
 }
 
-/// What several runs of the same have in common, and where the others part from the first one. Times and tokens are no difference.
+/// Common part of repeated runs, and the differences of the others to the first one. Times and tokens are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repeats {
-    /// How many are the same as the first one, itself included.
+    /// Number of runs that are the same as the first one, itself included.
     pub same: usize,
-    /// The earliest place at which one parts from the first one.
+    /// The earliest difference of a run to the first one.
     pub first: Option<Divergence>,
     /// The last turn up to which all are the same.
     pub same_until: Option<Address>,
-    /// Where each parts from the first one, in order; `None` for the first one and those that are the same.
+    /// First difference of each run to the first one, in order; `None` for the first one and those that are the same.
     pub parted: Vec<Option<Divergence>>,
 }
 

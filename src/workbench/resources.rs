@@ -1,7 +1,7 @@
 //! Resources of MCP servers as inputs of runs: `{ resource = "server:uri" }` for a parameter of type `:file`.
 //!
-//! In: an agent and the context of a run that is about to begin. Out: the agent with the bytes of the resources, each read once and with consent.
-//! A resource that was not read stays a name: the run reports it and sends nothing in its place.
+//! In: an agent and the context of a run that is about to begin. Out: the agent with the bytes of the resources, each read once and with
+//! consent. A resource that was not read stays a name: the run reports it and sends nothing in its place.
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;

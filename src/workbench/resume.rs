@@ -42,7 +42,7 @@ pub(super) struct Resuming {
     pub(super) answers: Answers,
     /// Another model.
     pub(super) model: Option<String>,
-    /// Who answers the other questions.
+    /// Answers the other questions.
     pub(super) human: Arc<dyn Human>,
 }
 
@@ -145,7 +145,7 @@ impl Workbench {
         self.model_of(self.answering(agent, named, Some(&recorded))?, human)
     }
 
-    /// Is everything there that the last run of a recording needs to continue?
+    /// Checks that the last run of a recording has everything that it needs to continue.
     pub(super) fn check_resumable(&self, recording: &Recording, human: Arc<dyn Human>) -> Result<(), StartError> {
         let run = recording.runs().pop().ok_or_else(|| unusable(not_begun(&recording.id)))?;
         let plan = plan_of(recording, &run).map_err(|error| unusable(error.to_string()))?;
@@ -154,8 +154,8 @@ impl Workbench {
         self.live_model(recording, &run, &plan.agent, named.as_deref(), human).map(|_| ())
     }
 
-    /// A new message to a finished run: a new session that starts with the old one's events, and a run with its conversation and
-    /// definitions. After a run that failed because of its turn limit it may take more turns; a warning reports it.
+    /// Continues a finished run with a new message: a new session that starts with the old one's events, and a run with its conversation
+    /// and definitions. After a run that failed because of its turn limit it may take more turns; a warning reports it.
     pub async fn proceed(
         &self,
         session: &Session,
@@ -249,8 +249,8 @@ fn without_parameters(signature: Option<&str>) -> Option<String> {
     Some(output.render())
 }
 
-/// The Step of the resumed run, as its file holds it. Branches may have started calls that are not started again now: the
-/// file knows more than the engine that went on.
+/// Returns the Step of the resumed run from its file. Branches may have started calls that are not started again now: only the file
+/// contains those.
 fn folded(file: &Path, run: &Address, step: Step) -> Step {
     let Ok(session) = Session::open(file) else { return step };
     step_of(&session, run).unwrap_or(step)

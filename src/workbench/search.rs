@@ -12,18 +12,18 @@ use crate::session::index::{Catalogue, FoundSession, Query, QueryError, TermSynt
 /// The examples in the list, made once: they are part of the program.
 static EXAMPLES: LazyLock<Vec<Summary>> = LazyLock::new(|| Catalogue::of_examples(&example_sessions()).summaries());
 
-/// What a search gave.
+/// Result of a search.
 #[derive(Debug, Clone, Default)]
 pub struct SearchReport {
     /// The sessions, newest first; the examples after the user's own.
     pub found: Vec<FoundSession>,
     /// Sessions that were looked at.
     pub searched: usize,
-    /// What is worth knowing about the index and the marks, in words.
+    /// Notices about the index and the marks, in words.
     pub notices: Vec<String>,
 }
 
-/// Why a search gives nothing.
+/// Error of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SearchError {
     /// The query is invalid.

@@ -28,7 +28,7 @@ pub struct ServerPrompt {
     pub server: String,
     /// The prompt.
     pub name: String,
-    /// What the server writes about it.
+    /// The server's description of it.
     pub description: String,
     /// Its arguments, the required ones first.
     pub arguments: Vec<PromptArgument>,
@@ -54,7 +54,7 @@ pub struct PromptRequest {
     pub arguments: Vec<(String, String)>,
 }
 
-/// What came of a [`PromptQuery`].
+/// Result of a [`PromptQuery`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptList {
     /// A server that the user has not decided about: its definition, and the question.

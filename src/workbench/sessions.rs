@@ -1,4 +1,5 @@
-//! Sessions as a user handles them: found by name, opened, replayed, verified, recovered. The example sessions count where no other has the name.
+//! Sessions as a user handles them: found by name, opened, replayed, verified, recovered. A name means an example session only if no other
+//! session has it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::session::{
     FindError, RecoveryReport, Session, SessionId, SessionKey, find, ids_of_name, recover, shell_word,
 };
 
-/// Why a session cannot be opened or replayed; the text contains what could be read and the next step.
+/// Error of opening or replaying a session; the text contains what could be read and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenError(pub String);
 
@@ -49,7 +50,7 @@ impl Workbench {
         }
     }
 
-    /// Which session a path, an id, a unique beginning or end of an id, or `last` means.
+    /// Finds the session of a path, an id, a unique beginning or end of an id, or `last`.
     pub fn find_session(&self, name: &str) -> Result<SessionKey, OpenError> {
         match find(&self.folders.sessions_dir, name) {
             Ok(path) => Ok(SessionKey::File(path)),

@@ -23,7 +23,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// What a session keeps of a step that is to follow.
+    /// Returns the record of a later step for the session.
     pub(super) fn record(&self) -> LaterStep {
         LaterStep { agent: self.plan.agent.record(), model: self.name.clone() }
     }
@@ -105,7 +105,7 @@ pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: 
     last
 }
 
-/// The file explains why a pipeline ended between two steps.
+/// Records in the session why a pipeline ended between two steps.
 async fn record_end(record: &ErrorRecord, next: usize, ports: &Ports<'_>) {
     let text = format!("the pipeline ends here: {}", record.message);
     let notice: Event = Notice { level: NoticeLevel::Warning, text }.into();

@@ -1,7 +1,7 @@
 //! Telemetry: runs are posted to a collector as spans while they happen.
 //!
-//! In: the events of feeds. Out: requests of one task that takes documents from a bounded queue, and at the end how many did not arrive. It must
-//! never delay a run: a document that finds the queue full is lost, and counted.
+//! In: the events of feeds. Out: requests of one task that takes documents from a bounded queue, and at the end how many did not arrive. It
+//! must never delay a run: a document that finds the queue full is lost, and counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -22,7 +22,7 @@ use crate::session::{Header, SessionId};
 const QUEUE_MOST: usize = 256;
 /// Pauses before a document is posted again, while the collector works otherwise.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
-/// How long the end of the program waits for what is in the queue.
+/// Time limit for posting the queue at the end of the program.
 const END_TIME: Duration = Duration::from_secs(2);
 
 enum Item {
@@ -30,12 +30,12 @@ enum Item {
     End(oneshot::Sender<()>),
 }
 
-/// What was taken and what arrived.
+/// Counts of the documents that were taken and that arrived.
 #[derive(Debug, Default)]
 struct Counts {
     taken: AtomicU64,
     arrived: AtomicU64,
-    /// Why the last document did not arrive.
+    /// Error of the last document that did not arrive.
     problem: Mutex<Option<String>>,
 }
 
@@ -172,7 +172,7 @@ impl Workbench {
         Feed::with_spans(SessionSpans { spans, telemetry })
     }
 
-    /// Ends telemetry: posts what waits, for a limited time. Returns what did not arrive, in words.
+    /// Ends telemetry: posts the documents in the queue, for a limited time. Returns what did not arrive, in words.
     pub async fn end_telemetry(&self) -> Option<String> {
         self.telemetry.0.get()?.end().await
     }

@@ -1,4 +1,4 @@
-//! Tools that leave the program: who decides about them, their servers, and what is known of these servers.
+//! Tools that leave the program: consent to them, their servers, and what is known of these servers.
 //!
 //! In: an agent whose tools name servers. Out: the agent with everything that a run and its replay need to know of them: how a server is
 //! reached, and each tool's signature. A server is started only with consent.
@@ -28,7 +28,7 @@ const LOG_LINES: usize = 200;
 /// Agents within agents that are looked into.
 const DEPTH: usize = 16;
 
-/// Looks at servers before a run begins: who is asked, and what was decided so far.
+/// Context for looking at servers before a run begins: the user to ask, and the decisions so far.
 pub(super) struct Looks<'a> {
     pub(super) run: Address,
     pub(super) tools: &'a ExternalTools,
@@ -53,11 +53,11 @@ impl Looks<'_> {
 pub struct ToolState {
     /// The tool, as a run would have it.
     pub tool: Tool,
-    /// What a call starts or where it goes; `None` for tools that stay within the program.
+    /// The program that a call starts or the address that it contacts; `None` for tools that stay within the program.
     pub definition: Option<String>,
     /// It may be called without a question, always.
     pub allowed: bool,
-    /// What its server lists it as, when that is known.
+    /// Its entry in the server's list of tools, when that is known.
     pub listing: Option<Listing>,
 }
 
@@ -82,7 +82,7 @@ impl Workbench {
             .with_access(self.server_access())
     }
 
-    /// How servers are reached from here. All stored tokens become known secrets.
+    /// Returns the access to servers from this workbench. All stored tokens become known secrets.
     fn server_access(&self) -> ServerAccess {
         let tokens = self.tokens();
         tokens.register_secrets();
@@ -152,7 +152,7 @@ impl Workbench {
         Err(StartError::Agent(vec![found.key(format!("tools.{tool}.server"))]))
     }
 
-    /// What is wrong with a draft, its tools as a run would have them: with what is known of their servers.
+    /// Returns the diagnostics of a draft, its tools as a run would have them: with what is known of their servers.
     pub fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
         diagnose_knowing(texts, self.file_access(), |agent| {
             self.connected(agent).map_err(|error| match error {

@@ -12,7 +12,7 @@ pub struct Branch {
     pub id: String,
     /// Its file; for an example only its name.
     pub path: PathBuf,
-    /// Where it comes from.
+    /// Its parent; `None` for a session that was not derived.
     pub parent: Option<Parent>,
     /// The sessions derived from this one, oldest first.
     pub branches: Vec<Branch>,
@@ -24,7 +24,7 @@ pub struct Branch {
 const MOST_LEVELS: usize = 60;
 
 impl Branch {
-    /// Is this session in the tree?
+    /// Returns whether this session is in the tree.
     pub fn holds(&self, id: &str) -> bool {
         self.id == id || self.branches.iter().any(|branch| branch.holds(id))
     }

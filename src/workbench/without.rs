@@ -1,8 +1,8 @@
 //! Asking again without a part of a request: a fork whose request lacks one section, tool definition or set of options.
 //!
-//! In: a session, a turn, the place of a part. Out: a run in the background, as of a fork. Sections are edited at the gate of the request, as a
-//! user would edit them; what is sent next to the messages is an edit of the agent. The new session records both, and replays. What makes
-//! sense together only, a call and its results, is dropped together. It must never change the recorded session.
+//! In: a session, a turn, the place of a part. Out: a run in the background, as of a fork. Sections are edited at the gate of the request,
+//! as a user would edit them; content that is sent next to the messages is removed by an edit of the agent. The new session records both,
+//! and replays. Parts that belong together, a call and its results, are dropped together. It must never change the recorded session.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -77,12 +77,12 @@ impl Workbench {
     }
 }
 
-/// What is taken out of a request.
+/// Removal of a part from a request.
 #[derive(Debug)]
 struct Removal {
     /// Messages as a whole, by number.
     messages: Vec<u32>,
-    /// A text in a message: its number, where the text begins, the text.
+    /// A text in a message: the number of the message, the byte offset of the text, the text.
     text: Option<(u32, usize, String)>,
 }
 
@@ -125,7 +125,8 @@ impl Removal {
         Self { messages: Vec::new(), text: Some((message, start, sections[at].text.clone())) }
     }
 
-    /// The messages of a request as the gate shows them, each under its heading, without what is removed; `None` where nothing of it is there.
+    /// The messages of a request as the gate shows them, each under its heading, without the removed part; `None` if they do not contain
+    /// it.
     fn apply(&self, shown: &str) -> Option<String> {
         let rule = &shown[..shown.len() - shown.trim_start_matches('-').len()];
         let number = |line: &str| -> Option<u32> {
@@ -159,7 +160,8 @@ impl Removal {
     }
 }
 
-/// A user who takes the part out of the request of a turn and of those that follow in its run; other questions go to the user whom it wraps.
+/// A user who takes the part out of the request of a turn and of those that follow in its run; other questions go to the user whom it
+/// wraps.
 struct Remover {
     turn: Address,
     removal: Removal,

@@ -1,6 +1,6 @@
-//! Wording that both faces share: data in short, places in programs, native calls.
+//! Wording shared by both interfaces: data in short, places in programs, native calls.
 //!
-//! In: event data. Out: short plain texts. Nothing here is safe for a terminal yet: the faces see to that.
+//! In: event data. Out: short plain texts. They are not safe for a terminal yet: the interfaces escape them.
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::{LineCol, cut};
@@ -40,7 +40,7 @@ fn start(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// What came of a call in short: its result, or why there is none.
+/// Returns the result of a call in short, or its error.
 pub fn outcome(end: &ToolEnd, bytes: usize) -> String {
     match (&end.result, &end.error) {
         (_, Some(error)) => format!("{}: {}", error.reason, error.message),
@@ -58,7 +58,7 @@ pub fn own_hint(error: &ErrorRecord) -> Option<&str> {
 /// The line of a program that contains a position, cut around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// Where it starts.
+    /// Position of the marked part.
     pub place: LineCol,
     /// The line before it.
     pub before: String,

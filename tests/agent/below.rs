@@ -109,7 +109,7 @@ fn an_agent_of_a_tool_must_say_what_it_is_for() {
     assert_eq!(found(&inner("")), Err(message.to_owned()));
     assert_eq!(found(&inner(", description = \"Y\"")), Ok(Vec::new()));
     assert_eq!(found(&format!("description = \"Y\"\n{}", inner(""))), Ok(Vec::new()));
-    // The form of the core specification takes any task.
+    // With `returns = "delegate"` a tool takes any task and needs no description.
     let task = "agent = { prompt = \"y\" }\nreturns = \"delegate\"";
     assert!(found(task).is_ok(), "{:?}", found(task));
 }

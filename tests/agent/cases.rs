@@ -146,7 +146,7 @@ fn what_cannot_be_a_case_is_reported_at_its_place() {
     assert!(error.contains("`cases` is a list; write cases = [\"cs.jsonl\"]"), "{error}");
 }
 
-/// What refuses a case of an agent with this signature; empty when nothing does.
+/// Returns why a case is refused for an agent with this signature; empty when it is not.
 fn misfit(signature: &str, lines: &str) -> String {
     let toml = format!("mode = \"json\"\nprompt = \"{{{{text}}}}\"\n{signature}\n[[cases]]\nname = \"a\"\n{lines}\n");
     let agent = Agent::from_toml(&toml, "a.toml").unwrap();

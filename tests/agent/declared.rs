@@ -2,7 +2,7 @@
 
 use ptc_workbench::agent::{Agent, Diagnostic, Plan};
 
-/// What is wrong with an agent with this tool, and what is worth a warning.
+/// Returns the errors of an agent with this tool, else its warnings.
 fn found(tool: &str) -> Vec<Diagnostic> {
     let text = format!("mode = 'ptc_lisp'\nprompt = 'go'\n[tools.x]\n{tool}\n");
     Plan::new(&Agent::from_toml(&text, "a.toml").unwrap()).map_or_else(|found| found, |plan| plan.warnings)

@@ -1,4 +1,4 @@
-//! What a provider gave for what it was asked: costs turn by turn, another model than the one that was asked, options left out.
+//! Replies that differ from the request: costs turn by turn, another model than the requested one, ignored options.
 
 use ptc_workbench::event::Address;
 use ptc_workbench::workbench::inspect::{Inspection, Mark};

@@ -125,7 +125,7 @@ fn a_context_that_does_not_fit_fails_before_the_model_is_asked() {
     }
 }
 
-/// Source documents write `fail: nil` into a Step that did not fail.
+/// A Step with `"fail": null` did not fail.
 #[test]
 fn a_step_whose_failure_is_null_did_not_fail() {
     let program = Program::new();

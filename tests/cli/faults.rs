@@ -10,7 +10,7 @@ const SHORT: &str = "mode = \"json\"\nprompt = \"Count\"\nsignature = \"() -> {a
 /// Outcome of a run: turns, and the reason of the failure.
 type Expected = (u64, Option<&'static str>);
 
-/// What each fault leads to when it happens once, and when it happens in every turn.
+/// Outcomes of each fault when it happens once, and when it happens in every turn.
 const OUTCOMES: &[(&str, Expected, Expected)] = &[
     ("bad_json", (2, None), (2, Some("json_parse_error"))),
     ("missing_field", (2, None), (2, Some("validation_error"))),

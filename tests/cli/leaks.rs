@@ -9,7 +9,7 @@ use ptc_workbench::session::Session;
 
 use super::program::Program;
 
-/// What a user or a script can get from the program about a session.
+/// Commands that print something about a session.
 const ABOUT: [&[&str]; 9] = [
     &["sessions", "show", "{}"],
     &["sessions", "show", "{}", "--plain"],
@@ -22,7 +22,7 @@ const ABOUT: [&[&str]; 9] = [
     &["sessions", "export", "{}", "--preview"],
 ];
 
-/// What it reports about itself.
+/// Commands that print something about the program and all of its sessions.
 const ITSELF: [&[&str]; 11] = [
     &["sessions", "tree"],
     &["models", "--json"],
@@ -80,7 +80,7 @@ pub(crate) fn assert_no_key_in_files(program: &Program, key: &str) {
     }
 }
 
-/// Is the word in the text, as it is spelled or as JSON and addresses may spell it?
+/// Returns whether the text contains the word, as it is spelled or as JSON and addresses may spell it.
 fn holds(text: &str, word: &str) -> bool {
     text.contains(word) || plain(text).contains(word)
 }
@@ -109,7 +109,7 @@ pub(crate) fn plain(text: &str) -> String {
     out + rest
 }
 
-/// What must not be anywhere either: most of the key.
+/// Returns the first three quarters of the key, which must not appear anywhere either.
 fn beginning(key: &str) -> &str {
     &key[..key.len() * 3 / 4]
 }

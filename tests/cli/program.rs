@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ptc_workbench::session::{Session, SessionId};
 use tempfile::TempDir;
 
-/// How long a condition may take to come true before a test fails.
+/// Time for a condition to become true before a test fails.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A place to run the program in.
@@ -21,7 +21,7 @@ pub(crate) struct Program {
     env: Vec<(String, String)>,
 }
 
-/// What a call gave.
+/// Result of a call.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,

@@ -64,7 +64,7 @@ fn a_closed_pipe_is_no_panic() {
     program.run(["replay", "last", "--check"]).exits(0);
 }
 
-/// Does the process have handlers for SIGINT and SIGTERM?
+/// Returns whether the process has handlers for SIGINT and SIGTERM.
 #[cfg(target_os = "linux")]
 fn catches_ends(status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();

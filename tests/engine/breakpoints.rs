@@ -23,7 +23,7 @@ impl Human for Watcher {
 const TOOLS: &str = "max_turns = 3\n[tools.find]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\ndefault = 7\n\
                      [tools.look]\nkind = \"table\"\ndefault = 1\n";
 
-/// What runs of these programs are stopped with, where.
+/// Runs programs with breakpoints; returns the run, and its breakpoint questions with their addresses.
 async fn stopped(at: &str, programs: &[&str]) -> (Ran, Vec<(String, String)>) {
     let plan = Plan::new(&agent(TOOLS)).unwrap();
     let replies: Vec<String> = programs.iter().map(|program| p(program)).collect();

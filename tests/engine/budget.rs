@@ -325,7 +325,7 @@ async fn run_with_child(limit: &str, child: &str, program: &str) -> super::Ran {
     ran
 }
 
-/// How the run ended, the replies of its child runs, and the first error of a program.
+/// Returns the outcome of a run, the number of replies of its child runs, and the first error of a program.
 fn spent(ran: &super::Ran) -> (String, usize, &str) {
     let is_reply = |envelope: &&Envelope| matches!(envelope.event, Event::ReplyEnd(_));
     let replies = ran.events.iter().filter(is_reply).filter(|envelope| envelope.address.run_part().is_call()).count();

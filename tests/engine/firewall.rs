@@ -116,7 +116,7 @@ async fn what_is_reported_of_an_answer_hides_as_well() {
     assert!(texts[1].contains("\"d\" 1") && !texts[1].contains("hush"), "{}", texts[1]);
 }
 
-/// Why an agent failed is reported without what its firewall hides; the details of the failure keep everything.
+/// The parent agent reads a child's failure without the fields that the firewall hides; the details of the failure keep everything.
 #[tokio::test]
 async fn the_failure_of_a_child_hides_as_well() {
     for value in ["{:_x \"hush\" :why \"z\"}", "[{:_x \"hush\" :why \"z\"}]", "{:message {:_x \"hush\" :why \"z\"}}"] {

@@ -1,4 +1,4 @@
-//! Mode `json_loop`: control objects, protocol failures, loops, questions and typed answers (agent contract §26).
+//! Mode `json_loop`: control objects, protocol failures, loops, questions and typed answers.
 
 use std::sync::{Arc, Mutex};
 

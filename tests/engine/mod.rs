@@ -79,7 +79,7 @@ pub(crate) fn agent(prompt: &str, signature: &str) -> Agent {
     Agent { mode: Mode::Json, prompt, signature, max_turns: 3, ..Agent::default() }
 }
 
-/// What a run gave: the Step, the requests the model got, and the events.
+/// A finished run: its Step and its events.
 pub(crate) struct Ran {
     pub(crate) step: Step,
     pub(crate) events: Vec<Envelope>,
@@ -114,7 +114,7 @@ pub(crate) async fn run_with(agent: &Agent, context: &str, model: &dyn Model, cl
     Ran { step, events: sink.events() }
 }
 
-/// What the model got is what the session shows: read as a whole, at its places in the file, and in the Step.
+/// Checks that the session shows what the model got: read as a whole, at its places in the file, and in the Step.
 pub(crate) fn shows_what_was_sent(session: &Session, recording: &Recording, step: &Step, got: &[Request]) {
     let shown = |messages: Vec<SentMessage>| -> Vec<_> {
         messages.into_iter().map(|message| (message.role.name().to_owned(), message.joined())).collect()

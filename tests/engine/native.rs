@@ -1,4 +1,4 @@
-//! The native transport: what the result of a `lisp_eval` call holds, member by member (agent contract §6).
+//! The native transport: what the result of a `lisp_eval` call holds, member by member.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;

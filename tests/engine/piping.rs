@@ -1,4 +1,4 @@
-//! Steps as contexts across modes: the pipelines of the source documents, one after the other.
+//! Steps as contexts: pipelines across modes.
 
 use ptc_core::signature;
 use ptc_workbench::agent::{Agent, Context, Step};

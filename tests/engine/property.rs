@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 
-/// What the model does in one turn.
+/// An action of the model in one turn.
 #[derive(Debug, Clone)]
 enum Act {
     Answer { text: String, calls: Vec<(String, String)>, cut: bool, usage: Option<(u64, u64)> },

@@ -1,4 +1,4 @@
-//! Mode `ptc_lisp`: the scripted scenarios 1–15, 28 and 30 of the agent contract §29, and the rules of its loop.
+//! Mode `ptc_lisp`: the scripted scenarios 1–15 and 28 of `tests/library/strategies.rs`, and the rules of its loop.
 
 use ptc_workbench::agent::{Agent, Step};
 use ptc_workbench::event::Event;
@@ -442,7 +442,7 @@ async fn the_result_of_a_native_program_says_what_was_cut_and_what_was_dropped()
     assert_eq!(ran.step.memory, []);
 }
 
-/// What changes on the way out, or into a tool, is reported.
+/// A value that is changed on output, or on input of a tool, is reported.
 #[tokio::test]
 async fn a_value_that_changes_at_a_boundary_is_reported() {
     let notices = |ran: &Ran| -> Vec<String> {

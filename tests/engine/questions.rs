@@ -6,7 +6,7 @@ use ptc_workbench::model::{Reply, script};
 use super::ptc::{agent, p};
 use super::*;
 
-/// What a program with such a tool returns: the root's replies, those of the model `judge`.
+/// Runs a program with such a tool; `answers` are the replies of the model `judge`.
 async fn asked(tool: &str, program: &str, answers: &[&str]) -> Ran {
     let agent = agent(&format!("max_turns = 1\n{tool}"));
     let plan = Plan::new(&agent).unwrap_or_else(|wrong| panic!("{wrong:?}"));

@@ -60,7 +60,7 @@ async fn a_top_level_any_sends_no_schema() {
     assert!(!ran.step.usage.schema_used);
 }
 
-/// `schema_used` records that a schema left the machine, `structured_output` how the last one travelled (settled decision 13).
+/// `schema_used` records that a schema was sent, `structured_output` how the last one was sent.
 #[tokio::test]
 async fn usage_says_whether_the_schema_was_sent() {
     use StructuredBy::{JsonObject, JsonSchema, Prompt, Tool};

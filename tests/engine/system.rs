@@ -1,4 +1,4 @@
-//! What an agent puts into the system text: around the card, and in the place of its parts (agent contract §12.6).
+//! The parts of the system text that an agent adds around the card, or replaces.
 
 use super::*;
 

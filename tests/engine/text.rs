@@ -1,4 +1,4 @@
-//! Mode `text`: the scripted scenarios 16–27 of the agent contract §29, and the rules of its four variants.
+//! Mode `text`: the scripted scenarios 16–27 of `tests/library/strategies.rs`, and the rules of its four variants.
 
 use ptc_core::value::Json;
 use ptc_workbench::agent::{Agent, Plan};
@@ -76,7 +76,7 @@ async fn scenarios_without_tools() {
         ("20c", ITEMS, &[r#"{"x":1}"#], "json_parse_error", &["json_parse_error"]),
         ("21", NUMBER, &["42"], "42", &["ok"]),
         ("22a", "", &["Hello\n"], r#""Hello\n""#, &["ok"]),
-        // An empty reply is no success in any mode (decision N9, which wins over the scenario of the contract).
+        // An empty reply is a failure in every mode.
         ("22b", "", &[""], "empty_response", &["empty_response"]),
     ];
     for (name, toml, replies, outcome, turns) in rows {

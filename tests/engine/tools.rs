@@ -44,7 +44,7 @@ async fn run_agent(agent: &Agent, model: &dyn Model) -> Ran {
     run_plan(&Plan::new(agent).unwrap(), model, &ModelList::default()).await
 }
 
-/// How each call of a run came out: `status result-or-reason`.
+/// Returns the outcome of each call of a run: `status result-or-reason`.
 fn came_out(ran: &Ran) -> Vec<String> {
     let text = |call: &ptc_workbench::agent::CallEntry| {
         let what = match (&call.result, &call.error) {
@@ -68,7 +68,7 @@ fn results(ran: &Ran) -> Vec<String> {
         .collect()
 }
 
-/// What refuses an agent.
+/// Returns the errors about an agent.
 fn refusal(rest: &str) -> String {
     let found = Plan::new(&with(rest)).unwrap_err();
     found.iter().filter(|f| f.is_error()).map(|f| f.message.clone()).collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! What a model learns about the remaining turns.
+//! Notes to the model about the remaining turns.
 
 use super::ptc::{CHILD, p, ran};
 use super::*;

@@ -218,7 +218,7 @@ async fn a_model_that_is_a_user_is_waited_for() {
     replays(&events).await;
 }
 
-/// What the user types may contain native calls.
+/// A reply typed by the user may contain native calls.
 #[tokio::test]
 async fn a_user_who_is_waited_for_may_call_tools() {
     let toml = "mode = 'text'\nprompt = 'go'\n[tools.look]\nkind = 'table'\ndefault = 'seen'\n";

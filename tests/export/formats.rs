@@ -33,7 +33,7 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value[key].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What the schema of trajectories cannot express.
+/// Checks the rules that the schema of trajectories cannot express.
 fn check_trajectory(trajectory: &Value) {
     let children: Vec<&str> = list(trajectory, "subagent_trajectories")
         .iter()

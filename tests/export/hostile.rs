@@ -107,7 +107,8 @@ fn session() -> Content {
     content
 }
 
-/// What a terminal, or a reader of the text, would act on; JSON and HTML know the line feed, Markdown and HTML the tab.
+/// Returns whether a terminal, or a reader of the text, would act on the character. Line feed (used by JSON and HTML) and tab (used by
+/// Markdown and HTML) are allowed.
 fn acts(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -40,7 +40,8 @@ fn code() -> String {
     )
 }
 
-/// What the model's server sends: an error with a hostile body and header, a hostile program in pieces that cut sequences, one that breaks, the good one.
+/// Returns the replies of the model's server: an error with a hostile body and header, a hostile program in pieces that cut sequences (once
+/// broken, once correct).
 fn plays() -> Vec<Play> {
     let body =
         json!({"error": {"message": planted("body"), "type": planted("type"), "code": planted("code")}}).to_string();
@@ -123,7 +124,7 @@ fn is_text(done: &Done, what: &str) -> String {
     format!("{}{}", done.stdout, done.stderr)
 }
 
-/// What is asked for about the last session, and about the agent.
+/// Commands about the last session, and about the agent.
 const ABOUT: &[&[&str]] = &[
     &["sessions", "show", "last"],
     &["sessions", "show", "last", "--json"],
@@ -214,7 +215,7 @@ fn try_all(base_url: &str) {
     screen::try_all(&program, &file);
 }
 
-/// What a bundle adds by itself; session and agent in it are exact, as the files that they come from.
+/// Returns the texts that a bundle adds by itself; session and agent in it are exact, as the files that they come from.
 fn pages_of(bundle: &Path) -> String {
     let read = |name: &str| std::fs::read_to_string(bundle.join(name)).unwrap();
     assert!(read("agent.toml").contains("zq"), "the content is there");

@@ -54,7 +54,7 @@ pub(super) fn acting(text: &str) -> Vec<char> {
     text.chars().filter(acts).collect()
 }
 
-/// What a terminal was sent that the program never sends by itself.
+/// Returns the sequences and characters sent to a terminal that the program never sends by itself.
 pub(super) fn foreign(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let mut found: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Child agents and what surrounds them: panics, levels, delegated tasks, refs outside of runs, and the trace of the core specification.
+//! Child agents: panics, levels, delegated tasks, refs outside of runs, and the trace of a task.
 
 use ptc_workbench::agent::{Agent, Plan, Step};
 use ptc_workbench::model::{ClosureModel, Reply, Request, script};

@@ -1,4 +1,4 @@
-//! The examples of the core specification: delegate, refs, agents as tools, the loop.
+//! Examples of delegated tasks: delegate, refs, agents as tools, the loop.
 
 use std::sync::{Arc, Mutex};
 
@@ -65,7 +65,7 @@ async fn missing_refs_are_asked_for_again() {
     assert_eq!(failed.reason, "missing_refs");
 }
 
-/// Used-up turns and a failing model, under the names of the document.
+/// Exhausted turns fail a delegated task with `max_turns_reached`, a failing model with `llm_error`.
 #[tokio::test]
 async fn failures_keep_the_names_of_the_document() {
     let failed = run(task("Go on").max_turns(2)).model(script([p("1")])).delegate().await.unwrap_err();
@@ -86,7 +86,7 @@ async fn an_error_goes_back_and_the_next_program_recovers() {
     assert!(last(&requests.lock().unwrap()[1]).contains("unknown_tool"));
 }
 
-/// Context, the last result and memory under the names of the document.
+/// Programs of a delegated task read the last result as `ctx/last-result`, and memory as `memory/NAME` or by `memory/get`.
 #[tokio::test]
 async fn context_last_result_and_memory_by_their_old_names() {
     let model = script([
@@ -167,7 +167,7 @@ async fn an_agent_file_may_declare_such_a_tool() {
     assert!(findings[0].message.contains("did you mean `delegate`"), "{}", findings[0].message);
 }
 
-/// What such a tool fails with has the name that the core specification gives it.
+/// With `returns = "delegate"` a failed tool has the reason name of a delegated task.
 #[tokio::test]
 async fn a_tool_of_this_form_fails_with_the_names_of_its_source() {
     let child = "mode = 'ptc_lisp'\nprompt = 'Find it.'\nmax_turns = 2\n";
@@ -225,7 +225,7 @@ async fn a_plan_is_made_by_a_create_plan_tool() {
     assert_eq!(found.lookup("name").unwrap().as_str(), Some("Acme"));
 }
 
-/// The smallest callback of the document.
+/// The smallest model: a closure that answers by the turn.
 #[tokio::test]
 async fn the_smallest_callback() {
     let model = ClosureModel::new(|request: &Request| if request.turn() == 1 { p("(+ 1 2)") } else { "Three.".into() });

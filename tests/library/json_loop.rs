@@ -1,4 +1,4 @@
-//! The examples of the blueprint for the full JSON loop.
+//! Examples of the JSON loop.
 
 use ptc_core::value::Json;
 use ptc_workbench::agent::{Agent, AgentBuilder, Mode};

@@ -1,4 +1,4 @@
-//! The examples of the document on the JSON output mode.
+//! Examples of the JSON output mode.
 
 use ptc_workbench::agent::{Agent, AgentBuilder, Diagnostic, Mode};
 use ptc_workbench::model::{Reply, Request, Want, script};
@@ -57,7 +57,7 @@ async fn the_schema_is_the_output_of_the_signature() {
     assert_eq!(outcome(&short), r#"{"sentiment":"good"}"#);
 }
 
-/// Nested records in the schema, as in the document's example.
+/// Nested records become nested objects of the schema.
 #[test]
 fn nested_outputs_become_nested_schemas() {
     let agent = json_agent("Go", "() -> {analysis {sentiment :string, entities [:string]}}");
@@ -134,7 +134,7 @@ async fn common_quirks_are_understood() {
     }
 }
 
-/// What the mode refuses when an agent is built.
+/// Agents that the mode refuses when they are built.
 #[test]
 fn json_mode_refuses_tools_missing_signatures_hidden_fields_and_short_histories() {
     let agent = || json_agent("Go", "{a :int}");

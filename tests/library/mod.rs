@@ -1,6 +1,6 @@
-//! Library use: the usage examples of the five source documents one by one, and their testing strategies as a table.
+//! Library use: examples of each mode, of delegated tasks and of pipelines, and a table of the tested behaviours.
 //!
-//! Each file holds the examples of one document, in its order; [`strategies`] names the test that shows what a document lists.
+//! Each file contains the examples of one area; [`strategies`] names the test of each behaviour.
 
 mod children;
 mod core;

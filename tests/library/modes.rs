@@ -1,4 +1,4 @@
-//! The examples of the plan for output modes.
+//! Examples of output modes.
 
 use std::sync::{Arc, Mutex};
 
@@ -53,7 +53,7 @@ async fn plain_text_is_returned_as_it_came() {
     assert_eq!((step.signature, requests.lock().unwrap().len()), (None, 1));
 }
 
-/// The chain of the document: a classification, then a decision.
+/// A chain: a classification, then a decision.
 #[tokio::test]
 async fn json_feeds_a_program() {
     let first = run("Classify: {{review}}")

@@ -1,4 +1,4 @@
-//! What the library offers in addition to the examples: models by name, events, conversations, definitions that cannot be run.
+//! Library features without an example of their own: models by name, events, conversations, definitions that cannot be run.
 
 use std::sync::{Arc, Mutex};
 
@@ -165,7 +165,7 @@ async fn choosing_a_mode_takes_its_section() {
     assert_eq!(outcome(&other), r#"{"n":5}"#);
 }
 
-/// How often a failing model is asked is the agent's own business.
+/// The number of attempts on a failing model is an option of the agent.
 #[tokio::test]
 async fn an_agent_says_how_often_its_model_is_tried() {
     use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Request};

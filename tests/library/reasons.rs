@@ -1,4 +1,4 @@
-//! One scenario for each reason of the agent contract that a run can end or a turn can fail with.
+//! One scenario for each reason with which a run can end or a turn can fail.
 
 use ptc_workbench::agent::{Agent, Step};
 use ptc_workbench::event::{ModelRecord, Price, Tokens};
@@ -22,8 +22,8 @@ async fn ran<R: Into<Reply> + Clone>(toml: &str, replies: &[R]) -> Step {
     run(agent(toml)).model(script(replies)).await
 }
 
-/// The reasons of the contract's table for agents. Those of programs have their scenarios in the language's suite; what the product
-/// does not have (side effects that cannot be undone, preludes, models of the wrong kind, which types exclude) has no reason.
+/// The reasons of agents. Those of programs have their scenarios in the suite of the language. Side effects that cannot be undone,
+/// preludes and models of the wrong kind, which types exclude, do not exist here and have no reason.
 const CONTRACT: [&str; 42] = [
     "failed",
     "no_code_found",

@@ -1,9 +1,9 @@
-//! The testing strategies of the five source documents and the scenarios of the agent contract, test by test: what each lists, and which test of ours shows it.
+//! Table of behaviours and scenarios, each with the test that shows it.
 //!
-//! A row is a document, what it wants tested (in our words), a file of ours and a test in it. The test below fails when a row names a
-//! test that is not there.
+//! A row is an area, the tested behaviour or the number of a scenario, a file and a test in it. The test below fails when a row names a
+//! missing test.
 
-/// Document, what it lists, file, test.
+/// Area, behaviour, file, test.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[
@@ -170,7 +170,7 @@ const ROWS: &[Row] = &[
         "turns_calls_and_failing_tools_are_limits_and_news_for_the_model",
     ),
     ("text mode", "piping", "tests/library/text_mode.rs", "text_feeds_other_modes"),
-    // The core specification: refs.
+    // Delegated tasks: refs.
     ("core", "values by path", "src/program/path.rs", "paths_lead_through_maps_and_lists"),
     (
         "core",
@@ -198,7 +198,7 @@ const ROWS: &[Row] = &[
     ("core", "a task end to end", "tests/library/core.rs", "a_task_is_delegated"),
     ("core", "tasks pass refs on", "tests/library/core.rs", "refs_are_passed_to_the_next_task"),
     ("core", "a plan by a create_plan tool", "tests/library/core.rs", "a_plan_is_made_by_a_create_plan_tool"),
-    // The blueprint for the full JSON loop: no list of tests, but steps and risks.
+    // The JSON loop: its steps and risks.
     ("json loop", "the object and its rules", "core/src/reply/control/tests.rs", "exactly_one_action_is_set"),
     ("json loop", "a call, its result, the answer", "tests/library/json_loop.rs", "a_call_its_result_and_the_answer"),
     (
@@ -221,7 +221,7 @@ const ROWS: &[Row] = &[
         "a_growing_object_shows_its_parts_as_they_come",
     ),
     ("json loop", "no endless loop", "tests/engine/json_loop.rs", "five_identical_calls_in_a_row_are_a_loop"),
-    // The contract of agents: its scripted scenarios by number, and the rules that have none.
+    // Agents: scripted scenarios by number, and the rules without a scenario.
     ("agents", "1–5, 7–13", "tests/engine/ptc.rs", "scenarios"),
     ("agents", "6", "tests/engine/ptc.rs", "a_model_error_ends_the_run"),
     ("agents", "14", "tests/engine/ptc.rs", "scenario_14_tools_errors_prose_and_a_bad_return"),

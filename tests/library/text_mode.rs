@@ -1,4 +1,4 @@
-//! The examples of the guide to the text mode.
+//! Examples of the text mode.
 
 use ptc_core::value::Value;
 use ptc_workbench::agent::{Agent, AgentBuilder, Diagnostic, Mode, Variant};
@@ -103,7 +103,7 @@ async fn templates_are_filled_from_the_context() {
     }
 }
 
-/// What is refused when the agent is built, and what is not.
+/// Templates that are refused when the agent is built, and others that are not.
 #[test]
 fn templates_are_checked_against_the_signature() {
     let rows = [

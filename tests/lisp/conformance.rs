@@ -10,7 +10,7 @@ use super::suite::{Check, Finding, checks, differing};
 /// Share of the cases that may differ on purpose, in percent. Probes look for the odd places, so they are not counted.
 const MOST_DIVERGENCES: usize = 3;
 
-/// Rows of the language contract §24 marked "improve".
+/// Topics in which the language improves on the reference.
 const TOPICS: &[&str] = &[
     "keyword vs map order, date order, Inf in sort",
     "sort :asc/:desc",
@@ -31,7 +31,7 @@ const TOPICS: &[&str] = &[
     "program clock",
 ];
 
-/// Sections of the language contract with a `[+]` note, and §20 with its wider limits.
+/// Numbered groups of additions to the reference (`[+] §` and the number in `divergences.toml`); 20 is that of the wider limits.
 const SECTIONS: &[&str] = &[
     "1", "4.3", "5", "7.1", "7.4", "7.5", "7.6", "8", "9.1", "9.4", "10", "11.2", "11.3", "11.5", "13", "14.2", "14.3",
     "14.4", "14.5", "14.6", "14.7", "14.8", "14.9", "14.10", "14.11", "14.14", "15", "16", "17", "19", "20", "22",
@@ -46,7 +46,7 @@ struct Divergences {
 /// Results that differ on purpose.
 #[derive(Deserialize)]
 struct Divergence {
-    /// A row of §24, or `[+] §` and a section.
+    /// One of [`TOPICS`], or `[+] §` and one of [`SECTIONS`].
     topic: String,
     /// Ids of cases and probes.
     ids: Vec<String>,

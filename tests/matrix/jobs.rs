@@ -1,4 +1,4 @@
-//! What a trial gives does not depend on what runs at the same time.
+//! The result of a trial does not depend on the trials that run at the same time.
 
 use ptc_workbench::agent::{Agent, Bundled, Mode};
 use ptc_workbench::config::Config;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::cli::program::Program;
 use crate::openai::server::{Play, Received, Server, answer};
 
-/// How the mission of the model that suggests begins.
+/// Beginning of the mission of the model that suggests.
 const MISSION: &str = "Fix an AI agent";
 /// The agent file; its comments stay.
 const AGENT: &str = "# the help desk\nname = \"desk\"\nmode = \"json\"\nmodel = \"made:m\"\nprompt = \"\"\"\nLabel the request.\n{{text}}\"\"\"   # stays\nsignature = \"(text :string) -> {label :string}\"\n\n[[cases]]\nname = \"parcel\"\ncontext = { text = \"Where is my parcel?\" }\nexpect = { label = \"ship\" }\n";

@@ -1,4 +1,4 @@
-//! What is sent: the whole body of a question with history, tools and options in each protocol.
+//! Requests: the whole body of a question with history, tools and options in each protocol.
 
 use ptc_core::value::json as core_json;
 use ptc_workbench::event::{JsonText, Opaque, Options, Role};

@@ -41,7 +41,7 @@ fn content(kit: Kit, body: &Value) -> Value {
     }
 }
 
-/// What this protocol gets for a file, or nothing where it has no place for it.
+/// Returns the content that this protocol sends for a file; `None` where it does not support it.
 fn expected(kit: Kit, name: &str) -> Option<Value> {
     let base64 = match name {
         "a.png" => "iVBORw0KGgppbWFnZQ==",

@@ -20,7 +20,7 @@ pub(crate) const ALL: [Kit; 6] = [
     Kit(Protocol::Bedrock),
 ];
 
-/// What a server of a protocol sends.
+/// Bodies that a server of a protocol sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kit(pub(crate) Protocol);
 
@@ -65,7 +65,7 @@ impl Kit {
         }
     }
 
-    /// What comes before everything.
+    /// Returns the first event of a reply.
     pub(crate) fn begin(self) -> String {
         match self.0 {
             Protocol::Anthropic => {

@@ -10,8 +10,8 @@ const PASSWORD: &str = "pass-word-of-the-proxy";
 /// `me:pass-word-of-the-proxy` as it is sent.
 const SENT: &str = "bWU6cGFzcy13b3JkLW9mLXRoZS1wcm94eQ==";
 
-/// What a run gave whose provider is at `base_url`, in an environment where `{proxy}` is the proxy with name and password.
-/// Everything that the program wrote is searched for the password.
+/// Runs the program with a provider at `base_url`, in an environment where `{proxy}` is the proxy with name and password. Searches all of
+/// the program's output for the password.
 async fn ran(server: &Server, base_url: String, variables: &[(&str, &str)]) -> Done {
     let proxy = server.base_url.replace("http://", "").replace("/v1", "");
     let filled =

@@ -22,7 +22,7 @@ struct Recorded {
     expected: ReadMessage,
 }
 
-/// What the SDK read.
+/// A reply as the SDK read it.
 #[derive(Debug, PartialEq, Deserialize)]
 struct ReadMessage {
     text: String,

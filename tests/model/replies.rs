@@ -1,4 +1,4 @@
-//! What is read from a reply: text, reasoning, calls, tokens, the end; streamed, at once, and in single bytes.
+//! Reading of replies: text, reasoning, calls, tokens, the end; streamed, at once, and in single bytes.
 
 use ptc_workbench::config::Protocol;
 use ptc_workbench::event::PartKind;

@@ -14,7 +14,7 @@ use crate::openai::server::{Play, Server};
 /// It holds a letter that JSON texts may write with an escape.
 const KEY: &str = "sk-test-Abc/123.def456";
 
-/// What a server may do with a key that it got.
+/// Returns the replies by which a server may echo the key that it got.
 fn echoes(kit: Kit) -> Vec<(&'static str, Play)> {
     let frames = |frames: Vec<String>| kit.play([kit.begin()].into_iter().chain(frames).chain([kit.end("stop")]));
     let letters = KEY.chars().map(|letter| kit.text(&letter.to_string())).collect();

@@ -1,4 +1,4 @@
-//! How a schema travels in each protocol, and how `auto` steps down when a server refuses.
+//! Schemas in each protocol, and how `auto` steps down when a server refuses one.
 
 use ptc_core::value::json as core_json;
 use ptc_workbench::config::Protocol;

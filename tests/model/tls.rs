@@ -38,7 +38,7 @@ fn certificates(pem: &str) -> Vec<CertificateDer<'static>> {
     CertificateDer::pem_slice_iter(pem.as_bytes()).map(Result::unwrap).collect()
 }
 
-/// Whom a server lets in.
+/// Clients that a server accepts.
 #[derive(Clone, Copy)]
 enum Clients {
     All,

@@ -25,7 +25,7 @@ use server::Server;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// What came of one question.
+/// Result of one question to a model.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) result: Result<Reply, ModelError>,

@@ -29,7 +29,7 @@ impl Received {
     }
 }
 
-/// What the server does with one request.
+/// Action of the server on one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Play {
     /// Bytes, each item written on its own; then the connection closes.
@@ -160,7 +160,7 @@ pub(crate) fn answer(text: &str) -> Play {
 /// A running server; it ends with its runtime.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// Where the API begins.
+    /// Base URL of the API.
     pub(crate) base_url: String,
     received: Arc<Mutex<Vec<Received>>>,
     hung_up: mpsc::UnboundedReceiver<usize>,

@@ -1,4 +1,4 @@
-//! How a schema travels, and what happens when a server refuses it.
+//! Schemas in requests, and the steps after a server refuses one.
 
 use ptc_workbench::event::{Options, StructuredBy};
 use ptc_workbench::model::{Adapter, ErrorClass, Finish, ModelEvent, Request, StructuredOutput};

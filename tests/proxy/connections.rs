@@ -63,7 +63,7 @@ async fn closing_service(answered: usize) -> (String, Arc<AtomicUsize>) {
     (root, requests)
 }
 
-/// How often requests were sent again, by the notices in a text.
+/// Returns how many times requests were sent again, by the notices in a text.
 fn sent_again(text: &str) -> usize {
     let counts = text.split("this request was sent ").skip(1);
     counts.map(|rest| rest.split(' ').next().unwrap().parse::<usize>().unwrap() - 1).sum()

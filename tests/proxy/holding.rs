@@ -78,7 +78,8 @@ async fn an_edited_request_is_sent_and_both_bodies_are_recorded() {
     drop(dir);
 }
 
-/// What `sessions verify` finds in a session whose first replaced body has this text, after a change of its bytes or of their hash.
+/// Returns the findings of `sessions verify` in a session whose first replaced body has this text, after a change of its bytes or of their
+/// hash.
 async fn findings_after(text: &str, path: &str, change: impl FnOnce(&mut serde_json::Value)) -> Vec<Check> {
     let mut change = Some(change);
     let changed = text.lines().map(|line| {

@@ -31,7 +31,7 @@ pub(crate) struct Proxied {
     pub(crate) dir: TempDir,
 }
 
-/// How a test wants its proxy.
+/// Options of a test's proxy.
 #[derive(Default)]
 pub(crate) struct Wish {
     pub(crate) rules: &'static str,

@@ -1,4 +1,4 @@
-//! What passes the proxy: the same bytes in both directions, whatever happens to the connections.
+//! Pass-through of the proxy: the same bytes in both directions, whatever happens to the connections.
 
 use std::time::Duration;
 

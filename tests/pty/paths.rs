@@ -11,7 +11,7 @@ use super::{CTRL_Q, ENTER, F3, F5, open};
 const CTRL_A: &str = "\x01";
 const CTRL_S: &str = "\x13";
 
-/// Does the name of a file end so?
+/// Returns whether the name of a file has this ending.
 fn is_named(name: &str, ending: &str) -> bool {
     std::path::Path::new(name).extension().is_some_and(|found| found == ending)
 }
@@ -207,7 +207,7 @@ fn click(terminal: &mut Terminal, column: usize, row: usize) {
     terminal.send(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
 }
 
-/// Where a text is on the screen: column and row, from 1.
+/// Returns the column and row of a text on the screen, from 1.
 fn place_of(terminal: &Terminal, text: &str) -> (usize, usize) {
     let screen = terminal.screen();
     let found =

@@ -12,7 +12,7 @@ use crate::openai::server::{Play, Received, Server, answer, delta};
 const ALT_F: &str = "\x1bf";
 const ESC: &str = "\x1b";
 const CTRL_S: &str = "\x13";
-/// How the mission of the model that suggests begins.
+/// Beginning of the mission of the model that suggests.
 const MISSION: &str = "Fix an AI agent";
 const PROMPT: &str = "Label the request. A parcel is ship.\n{{text}}";
 const AGENT: &str = "# the help desk\nname = \"desk\"\nmode = \"json\"\nmodel = \"made:m\"\nprompt = \"\"\"\nLabel the request.\n{{text}}\"\"\"   # stays\nsignature = \"(text :string) -> {label :string}\"\n\n[context]\ntext = \"Where is my parcel?\"\n\n[[cases]]\nname = \"parcel\"\ncontext = { text = \"Where is my parcel?\" }\nexpect = { label = \"ship\" }\n";

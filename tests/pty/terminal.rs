@@ -12,7 +12,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtyPair, PtySize, native_pt
 /// After this long a wait has failed.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What came out of the program.
+/// Output of the program.
 struct Output {
     parser: vt100::Parser,
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ pub(crate) struct Terminal {
     pub(crate) before: String,
 }
 
-/// How to start a program.
+/// Command that starts a program in a terminal.
 pub(crate) struct Start {
     command: CommandBuilder,
     size: (u16, u16),
@@ -118,7 +118,7 @@ impl Start {
 }
 
 impl Output {
-    /// Is no frame half drawn? The program marks where each begins and ends (synchronized updates).
+    /// Returns whether no frame is half drawn. The program marks where each begins and ends (synchronized updates).
     fn is_whole(&self) -> bool {
         let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|window| window == mark);
         self.ended || last(b"\x1b[?2026h") <= last(b"\x1b[?2026l")

@@ -31,7 +31,7 @@ async fn two_greetings() -> Arc<Recording> {
     recorded(&ran.events)
 }
 
-/// What the child agents answered.
+/// Returns the answers of the child agents.
 fn below(ran: &Ran) -> Vec<String> {
     ran.step
         .children

@@ -1,4 +1,4 @@
-//! What was edited in a fork counts wherever the fork is read or repeated: not what its parent was asked for.
+//! Edits in a fork apply wherever the fork is read or repeated, in place of the texts of its parent.
 
 use serde_json::Value;
 

@@ -56,7 +56,7 @@ fn edits(lines: &[String]) -> Vec<(String, Value)> {
     edits.map(|line| (line["d"]["target"].as_str().unwrap().to_owned(), line["d"]["after"].clone())).collect()
 }
 
-/// What a run of two turns over the model `sample` holds.
+/// Returns a program with the session of a run of two turns over the model `sample`.
 fn two_turns() -> (Program, PathBuf) {
     let program = Program::new();
     program.run(["run", "sentiment", "--model", "sample:missing_field"]).exits(0);

@@ -40,12 +40,12 @@ fn a_file_without_one_of_its_lines_is_damaged_or_ends_before_its_run() {
     }
 }
 
-/// Is a recording without this event tried? The short form takes every third event, another third of each session.
+/// Returns whether a recording without this event is tried. The short form takes every third event, another third of each session.
 fn is_tried(session: usize, place: usize) -> bool {
     crate::is_long() || (session + place).is_multiple_of(3)
 }
 
-/// Is nothing computed from this event?
+/// Returns whether nothing is computed from this event.
 fn is_only_shown(lost: &Envelope, events: &[Envelope]) -> bool {
     let calls = |known: &Envelope| matches!(&known.event, Event::ReplyEnd(end) if !end.calls.is_empty());
     match &lost.event {

@@ -20,13 +20,13 @@ const SAMPLE: usize = 80;
 
 /// A changed session.
 struct Mutation {
-    /// What was changed, for the counts: the kind of the event and the field without indexes.
+    /// The changed part, for the counts: the kind of the event and the field without indexes.
     what: String,
-    /// Where: the session, the line and the field.
+    /// Place of the change: the session, the line and the field.
     place: String,
     /// The lines of the changed file.
     lines: Vec<String>,
-    /// Whether the table calls it a note.
+    /// True if the table classifies the field as a note.
     is_note: bool,
 }
 
@@ -184,7 +184,7 @@ fn mutate(name: &str, header: &str, events: &[Value], index: usize, change: &Cha
     Mutation { what: format!("{kind} {what}"), place, lines: renumbered(header, all.into_iter()), is_note }
 }
 
-/// Does the check notice a change of this file? One that cannot be read or replayed at all is noticed as well.
+/// Returns whether the check notices a change of this file. One that cannot be read or replayed at all is noticed as well.
 async fn is_noticed(lines: &[String]) -> bool {
     let Ok(session) = Session::from_bytes(Path::new("x.jsonl"), (lines.join("\n") + "\n").into_bytes()) else {
         return true;

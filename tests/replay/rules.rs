@@ -1,4 +1,4 @@
-//! What a replay does about differences: stop, leave out, continue with what is recorded, or accept what comes out now.
+//! Handling of differences in a replay: stop, ignore, continue with the recorded values, or accept the new ones.
 
 use super::{alter, newest_file, reword};
 use crate::cli::program::Program;

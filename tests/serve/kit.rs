@@ -30,7 +30,7 @@ pub(crate) struct Served {
     dir: TempDir,
 }
 
-/// How a test wants its server.
+/// Options of a test's server.
 pub(crate) struct Wish<'a> {
     pub(crate) agents: &'a [(&'a str, &'a str)],
     pub(crate) config: String,

@@ -12,7 +12,7 @@ fn lines() -> (Program, Vec<String>) {
     (program, text.lines().map(ToOwned::to_owned).collect())
 }
 
-/// What `show` and `replay` print about these lines: stderr of both.
+/// Returns what `show` and `replay` print to stderr about these lines.
 fn reports_of(program: &Program, text: impl AsRef<[u8]>, show: i32, replay: i32) -> String {
     program.file("damaged.jsonl", text);
     let show = program.run(["sessions", "show", "damaged.jsonl"]).exits(show).reported();
@@ -281,7 +281,7 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     program.run(["sessions", "recover", "newer.jsonl"]).exits(2).reports("it needs a reader of version 9");
 }
 
-/// What `recover` prints about these lines, and the new session.
+/// Returns what `recover` prints about these lines, and the new session.
 fn recovered(program: &Program, lines: &[String]) -> (Vec<String>, ptc_workbench::session::Session) {
     program.file("damaged.jsonl", lines.join("\n") + "\n");
     let done = program.run(["sessions", "recover", "damaged.jsonl", "--json"]).exits(0).json();

@@ -1,4 +1,4 @@
-//! What fails in sessions, grouped by reason and place, and the way to where it failed.
+//! Failures in sessions, grouped by reason and place, and the way to where they occurred.
 
 use serde_json::Value;
 

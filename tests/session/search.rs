@@ -292,7 +292,7 @@ fn data() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// What a query finds is what reading every session finds.
+    /// A query finds the same as reading every session.
     #[test]
     fn a_search_finds_what_reading_every_session_finds(
         calls in prop::collection::vec((data(), data()), 1..6),

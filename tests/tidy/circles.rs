@@ -19,7 +19,7 @@ fn circles_of_imports_are_small_and_stay_in_one_folder() {
     none(circles.iter().filter_map(|files| wrong(files)));
 }
 
-/// What is wrong with a circle.
+/// Returns the error about a circle of imports; `None` for a permitted one.
 fn wrong(files: &[&str]) -> Option<String> {
     let is_within = |folder: &str| files.iter().all(|file| file.starts_with(folder));
     if is_within(LISP) && files.len() >= LISP_LIMIT {

@@ -35,7 +35,7 @@ fn crates(list: &toml::Value) -> BTreeSet<&str> {
     list.as_array().unwrap().iter().map(|row| row["crate"].as_str().unwrap()).collect()
 }
 
-/// Is an SPDX expression satisfied by these licences? `AND` binds tighter than `OR`; an old `/` is an `OR`.
+/// Returns whether these licences satisfy an SPDX expression. `AND` binds tighter than `OR`; an old `/` is an `OR`.
 fn is_satisfied(expression: &str, allowed: &BTreeSet<&str>) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ").replace(" WITH ", "\u{0}");
     let words: Vec<String> =

@@ -84,13 +84,13 @@ fn walk(folder: &Path, path: &str, files: &mut Vec<(String, String)>) {
 }
 
 impl Source {
-    fn new(path: String, text: String) -> Self {
+    pub(super) fn new(path: String, text: String) -> Self {
         let (code, comments) = separate(&text);
         let tests = test_items(&code);
         Self { path, text, code, comments, tests }
     }
 
-    /// Is the byte at `offset` compiled for tests only?
+    /// Returns whether the byte at `offset` is compiled for tests only.
     pub(super) fn is_test(&self, offset: usize) -> bool {
         self.tests.iter().any(|range| range.contains(&offset))
     }
@@ -105,7 +105,7 @@ impl Source {
         self.tests.iter().map(|range| &self.text[range.clone()])
     }
 
-    /// Where `needle` is in code outside of tests.
+    /// Returns the offsets of `needle` in code outside of tests.
     pub(super) fn find<'s>(&'s self, needle: &'s str) -> impl Iterator<Item = usize> + 's {
         self.code.match_indices(needle).map(|(offset, _)| offset).filter(|offset| !self.is_test(*offset))
     }

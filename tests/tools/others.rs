@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::program::{Program, wait_for};
 
-/// What is missing, on stderr after the test's own line.
+/// Prints to stderr that a peer is missing, on a line after the test's own.
 fn say_skipped(what: &str) {
     _ = writeln!(std::io::stderr(), "SKIPPED: {what}; run tests/peers/install.sh");
 }

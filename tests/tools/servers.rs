@@ -1,5 +1,5 @@
-//! What happens around the calls of servers: whose progress it is, who learns of a cancel, what is kept of their output, and what was
-//! decided before a run.
+//! Calls of tool servers: progress goes to its call, an abandoned call is cancelled, output of a server is kept, and consent given before a
+//! run is part of its session.
 
 use std::collections::HashMap;
 

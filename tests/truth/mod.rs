@@ -1,4 +1,4 @@
-//! What is shown is true: usage equals what servers counted, messages equal the bodies that servers got.
+//! Shown data is true: usage equals what servers counted, messages equal the bodies that servers got.
 
 mod bodies;
 mod service;

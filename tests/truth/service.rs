@@ -11,7 +11,7 @@ use crate::openai::server::{Play, Received, Server, delta};
 /// Price per million tokens, as configured.
 pub(super) const PRICE: (f64, f64) = (1.0, 2.0);
 
-/// What the service does with a request, apart from the reply itself.
+/// Fault of the service on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Nothing: a whole reply with its count.
@@ -37,7 +37,7 @@ impl Chance {
     }
 }
 
-/// What the service has counted.
+/// Counts of the service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) requests: u64,
@@ -111,7 +111,7 @@ impl Service {
         Self { server, counted }
     }
 
-    /// What was counted for an agent, or for all.
+    /// Returns the counts of an agent, or of all.
     pub(super) fn counted(&self, of: Option<bool>) -> Counted {
         let counted = self.counted.lock().unwrap();
         let of = counted.iter().filter(|(boss, _)| of.is_none_or(|of| of == *boss));

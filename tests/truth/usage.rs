@@ -140,7 +140,7 @@ fn outputs_agree(seen: &Seen) {
     budgets(program, total);
 }
 
-/// What a budget leaves at the start of each turn of `boss` is what its limit leaves of the attempts before it, child runs included.
+/// Checks that the remaining budget at the start of each turn of `boss` is its limit less the attempts before it, child runs included.
 fn budgets(program: &Program, total: Counted) {
     let mut used = 0;
     for envelope in program.session().events() {

@@ -1,4 +1,4 @@
-//! What is done about a replay that differs, and a turn as an example of the prompt. No IO.
+//! Handling of a replay that differs, and a turn as an example of the prompt. No IO.
 
 use ptc_workbench::event::{Address, ErrorRecord};
 use ptc_workbench::replay::Policy;

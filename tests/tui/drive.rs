@@ -26,7 +26,7 @@ fn key(code: KeyCode, modifiers: KeyModifiers) -> Input {
 const F5: KeyCode = KeyCode::F(5);
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 
-/// What the loop begins with.
+/// Initial state of the loop.
 #[derive(Default)]
 struct Start {
     /// A run that continues already.
@@ -35,7 +35,7 @@ struct Start {
     session: Option<SessionKey>,
 }
 
-/// How the loop ended.
+/// Final state of the loop.
 struct Played {
     exit: Exit,
     counts: Counts,

@@ -1,4 +1,4 @@
-//! How runs end, on an 80-column screen: the real engine over scripted models, once for each reason.
+//! Ends of runs on an 80-column screen: the real engine over scripted models, once for each reason.
 
 use std::fmt::Write as _;
 

@@ -25,7 +25,7 @@ fn fixture(want: &str, text: impl Into<String>) -> Fixture {
     Fixture { want: serde_json::from_value(want.into()).unwrap(), text: text.into() }
 }
 
-/// What is hard to cut: each way in which a reply can be written, unfinished, broken, wide or hidden.
+/// Returns replies that are hard to cut: each way in which a reply can be written, unfinished, broken, wide or hidden.
 fn hard() -> Vec<Fixture> {
     let cast = r#"{"name": "日本", "note": "e\u0301 \ud83d\ude00 👩‍👩‍👧‍👦 שלום", "n": [1, -2.5e3, true, null, {}, []], "deep": {"a": {"b": [[{"c": "d"}]]}}}"#;
     let mut all = vec![
@@ -133,13 +133,13 @@ fn more(transcript: &mut Transcript, piece: &str) {
     transcript.apply(&Story::new().part("r0/t1", 1, piece).events()[0]);
 }
 
-/// What is drawn: indent, fold mark and pieces of every row.
+/// Returns what is drawn: indent, fold mark and pieces of every row.
 fn drawn(transcript: &mut Transcript, columns: usize) -> Vec<String> {
     transcript.prepare(columns, ROWS, NOW_MS);
     transcript.rows().map(|row| format!("{} {:?} {:?}", row.indent, row.fold, row.row)).collect()
 }
 
-/// Clicks the mark of the first branch; is there one?
+/// Clicks the fold mark of the first open branch. Returns false when there is none.
 fn fold_first(transcript: &mut Transcript) -> bool {
     let first = transcript.rows().find(|row| row.fold == Some(Fold::Open));
     let Some(spot) = first.map(|row| Spot { cell: row.cell, line: row.line, column: 0 }) else { return false };

@@ -1,4 +1,4 @@
-//! Where the hands are: stops that ask, the tour, room for the focus, panels that do not cover the run, changes by other programs.
+//! Focus and attention: announced stops, the tour, room for the focus, panels that do not cover the run, changes by other programs.
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ fn sweep(model: &mut Model, from: (u16, u16), to: (u16, u16)) -> Vec<Effect> {
     apply_message(model, event(MouseEventKind::Up(MouseButton::Left), to, KeyModifiers::NONE))
 }
 
-/// Where a text is on the screen.
+/// Returns the position of a text on the screen.
 #[track_caller]
 fn place(model: &mut Model, words: &str) -> (u16, u16) {
     let shown = rows(model);

@@ -1,4 +1,4 @@
-//! What would be sent first: whole, and held against what the other modes would send; and runs whose agent is not the one that is open.
+//! The preview of the first request: whole, and compared with those of the other modes; and runs of another agent than the open one.
 
 use ptc_workbench::agent::Mode;
 use ptc_workbench::event::{Address, Event, NativeCall, Role, Source};

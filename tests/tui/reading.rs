@@ -119,7 +119,7 @@ fn mouse(model: &mut Model, kind: MouseEventKind, at: (u16, u16)) {
     apply_message(model, Msg::Mouse(event));
 }
 
-/// Where a text is on the screen.
+/// Returns the position of a text on the screen.
 fn place(model: &mut Model, text: &str) -> (u16, u16) {
     let shown = picture(model);
     let found = shown.lines().enumerate().find_map(|(row, line)| {

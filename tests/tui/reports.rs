@@ -1,4 +1,4 @@
-//! What the screen shows: marks, header, status line, messages, findings, the turn of a user.
+//! Reports on the screen: marks, header, status line, messages, findings, the turn of a user.
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;

@@ -226,7 +226,7 @@ pub(super) fn forking(size: (u16, u16)) -> Model {
     model
 }
 
-/// What a dialog gets of a JSON reply.
+/// Returns the current text of a JSON reply, as a dialog gets it.
 pub(super) fn standing(text: impl Into<String>) -> CurrentText {
     CurrentText { text: Some(text.into()), want: "json".to_owned(), ..CurrentText::default() }
 }

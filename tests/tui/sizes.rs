@@ -13,7 +13,7 @@ const LARGEST: (u16, u16) = (250, 100);
 const EDGES: [(u16, u16); 10] =
     [(0, 0), (1, 1), (39, 10), (40, 9), (40, 10), (41, 11), (80, 10), (99, 12), (100, 10), LARGEST];
 
-/// How far apart the sizes are; `PTC_LONG_TESTS=1` leaves none out.
+/// Distances between the sizes in columns and rows; `PTC_LONG_TESTS=1` skips none.
 fn strides() -> (usize, usize) {
     if crate::is_long() { (1, 1) } else { (83, 50) }
 }

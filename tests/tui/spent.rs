@@ -1,4 +1,4 @@
-//! What turns cost and which model answered, on the cards and in the status line of an opened session.
+//! Costs of turns and the models that answered, on the cards and in the status line of an opened session.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use super::sessions::{list, session};
 use super::story::{NOW_MS, apply_message, sentiment};
 use super::{press, write};
 
-/// What a model would be asked about the second of three turns.
+/// Returns the request for a suggestion about the second of three turns.
 fn request(dir: &Path) -> Box<SuggestRequest> {
     let (workbench, path) = (workbench(dir), write_session(dir, &many_turns(3)));
     let session = workbench.open_found(&SessionKey::File(path)).unwrap();
@@ -35,7 +35,7 @@ fn opened() -> Model {
     model
 }
 
-/// What would be asked is shown.
+/// Returns a model that shows the request for a suggestion.
 pub(super) fn question() -> Model {
     let dir = tempfile::tempdir().unwrap();
     let mut model = opened();

@@ -337,7 +337,7 @@ fn many_turns(turns: u32, lines: &[u8]) -> Vec<Envelope> {
         .events()
 }
 
-/// What is really above and below, from a layout of everything.
+/// Counts the rows above and below from a layout of everything.
 fn counted(transcript: &Transcript, columns: usize) -> (Hidden, Hidden) {
     let places = |transcript: &Transcript| transcript.rows().map(|row| (row.cell, row.line)).collect::<Vec<_>>();
     let seen = places(transcript);

@@ -1,4 +1,4 @@
-//! What messages do to the model, and which effects come of them. No IO.
+//! Effects of messages on the model, and the effects that they return. No IO.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
@@ -251,7 +251,7 @@ fn below_the_smallest_size_only_leaving_works() {
     assert!(model.quitting);
 }
 
-/// What is selected and seen in the run pane.
+/// Returns the selected and the visible rows of the run pane.
 fn seen(model: &mut Model) -> (Option<usize>, Vec<(usize, usize)>) {
     let size = model.size;
     picture(model, size);

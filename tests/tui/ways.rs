@@ -1,4 +1,4 @@
-//! Where keys lead: closing leads back to where one came from, the help opens over anything, no message is cut. No IO.
+//! Navigation: closing leads back to where one came from, the help opens over anything, no message is cut. No IO.
 
 use std::path::PathBuf;
 

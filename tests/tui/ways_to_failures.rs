@@ -1,4 +1,4 @@
-//! What the footer offers after a failure and between runs, and where the keys lead.
+//! The footer after a failure and between runs, and where its keys lead.
 
 use ptc_core::reasons::Reason;
 use ptc_workbench::event::ErrorRecord;

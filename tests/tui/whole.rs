@@ -1,4 +1,4 @@
-//! What the inspector shows of a turn is whole or marked: memory as it stood, values with their true size, turns that still run.
+//! The inspector shows a turn whole or marks what is incomplete: memory at that time, values with their true size, turns that still run.
 
 use std::time::Duration;
 

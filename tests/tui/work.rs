@@ -1,4 +1,4 @@
-//! What programs, tools, users and child agents look like: pictures, and that a live run and its session draw the same.
+//! Pictures of programs, tools, users and child agents; a live run and its session are drawn the same.
 
 use ptc_workbench::event::{
     Address, AgentRecord, AnswerGiven, Answerer, CallStatus, CompactionDone, CompactionReason, CompactionStrategy,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-/// How long each task is repeated, and at least how often.
+/// Time for which each task is repeated; it runs `LEAST_RUNS` times at least.
 const BUDGET: Duration = Duration::from_millis(500);
 const LEAST_RUNS: usize = 5;
 

@@ -1,5 +1,4 @@
-//! Values that leave a program (language contract §18 and §11.2): results without keywords, floats with few decimals,
-//! and arguments of tools.
+//! Values that leave a program: results without keywords, floats with few decimals, and arguments of tools.
 //!
 //! In: values of any depth, with shared parts. Out: values that share unchanged parts and process each shared part
 //! once. It must never recurse, and never intern a name.

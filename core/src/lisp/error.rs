@@ -11,7 +11,7 @@ use crate::value::{Kind, Value};
 /// The result of every step of evaluation; 16 bytes for a [`Value`].
 pub type EvalResult<T = Value> = Result<T, Box<Halt>>;
 
-/// Why evaluation stops.
+/// The reason why evaluation stops.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Halt {
     /// An error.

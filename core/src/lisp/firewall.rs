@@ -1,4 +1,4 @@
-//! The part of a value that a model may see: map entries whose key starts with `_` are omitted (agent contract §10).
+//! The part of a value that a model may see: map entries whose key starts with `_` are omitted.
 //!
 //! In: any value, also deep ones and ones with shared parts. Out: a copy of bounded size. Only printed forms are
 //! affected: programs and returned values keep everything.

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use super::firewall::hides;
 use crate::value::{Bounds, Json, Value};
 
-/// What replaces hidden text.
+/// The replacement of hidden text.
 pub const HIDDEN: &str = "<hidden>";
 
 /// Characters of a part that identifies a text without spaces, such as a key.

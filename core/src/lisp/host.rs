@@ -9,8 +9,7 @@ use crate::value::Value;
 
 /// The services that a program needs from its host.
 pub trait Host: Sync {
-    /// Calls a tool and waits for its result. `args` are converted as in the language contract §11.2: string keys with
-    /// `_`.
+    /// Calls a tool and waits for its result. `args` are converted: string keys with `_`.
     fn call(&self, at: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure>;
 
     /// Polled every few hundred steps: an error ends the program with it (`timeout`, `cancelled`, …).

@@ -77,13 +77,14 @@ pub struct Binding {
     pub doc: Option<Arc<str>>,
 }
 
-/// What a program may write, and how its writes find keys (language contract §23).
+/// The dialect of a program: the forms that it may use, and the keys that its writes to maps find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
     /// Exactly the language of the reference implementation: writes need the exact key, and there are no exceptions, atoms,
     /// arities, multimethods, headers, and none of Clojure's tokens that the reference does not read.
     Reference,
-    /// No forms of older versions. More of Clojure, where the reference only has an error. Writes to maps find the key that reads find; two keys of a map that are one name in JSON are an error.
+    /// No forms of older versions. More of Clojure, where the reference only has an error. Writes to maps find the key that reads find; two
+    /// keys of a map that are one name in JSON are an error.
     #[default]
     Current,
     /// As `Current`, with all forms of older versions, translated to modern ones.

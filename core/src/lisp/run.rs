@@ -46,8 +46,8 @@ pub struct Outcome {
     pub prints: Vec<String>,
     /// Finished tool calls, also after an error.
     pub calls: Vec<Call>,
-    /// Notes of `step-done`, by id in order of the first note; also after an error (§24). The progress of an agent
-    /// excludes notes of failed programs (§12.3), which its engine decides.
+    /// Notes of `step-done`, by id in order of the first note; also after an error. The progress of an agent excludes
+    /// notes of failed programs, which its engine decides.
     pub summaries: Vec<(String, String)>,
     /// The journal afterwards; unchanged after an error.
     pub journal: Option<Map>,
@@ -76,7 +76,7 @@ pub struct Prepared {
     warnings: Vec<String>,
 }
 
-/// Reads, analyses and compiles a program. Errors are those of the language contract §1 up to the static name checks,
+/// Reads, analyses and compiles a program. Errors are those of reading, of forms and of the static name checks,
 /// `compile_memory_exceeded`, the interruptions of the host, and `invalid_config` for a memory limit that cannot be
 /// checked ([`Limits::memory_bytes`](super::Limits::memory_bytes)).
 pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared, Error> {

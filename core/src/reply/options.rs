@@ -1,7 +1,6 @@
 //! Options of extraction: the recovery level, how the reply ended, and the expected shape of the answer.
 //!
-//! Sources: settled decisions 9 (levels) and 11 (a truncated reply is never repaired). The shape only guides the
-//! search; the caller checks the value.
+//! A truncated reply is never repaired at its end. The shape only guides the search; the caller checks the value.
 
 use crate::signature::Type;
 

@@ -1,4 +1,4 @@
-//! Detects text that repeats itself: a model in a loop (agent contract §26.6).
+//! Detects text that repeats itself: a model in a loop.
 //!
 //! In: an answer. Out: the repeated part. Code blocks, tables and lists repeat by nature and are ignored. Linear in the
 //! text.

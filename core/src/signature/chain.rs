@@ -1,7 +1,7 @@
 //! Chaining: checks whether an agent accepts the output of another one.
 //!
 //! In: an output type and the next agent's parameters. Out: errors for parameters that cannot be filled, warnings for types
-//! that may not fit (signature contract §9).
+//! that may not fit.
 
 use super::issue::{Issue, Trail};
 use super::{Field, Type, names};

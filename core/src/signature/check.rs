@@ -7,7 +7,7 @@ use super::{Field, Type, names, narrow};
 use crate::limits::JSON_DEPTH;
 use crate::value::{Bounds, Instant, Json, Kind, Map, Value};
 
-/// Checks a value against a type (signature contract §3 and §6). All issues are errors.
+/// Checks a value against a type. All issues are errors.
 pub fn check(ty: &Type, value: &Value) -> Vec<Issue> {
     let mut issues = Vec::new();
     check_at(ty, value, &Trail::Root, &mut issues);
@@ -91,7 +91,7 @@ pub(super) fn shown(value: &Value) -> String {
     value.print(Bounds { items: Some(5), chars: Some(80) }).text
 }
 
-/// Checks scalars by the contract's table.
+/// Checks a value against a scalar type; other types never fit.
 fn fits(ty: &Type, value: &Value) -> bool {
     match ty {
         Type::Any => true,
@@ -111,7 +111,7 @@ fn fits(ty: &Type, value: &Value) -> bool {
     }
 }
 
-/// Is this the record of a file: its name, type, size and hash?
+/// Returns whether a value is the record of a file: its name, type, size and hash.
 fn is_file(value: &Value) -> bool {
     let text = |name: &str| value.lookup(name).is_some_and(|value| value.kind() == Kind::String);
     ["name", "type", "sha256"].into_iter().all(text)

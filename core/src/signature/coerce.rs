@@ -1,4 +1,4 @@
-//! Coercion: the conversions of the signature contract §5, each with its warning, then the strict check.
+//! Coercion: conversions towards a type, each with its warning, then the strict check.
 //!
 //! In: a type, a value and a policy that depends on the value's source. Out: the converted value and all issues. It
 //! must never change content without a declared type: undeclared fields and the content of `:any` and `:map` are
@@ -15,7 +15,7 @@ use crate::value::{BigInt, Instant, Keyword, Map, TimeError, Value};
 /// datetime, text → keyword) and accepts a set as a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// Inputs of agents: the contract's table; a float is never an int, even a whole one.
+    /// Inputs of agents: also text → number and boolean, keyword → text, enum values in another case; a float is never an int.
     Inputs,
     /// Arguments of tools: the same, and a whole float → int, as in answers.
     Arguments,

@@ -1,7 +1,7 @@
 //! Issues reported by checks: path, severity, expected and actual value.
 //!
-//! In: findings of check, coerce and chain. Out: issues with the messages of the signature contract §6. It must never
-//! decide anything; it only words the findings.
+//! In: findings of check, coerce and chain. Out: issues with their messages. It must never decide anything; it only
+//! words the findings.
 
 use std::fmt;
 

@@ -17,7 +17,7 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
 }
 
 /// The value of the declared field `name`: under the exact string key, then with `-` and `_` exchanged, then the same
-/// as keywords (signature contract §3).
+/// as keywords.
 pub(crate) fn find<'a>(map: &'a Map, name: &str) -> Option<&'a Value> {
     let keyword = |spelling: Cow<str>| map.get_keyword(Keyword::known(&spelling)?);
     spellings(name).find_map(|spelling| map.get_str(&spelling)).or_else(|| spellings(name).find_map(keyword))
@@ -38,8 +38,7 @@ fn spellings(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
 /// The names of keywords as a pattern of JSON Schema. Letters beyond ASCII are not in it: few services know their classes.
 pub(super) const KEYWORD_PATTERN: &str = "^[A-Za-z+*<>=?!_-][A-Za-z0-9+*<>=?!_-]*$";
 
-/// True for a valid keyword name: letters, digits and `+ - * < > = ? ! _` (language contract §3), not starting with a
-/// digit.
+/// Returns whether a text is a keyword name. It has letters, digits and `+ - * < > = ? ! _`, and does not start with a digit.
 pub(super) fn is_keyword_name(text: &str) -> bool {
     let letter = |c: char| c.is_alphabetic() || "+-*<>=?!_".contains(c);
     text.chars().next().is_some_and(letter) && text.chars().all(|c| letter(c) || c.is_numeric())

@@ -1,6 +1,6 @@
 //! Types as text for JSON prompts: type names, the list of fields, an example value.
 //!
-//! In: types and field descriptions. Out: text and ordered JSON for prompts (agent contract §12.3 and §12.5).
+//! In: types and field descriptions. Out: text and ordered JSON for prompts.
 
 use super::json_schema::describe;
 use super::render::quoted;

@@ -1,5 +1,4 @@
-//! Construction checks (contract §13.3, M2, M3, M31): each name of a template must fit the signature, and each
-//! parameter should be used.
+//! Construction checks: each name of a template must fit the signature, and each parameter should be used.
 //!
 //! In: a template and a signature (or a context). Out: all findings, in the order of the text. Names are resolved as in
 //! rendering: through the enclosing sections from the inside out; values of unknown type are not checked.

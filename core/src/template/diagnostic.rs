@@ -82,13 +82,13 @@ impl Diagnostic {
 /// The kinds of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DiagnosticKind {
-    /// The signature lists no parameters, so names are not checked (M2).
+    /// The signature lists no parameters, so names are not checked.
     Unchecked,
     /// The first segment of a name is neither a parameter nor a field of an enclosing section.
     UnknownName,
     /// A later segment of a dotted name is not a field of the type before it.
     UnknownField,
-    /// A list, record or map where text is written (M31).
+    /// A list, record or map where text is written.
     NotText,
     /// `{{.}}` outside a section.
     CurrentOutsideSection,

@@ -1,4 +1,4 @@
-//! Prompt templates: the Mustache subset of the agent contract §13, as decided in §§E, M2, M3, M31.
+//! Prompt templates: a subset of Mustache.
 //!
 //! `{{name}}`, `{{a.b}}`, `{{.}}`, `{{! comment}}`, `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`.
 //! In: template text, a signature, a context. Out: a tree with spans, findings, and the filled text with the origin of each byte.

@@ -1,9 +1,8 @@
 //! Rendering a template with a context: tree + value → text, warnings, and the origin of each byte.
 //!
 //! Falsy values are missing names, nil, false, "" and empty lists; a list renders its section once per element, any
-//! other truthy value once (contract §13.2). As variables, lists and maps become compact JSON with a warning (M31),
-//! dates ISO text, nil nothing. It must never read tags in inserted data, and its output is bounded by
-//! `TEMPLATE_OUTPUT`.
+//! other truthy value once. As variables, lists and maps become compact JSON with a warning, dates ISO text, nil
+//! nothing. It must never read tags in inserted data, and its output is bounded by `TEMPLATE_OUTPUT`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -22,7 +22,7 @@ pub fn cut(text: &str, chars: usize) -> String {
     }
 }
 
-/// An estimate of a text's tokens: a quarter of its characters, rounded up (agent contract §11.2).
+/// An estimate of a text's tokens: a quarter of its characters, rounded up.
 pub fn estimate_tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
 }

@@ -78,8 +78,8 @@ impl Map {
         self.get_keyword(Keyword::known(name)?)
     }
 
-    /// The value under a name, looked up flexibly (language contract §13) on behalf of the host: the string key, the
-    /// keyword, then the name with `-` replaced by `_` as string and as keyword. The reverse (`_` → `-`) is not tried.
+    /// The value under a name, looked up flexibly on behalf of the host: the string key, the keyword, then the name with `-`
+    /// replaced by `_` as string and as keyword. The reverse (`_` → `-`) is not tried.
     pub fn lookup(&self, name: &str) -> Option<&Value> {
         charge_hash(name.len());
         let either = |name: &str| self.get_str(name).or_else(|| self.get_keyword_named(name));
@@ -87,7 +87,7 @@ impl Map {
     }
 
     /// The value under `key`, looked up flexibly on behalf of a program: exactly the key first, then a list as a path of
-    /// keys (language contract §13), a string or keyword as in [`Map::lookup`].
+    /// keys, a string or keyword as in [`Map::lookup`].
     pub fn lookup_key(&self, key: &Value) -> Option<&Value> {
         match key {
             Value::List(path) => self.get(key).or_else(|| self.along(path)),

@@ -1,4 +1,4 @@
-//! Exact arithmetic: integers of any size, doubles, and mixtures (language contract §14.6).
+//! Exact arithmetic: integers of any size, doubles, and mixtures.
 //!
 //! In: values. Out: values, or a [`NumberError`] that the caller words. Integers never overflow: beyond 64 bits they
 //! become [`Value::Big`], beyond [`INTEGER_BITS`] they are rejected before the work is done. If either operand is a

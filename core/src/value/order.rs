@@ -78,13 +78,13 @@ pub(super) enum Rule {
 }
 
 impl Value {
-    /// The language's `=` (contract §4.2): numbers by value at every depth, NaN equal to nothing (not even itself),
-    /// map keys and set members strict.
+    /// The language's `=`: numbers by value at every depth, NaN equal to nothing (not even itself), map keys and set
+    /// members strict.
     pub fn same(&self, other: &Self) -> bool {
         walk(self, other, Rule::Loose) == Some(Ordering::Equal)
     }
 
-    /// The language's order (contract §4.3) for `<`, `compare` and similar; `None` if the result depends on NaN.
+    /// The language's order for `<`, `compare` and similar; `None` if the result depends on NaN.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         walk(self, other, Rule::Loose)
     }
@@ -174,7 +174,7 @@ impl Ord for Value {
     }
 }
 
-/// The rank of a kind in the total order (language contract §4.3).
+/// The rank of a kind in the total order.
 pub(super) fn rank(value: &Value) -> u8 {
     match value {
         Value::Int(_) | Value::Big(_) | Value::Float(_) => 0,

@@ -1,4 +1,4 @@
-//! The readable form of values (language contract §17): shown to models, and accepted by the reader.
+//! The readable form of values: shown to models, and accepted by the reader.
 //!
 //! Containers nested deeper than [`JSON_DEPTH`] levels print as `...`. Text is written to any [`std::fmt::Write`], so
 //! that a caller can stop it; without [`Bounds`] the form of a value with shared parts may be huge (see

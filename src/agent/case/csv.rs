@@ -51,7 +51,7 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// Does a quoted cell continue after these bytes? Doubled quotes cancel out.
+/// Returns whether a quoted cell continues after these bytes. Doubled quotes cancel out.
 fn has_open_quote(bytes: &[u8]) -> bool {
     bytes.iter().fold(false, |is_open, byte| is_open != (*byte == b'"'))
 }

@@ -1,8 +1,8 @@
 //! Expectations: what a case expects of a run, as the key `expect` holds it.
 //!
 //! In: the value of `expect`. Out: an [`Expect`], or the problem with its place. The shape of the value determines its meaning: text in
-//! round brackets is a predicate, a table with one key of [`FORMS`] names its form (a rubric has its options next to it), everything else is the
-//! exact value.
+//! round brackets is a predicate, a table with one key of [`FORMS`] names its form (a rubric has its options next to it), everything else
+//! is the exact value.
 
 use ptc_core::reasons::{REASONS, Reason};
 use ptc_core::text::{LineCol, did_you_mean};
@@ -40,7 +40,7 @@ pub(super) const FORMS: [&str; 16] = [
 const AT_LEAST: &str = "at_least";
 /// The similarity that `similar` asks for without a number.
 const SIMILAR: f64 = 0.8;
-/// How `similar` compares two texts.
+/// The measure by which `similar` compares two texts.
 #[derive(Debug, Clone, Copy)]
 enum SimilarBy {
     /// By edit distance.
@@ -54,7 +54,7 @@ const SIMILAR_BY: Names<'_, SimilarBy> =
 /// Deepest nesting of expectations.
 const DEEPEST: usize = 32;
 
-/// What is expected of a run.
+/// An expectation about a run.
 #[derive(Debug, Clone)]
 pub enum Expect {
     /// Exactly this answer, numbers and objects compared as [`json::differences`] does.
@@ -83,7 +83,7 @@ pub enum Expect {
     Any(Vec<Expect>),
     /// The opposite.
     Not(Box<Expect>),
-    /// How the run came to its answer.
+    /// Rules for the run itself: its tool calls, and bounds of its measures.
     Run(Trajectory),
     /// The answer fulfils what these words ask for, as a model judges it.
     Rubric(Box<Rubric>),
@@ -98,7 +98,7 @@ pub struct Part {
     pub weight: f64,
 }
 
-/// How much a number may differ.
+/// The allowed difference of a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tolerance {
     /// By this.

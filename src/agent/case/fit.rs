@@ -1,7 +1,7 @@
 //! Checks of a case against the signature of its agent, before a run costs anything.
 //!
-//! In: a case, the types of the agent. Out: why the case can never pass, or what in it is never read. Nothing is run, and it must never refuse
-//! an expectation that an answer of the declared type fulfils.
+//! In: a case, the types of the agent. Out: why the case can never pass, or what in it is never read. Nothing is run, and it must never
+//! refuse an expectation that an answer of the declared type fulfils.
 
 use ptc_core::lisp::{Budget, Form, Shape, read};
 use ptc_core::signature::{Field, Issue, Policy, Segment, Type, coerce, find_field, undeclared, underscored};
@@ -29,7 +29,7 @@ impl CaseChecker {
         Self(Types::of(agent))
     }
 
-    /// Why a case can never pass with this agent, whatever a run of it returns; `None` when it can.
+    /// Returns the reason why a case can never pass with this agent, whatever a run of it returns; `None` when it can.
     pub fn misfit(&self, case: &Case) -> Option<String> {
         misfit(case, &self.0)
     }
@@ -70,7 +70,7 @@ enum Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// Why no answer fulfils an expectation; `None` when one may.
+    /// Returns the reason why no answer fulfils an expectation; `None` when one may.
     fn refusal(self, expect: &Expect) -> Option<String> {
         match expect {
             Expect::Value(value) => self.misfit(value).map(|why| format!("can never hold: {why}")),
@@ -103,7 +103,7 @@ impl Answer<'_> {
         Answer::Typed(ty).refusal(expect).map(|why| format!("at `{path}` {why}"))
     }
 
-    /// Why no answer is exactly this value.
+    /// Returns the reason why no answer is exactly this value; `None` when one may be.
     fn misfit(self, json: &Json) -> Option<String> {
         let ty = match self {
             Self::Typed(ty) => ty,
@@ -153,7 +153,8 @@ impl Answer<'_> {
     }
 }
 
-/// The type of an expression that is `result` or reads a field of it. Errors: it is another one, with a text if it reads a misspelled field.
+/// The type of an expression that is `result` or reads a field of it. Errors: it is another one, with a text if it reads a misspelled
+/// field.
 fn type_of<'t>(form: &Form, answer: &'t Type) -> Result<&'t Type, Option<String>> {
     match &form.shape {
         Shape::Symbol(name) if name.name() == RESULT => Ok(answer),
@@ -184,7 +185,7 @@ fn near_form(json: &Json, fields: &[Field]) -> String {
     }
 }
 
-/// Is it about a field that models do not see, which an answer may lack?
+/// Returns whether an issue is about a field that models do not see, which an answer may lack.
 fn is_hidden(issue: &Issue) -> bool {
     matches!(issue.path.0.last(), Some(Segment::Field(name)) if name.starts_with('_'))
 }

@@ -1,7 +1,8 @@
 //! Judging: a Step against what a case expects.
 //!
-//! In: a [`Case`], a [`Step`], the [`Rulings`] of judges. Out: a [`Judgement`]: the verdict with every expectation that failed and why, and a score from 0 to 1.
-//! Nothing is run but predicates; a rubric without a ruling is a question that the workbench puts to a judge first. A run that failed is judged by expectations only where one of them expects a failure.
+//! In: a [`Case`], a [`Step`], the [`Rulings`] of judges. Out: a [`Judgement`]: the verdict with every expectation that failed and why, and
+//! a score from 0 to 1. Nothing is run but predicates; a rubric without a ruling is a question that the workbench puts to a judge first. A
+//! run that failed is judged by expectations only where one of them expects a failure.
 
 use std::cell::RefCell;
 
@@ -23,7 +24,7 @@ const SHOWN: usize = 200;
 /// Thresholds are compared with this tolerance: sums of weights are rounded.
 pub(super) const ROUNDING: f64 = 1e-9;
 
-/// What a Step is worth for a case.
+/// The judgement of a case on a Step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// The verdict.
@@ -60,7 +61,7 @@ impl Rulings<'_> {
 type Judged = Result<(Vec<Mismatch>, f64), String>;
 
 impl Case {
-    /// Does a rubric of it name no model, so that the configured one judges?
+    /// Returns whether a rubric of it names no model, so that the configured one judges.
     pub fn asks_default_judge(&self) -> bool {
         self.expect.iter().flat_map(Expect::rubrics).any(|rubric| rubric.models.is_empty())
     }
@@ -71,7 +72,7 @@ impl Case {
         rubrics.flat_map(|rubric| &rubric.models).map(String::as_str)
     }
 
-    /// Is the Step of a run what the case expects? A predicate is run here and blocks until it has ended.
+    /// Judges the Step of a run. A predicate is run here and blocks until it has ended.
     pub fn judge(&self, step: &Step) -> Verdict {
         self.judgement(step, &[]).verdict
     }
@@ -122,7 +123,7 @@ impl Case {
 }
 
 impl Expect {
-    /// Is this, or one of its parts, such an expectation?
+    /// Returns whether this expectation, or one of its parts, satisfies `is_such`.
     fn expects(&self, is_such: &dyn Fn(&Self) -> bool) -> bool {
         is_such(self)
             || match self {
@@ -133,7 +134,7 @@ impl Expect {
             }
     }
 
-    /// Is a rubric in it?
+    /// Returns whether it contains a rubric.
     pub fn has_rubric(&self) -> bool {
         !self.rubrics().is_empty()
     }

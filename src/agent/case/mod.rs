@@ -60,7 +60,7 @@ pub struct Case {
     pub name: String,
     /// Its inputs, a JSON object; the agent's own context when absent.
     pub context: Option<Json>,
-    /// What is expected; when absent, only that the run returns an answer that fits the signature.
+    /// The expectation; when absent, only that the run returns an answer that fits the signature.
     pub expect: Option<Expect>,
     /// A recorded session next to the agent file that is replayed instead of asking a model.
     pub cassette: Option<String>,
@@ -68,7 +68,7 @@ pub struct Case {
     pub lenient: bool,
     /// Words to select cases by.
     pub tags: Vec<String>,
-    /// How much it counts in the weighted pass rate; above 0.
+    /// Its weight in the weighted pass rate; above 0.
     pub weight: f64,
     /// It does not run.
     pub skip: bool,
@@ -92,7 +92,7 @@ impl Default for Case {
     }
 }
 
-/// What a Step is worth for a case.
+/// The verdict of a case on a Step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// As expected.
@@ -106,11 +106,11 @@ pub enum Verdict {
 /// One thing that is not as expected.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Mismatch {
-    /// Which of several expectations, such as `all.1.contains`; empty for the only one.
+    /// The path of the expectation among several, such as `all.1.contains`; empty for the only one.
     pub expectation: String,
-    /// Where in the answer, such as `items.2.price`; empty for all of it.
+    /// The path in the answer, such as `items.2.price`; empty for all of it.
     pub path: String,
-    /// What was expected and what was there.
+    /// The expected and the actual content, as text.
     pub why: String,
 }
 
@@ -139,12 +139,12 @@ impl Verdict {
         }
     }
 
-    /// Is it as expected?
+    /// Returns whether the case passed.
     pub fn is_pass(&self) -> bool {
         *self == Self::Pass
     }
 
-    /// Why not, a line for each mismatch; empty when it passed.
+    /// The mismatches, one line each, or the error; empty when it passed.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Pass => Vec::new(),
@@ -196,14 +196,14 @@ impl Case {
         if document::to_inline(inputs).is_some() { inputs.clone() } else { Json::str(inputs.to_text()) }
     }
 
-    /// Is this failure no result of the agent, because it could not be tried?
+    /// Returns whether a failure is not a result of the agent, because the run could not be tried.
     pub fn is_untried(fail: &ErrorRecord) -> bool {
         Reason::from_name(&fail.reason).is_some_and(|reason| UNTRIED.contains(&reason))
     }
 }
 
 impl Expect {
-    /// What a case has under `expect` when exactly this answer is expected: as short as it can be read again.
+    /// Writes the `expect` of a case that expects exactly this answer, in the shortest form that reads back as the same.
     pub fn write_value(answer: &Json) -> Json {
         if document::to_inline(answer).is_none() {
             return Json::empty().with("json", Json::str(answer.to_text()));

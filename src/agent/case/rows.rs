@@ -30,7 +30,7 @@ const KEY: &str = "cases.file";
 pub struct CheckedCase {
     /// The case; of one that cannot be read, only its name and its tags.
     pub case: Case,
-    /// Why it cannot be read, or can never pass.
+    /// The reason why it cannot be read, or can never pass.
     pub problem: Option<Diagnostic>,
 }
 
@@ -64,7 +64,7 @@ impl std::fmt::Debug for CaseRows {
 struct CaseTable {
     place: String,
     json: Json,
-    /// Why the row could not be made into a whole table: it has only what selects the case.
+    /// The problem of a row that could not be made into a whole table: the table has only the keys that select the case.
     problem: Option<String>,
 }
 
@@ -90,7 +90,7 @@ enum Rows {
 }
 
 impl Agent {
-    /// Does the definition name files of cases?
+    /// Returns whether the definition names files of cases.
     pub fn has_case_files(&self) -> bool {
         self.case_entries().iter().any(|entry| entry.as_str().is_some() || entry.get("file").is_some())
     }
@@ -347,7 +347,7 @@ fn files(folder: &Path, pattern: &str) -> Result<VecDeque<PathBuf>, String> {
     Ok(names.into_iter().map(|name| parent.join(name)).collect())
 }
 
-/// Does a name fit a pattern in which `*` matches any text?
+/// Returns whether a name fits a pattern in which `*` matches any text.
 fn fits(pattern: &str, name: &str) -> bool {
     let parts: Vec<&str> = pattern.split('*').collect();
     let [first, middle @ .., last] = parts.as_slice() else { return pattern == name };

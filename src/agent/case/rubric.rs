@@ -1,7 +1,7 @@
 //! Rubrics: expectations in words, which a model judges.
 //!
-//! In: the table of an expectation with the key `rubric`. Out: a [`Rubric`], the agent that judges by it, and its inputs. The judged answer is an
-//! input of that agent, which its prompt marks as untrusted. Nothing is run here: a [`Ruling`] comes from the workbench.
+//! In: the table of an expectation with the key `rubric`. Out: a [`Rubric`], the agent that judges by it, and its inputs. The judged answer
+//! is an input of that agent, which its prompt marks as untrusted. Nothing is run here: a [`Ruling`] comes from the workbench.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
@@ -30,7 +30,7 @@ const MOST_VOTES: u64 = 100;
 /// Highest scale.
 const MOST_SCALE: u64 = 1_000;
 
-/// How an answer is held against the text of a rubric.
+/// The measure of an answer against the text of a rubric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -42,7 +42,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Is it a judge's vote?
+    /// Returns whether a judge decides.
     pub fn is_judge(&self) -> bool {
         *self == Self::Judge
     }
@@ -53,7 +53,7 @@ impl Measure {
 pub struct Rubric {
     /// The words.
     pub text: String,
-    /// How an answer is held against them.
+    /// The measure of an answer against them.
     pub measure: Measure,
     /// The judges, the configured model when empty; the model of the embeddings.
     pub models: Vec<String>,
@@ -78,7 +78,7 @@ pub struct RubricExample {
     pub answer: Json,
     /// From 0 to 1.
     pub score: f64,
-    /// Why.
+    /// The reason for the score.
     pub reason: Option<String>,
 }
 
@@ -91,19 +91,19 @@ pub struct Question {
     pub answer: Json,
 }
 
-/// What the judges of a rubric found.
+/// The result of judging an answer by a rubric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ruling {
     /// The rubric.
     pub rubric: String,
-    /// How the answer was held against it.
+    /// The measure that was used.
     #[serde(default, skip_serializing_if = "Measure::is_judge")]
     pub measure: Measure,
     /// The mean of the votes, from 0 to 1.
     pub score: f64,
     /// The score that passes.
     pub at_least: f64,
-    /// Is the score high enough?
+    /// The score is high enough.
     pub passed: bool,
     /// The votes, in the order of the judges.
     pub votes: Vec<Vote>,
@@ -112,14 +112,14 @@ pub struct Ruling {
     pub answer_sha: Option<String>,
 }
 
-/// What one judge found in one run.
+/// The result of one run of one judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Vote {
     /// The judge's model.
     pub model: String,
     /// From 0 to 1.
     pub score: f64,
-    /// Why, in the judge's words.
+    /// The reason, in the judge's words.
     pub reason: String,
     /// The session of the judge's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,7 +130,7 @@ pub struct Vote {
     /// Cost of the judge's run in the price table's unit, when known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// What of it came from the cache.
+    /// The usage of the run that came from the cache.
     #[serde(default, skip_serializing_if = "FromCache::is_nothing")]
     pub from_cache: FromCache,
 }
@@ -314,7 +314,7 @@ impl RubricExample {
 }
 
 impl Ruling {
-    /// What the votes give as reasons, in one line each; with several votes each with its judge and score.
+    /// The reasons of the votes, in one line; with several votes each with its judge and score.
     pub fn reasons(&self) -> String {
         match self.votes.as_slice() {
             [only] => only.reason.clone(),
@@ -325,7 +325,7 @@ impl Ruling {
         }
     }
 
-    /// What the score is.
+    /// The name of the score.
     fn score_name(&self) -> &'static str {
         if self.measure.is_judge() { "judged score" } else { "similarity" }
     }
@@ -335,7 +335,7 @@ impl Ruling {
         format!("score {:.2}, at least {} passes: {}", self.score, self.at_least, self.reasons())
     }
 
-    /// Why it does not pass.
+    /// The message of a ruling that does not pass.
     pub(super) fn why(&self) -> String {
         let name = self.score_name();
         format!("the {name} is {:.2}, expected at least {}: {}", self.score, self.at_least, self.reasons())
@@ -346,13 +346,13 @@ impl Ruling {
         self.votes.iter().map(|vote| vote.from_cache.spent(vote.cost)).sum()
     }
 
-    /// What its votes took from the cache.
+    /// The usage of its votes that came from the cache.
     pub fn from_cache(&self) -> FromCache {
         self.votes.iter().fold(FromCache::default(), |sum, vote| sum.plus(vote.from_cache))
     }
 }
 
-/// What the judges of several rulings used together.
+/// The usage of the judges of several rulings together.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct JudgesUsage {
     /// Votes.

@@ -27,7 +27,7 @@ const KEYS: [&str; 12] = [
 ];
 /// Columns of a text table that are no inputs.
 const CASE_COLUMNS: [&str; 9] = ["name", "context", "expect", "cassette", "lenient", "tags", "weight", "skip", "only"];
-/// What a column begins with that is an input.
+/// The prefix of columns that are inputs.
 const CONTEXT: &str = "context.";
 
 /// A file of cases, or several by a pattern.
@@ -91,7 +91,7 @@ impl CaseSource {
         Ok(source)
     }
 
-    /// Do the columns have a mapping?
+    /// Returns whether the columns have a mapping.
     fn is_mapped(&self) -> bool {
         let is_selected = [&self.name, &self.tags_from, &self.weight_from].into_iter().any(Option::is_some);
         is_selected || !self.inputs.is_empty() || !self.expected.is_empty()

@@ -17,7 +17,7 @@ const KEYS: [&str; 7] = ["calls", "turns", "tokens", "cost", "time_ms", "errors"
 /// Keys of `calls`.
 const CALL_KEYS: [&str; 5] = ["called", "never", "order", "at_most", "args"];
 
-/// What is expected of the way to an answer.
+/// Expectations about the way to an answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trajectory {
     /// Tool calls.
@@ -26,7 +26,7 @@ pub struct Trajectory {
     pub bounds: Vec<(String, Bounds)>,
 }
 
-/// What is expected of the tool calls.
+/// Rules for the tool calls.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallRules {
     /// Tools that are called at least once.
@@ -188,7 +188,7 @@ impl CallRules {
     }
 }
 
-/// Has a value all members of another, at every depth? Lists and single values must be equal.
+/// Returns whether a value has all members of another, at every depth. Lists and single values must be equal.
 fn includes(found: &Json, wanted: &Json) -> bool {
     match wanted.members() {
         Some(members) => {
@@ -233,7 +233,7 @@ fn usage(step: &Step) -> Json {
     }
 }
 
-/// What predicates see of a run besides its answer: an object with `calls`, `turns`, `usage`, `prints` and `context`.
+/// The facts of a run that predicates see besides its answer: an object with `calls`, `turns`, `usage`, `prints` and `context`.
 pub(super) fn facts(step: &Step) -> Json {
     let text = |text: Option<&String>| text.map_or_else(|| Node::Null.into(), Json::str);
     let call = |call: &CallEntry| {

@@ -37,12 +37,12 @@ impl Types {
         self.schema.as_ref()
     }
 
-    /// Are the parameters declared?
+    /// Returns whether the parameters are declared.
     pub(super) fn has_params(&self) -> bool {
         self.signature.as_ref().is_some_and(|signature| signature.params.is_some())
     }
 
-    /// Does the prompt or the program contain this word?
+    /// Returns whether the prompt or the program contains this word.
     pub(super) fn names(&self, word: &str) -> bool {
         self.text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).any(|part| part == word)
     }

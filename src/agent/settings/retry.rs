@@ -1,4 +1,4 @@
-//! The table `[retry]` of an agent: what happens after a failure of its model that may pass (agent contract §18.3).
+//! The table `[retry]` of an agent: what happens after a failure of its model that may pass.
 //!
 //! In: the table as written. Out: its differences from the configuration, or findings.
 

@@ -58,7 +58,7 @@ pub struct MatrixFlags {
     /// Resume a stopped matrix (id, unique beginning of an id, or `last`); a complete one is shown
     #[arg(long, value_name = "MATRIX", conflicts_with_all = ["names", "modes", "models", "trials", "seed"])]
     pub resume: Option<String>,
-    /// Which cases
+    /// Selection of the cases
     #[command(flatten)]
     pub selection: SelectionFlags,
     /// Files of results

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Milliseconds that a program may compute by default: those of the interpreter (language contract §20).
+/// Default time that a program may compute, in ms: that of the interpreter.
 pub(in crate::cli) const TIMEOUT_MS: u64 = 1_000;
 
-/// What can be done with the language.
+/// Commands of `lisp`.
 #[derive(Debug, Subcommand)]
 pub enum LispCommand {
     /// Run a program and print its value
@@ -51,7 +51,7 @@ pub struct LispRunFlags {
     /// The language: reference, current, legacy, auto
     #[arg(long, value_name = "DIALECT", default_value = "current")]
     pub dialect: String,
-    /// Data that is not there is an error
+    /// Treat missing data as an error
     #[arg(long)]
     pub strict_data: bool,
 }

@@ -76,7 +76,7 @@ pub struct SuggestFlags {
     /// Model that proposes the change; default: that of the agent
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// What is wrong with the run, in your words
+    /// Problem with the run, in your words
     #[arg(long, value_name = "TEXT")]
     pub problem: Option<String>,
     /// Write all hunks without asking; on a terminal each hunk is asked about otherwise

@@ -9,7 +9,7 @@ use clap::Args;
 /// Flags of `proxy`.
 #[derive(Debug, Args)]
 pub struct ProxyFlags {
-    /// Upstream service (repeatable): a provider, or NAME=URL (without `/v1`); without any openai, anthropic, gemini and ollama
+    /// Upstream service (repeatable): a provider, or NAME=URL (without `/v1`); default: openai, anthropic, gemini and ollama
     #[arg(long, value_name = "NAME[=URL]")]
     pub upstream: Vec<String>,
     /// Port; 0 takes a free one
@@ -27,7 +27,7 @@ pub struct ProxyFlags {
     /// Record requests that ask no model, too: lists of models, embeddings, token counts; a replay answers them
     #[arg(long, conflicts_with = "no_save")]
     pub record_all: bool,
-    /// Text that does not count when requests are compared (repeatable), as a regular expression
+    /// Regular expression of text to ignore when requests are compared (repeatable)
     #[arg(long, value_name = "PATTERN", requires = "replay")]
     pub ignore: Vec<String>,
     /// File of rules that change, delay or fail requests
@@ -36,13 +36,13 @@ pub struct ProxyFlags {
     /// Record nothing
     #[arg(long)]
     pub no_save: bool,
-    /// Most captured sessions; the oldest without tags and notes are removed
+    /// Most captured sessions; the oldest without tags, notes and bookmarks are removed
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: u32,
     /// Most megabytes of captured sessions
     #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     pub keep_mb: u64,
-    /// Program to start with the variables that lead it to the proxy; the proxy ends with it
+    /// Program to start with the variables that point to the proxy; the proxy ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

@@ -24,18 +24,18 @@ pub struct ResultFlags {
 }
 
 impl ResultFlags {
-    /// Is any file named?
+    /// Returns whether any file is named.
     pub fn is_wanted(&self) -> bool {
         self.results.is_some() || self.wants_pages()
     }
 
-    /// Is a file named that shows a matrix?
+    /// Returns whether a file is named that shows a matrix.
     pub fn wants_pages(&self) -> bool {
         self.report.is_some() || self.summary.is_some()
     }
 }
 
-/// Where replies are stored.
+/// Storage of replies.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CacheFlags {
     /// Store the replies of models in DIR and take them from there: a trial that repeats an exact request asks no model

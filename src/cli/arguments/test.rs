@@ -98,7 +98,7 @@ pub struct TestFlags {
     /// Only cases that did not pass when they were tested last
     #[arg(long)]
     pub failed: bool,
-    /// Which cases
+    /// Selection of the cases
     #[command(flatten)]
     pub selection: SelectionFlags,
     /// Files of results

@@ -16,13 +16,13 @@ use crate::cli::output::{UsageError, exit, print_json, print_line, print_note};
 use crate::port::SystemClock;
 use crate::program::{NoTools, Setting, run_on};
 
-/// How long to run without measuring, and with.
+/// Durations of the runs before measuring, and of those that are measured.
 const WARM_UP: Duration = Duration::from_millis(200);
 const MEASURED: Duration = Duration::from_millis(800);
 /// Runs that are measured at least and at most.
 const RUNS: std::ops::RangeInclusive<usize> = 5..=20_000;
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct BenchJson {
     min_ms: f64,

@@ -10,7 +10,7 @@ use crate::cli::output::{exit, print_line, print_note, safe_line};
 /// Columns given to a name in a list.
 const NAME_COLUMNS: usize = 22;
 
-/// What is no builtin: namespaces whose members are the program's surroundings, and the results of earlier programs.
+/// Names that are not builtins: namespaces whose members are the program's surroundings, and the results of earlier programs.
 const SURROUNDINGS: &[(&str, &str)] = &[
     ("data", "data/KEY is an entry of the context; nil when it is absent."),
     ("tool", "(tool/NAME {:key value}) calls a tool with named arguments."),
@@ -63,7 +63,7 @@ fn line(row: &Builtin) -> String {
     format!("{}  {}", width::pad(row.name, NAME_COLUMNS), row.about)
 }
 
-/// How it is called, what it does, its differences from Clojure, examples with their values.
+/// Returns the page of a builtin: signatures, description, differences from Clojure, examples with their values.
 pub(super) fn page(row: &Builtin) -> String {
     let mut lines: Vec<String> = row.signatures.iter().map(|&signature| signature.to_owned()).collect();
     if lines.is_empty() {

@@ -1,4 +1,4 @@
-//! How text of a program comes to stdout: made safe, and on a terminal laid out to its width and coloured.
+//! Text of programs on stdout: made safe, and on a terminal laid out to its width and coloured.
 //!
 //! In: prints, values, programs. Out: text. Output to a file or a pipe has no colours and one line per value.
 
@@ -21,12 +21,12 @@ const ROOM_BYTES: usize = 4_000;
 const ROOM_LINES: usize = 60;
 /// Bounds that are tried in turn until a value fits into the room: items, characters.
 const CUTS: [(usize, usize); 5] = [(100, 1_000), (30, 300), (10, 100), (3, 60), (1, 30)];
-/// When none of them does.
+/// Bounds when none of these makes a value fit.
 const NOTHING: Bounds = Bounds { items: Some(0), chars: Some(0) };
 /// Columns of a terminal that does not report them.
 const COLUMNS: usize = 80;
 
-/// Where text goes to.
+/// Destination of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Face {
     /// A file or a pipe.
@@ -35,12 +35,12 @@ pub(super) enum Face {
     Terminal(Colours),
 }
 
-/// Whether a terminal gets colours.
+/// Colours on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Colours {
-    /// It does.
+    /// Coloured.
     On,
-    /// `--no-color`, `NO_COLOR`, or a terminal without them.
+    /// Without colours: `--no-color`, `NO_COLOR`, or a terminal that has none.
     Off,
 }
 

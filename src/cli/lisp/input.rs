@@ -1,4 +1,4 @@
-//! What the commands of `lisp` run: a program's text, its data, one run of it.
+//! Inputs of the `lisp` commands: a program's text, its data, one run of it.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -104,7 +104,7 @@ pub(super) fn lines(reports: &[PairedReport], marks: &Marks) -> Vec<String> {
     lines
 }
 
-/// What a comparison shows, in words.
+/// Returns the result of a comparison in words.
 fn verdict(report: &PairedReport) -> String {
     let split = format!("{} gained, {} lost of {}", report.gained, report.lost, plural(report.cases.into(), "case"));
     let chance = format!("p = {:.3}", report.adjusted);

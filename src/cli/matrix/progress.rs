@@ -1,4 +1,4 @@
-//! How far a matrix is, on stderr: one line that is rewritten on a terminal, else a line per trial.
+//! Progress of a matrix on stderr: one line that is rewritten on a terminal, else a line per trial.
 
 use std::io::{IsTerminal as _, Write as _};
 

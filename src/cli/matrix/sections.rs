@@ -1,4 +1,4 @@
-//! What follows the table of a matrix: where an agent cannot run, what was answered, what did not fit, what has changed.
+//! Sections after the table of a matrix: agents that cannot run, answers, errors, changes since the baseline.
 
 use ptc_core::text::width;
 
@@ -48,7 +48,7 @@ pub(super) fn answers(reports: &[CellReport], columns: usize, marks: &Marks) -> 
     section("answers", lines)
 }
 
-/// What did not fit and went back to the model.
+/// Returns the section of the errors that were sent back to the model.
 pub(super) fn errors(reports: &[CellReport], columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for report in reports.iter().filter(|report| !report.errors.is_empty()) {
@@ -64,7 +64,7 @@ pub(super) fn errors(reports: &[CellReport], columns: usize) -> Vec<String> {
     section("errors on the way", lines)
 }
 
-/// What got better or worse.
+/// Returns the section of the changes since the baseline.
 pub(super) fn changes(changes: &[Change], words: bool) -> Vec<String> {
     let of = |kind: ChangeKind| changes.iter().filter(|change| change.kind == kind).count();
     let counted = [ChangeKind::Worse, ChangeKind::Better, ChangeKind::Same, ChangeKind::New, ChangeKind::NotRun];

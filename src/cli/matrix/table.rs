@@ -10,7 +10,7 @@ use crate::workbench::matrix::CellReport;
 const GAP: usize = 2;
 /// Most columns of a name.
 const NAME: usize = 24;
-/// What is not known.
+/// Text of an unknown value.
 const UNKNOWN: &str = "–";
 
 /// A column of the table.

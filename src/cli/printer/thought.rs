@@ -1,4 +1,4 @@
-//! The text of a control object while it arrives: its thought, not the object around it (agent contract §26.8).
+//! The text of a control object while it arrives: its thought, not the object around it.
 //!
 //! In: pieces of a reply. Out: the pieces of its thought; at the end its answer, or the reply itself when it is no such object.
 

@@ -1,4 +1,4 @@
-//! What a turn did, in a line or two each: program, calls, prints, value, memory, questions, checklist, compaction.
+//! Lines about a turn, one or two per item: program, calls, prints, value, memory, questions, checklist, compaction.
 
 use std::io::Write;
 
@@ -120,7 +120,7 @@ impl<W: Write> Printer<W> {
         self.line(&format!("        | {under}"));
     }
 
-    /// What a program defined; `replaced`: the values that names had before.
+    /// Prints the definitions of a program; `replaced`: the previous values of names.
     pub(super) fn memory(&mut self, change: &MemoryChange, replaced: &[(String, String)]) {
         if change.rolled_back {
             return self.marked(self.marks.warning, "memory: too large, the definitions are dropped");
@@ -151,7 +151,7 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    /// What the journal keeps.
+    /// Prints the changes to the journal of finished tasks.
     pub(super) fn tasks(&mut self, tasks: &TasksKept) {
         let marks = self.marks;
         let set = tasks.set.iter().map(|(id, value)| format!("{} {id} {}", marks.new, short(value.text())));

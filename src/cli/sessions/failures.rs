@@ -42,7 +42,7 @@ fn total(report: &FailureReport) -> usize {
     report.groups.iter().map(|group| group.count).sum()
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct FailuresJson<'a> {
     sessions: usize,

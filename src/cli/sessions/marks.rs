@@ -67,7 +67,7 @@ fn print_mark(place: &MarkPlace, mark: &Mark, as_json: bool) -> u8 {
     exit::OK
 }
 
-/// What is written on a session or a place in it, as `--json` prints it.
+/// Tags, note, bookmark and label of a session or of a position in it, as `--json` prints them.
 #[derive(Serialize)]
 pub(super) struct MarkJson<'a> {
     pub(super) address: Option<&'a Address>,

@@ -99,7 +99,7 @@ fn summary_line(found: &[FoundSession], searched: usize, limit: usize) -> String
     format!("{} of {}{more}", found.len(), plural(searched as u64, "session"))
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct SearchJson<'a> {
     searched: usize,

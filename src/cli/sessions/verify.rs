@@ -28,7 +28,7 @@ pub(super) async fn verify(flags: &VerifyFlags, workbench: &Workbench) -> Result
     Ok(if found.is_faulty() { exit::DIVERGED } else { exit::OK })
 }
 
-/// What `--json` prints.
+/// Output of `sessions verify --json`.
 #[derive(Serialize)]
 struct VerifyJson<'a> {
     session: &'a str,
@@ -59,7 +59,7 @@ fn outcome_text(report: &Report) -> String {
     }
 }
 
-/// What `sessions recover --json` prints.
+/// Output of `sessions recover --json`.
 #[derive(Serialize)]
 struct RecoveredJson<'a> {
     session: &'a str,
@@ -100,7 +100,7 @@ impl<'a> FindingJson<'a> {
     }
 }
 
-/// What `--json` calls an outcome.
+/// Returns the name of an outcome in `--json`.
 pub(in crate::cli) fn outcome_name(outcome: &ReplayOutcome) -> &'static str {
     match outcome {
         ReplayOutcome::Identical => "identical",

@@ -7,7 +7,7 @@ use crate::agent::{JudgesUsage, Ruling, Verdict};
 use crate::event::FromCache;
 use crate::workbench::suite::{CaseReport, Counts, SuiteReport, TrialReport};
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[skip_serializing_none]
 #[derive(Serialize)]
 pub(super) struct SuiteJson<'a> {

@@ -21,7 +21,7 @@ const SHOWN: usize = 500;
 const CONTINUE: &str = "continue";
 
 impl Driver<'_> {
-    /// Before a tool is called with these arguments.
+    /// Stops before a tool is called with these arguments, if a breakpoint asks for that.
     pub(super) async fn break_at_call(&self, at: &Address, tool: &Tool, args: &Value) -> Result<(), Halt> {
         let asked = at.question(AT_CALL);
         if !self.breaks(&asked, &[Breakpoint::Tool(tool.name.clone())]) {
@@ -31,7 +31,7 @@ impl Driver<'_> {
         self.wait_at(at, asked, text).await
     }
 
-    /// When a program has ended.
+    /// Stops after a program has ended, if a breakpoint asks for that.
     pub(super) async fn break_at_end(&self, at: &Address, outcome: &Outcome, before: &Memory) -> Result<(), Halt> {
         let mut defined: Vec<(&str, &Value)> = outcome
             .memory
@@ -57,7 +57,7 @@ impl Driver<'_> {
         self.wait_at(at, asked, format!("The run stopped after its program:{lines}")).await
     }
 
-    /// Does the run stop because it has come to one of these?
+    /// Returns whether the run stops at one of these breakpoints.
     fn breaks(&self, question: &Address, met: &[Breakpoint]) -> bool {
         let recorded = self.ports.history.asked(question, &QuestionKind::Breakpoint);
         recorded.unwrap_or_else(|| self.ports.human.stops_at(Checkpoint::Breakpoints(met)))

@@ -13,13 +13,13 @@ use crate::event::elapsed_ms;
 pub(super) struct TurnClock {
     /// The time of this turn, Unix ms.
     pub(super) now_ms: i64,
-    /// What was waited before this turn, in ms.
+    /// The time waited before this turn, in ms.
     pub(super) waited_ms: u64,
     /// The time of the first turn, without what was waited before it.
     first_ms: Option<i64>,
-    /// When the parent agents must be done, Unix ms.
+    /// The deadline of the parent agents, Unix ms.
     deadline_ms: Option<i64>,
-    /// When this turn began, and what this process had waited by then.
+    /// The start of this turn, and the time that this process had waited by then.
     began: (Instant, Duration),
 }
 
@@ -41,7 +41,7 @@ impl TurnClock {
         self.now_ms.saturating_sub(i64::try_from(self.waited_ms).unwrap_or(i64::MAX))
     }
 
-    /// When everything must be done if nothing waits: the earlier of the parents' deadline and the run's own. Unix ms.
+    /// Returns the deadline if nothing waits: the earlier of the parents' deadline and the run's own. Unix ms.
     pub(super) fn deadline_ms(&self, mission_ms: Option<u64>) -> Option<i64> {
         let first = self.first_ms.unwrap_or(self.now_ms);
         let own = mission_ms.map(|ms| first.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)));
@@ -53,7 +53,7 @@ impl TurnClock {
         self.deadline_ms(mission_ms).map(|deadline| elapsed_ms(self.now_without_waits(), deadline))
     }
 
-    /// When the mission time is over, if nothing waits from now on. `waited`: what this process has waited so far.
+    /// Returns the end of the mission time if nothing waits from now on. `waited`: the time that this process has waited so far.
     pub(super) fn due(&self, mission_ms: Option<u64>, waited: Duration) -> Option<Instant> {
         let (began, before) = self.began;
         let left = Duration::from_millis(self.remaining_ms(mission_ms)?);

@@ -1,7 +1,7 @@
 //! Consent and unknown outcomes: what the user decides about a call before it is made.
 //!
-//! In: a call of a tool that starts a process or leaves the machine. Out: whether it may be made. Question and decision are recorded, so that
-//! a replay decides the same without a question.
+//! In: a call of a tool that starts a process or leaves the machine. Out: whether it may be made. Question and decision are recorded, so
+//! that a replay decides the same without a question.
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
@@ -22,7 +22,7 @@ const RENEWED: u32 = 4;
 const AGAIN: [&str; 2] = ["repeat", "skip"];
 
 impl Driver<'_> {
-    /// May this call be made? `Some`: no, and why.
+    /// Asks for consent where that is needed; returns the refusal of a call that may not be made.
     pub(super) async fn denied(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Option<ErrorRecord>, Halt> {
         let Some(definition) = tool.definition() else { return Ok(None) };
         // One question at a time: of two calls that come together the second knows what was decided about the first.
@@ -161,12 +161,13 @@ impl Driver<'_> {
         self.ports.tools.consent_decision(tool).filter(|decided| decided.decision != Decision::Deny || !is_awaited)
     }
 
-    /// Is the user asked about the outcome of this call?
+    /// Returns whether the user is asked about the outcome of this call.
     pub(super) fn is_outcome_asked(&self, at: &Address, tool: &Tool) -> bool {
         tool.is_effectful() && is_unknown(self.ports.history, at)
     }
 
-    /// The failure in place of the result of a call that was started before the session was interrupted or forked; `None`: the call is made.
+    /// The failure in place of the result of a call that was started before the session was interrupted or forked; `None`: the call is
+    /// made.
     pub(super) async fn unknown_outcome(&self, at: &Address, tool: &Tool) -> Result<Option<ErrorRecord>, Halt> {
         if !self.is_outcome_asked(at, tool) {
             return Ok(None);

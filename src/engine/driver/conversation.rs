@@ -1,7 +1,7 @@
 //! The conversation of a run: its messages, and which of them a request carries in which order.
 //!
-//! Messages are only ever added. As long as the opening is not edited, they are sent in the order in which they were added; an edited opening
-//! takes the place of the old one. Only requests are shortened (agent contract §11): the run keeps every message.
+//! Messages are only ever added. As long as the opening is not edited, they are sent in the order in which they were added; an edited
+//! opening takes the place of the old one. Only requests are shortened: the run keeps every message.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) struct Conversation {
     replies: RunText,
     /// The numbers of those that are sent, in order.
     order: Vec<u32>,
-    /// Where the message with the task is in this order; the system text is the first.
+    /// The index of the message with the task in this order; the system text is the first.
     task: usize,
 }
 

@@ -1,8 +1,9 @@
-//! Gates: the user sees a request before it is sent, a reply before it is applied, the result of a tool before it is used, and may change it.
+//! Gates: the user sees a request before it is sent, a reply before it is applied, the result of a tool before it is used, and may change
+//! it.
 //!
-//! In: the messages of a request, a reply, a result. Out: the same as the user leaves it. Whether a run stops at a gate and what the user puts
-//! there are inputs, so that a replay meets the same gates and continues with the same texts. A changed message is a new message; a changed
-//! reply is one more attempt.
+//! In: the messages of a request, a reply, a result. Out: the same as the user leaves it. Whether a run stops at a gate and what the user
+//! puts there are inputs, so that a replay meets the same gates and continues with the same texts. A changed message is a new message; a
+//! changed reply is one more attempt.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,7 +51,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Does the run stop at this gate? `question`: the address that its question would have.
+    /// Returns whether the run stops at this gate. `question`: the address that its question would have.
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
         let recorded = self.ports.history.asked(question, &gate.question_kind());
         recorded.unwrap_or_else(|| self.ports.human.stops_at(Checkpoint::Gate(gate)))
@@ -174,8 +175,8 @@ impl<'m> Sheet<'m> {
         Self { text, parts }
     }
 
-    /// The numbers of the messages that are left, each with its text where it was changed. A text without any heading takes the place of the
-    /// last message that can be changed.
+    /// The numbers of the messages that are left, each with its text where it was changed. A text without any heading takes the place of
+    /// the last message that can be changed.
     fn read(&self, changed: &str) -> Vec<(u32, Option<String>)> {
         let mut found: Vec<(usize, String)> = Vec::new();
         let mut before = String::new();

@@ -77,7 +77,7 @@ impl HiddenValues {
         self.texts().all.clone()
     }
 
-    /// What a child run inherits that is called at this address with these arguments.
+    /// The texts that a child run inherits which is called at this address with these arguments.
     pub(super) fn inherited(&self, at: &Address, args: &Value) -> HiddenTexts {
         let texts = self.texts();
         let mut inherited = texts.outside.clone();

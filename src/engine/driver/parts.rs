@@ -16,11 +16,11 @@ pub const PART_BYTES: usize = 16 * 1024;
 /// The part that is not recorded yet, and the times of the attempt.
 pub(super) struct Parts {
     pub(super) pending: Option<ReplyPart>,
-    /// When it is recorded.
+    /// The time at which it is recorded.
     pub(super) due: Instant,
     pub(super) attempt_started: (u32, Instant),
     pub(super) first_ms: Option<u64>,
-    /// How the schema of the last attempt travels.
+    /// The way in which the schema of the last attempt is sent.
     pub(super) structured_by: Option<StructuredBy>,
 }
 

@@ -209,7 +209,7 @@ fn failure(record: &ErrorRecord) -> Failure {
     }
 }
 
-/// Was it the clock, the memory or a stop that ended the program?
+/// Returns whether a time limit, a memory limit or a stop ended the program.
 fn is_interruption(reason: Reason) -> bool {
     use Reason::{Cancelled, CompileMemoryExceeded, CompileTimeout, MemoryExceeded, Timeout};
     matches!(reason, Cancelled | CompileMemoryExceeded | CompileTimeout | MemoryExceeded | Timeout)

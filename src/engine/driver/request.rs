@@ -27,7 +27,7 @@ use crate::model::{
 use crate::port::SinkError;
 use crate::prompt::{self, Asked};
 
-/// How long a model may take to notice a stop before its reply is given up.
+/// Longest time in which a model may notice a stop before its reply is given up.
 const GRACE: Duration = Duration::from_secs(1);
 /// A timer that is never due.
 const FAR: Duration = Duration::from_hours(24);

@@ -85,7 +85,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// What a run that continues this one gets.
+    /// Returns the state for a run that continues this one.
     fn carry(&self, kept: Kept, answered: Option<&Answered>) -> Carry {
         Carry {
             messages: self.conversation.carried(self.plan, answered.map(|answered| &answered.value)),
@@ -159,7 +159,7 @@ impl Driver<'_> {
     }
 }
 
-/// What the mode's machine begins with.
+/// Returns the start of the mode's machine.
 fn start_of(plan: &Plan, input: &Input) -> Start {
     let carry = input.continues.as_ref().map(|(_, carry)| carry);
     let journal = carry.and_then(|carry| carry.journal.clone()).or_else(|| input.journal.clone());

@@ -26,7 +26,7 @@ use crate::event::{
 use crate::port::SinkError;
 use crate::prompt::Trusted;
 
-/// Why a run ends early.
+/// The reason why a run ends early.
 pub(super) enum Halt {
     /// It failed.
     Fail(ErrorRecord),
@@ -54,7 +54,7 @@ pub(in crate::engine) struct Driver<'a> {
     pub(super) plan: &'a Plan,
     pub(super) ports: &'a Ports<'a>,
     pub(super) input: &'a Input,
-    /// What a resumed recording holds of this run.
+    /// The work that a resumed recording holds of this run.
     pub(super) done: WorkDone,
     pub(super) conversation: Conversation,
     pub(super) usage: Usage,
@@ -209,7 +209,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// What a budget of a parent agent counts of this run.
+    /// Returns the share of this run in the budget of a parent agent.
     pub(super) fn budget_share(&self) -> BudgetShare {
         BudgetShare { estimated: self.usage.estimated_in_all(), cost: self.usage.cost(self.own_cost()) }
     }
@@ -243,8 +243,8 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// The questions of a tool during its call, and the images of its result. A call that is repeated in a resumed session asks in a range of its own: between two ranges are
-/// the questions whether it is repeated.
+/// The questions of a tool during its call, and the images of its result. A call that is repeated in a resumed session asks in a range of
+/// its own: between two ranges are the questions whether it is repeated.
 #[derive(Debug, Default)]
 pub(super) struct CallState {
     /// The number of the attempt, from 1.

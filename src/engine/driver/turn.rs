@@ -100,7 +100,7 @@ impl Driver<'_> {
         Err(Halt::fail(reason, messages.join("; ")))
     }
 
-    /// Is a reply without counts estimated, because a limit on tokens or costs needs that?
+    /// Returns whether a reply without counts is estimated, because a limit on tokens or costs needs that.
     pub(super) fn estimates(&self) -> bool {
         self.input.estimates || self.plan.agent.token_limit.is_some() || self.plan.settings.cost_limit.is_some()
     }
@@ -110,7 +110,7 @@ impl Driver<'_> {
         self.usage.check(&self.spending_limits(), || self.own_cost())
     }
 
-    /// What a child run at this address may spend. Errors: the limits leave nothing.
+    /// Returns the budget of a child run at this address. Errors: the limits leave nothing.
     pub(super) fn budget_for(&self, at: &Address) -> Result<RemainingBudget, ErrorRecord> {
         self.usage.budget_for(at, &self.spending_limits(), self.own_cost())
     }
@@ -119,7 +119,7 @@ impl Driver<'_> {
         SpendingLimit::all(self.plan, &self.input.budget)
     }
 
-    /// When the mission time is over as things are: waits for the user put it off, so that it must be read again when it is due.
+    /// Returns the end of the mission time as things are. Waits for the user postpone it, so it must be read again when it is due.
     pub(super) fn due(&self) -> Option<Instant> {
         if self.ports.history.is_over(&self.turn()) {
             return None;

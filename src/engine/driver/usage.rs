@@ -1,7 +1,8 @@
-//! What a run has used and what is left: turns, tokens, costs, those of its child agents included.
+//! The usage of a run and the rest of its limits: turns, tokens, costs, those of its child agents included.
 //!
-//! In: ends of attempts, ended turns, usage of child runs. Out: totals, what is left for a child run, and the failure of a run that spent more than its budget.
-//! The budget is checked when a reply has come, before anything is done with it (agent contract §4.4, §17), before a child run, and before the next turn.
+//! In: ends of attempts, ended turns, usage of child runs. Out: totals, the budget of a child run, and the failure of a run that spent more
+//! than its budget. The budget is checked when a reply has come, before anything is done with it, before a child run, and before the next
+//! turn.
 
 use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ use crate::engine::input::RemainingBudget;
 use crate::event::{Address, ChildUsage, ErrorRecord, JsonText, StructuredBy, Tokens, TotalUsage, Totals};
 use crate::model::{Reply, Request};
 
-/// What a run and its child runs count towards the budget of a parent agent, besides the tokens that their providers counted.
+/// The share of a run and its child runs in the budget of a parent agent, besides the tokens that their providers counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BudgetShare {
     /// Tokens of replies without counts, where a limit needs them.
@@ -25,7 +26,7 @@ pub(super) struct BudgetShare {
     pub(super) cost: f64,
 }
 
-/// What a run has used.
+/// The usage of a run.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
     /// Turns that ended, requests, and tokens of all attempts that ended.
@@ -40,15 +41,15 @@ pub(super) struct Usage {
     children_before: u32,
     /// Tokens of replies without counts.
     estimated: Tokens,
-    /// How the schema travelled last.
+    /// The way in which the schema was sent last.
     pub(super) structured_by: Option<StructuredBy>,
     /// The schema left the machine: in the way last named, or in an earlier turn.
     pub(super) schema_sent: bool,
-    /// What child agents used. Calls of parallel branches change it.
+    /// The usage of child agents. Calls of parallel branches change it.
     children: Mutex<Children>,
 }
 
-/// What child agents used.
+/// The usage of child agents.
 #[derive(Debug, Default)]
 struct Children {
     /// In all.
@@ -95,14 +96,14 @@ impl Usage {
         self.children().map_or(0, |children| children.totals.turns)
     }
 
-    /// Adds the attempts of a request. `by`: how its schema travelled, when it had one and anything was sent.
+    /// Adds the attempts of a request. `by`: the way in which its schema was sent, when it had one and anything was sent.
     pub(super) fn add_request(&mut self, attempts: u32, by: Option<StructuredBy>) {
         self.totals.requests = self.totals.requests.saturating_add(attempts.max(1));
         self.structured_by = by.or(self.structured_by);
         self.schema_sent |= matches!(by, Some(StructuredBy::JsonSchema | StructuredBy::Tool));
     }
 
-    /// What the child agents have used so far.
+    /// Returns the usage of the child agents so far.
     pub(super) fn children(&self) -> Option<ChildUsage> {
         self.lock_children().sum
     }
@@ -163,7 +164,7 @@ impl Usage {
         own + self.children().map_or(0.0, |children| children.cost)
     }
 
-    /// Counts a reply whose provider counts nothing: a token is about four characters of the request and the reply (agent contract §18.2).
+    /// Counts a reply whose provider counts nothing: a token is about four characters of the request and the reply.
     pub(super) fn estimate(&mut self, request: &Request, reply: &Reply) {
         let system = request.system.as_deref().map_or(0, estimate_tokens);
         let sent: u64 = request.messages.iter().map(|message| estimate_tokens(&message.joined())).sum();
@@ -172,8 +173,9 @@ impl Usage {
         self.estimated = self.estimated.plus(&Tokens { input: system + sent, output, ..Tokens::default() });
     }
 
-    /// What a child run at this address may spend, given the limits of this run and what they leave to it. Child runs of parallel branches do not count
-    /// against each other: which of them has ended is chance, and a replay must decide the same. Errors: nothing is left.
+    /// Returns the budget of a child run at this address, given the limits of this run and what they leave to it. Child runs of parallel
+    /// branches do not count against each other: which of them has ended is chance, and a replay must decide the same. Errors: nothing is
+    /// left.
     pub(super) fn budget_for(
         &self,
         at: &Address,
@@ -244,7 +246,7 @@ enum Spending {
     Cost(f64),
 }
 
-/// Whose limit it is.
+/// The owner of a limit.
 #[derive(Debug, Clone, Copy)]
 enum LimitSource {
     Own,

@@ -8,9 +8,9 @@ use ptc_core::value::{Json, Value, json};
 
 use crate::agent::Plan;
 
-/// What became of a reply.
+/// A reply after extraction and check.
 pub(super) struct Answer {
-    /// What extraction found.
+    /// The result of extraction.
     pub(super) extracted: Extracted,
     /// Issues of the check; `None` when nothing of the right outer shape was found, so nothing was checked.
     pub(super) issues: Option<Vec<Issue>>,
@@ -69,8 +69,8 @@ fn special_numbers(extracted: &Extracted) -> Vec<usize> {
     fixes.iter().filter(|fix| fix.kind == FixKind::SpecialNumber).map(|fix| fix.at.start).collect()
 }
 
-/// The arguments of a call in a control object as the tool gets them. Numbers that JSON cannot represent were repaired to strings; where a string
-/// does not fit, the number is restored so that the error names it.
+/// The arguments of a call in a control object as the tool gets them. Numbers that JSON cannot represent were repaired to strings; where a
+/// string does not fit, the number is restored so that the error names it.
 pub(super) fn arguments(plan: &Plan, extracted: &Extracted, name: &str, args: &Json) -> Value {
     let (value, numbers) = (args.to_value(), special_numbers(extracted));
     let misfits = || plan.native_tool(name).is_some_and(|tool| tool.convert_args(&value).is_err());
@@ -109,7 +109,7 @@ pub(super) fn fit_in(plan: &Plan, extracted: &Extracted, json: &Json) -> (Vec<Is
 }
 
 /// Checks a value that was found otherwise: what was found, and the answer when it fits. A text that holds JSON counts as that JSON
-/// when only that fits (decision H7).
+/// when only that fits.
 pub(super) fn fit(plan: &Plan, json: &Json) -> (Vec<Issue>, Option<Json>) {
     let tried = |json: &Json| match attempt(plan, json) {
         Ok(trial) => (trial.issues, trial.value),
@@ -142,7 +142,7 @@ fn attempt(plan: &Plan, json: &Json) -> Result<Trial, Issue> {
     }
 }
 
-/// What does not fit of one field of an answer that is not whole yet; nothing about what the type does not name.
+/// Returns the issues of one field of an answer that is not complete yet; none about content that the type does not name.
 pub(in crate::engine) fn field(plan: &Plan, name: &str, value: &Json) -> Vec<Issue> {
     let Type::Record { fields, .. } = plan.output.base() else { return Vec::new() };
     let here = |field: &&Field| signature::underscored(&field.name) == signature::underscored(name);

@@ -60,7 +60,7 @@ pub(super) fn tool_use(plan: &Plan, number: u32, name: &str, args: Json) -> Tool
     ToolUse { number, name: name.to_owned(), value, args, refused }
 }
 
-/// Why the model cannot call a tool of this name; `None` when it can.
+/// Returns the reason why the model cannot call a tool of this name; `None` when it can.
 pub(in crate::engine) fn uncallable(plan: &Plan, name: &str) -> Option<ErrorRecord> {
     match (plan.tool(name), plan.native_tool(name)) {
         (_, Some(_)) => None,
@@ -103,7 +103,7 @@ fn failure_text(record: &ErrorRecord, call: &ToolUse) -> String {
     Json::object(members).to_text()
 }
 
-/// Do programs get the whole result by the same call?
+/// Returns whether programs get the whole result by the same call.
 fn is_reserved_for_programs(tool: &Tool) -> bool {
     tool.cache && tool.expose == Some(Expose::Both)
 }

@@ -12,7 +12,7 @@ use crate::agent::{Mode, Plan, Variant};
 use crate::event::{ErrorRecord, MessagePart, Role, Source};
 use crate::model::Reply;
 
-/// What is kept of an answer until its refs are evaluated.
+/// The state of an answer until its refs are evaluated.
 #[derive(Debug)]
 pub(super) struct Conclusion {
     refs: Refs,
@@ -94,7 +94,7 @@ pub(super) fn miss(
     effects.end(Some(&reason), None)
 }
 
-/// Can the reply be sent back as a message? Providers refuse an empty message, and a call without its result.
+/// Returns whether the reply can be sent back as a message. Providers refuse an empty message, and a call without its result.
 pub(super) fn is_message(reply: &Reply) -> bool {
     reply.calls.is_empty() && !reply.text.trim().is_empty()
 }

@@ -1,4 +1,4 @@
-//! What a mode sees and what it decides, as plain values.
+//! The facts that a mode sees and its decisions, as plain values.
 //!
 //! In: the facts of a turn ([`View`]). Out: a [`Decision`]: effects in order, then the one thing that comes next. Nothing here acts.
 
@@ -83,9 +83,9 @@ impl<'a> View<'a> {
 /// Effects in order, then what comes next.
 #[derive(Debug)]
 pub struct Decision {
-    /// What happens first.
+    /// The effects, which happen first.
     pub effects: Vec<Effect>,
-    /// What the mode needs, or how the turn ends.
+    /// The need of the mode, or the end of the turn.
     pub next: Next,
 }
 
@@ -104,9 +104,9 @@ pub enum Effect {
     Emit(Box<Event>),
     /// A message is added to the conversation.
     AddMessage {
-        /// Of whom.
+        /// Its role.
         role: Role,
-        /// Where it comes from.
+        /// The source of the message.
         source: Source,
         /// Its content.
         parts: Vec<MessagePart>,
@@ -117,7 +117,7 @@ pub enum Effect {
     EndTurn(Option<String>),
 }
 
-/// What a mode needs, or how the turn ends.
+/// The need of a mode, or the end of the turn.
 #[derive(Debug)]
 pub enum Next {
     /// The run opens with these messages, or fails because the prompt has no value for a variable.
@@ -149,11 +149,11 @@ pub struct ToolUse {
     pub args: Json,
     /// The same as the tool gets them.
     pub value: Value,
-    /// Why it is recorded and not made.
+    /// The reason why it is recorded and not made.
     pub refused: Option<ErrorRecord>,
 }
 
-/// What a call gave: a value, or a failure that the caller may react to.
+/// The result of a call: a value, or a failure that the caller may react to.
 pub type ToolResult = Result<Value, ErrorRecord>;
 
 /// A program of a reply.
@@ -161,7 +161,7 @@ pub type ToolResult = Result<Value, ErrorRecord>;
 pub struct ProgramRun {
     /// Its text and what it works on.
     pub job: Job,
-    /// Why it may call no tools.
+    /// The reason why it may call no tools.
     pub closed: Option<String>,
 }
 
@@ -184,12 +184,12 @@ impl From<Json> for Answered {
     }
 }
 
-/// What a request of a turn consists of.
+/// The parts of a request of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestPlan {
-    /// What the model is asked for.
+    /// The options of the request: the expected kind of answer, its schema, the tools.
     pub asked: Asked,
-    /// Which messages it gets.
+    /// The messages.
     pub messages: Messages,
 }
 
@@ -204,7 +204,7 @@ pub enum Messages {
     Summary {
         /// Its content.
         parts: Vec<MessagePart>,
-        /// What it summarizes, for the record.
+        /// The counts of what it summarizes, for the record.
         counts: Vec<(String, u64)>,
     },
 }

@@ -1,4 +1,4 @@
-//! What the programs of a run did so far, for a summarized history and for the results of native calls.
+//! A digest of the programs of a run so far, for a summarized history and for the results of native calls.
 //!
 //! In: programs and their outcomes. Out: calls, printed lines, failures.
 
@@ -8,12 +8,12 @@ use ptc_core::value::{Json, Value};
 
 use crate::agent::Plan;
 
-/// What programs did so far.
+/// A digest of the programs so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Digest {
     /// Calls of turns that ended well: tool and arguments as text.
     pub(super) calls: Vec<(String, String)>,
-    /// What they printed.
+    /// The lines that they printed.
     pub(super) prints: Vec<String>,
     /// Turns that failed.
     pub(super) failed: u32,
@@ -41,7 +41,7 @@ impl Digest {
         }
     }
 
-    /// What the last program printed, and whether feedback shows a part of it only.
+    /// Returns the lines that the last program printed, and whether feedback shows only a part of them.
     pub(super) fn last_prints(&self, feedback_chars: usize) -> (Json, bool) {
         let cut = self.last_prints.join("\n").chars().count() > feedback_chars;
         let prints = self.last_prints.iter().map(|line| Json::str(line.as_str()));

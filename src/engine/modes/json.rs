@@ -1,5 +1,5 @@
 //! Mode `json`, and the variant of mode `text` that answers with JSON without tools: a reply is an answer, corrected until it fits or the
-//! turns are used.
+//! no turns remain.
 //!
 //! In: replies. Out: decisions.
 

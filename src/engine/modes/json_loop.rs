@@ -1,7 +1,7 @@
 //! Mode `json_loop`: each reply is one control object that calls a tool, asks the user or gives the answer.
 //!
-//! In: replies, results, answers of the user. Out: decisions. What breaks the protocol goes back to the model, a few times in a row. The history
-//! holds control objects as they were sent, never prose (decision N8); an object never becomes an answer. Source: agent contract §26.
+//! In: replies, results, answers of the user. Out: decisions. Errors of the protocol go back to the model, a few times in a row. The
+//! history holds control objects as they were sent, never prose; an object never becomes an answer.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ use crate::event::{ErrorRecord, Extract, ExtractKind, MessagePart, NativeCall, R
 use crate::model::{Reply, Written};
 use crate::prompt::json_loop as texts;
 
-/// What the history keeps of a reply.
+/// The part of a reply that the history keeps.
 #[derive(Debug, Default)]
 enum PendingReply {
     /// Nothing: it held no object.
@@ -48,7 +48,7 @@ pub(super) struct JsonLoopMachine {
     failures: u32,
     repeats: Repeats,
     refs: Refs,
-    /// What the history keeps of the reply.
+    /// The part of the reply that the history keeps.
     kept: PendingReply,
     /// The calls that follow the one that is made.
     calls: VecDeque<ToolUse>,
@@ -375,7 +375,7 @@ fn without_answer(view: &View<'_>) -> String {
     format!("{} without a final answer; max_turns is {turns}", turns_used(turns))
 }
 
-/// What a final answer may be.
+/// Returns the allowed values of a final answer.
 fn answers(plan: &Plan) -> AnswerType {
     match plan.variant {
         Variant::Plain | Variant::ToolsText => AnswerType::Text,
@@ -403,7 +403,7 @@ fn usable(plan: &Plan, control: Result<Control, String>, reply: &Reply) -> Resul
     }
 }
 
-/// What the history keeps of a reply: its object as it was sent, after repairs as it was read.
+/// Returns the part of a reply that the history keeps: its object as it was sent, after repairs as it was read.
 fn kept(view: &View<'_>, read: &ControlReply, reply: &Reply) -> PendingReply {
     if let (true, Ok(Control { action: Action::Answer(answer), .. })) = (read.is_prose, &read.control) {
         return PendingReply::Object(texts::answered_with(answer));

@@ -1,6 +1,6 @@
-//! What a reply would come to, while it is typed or while it arrives.
+//! Judgements of a reply while it is typed or while it arrives.
 //!
-//! In: the parts of a reply. Out: would it be accepted, and what is wrong with it. Pure; nothing is run or called.
+//! In: the parts of a reply. Out: its standing, and remarks about it. Pure; nothing is run or called.
 
 use ptc_core::reply::Finish as Ending;
 use ptc_core::signature::{Issue, Path};
@@ -14,39 +14,39 @@ use super::verdict::failure_of;
 use crate::agent::{Diagnostic, LintInputs, Plan, lint};
 use crate::event::ErrorRecord;
 
-/// Would a reply be accepted?
+/// The standing of a reply that is not sent yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Standing {
     /// More text may decide it.
     #[default]
     Open,
-    /// It can be read; what comes of it shows when it is run.
+    /// It can be read; its result is known after its run only.
     Reads,
-    /// Yes.
+    /// It would be accepted.
     Fits,
-    /// No: it would be an error.
+    /// It would be an error.
     Wrong,
 }
 
 /// Something about a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// Where: a path in the answer, a place in the program, the name of a call; empty for the whole.
+    /// The path in the answer, the position in the program, or the name of the call; empty for the whole.
     pub place: String,
-    /// What.
+    /// The text.
     pub message: String,
     /// It is an error, not only worth knowing.
     pub is_error: bool,
 }
 
-/// What a reply would come to.
+/// The judgement of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Judged {
-    /// Would it be accepted?
+    /// The standing of the reply.
     pub standing: Standing,
-    /// What it would do, where it does more than answer: `calls lookup`.
+    /// The action of a reply that does more than answer: `calls lookup`.
     pub does: String,
-    /// What is wrong with it or worth knowing.
+    /// Problems of the reply, and notes about it.
     pub remarks: Vec<Remark>,
 }
 

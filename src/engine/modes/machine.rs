@@ -23,7 +23,7 @@ pub struct Start {
     pub journal: Option<Map>,
 }
 
-/// What a run works on, from its start or from an edited turn.
+/// The inputs of a run, from its start or from an edited turn.
 #[derive(Debug, Clone, Default)]
 pub struct RunInputs {
     /// The checked context.
@@ -73,7 +73,7 @@ pub trait Machine: Send {
         None
     }
 
-    /// What a run that continues this one gets.
+    /// Returns the state for a run that continues this one.
     fn kept(&self) -> Kept {
         Kept::default()
     }

@@ -1,7 +1,7 @@
 //! The modes: what a reply means and what goes back, as state machines.
 //!
-//! In: facts of a turn, replies, results. Out: [`Decision`]s, which the driver executes. A machine is plain data: no async, no ports, no clock,
-//! no locks, and it emits nothing by itself. A new mode is a file with its machine, and a row in `machine`.
+//! In: facts of a turn, replies, results. Out: [`Decision`]s, which the driver executes. A machine is plain data: no async, no ports, no
+//! clock, no locks, and it emits nothing by itself. A new mode is a file with its machine, and a row in `machine`.
 
 mod answer;
 mod calls;

@@ -1,7 +1,7 @@
 //! The program of a reply: found in its text or in a native call, how it failed, and what is sent back for it.
 //!
-//! In: a plan, a reply, an outcome. Out: the program or why there is none, and the event that records it; records of failures; the result of
-//! a `lisp_eval` call.
+//! In: a plan, a reply, an outcome. Out: the program or why there is none, and the event that records it; records of failures; the result
+//! of a `lisp_eval` call.
 
 use ptc_core::lisp::firewall::visible;
 use ptc_core::lisp::{Error, boundary};
@@ -20,7 +20,7 @@ use crate::model::Reply;
 use crate::program::fail_message;
 use crate::prompt::ptc_lisp::LISP_EVAL;
 
-/// What a reply holds.
+/// The content of a reply.
 #[derive(Debug)]
 pub(super) enum Found {
     /// A program; `message`: what the history keeps of the reply.
@@ -65,20 +65,20 @@ pub(super) fn find(view: &View<'_>, reply: &Reply) -> (Option<Extract>, Found) {
     (Some(event), found)
 }
 
-/// Do programs travel as native calls?
+/// Returns whether programs are sent as native calls.
 pub(super) fn is_native(plan: &Plan) -> bool {
     plan.settings.transport == Transport::ToolCall
 }
 
 /// The program in the text of a reply.
 pub(super) fn program_in(plan: &Plan, text: &str, ending: Ending) -> Result<Program, NoProgram> {
-    // The first of several blocks counts, tagged or not, where words end the run (settled decision 6).
+    // Where a reply without a program ends the run, the first of several blocks counts, tagged or not.
     let takes_first = ends_by_words(plan) && !is_native(plan);
     let find = if takes_first { extract::first_program } else { extract::program };
     find(text, plan.recovery, ending)
 }
 
-/// Why a reply gives no program, and what to do where programs are written or travel as calls.
+/// Returns the failure of a reply without a program, and the advice for programs in replies or in calls.
 pub(super) fn no_program(plan: &Plan, why: NoProgram) -> ErrorRecord {
     let reason = if why == NoProgram::Absent { Reason::NoCodeFound } else { why.reason() };
     match why {
@@ -92,7 +92,7 @@ pub(super) fn no_program(plan: &Plan, why: NoProgram) -> ErrorRecord {
     }
 }
 
-/// The failure of a reply that holds a program in its text, though programs travel as calls.
+/// The failure of a reply that holds a program in its text, though programs are sent as calls.
 pub(super) fn written_out() -> ErrorRecord {
     let message = format!("call the tool {LISP_EVAL} with the program instead of writing it in the reply");
     ErrorRecord::new(Reason::NoCodeFound, message)
@@ -109,7 +109,7 @@ pub(super) fn at_the_end(record: ErrorRecord) -> ErrorRecord {
     ErrorRecord { message: message.to_owned(), ..record }
 }
 
-/// Does a reply without a program end the run?
+/// Returns whether a reply without a program ends the run.
 pub(super) fn ends_by_words(plan: &Plan) -> bool {
     plan.settings.completion == Completion::AnswerWithoutCode
 }
@@ -243,7 +243,7 @@ pub(super) fn text_of(parts: &[MessagePart]) -> String {
     parts.iter().map(text).collect()
 }
 
-/// The result of a `lisp_eval` call as JSON text (agent contract §6).
+/// The result of a `lisp_eval` call as JSON text.
 pub(super) fn call_result(plan: &Plan, work: &Workspace, failure: Option<&ErrorRecord>, feedback: &str) -> String {
     let status = if failure.is_some() { "error" } else { "ok" };
     let mut members = vec![("status".to_owned(), Json::str(status))];
@@ -272,7 +272,7 @@ pub(super) fn call_result(plan: &Plan, work: &Workspace, failure: Option<&ErrorR
     Json::object(members).to_text()
 }
 
-/// Was the call not made?
+/// Returns whether the call was not made.
 fn is_refusal(reason: &str) -> bool {
     matches!(reason, "args_error" | "unknown_tool" | "multiple_tool_calls" | "mixed_with_lisp_eval")
 }

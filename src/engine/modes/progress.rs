@@ -1,4 +1,4 @@
-//! The agent's own account of its progress, in place of the checklist (agent contract §22): an expression over `input` and `state` that
+//! The agent's own account of its progress, in place of the checklist: an expression over `input` and `state` that
 //! gives a text, or a text and the next state.
 //!
 //! In: the plan, finished items, calls, the turn. Out: the program that is evaluated, and from its outcome the text for the model.
@@ -17,7 +17,7 @@ pub(super) struct Progress {
     pub(super) text: Option<String>,
 }
 
-/// What is done by now.
+/// The work done by now.
 pub(super) struct Done<'a> {
     /// The turn that comes next, from 1.
     pub(super) turn: u32,

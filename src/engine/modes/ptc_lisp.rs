@@ -1,7 +1,6 @@
 //! Mode `ptc_lisp`: the model writes programs; they are run, and what they gave goes back, until one returns.
 //!
-//! In: replies with a program, outcomes. Out: decisions; the answer is the returned value, checked. Source: agent contract §4–6, 9, 11, 21, 25
-//! and the settled decisions.
+//! In: replies with a program, outcomes. Out: decisions; the answer is the returned value, checked.
 
 use ptc_core::lisp::{Outcome, Signal};
 use ptc_core::reasons::Reason;
@@ -46,7 +45,7 @@ pub(super) struct PtcMachine {
 /// The turn so far.
 #[derive(Debug, Default)]
 struct Turn {
-    /// What the history keeps of the reply.
+    /// The part of the reply that the history keeps.
     message: Vec<MessagePart>,
     /// The native calls of the reply.
     calls: Vec<NativeCall>,
@@ -54,7 +53,7 @@ struct Turn {
     program: String,
 }
 
-/// What is evaluated now.
+/// The expressions that are evaluated now.
 #[derive(Debug, Default)]
 enum Pending {
     /// Definitions of the workspace, or nothing.
@@ -68,7 +67,7 @@ enum Pending {
     Feedback(Option<ErrorRecord>, Vec<MessagePart>),
 }
 
-/// What a turn came to.
+/// The result of a turn.
 enum Verdict {
     /// This is the answer, once its refs are there.
     Answer(Answered),
@@ -270,7 +269,7 @@ impl PtcMachine {
         Verdict::Next(None, feedback::success(plan, outcome, value, &before))
     }
 
-    /// A reply without a program where programs travel as native calls: the answer itself, as text, JSON that fits, or a point in time.
+    /// A reply without a program where programs are sent as native calls: the answer itself, as text, JSON that fits, or a point in time.
     fn in_words(view: &View<'_>, reply: &Reply, effects: &mut Effects) -> Verdict {
         let plan = view.plan;
         let text = || Json::str(reply.text.trim());
@@ -294,7 +293,7 @@ impl PtcMachine {
         }
     }
 
-    /// A reply without a program that ends the run (core specification): the result is the last program's value.
+    /// A reply without a program that ends the run: the result is the last program's value.
     fn ended_in_words(&self, plan: &Plan, text: String, effects: &mut Effects) -> Verdict {
         let result = self.work.latest.as_ref().map(|(_, value)| value.clone()).unwrap_or_default();
         let (answer, issues) = checked(plan, &result);
@@ -469,7 +468,7 @@ impl Machine for PtcMachine {
     }
 }
 
-/// Where the run is among its turns when this one begins.
+/// The position of the run among its turns when this one begins.
 fn now(view: &View<'_>) -> Standing {
     let (work, retry) = (view.plan.agent.max_turns, view.plan.settings.retry_turns);
     Standing { used: view.used, work, retry, tree: view.tree }

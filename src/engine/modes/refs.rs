@@ -1,7 +1,6 @@
 //! Refs: named parts of the answer, taken by path or expression, and requested again when they are missing.
 //!
-//! In: the agent's refs, an answer, the outcomes of the expressions. Out: the values, or which of them are missing. Source: agent contract §25,
-//! decisions K.
+//! In: the agent's refs, an answer, the outcomes of the expressions. Out: the values, or which of them are missing.
 
 use ptc_core::lisp::Outcome;
 use ptc_core::reasons::Reason;

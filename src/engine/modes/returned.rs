@@ -33,7 +33,7 @@ pub(super) fn checked(plan: &Plan, value: &Value) -> (Option<Json>, Vec<Issue>) 
     (issues.iter().all(|issue| !issue.is_error()).then(|| Json::from(&value)), issues)
 }
 
-/// What an answer loses when it leaves the run: decimals.
+/// Returns notices about what an answer loses when it leaves the run: decimals.
 pub(super) fn losses(plan: &Plan, value: &Value) -> Vec<String> {
     let places = plan.settings.float_precision;
     let is_rounded = boundary::rounded(value, places) != boundary::rounded(value, places.max(NOISE_PLACES));
@@ -41,7 +41,7 @@ pub(super) fn losses(plan: &Plan, value: &Value) -> Vec<String> {
     is_rounded.then(notice).into_iter().collect()
 }
 
-/// Is the one turn that of a pinned program, which no model corrects?
+/// Returns whether the one turn is that of a pinned program, which no model corrects.
 pub(super) fn is_pinned(plan: &Plan) -> bool {
     plan.agent.program().is_some() && plan.agent.max_turns == 1 && plan.settings.retry_turns == 0
 }

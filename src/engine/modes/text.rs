@@ -1,5 +1,5 @@
 //! Mode `text`: one reply in the plain variant, else native tool calls until a text, or a JSON value that fits. In combined mode the
-//! native tool `lisp_eval` runs programs next to the app's tools (agent contract §6).
+//! native tool `lisp_eval` runs programs next to the app's tools.
 //!
 //! In: replies, results of calls, outcomes of programs. Out: decisions. A program's `return` and `fail` only give a result: the run ends
 //! with the model's final text.

@@ -1,4 +1,4 @@
-//! What a reply amounts to where an answer is expected: the events that record it, its failure, and the feedback.
+//! The result of a reply where an answer is expected: the events that record it, its failure, and the feedback.
 //!
 //! In: a plan, a reply. Out: values. Shared by the modes.
 
@@ -15,12 +15,12 @@ use crate::event::{
 use crate::model::{Finish, Reply};
 use crate::prompt::json::{self as prompt, Problem};
 
-/// Did the output limit cut the reply?
+/// Returns whether the output limit cut the reply.
 pub(super) fn is_cut(reply: &Reply) -> bool {
     reply.finish == Some(Finish::Length)
 }
 
-/// How the text of a reply ended.
+/// Returns the ending of the text of a reply.
 pub(super) fn ending(reply: &Reply) -> Ending {
     if is_cut(reply) { Ending::Truncated } else { Ending::Complete }
 }
@@ -70,7 +70,7 @@ pub(super) fn warn_of_ties(extracted: &Extracted, effects: &mut Effects) {
     }
 }
 
-/// Why an answer cannot be used; `None` when it can. A cut reply never can.
+/// Returns the reason why an answer cannot be used; `None` when it can. A cut reply never can.
 pub(super) fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
     if cut {
         return Some(truncated(reply));

@@ -1,4 +1,4 @@
-//! What programs work on from turn to turn: data, definitions, results, the journal, the notes of the plan.
+//! The state of programs from turn to turn: data, definitions, results, the journal, the notes of the plan.
 //!
 //! In: the inputs of a run, programs and their outcomes. Out: the next program with everything it gets, and the events of what changed.
 
@@ -42,9 +42,9 @@ pub(super) struct Workspace {
     /// The latest value of a program that ended well, and its turn.
     pub(super) latest: Option<(u32, Value)>,
     pub(super) digest: Digest,
-    /// What the model sees of what the last program gave.
+    /// The part of the last program's results that the model sees.
     pub(super) seen: Option<Seen>,
-    /// What a run that continues this one gets.
+    /// The state for a run that continues this one.
     pub(super) kept: Kept,
     /// The definitions that are evaluated now.
     pending: Option<Definitions>,
@@ -125,7 +125,7 @@ impl Workspace {
         }
     }
 
-    /// Are definitions evaluated now?
+    /// Returns whether definitions are evaluated now.
     pub(super) fn is_pending(&self) -> bool {
         self.pending.is_some()
     }
@@ -340,7 +340,7 @@ fn record_change(plan: &Plan, before: &Memory, after: &Memory, effects: &mut Eff
     rolled_back
 }
 
-/// What a program changed in the journal.
+/// Returns the changes of a program to the journal.
 fn tasks_change(before: Option<&Map>, after: Option<&Map>) -> TasksKept {
     let after: Vec<(&Value, &Value)> = after.into_iter().flat_map(Map::iter).collect();
     let shown = |value: &Value| KeptText::of(value.print(Bounds::default()).text);
@@ -360,7 +360,7 @@ pub(super) fn too_large(plan: &Plan) -> ErrorRecord {
     ErrorRecord::new(Reason::MemoryLimitExceeded, message)
 }
 
-/// `(budget/remaining)` of this turn (language contract §12.5).
+/// `(budget/remaining)` of this turn.
 fn budget(view: &View<'_>) -> Value {
     let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
     let entry = |name: &str, value: Value| (Value::Keyword(Keyword::intern(name)), value);

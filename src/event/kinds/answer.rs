@@ -1,4 +1,4 @@
-//! Data of the events about answers: what was found in a reply, and whether it fits.
+//! Data of the events about answers: the content found in a reply, and its checks.
 //! Field names are the stored names; absent means unknown or not applicable.
 
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{ErrorRecord, words};
 
 words! {
-    /// What was looked for in a reply.
+    /// The kind of content that is searched for in a reply.
     ExtractKind {
         Json "json" "An answer as JSON.";
         Program "program" "A program.";
@@ -14,7 +14,7 @@ words! {
         Text "text" "An answer as text.";
     }
 
-    /// What a check compares with a type.
+    /// The value that a check compares with a type.
     CheckLayer {
         Args "args" "The inputs of a run.";
         Return "return" "The answer, against the output of the signature.";
@@ -33,12 +33,12 @@ words! {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Extract {
-    /// What was looked for.
+    /// The kind of content that was searched for.
     pub kind: ExtractKind,
     /// The rule that found the candidate: whole, `json_fence`, fence, start, bracket, scalar, prose, native, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// How many candidates were read.
+    /// Number of candidates that were read.
     pub candidates: u32,
     /// Repairs: stable name, first and one-past-last byte in the reply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,7 +51,7 @@ pub struct Extract {
     /// The JSON after repairs, when there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Kept>,
-    /// Why nothing was found.
+    /// The error when nothing was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
     /// Byte of the reply where the error is.
@@ -142,7 +142,7 @@ pub fn hex_sha(bytes: &[u8]) -> String {
 pub struct Check {
     /// The value that was checked.
     pub layer: CheckLayer,
-    /// Did it fit?
+    /// True if it fits.
     pub ok: bool,
     /// Errors and warnings, in the order of the declaration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -157,10 +157,10 @@ pub struct IssueRecord {
     pub path: String,
     /// Its severity.
     pub severity: IssueSeverity,
-    /// What was expected.
+    /// The expected type or value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
-    /// What was there.
+    /// The type or value that was found.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub got: String,
     /// A description in words.

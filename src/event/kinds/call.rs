@@ -1,4 +1,4 @@
-//! Data of the events about tools, programs, memory and people: what was called, what came back, what was kept.
+//! Data of the events about tools, programs, memory and the user: calls, results, definitions, questions and answers.
 //! Field names are the stored names; absent means unknown or not applicable.
 
 use ptc_core::value::{Json, json};
@@ -8,7 +8,7 @@ use crate::event::raw::present;
 use crate::event::{ErrorRecord, FileRecord, JsonText, Kept, Tokens, Totals, words};
 
 words! {
-    /// How a program ended.
+    /// End of a program.
     ProgramStatus {
         Value "value" "By its last value.";
         Return "return" "By `(return …)`.";
@@ -16,7 +16,7 @@ words! {
         Error "error" "By an error.";
     }
 
-    /// What a question is about.
+    /// Subject of a question.
     QuestionKind {
         Ask "ask" "A question of the model or its program.";
         Reply "reply" "The reply of the model `human`.";
@@ -29,7 +29,7 @@ words! {
         Elicit "elicit" "What an MCP server asks the user during a call.";
     }
 
-    /// Who answered a question or made a decision.
+    /// Origin of an answer or a decision.
     Answerer {
         User "user" "The user at an interface.";
         Command "command" "The user, by an argument of a command.";
@@ -39,20 +39,20 @@ words! {
         Default "default" "No user was available: the call is denied by default.";
     }
 
-    /// How a long history is shortened.
+    /// Method of shortening a long history.
     CompactionStrategy {
         Trim "trim" "The oldest messages are omitted.";
         Coalesce "coalesce" "One message with the state takes the place of all.";
     }
 
-    /// Why a history is shortened.
+    /// Reason for shortening a history.
     CompactionReason {
         TurnPressure "turn_pressure" "Too many turns.";
         TokenPressure "token_pressure" "Too many tokens.";
     }
 }
 
-/// What was decided about the calls of a tool.
+/// Decision about the calls of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -130,7 +130,7 @@ pub struct ToolCall {
     pub effectful: bool,
 }
 
-/// How a tool call ended.
+/// Outcome of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -149,7 +149,7 @@ pub enum CallStatus {
 }
 
 impl CallStatus {
-    /// Did the call fail, or was it refused?
+    /// Returns whether the call failed, was refused, or has an unknown outcome.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Error | Self::Refused | Self::Unknown)
     }
@@ -172,10 +172,10 @@ impl CallStatus {
 pub struct ToolEnd {
     /// The outcome.
     pub status: CallStatus,
-    /// What it answered.
+    /// The result.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub result: Option<JsonText>,
-    /// Why it did not.
+    /// The error of a call without a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
     /// The images of the result; their bytes are stored next to the session.
@@ -184,7 +184,7 @@ pub struct ToolEnd {
     /// The answer was known from an equal call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
-    /// How long it took.
+    /// Duration of the call.
     pub ms: u64,
 }
 
@@ -197,16 +197,16 @@ pub struct ProgramEnd {
     /// The value as PTC-Lisp text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Kept>,
-    /// What it printed.
+    /// The printed texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prints: Vec<String>,
-    /// What `step-done` noted: id and text.
+    /// Summaries noted by `step-done`: id and text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<(String, String)>,
     /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
-    /// Where in the program: first and one-past-last byte.
+    /// Position of the error in the program: first and one-past-last byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<(usize, usize)>,
     /// Warnings: legacy forms and their replacements.
@@ -280,7 +280,7 @@ pub struct QuestionAsked {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AnswerGiven {
-    /// Who answered.
+    /// Origin of the answer.
     pub by: Answerer,
     /// The answer; at a gate `true`, or the text that was put in place.
     pub value: JsonText,
@@ -293,9 +293,9 @@ pub struct AnswerGiven {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompactionDone {
-    /// How.
+    /// The method.
     pub strategy: CompactionStrategy,
-    /// Why.
+    /// The reason.
     pub reason: CompactionReason,
     /// Messages before.
     pub messages_before: u32,
@@ -337,6 +337,6 @@ pub struct RunWait {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resume {
-    /// From which event on.
+    /// Number of the last event before.
     pub after: u64,
 }

@@ -1,4 +1,4 @@
-//! Data of the event about edits: what was changed at the point where a session was forked.
+//! Data of the event about edits: changes at the point where a session was forked.
 //! Field names are the stored names; absent means unknown or not applicable.
 
 use ptc_core::value::Json;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{JsonText, words};
 
 words! {
-    /// Who edited something where a session was forked.
+    /// Origin of an edit where a session was forked.
     Editor {
         Command "command" "The user, by an argument of a command.";
         User "user" "The user at an interface.";
@@ -18,7 +18,8 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Edit {
-    /// What is changed: `agent`, `prompt`, `signature`, `option.KEY`, `context`, `context.KEY`, `memory.NAME`, `reply`, `result`, `model`.
+    /// Target of the edit: `agent`, `prompt`, `signature`, `option.KEY`, `context`, `context.KEY`, `memory.NAME`, `reply`, `result`,
+    /// `model`.
     pub target: String,
     /// The point of the fork, such as `r0/t2:request`.
     pub at: String,
@@ -27,7 +28,7 @@ pub struct Edit {
     pub before_sha: Option<String>,
     /// The text after the edit.
     pub after: JsonText,
-    /// Who changed it.
+    /// Origin of the edit.
     pub by: Editor,
 }
 
@@ -39,7 +40,7 @@ impl Edit {
     /// The target `model`: what follows is asked from the model of this name.
     pub const MODEL: &str = "model";
 
-    /// Does it change what a turn begins with: the agent, the context, definitions?
+    /// Returns whether the edit changes the start of a turn: the agent, the context, definitions.
     pub fn is_of_the_turn(&self) -> bool {
         ![Self::REPLY, Self::RESULT, Self::MODEL].contains(&self.target.as_str())
     }

@@ -51,7 +51,7 @@ impl FileRecord {
     }
 }
 
-/// Is this the text of a hash? It becomes the name of a file.
+/// Returns whether the text is a SHA-256 hash, lowercase hexadecimal. It becomes the name of a file.
 pub fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -1,4 +1,4 @@
-//! Data of the events about exchanges of other programs that passed through the proxy: what they were byte for byte.
+//! Data of the events about exchanges of other programs that passed through the proxy, byte for byte.
 //! Field names are the stored names; absent means unknown or not applicable.
 
 use serde::{Deserialize, Serialize};

@@ -13,21 +13,21 @@ use crate::event::{JsonText, ModelRecord, NativeCall, StructuredBy};
 pub struct RetryWait {
     /// The attempt that failed.
     pub attempt: u32,
-    /// How long until the next.
+    /// Time until the next attempt.
     pub wait_ms: u64,
-    /// Why: the error's class.
+    /// Class of the error.
     pub class: String,
     /// The wait was asked for by the server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retry_after: bool,
-    /// What failed, in words.
+    /// Description of the failure.
     pub message: String,
-    /// How many attempts there are at most.
+    /// Maximum number of attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u32>,
 }
 
-/// What a piece of a reply is.
+/// Kind of a piece of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -46,7 +46,7 @@ pub enum PartKind {
 pub struct ReplyPart {
     /// Attempt within the turn, from 1.
     pub attempt: u32,
-    /// What it is.
+    /// Kind of the piece.
     pub kind: PartKind,
     /// The text of the deltas joined.
     pub text: String,
@@ -56,7 +56,7 @@ pub struct ReplyPart {
     pub ms: Vec<u32>,
 }
 
-/// How an attempt ended.
+/// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -90,10 +90,11 @@ pub struct ReplyEnd {
     /// The model that answered, as the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The model that was asked, where it differs from the model that the run began with: the run was continued with it, or it is the fallback.
+    /// The model that was asked, where it differs from the model that the run began with: the run was continued with it, or it is the
+    /// fallback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Box<ModelRecord>>,
-    /// How the schema travelled.
+    /// Method by which the schema was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_by: Option<StructuredBy>,
     /// Tool calls that the model asks for.
@@ -105,13 +106,13 @@ pub struct ReplyEnd {
     /// HTTP requests this turn cost so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests: u32,
-    /// What went wrong.
+    /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
-    /// Waited in the provider's gate.
+    /// Time of waiting in the provider's gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_ms: Option<u64>,
-    /// From sending to the first delta.
+    /// Time from sending to the first delta.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ms: Option<u64>,
     /// The reply was stored by an earlier trial (`--cache`): no model was asked.
@@ -184,7 +185,7 @@ impl Tokens {
         self.input.saturating_add(self.output)
     }
 
-    /// Is nothing counted?
+    /// Returns whether nothing is counted.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
@@ -253,9 +254,9 @@ impl std::error::Error for ErrorRecord {}
 pub struct ErrorRecord {
     /// Stable reason name.
     pub reason: String,
-    /// What happened and where.
+    /// Description of the error, with its position.
     pub message: String,
-    /// What to do next.
+    /// Advice: the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Class of a model error: `rate_limit`, timeout, `server_error`, `client_error`, …

@@ -1,4 +1,4 @@
-//! Data of the events about requests: messages, options, what left the machine.
+//! Data of the events about requests: messages, options, attempts as sent.
 //! Field names are the stored names; absent means unknown or not applicable.
 
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::raw::present;
 use crate::event::{Address, JsonText};
 
-/// What a request asks for.
+/// Form of the answer that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -34,7 +34,7 @@ impl Want {
     }
 }
 
-/// Who speaks in a message.
+/// Role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -61,7 +61,7 @@ impl Role {
     }
 }
 
-/// Why a message exists.
+/// Origin of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -84,9 +84,9 @@ pub enum Source {
 pub struct Message {
     /// Number within the run, from 0.
     pub m: u32,
-    /// Who speaks.
+    /// The role.
     pub role: Role,
-    /// Why it exists.
+    /// The origin.
     pub source: Source,
     /// Its parts as sent; the message's text is their concatenation.
     pub parts: Vec<MessagePart>,
@@ -205,7 +205,7 @@ pub struct RequestMade {
 pub struct ToolSchema {
     /// The name that providers accept: `-` is `_`.
     pub name: String,
-    /// What it does.
+    /// Its description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of its arguments.
@@ -251,7 +251,7 @@ pub struct Sent {
     pub attempt: u32,
     /// Provider.
     pub provider: String,
-    /// Where to, without query or secrets.
+    /// Destination, without query or secrets.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     /// The body without its messages.
@@ -260,12 +260,12 @@ pub struct Sent {
     pub bytes: u64,
     /// SHA-256 of the body, hexadecimal.
     pub sha: String,
-    /// How the schema travels in this attempt.
+    /// Method by which the schema was sent in this attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_by: Option<StructuredBy>,
 }
 
-/// How a schema travels to a provider.
+/// Method by which a schema is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

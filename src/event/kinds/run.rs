@@ -1,4 +1,4 @@
-//! Data of the events about runs and turns: what they start with, what they cost, how they end.
+//! Data of the events about runs and turns: starts, budgets, usage, ends.
 //! Field names are the stored names; absent means unknown or not applicable.
 
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use crate::event::raw::present;
 use crate::event::{Answerer, Decision, ErrorRecord, JsonText, StructuredBy, Tokens, words};
 
 words! {
-    /// What a turn may do, where the mode distinguishes.
+    /// Actions that a turn may take, where the mode distinguishes.
     TurnKind {
         Normal "normal" "Anything.";
         MustReturn "must_return" "Only end the run.";
         Retry "retry" "Only end the run, after an answer that did not fit.";
     }
 
-    /// Why a run was stopped from outside.
+    /// Reason why a run was stopped from outside.
     InterruptReason {
         Cancelled "cancelled" "The user or a signal stopped it.";
         MissionTimeout "mission_timeout" "It reached its mission time.";
     }
 
-    /// What stopped a run.
+    /// Origin of a stop.
     InterruptSource {
         User "user" "The user at an interface.";
         Signal "signal" "A signal to the process.";
@@ -70,7 +70,7 @@ pub struct RunStart {
     /// The pipeline whose first step this run is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<PipelineRecord>,
-    /// What was decided before the run about servers whose tools were not known, and about resources that are inputs.
+    /// Decisions made before the run about servers whose tools were not known, and about resources that are inputs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consents: Vec<ConsentRecord>,
 }
@@ -79,13 +79,13 @@ pub struct RunStart {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConsentRecord {
-    /// What was to be done, in the words that were shown.
+    /// The action that was decided about, in the words that were shown.
     pub what: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// Who made the decision.
+    /// Origin of the decision.
     pub by: Answerer,
-    /// What came of it when it was allowed and failed.
+    /// The failure of an action that was allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -145,7 +145,7 @@ pub struct AgentRecord {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelRecord {
-    /// What the developer wrote.
+    /// The name as the developer wrote it.
     pub alias: String,
     /// The provider's name: demo, sample, human, recorded, closure or a configured one.
     pub provider: String,
@@ -193,7 +193,7 @@ impl Price {
 pub struct TurnStart {
     /// Unix time in ms: the only clock a turn reads.
     pub now: i64,
-    /// What the turn may do, where the mode distinguishes.
+    /// Actions that the turn may take, where the mode distinguishes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TurnKind>,
     /// Remaining budgets.
@@ -207,7 +207,7 @@ pub struct TurnStart {
 }
 
 impl TurnStart {
-    /// Does the turn start? When a budget does not allow it, no request is made and the end of the run has the reason.
+    /// Returns whether the turn starts. When a budget does not allow it, no request is made and the end of the run has the reason.
     pub fn is_allowed(&self) -> bool {
         self.stop.is_none()
     }
@@ -218,7 +218,7 @@ impl TurnStart {
     }
 }
 
-/// What is left of the budgets when a turn starts.
+/// Remaining budgets when a turn starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Remaining {
@@ -239,9 +239,9 @@ pub struct Remaining {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interrupt {
-    /// Why.
+    /// The reason.
     pub reason: InterruptReason,
-    /// What stopped the run.
+    /// Origin of the stop.
     pub by: InterruptSource,
 }
 
@@ -249,9 +249,9 @@ pub struct Interrupt {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TurnEnd {
-    /// Did the turn give what was wanted?
+    /// True if the turn gave the requested result.
     pub success: bool,
-    /// Why not.
+    /// Reason of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Tokens of this turn: of all its attempts, discarded ones included.
@@ -301,7 +301,7 @@ pub struct RunEnd {
     /// The answer, keys in the order the model gave them.
     #[serde(rename = "return", default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<JsonText>,
-    /// Why there is none.
+    /// The error of a run without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail: Option<ErrorRecord>,
     /// The text that came with the value of an answer.
@@ -316,7 +316,7 @@ pub struct RunEnd {
     /// The journal it leaves, where one is kept: results of finished tasks by id. (Recordings of earlier versions do not have it.)
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub journal: Option<JsonText>,
-    /// What it cost.
+    /// Its usage.
     pub usage: UsageRecord,
     /// SHA-256 over the inputs of the run, hexadecimal. (Recordings of earlier versions do not have it.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -338,7 +338,7 @@ pub struct UsageRecord {
     /// Its size in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_bytes: Option<u64>,
-    /// How it travelled in the last turn.
+    /// Method by which it was sent in the last turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<StructuredBy>,
     /// Estimated size of the system text.

@@ -5,7 +5,7 @@
 
 use crate::event::{Edit, Event};
 
-/// What a text of an event is.
+/// Group of a text in an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Group {
     /// Names of agents and models, addresses of services.
@@ -18,17 +18,17 @@ pub(super) enum Group {
     Agent,
     /// The context.
     Context,
-    /// What was sent: prompts, feedback, questions and answers of people.
+    /// Texts sent to the model: prompts, feedback; questions, and answers of the user.
     Messages,
     /// The model's reply: text, reasoning, and what was read from it.
     Replies,
     /// Arguments of calls.
     Arguments,
-    /// What tools answered.
+    /// Results of tools.
     Results,
-    /// What programs gave and printed, and what the run returned.
+    /// Values and prints of programs, and the result of the run.
     Values,
-    /// What programs defined, and the journal.
+    /// Definitions of programs, and the journal.
     Memory,
     /// Words of errors.
     Errors,
@@ -36,7 +36,7 @@ pub(super) enum Group {
     Notes,
 }
 
-/// Groups whose texts are bodies: what the policies `full` and `summary` take out.
+/// Groups whose texts are bodies, which the policies `full` and `summary` remove.
 pub(super) const BODIES: &[Group] = &[
     Group::Agent,
     Group::Context,
@@ -50,7 +50,7 @@ pub(super) const BODIES: &[Group] = &[
     Group::Notes,
 ];
 
-/// How a field holds its text.
+/// Form in which a field stores its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// As a text or as data.
@@ -236,7 +236,7 @@ impl Fields {
         }
     }
 
-    /// Is the event a piece of a longer text?
+    /// Returns whether the event is a piece of a longer text.
     pub(super) fn is_piece(self) -> bool {
         matches!(self, Self::Pieces(_))
     }
@@ -291,7 +291,7 @@ fn of_edit(edit: &Edit) -> &'static [Field] {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) group: Group,
-    /// How many steps of the path belong to the event; those that follow belong to the data of agents and tools.
+    /// Number of steps of the path that belong to the event; those that follow belong to the data of agents and tools.
     pub(super) own: usize,
     /// Its text is an agent file.
     pub(super) is_definition: bool,
@@ -300,7 +300,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Does it hold what the events are about, and not names or words that hold the events together?
+    /// Returns whether it holds content, and not identifiers or structure.
     pub(super) fn is_content(self) -> bool {
         !matches!(self.group, Group::Shape | Group::Identifiers)
     }

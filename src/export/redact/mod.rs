@@ -29,13 +29,13 @@ use walk::{Echoes, Hit, Scope, Walk};
 /// Something that was (or would be) removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Removal {
-    /// Where it happened.
+    /// Address of the event.
     pub address: Address,
     /// The event's kind and the path in its data, such as `tool.end result.user.email`.
     pub field: String,
     /// The rule: a policy's or selector's word, a scan rule, `field:…`, `regex:…`, `known_secret`, or `repeated`.
     pub rule: String,
-    /// How often there.
+    /// Number of removals there.
     pub count: usize,
     /// The start of the first and its length; never more than three characters of it.
     pub excerpt: String,
@@ -62,7 +62,7 @@ impl std::fmt::Display for Removal {
 pub struct Redacted {
     /// The events.
     pub events: Vec<Envelope>,
-    /// What was removed, in the order of the events.
+    /// The removals, in the order of the events.
     pub removals: Vec<Removal>,
 }
 
@@ -105,8 +105,8 @@ fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<Redacted, Strin
     Ok(Redacted { events: out, removals: found.removals.into_iter().map(|(_, removal)| removal).collect() })
 }
 
-/// What in the events of an export looks like a secret: by itself, or because it did so at another place of `all`, the events before anything
-/// was taken out. `known` are the keys of this machine.
+/// Returns what looks like a secret in the events of an export: by itself, or because it did so at another position of `all`, the
+/// events before redaction. `known` are the keys of this machine.
 pub fn remaining_secrets(all: &[Envelope], left: &[Envelope], known: Scrub) -> Result<Vec<Removal>, String> {
     let rules = Rules::scan(known);
     let echoes = Echoes::of(&with_what_was_read(all.to_vec()), &rules)?;
@@ -142,7 +142,7 @@ impl Found {
     }
 }
 
-/// What was read from a reply is named by its bytes there; it is written out, because those bytes may change.
+/// Stores the text that was read from each reply, in place of its byte range: the bytes of the reply may change.
 fn with_what_was_read(mut events: Vec<Envelope>) -> Vec<Envelope> {
     let mut replies = TurnAttempts::new();
     for envelope in &mut events {

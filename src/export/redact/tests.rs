@@ -45,7 +45,7 @@ fn lines(events: &[Envelope]) -> String {
     events.iter().map(|envelope| envelope.to_line(None).unwrap() + "\n").collect()
 }
 
-/// Does a text hold most of the token, as its readers decode it?
+/// Returns whether a text contains most of the token, as its readers decode it.
 fn holds(text: &str) -> bool {
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     letters(&text.replace("\\u200b", "")).contains(&letters(&token())[4..30])

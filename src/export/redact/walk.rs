@@ -290,7 +290,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What of a text must go: in order, without overlaps.
+    /// Returns the parts of a text to remove: in order, without overlaps.
     pub(super) fn text(&self, text: &str, group: Group, name: Option<&str>) -> Vec<Cut> {
         let removed = |from: usize, bytes: usize| Cut {
             range: from..text.len(),
@@ -314,7 +314,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What of a text the rules and repetitions name, as it is spelled and as its readers decode it.
+    /// Returns the parts of a text that rules and repetitions name, in the text as written and as its readers decode it.
     pub(super) fn found(&self, text: &str, name: Option<&str>, group: Group) -> Vec<Cut> {
         let mut found = self.rules.find(text, name, group);
         found.extend(search_decoded(text, |text| self.echoes.find(text, group)));

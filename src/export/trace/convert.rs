@@ -22,7 +22,7 @@ pub(super) struct Converter<'a> {
     kept: usize,
     roots: usize,
     pub(super) runs: Vec<Run>,
-    /// Which run a span belongs to.
+    /// The run of a span, as an index of `runs`.
     spans: HashMap<String, usize>,
     /// The address of the call of a span.
     calls: HashMap<String, Address>,
@@ -129,7 +129,7 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Where in a run something happens: its turn, or itself.
+    /// Returns the address of the open turn of a run, else of the run.
     pub(super) fn place(&self, run: usize) -> Address {
         let run = &self.runs[run];
         run.turn.as_ref().map_or_else(|| run.address.clone(), |turn| turn.address.clone())
@@ -338,7 +338,7 @@ pub(super) fn text_of(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_text(), str::to_owned)
 }
 
-/// What is known of an agent, in the form of an agent file.
+/// Returns the known properties of an agent in the form of an agent file.
 fn definition(name: &str, mode: &str, prompt: &str, signature: &str) -> String {
     let members = [("name", name), ("mode", mode), ("prompt", prompt), ("signature", signature)];
     let known = members.into_iter().filter(|(_, text)| !text.is_empty());

@@ -14,15 +14,15 @@ use crate::event::Envelope;
 pub struct Trace {
     /// Its id.
     pub id: String,
-    /// When it started, Unix time in ms.
+    /// Start time, Unix time in ms.
     pub started_ms: i64,
     /// The events, numbered from 1.
     pub events: Vec<Envelope>,
-    /// How many of its records have no counterpart and are kept under the kind `ptc_runner.NAME`.
+    /// Number of records without a counterpart, which are kept under the kind `ptc_runner.NAME`.
     pub kept: usize,
 }
 
-/// Why a file cannot be imported; nothing is made of it then.
+/// Error of a file that cannot be imported; nothing is imported then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceError(pub String);
 

@@ -12,7 +12,7 @@ const VERSION: i64 = 2;
 /// One line.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
-    /// What happened, such as `llm.stop`.
+    /// Name of the event, such as `llm.stop`.
     pub(super) event: String,
     /// Unix time in ms; that of the record before when it has none.
     pub(super) at_ms: i64,

@@ -160,7 +160,7 @@ pub(super) fn alone(converter: &mut Converter<'_>, run: usize, record: &Record) 
     close(converter, run, record.at_ms, Some(record));
 }
 
-/// What was run: the program, its value and what it printed.
+/// Adds the program, its value and its prints; before them the reply, if none was recorded.
 fn work(converter: &mut Converter<'_>, run: usize, record: &Record) {
     let address = converter.place(run);
     let program = record.data("program").map(text_of);

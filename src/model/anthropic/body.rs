@@ -190,7 +190,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
     })
 }
 
-/// How much to reason.
+/// Amount of reasoning.
 enum Effort<'a> {
     Unsaid,
     Off,

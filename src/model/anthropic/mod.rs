@@ -91,7 +91,7 @@ fn takes_sampling(endpoint: &Endpoint) -> bool {
     [OLDER, ON_VERTEX].contains(&version(endpoint))
 }
 
-/// Whether the endpoint is the publisher's folder on Vertex AI, where address and body name model and version at other places.
+/// Returns whether the endpoint is the publisher's folder on Vertex AI, where the address names the model and the body names the version.
 fn is_on_vertex(endpoint: &Endpoint) -> bool {
     endpoint.vertex_publisher().as_deref() == Some("anthropic")
 }

@@ -45,7 +45,7 @@ pub(super) fn sign(
     }
 }
 
-/// What a signature is for.
+/// Scope of a signature.
 struct Scope<'a> {
     region: &'a str,
     service: &'a str,

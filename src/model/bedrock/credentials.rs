@@ -13,11 +13,11 @@ use crate::model::{ErrorClass, ModelError};
 
 /// The name of the credentials for users.
 pub(super) const NAME: &str = "AWS credentials";
-/// How they are set.
+/// Advice on how to set the credentials.
 pub(super) const ADVICE: &str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_BEARER_TOKEN_BEDROCK, or AWS_PROFILE for a profile of \
      ~/.aws/credentials (`aws configure export-credentials --format env` prints those of a login)";
 
-/// What authenticates requests.
+/// Credentials that authenticate requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credentials {
     /// A key for Bedrock alone.

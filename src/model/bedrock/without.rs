@@ -1,4 +1,4 @@
-//! What replaces the crates of the AWS SDK in a build without the feature `bedrock`: advice.
+//! Replacement for the crates of the AWS SDK in a build without the feature `bedrock`: errors with advice.
 //!
 //! In: the same as `aws.rs`. Out: errors. It must never send a request without a signature.
 

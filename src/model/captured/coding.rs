@@ -1,4 +1,4 @@
-//! How the bodies of requests and replies are compressed.
+//! Compression of the bodies of requests and replies.
 //!
 //! In: the header `Content-Encoding`, and a body in pieces as they come, or as a whole. Out: the body before it was compressed. It must never
 //! panic on bytes that are not compressed in the way of their header.
@@ -7,16 +7,16 @@ use std::io::{self, Read as _, Write as _};
 
 use flate2::{read, write};
 
-/// How the bytes of a body are compressed.
+/// Compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
-    /// Not at all.
+    /// Not compressed.
     Identity,
     /// `gzip`.
     Gzip,
     /// `deflate`.
     Deflate,
-    /// In a way that is not read here.
+    /// A coding that is not supported.
     Unknown,
 }
 
@@ -51,7 +51,7 @@ impl Coding {
 /// The first byte of gzip.
 const GZIP: u8 = 0x1f;
 
-/// Is this the first byte of zlib? Some services send `deflate` without its header.
+/// Returns whether this is the first byte of a zlib header. Some services send `deflate` without one.
 fn is_zlib(first: u8) -> bool {
     first & 0x0f == 8 && first >> 4 <= 7
 }
@@ -78,7 +78,7 @@ impl Decoder {
         }
     }
 
-    /// Are the bytes compressed, and read here?
+    /// Returns whether the bytes are compressed and decoded here.
     pub(super) fn is_packed(&self) -> bool {
         matches!(self, Self::Gzip(_) | Self::Zlib(_) | Self::Raw(_))
     }

@@ -1,4 +1,4 @@
-//! How services put their refusals, and what becomes of each.
+//! Refusals in the words of services, and the errors they become.
 
 use reqwest::Url;
 use reqwest::header::HeaderValue;

@@ -9,7 +9,7 @@ use super::endpoint::Endpoint;
 use super::language::{Draft, Language, Listing, Reader, Root};
 use crate::event::StructuredBy;
 
-/// Whether a segment of a path is a version, as `v1` or `v1beta` are.
+/// Returns whether a segment of a path is a version, such as `v1` or `v1beta`.
 fn is_version(segment: &str) -> bool {
     let mut letters = segment.chars();
     letters.next() == Some('v') && letters.next().is_some_and(|c| c.is_ascii_digit())

@@ -17,7 +17,7 @@ use crate::model::history::{Answered, Spoken, accepted, arguments_text, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{is_strict, written};
 
-/// What the service adds to its reply for a client that keeps the history.
+/// Value of `include` that adds encrypted reasoning to the reply, for a client that keeps the history.
 const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
 #[skip_serializing_none]

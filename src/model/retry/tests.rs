@@ -1,4 +1,4 @@
-//! Which failures are tried again, the waiting times, and the events meanwhile.
+//! Failures that are tried again, the waiting times, and the events meanwhile.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,4 +1,4 @@
-//! Which tools the model `sample` has not called yet, and with what it calls them.
+//! Tools that the model `sample` has not called yet, and the arguments that it gives them.
 //!
 //! In: a request. Out: names, sample arguments, native calls. Earlier calls are known from the history alone.
 
@@ -13,12 +13,12 @@ use crate::model::{Content, Request};
 /// The tool that runs programs.
 pub(super) const RUN: &str = "lisp_eval";
 
-/// Does the request offer the tool that runs programs?
+/// Returns whether the request offers the tool that runs programs.
 pub(super) fn offers_programs(request: &Request) -> bool {
     request.tools.iter().any(|tool| tool.name == RUN)
 }
 
-/// Was a tool of this name called natively?
+/// Returns whether a tool of this name was called natively.
 pub(super) fn was_called(request: &Request, name: &str) -> bool {
     let parts = request.messages.iter().flat_map(|message| &message.parts);
     parts.into_iter().any(|part| matches!(part, Content::Call(call) if call.name == name))
@@ -54,7 +54,7 @@ fn message_texts(request: &Request) -> impl Iterator<Item = String> {
     })
 }
 
-/// Does the text hold the name, not as a part of a longer one?
+/// Returns whether the text contains the name, not as a part of a longer one.
 fn holds_word(text: &str, word: &str) -> bool {
     let part_of_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '?' | '!'));
     text.match_indices(word).any(|(at, _)| {

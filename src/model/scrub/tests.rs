@@ -127,7 +127,7 @@ fn forms(key: &str) -> Vec<String> {
     forms
 }
 
-/// Does a text hold most of a secret, as any reader decodes it?
+/// Returns whether a text contains most of a secret, as any reader decodes it.
 fn holds(text: &str, form: &str) -> bool {
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     let (text, form) = (letters(text), letters(form));

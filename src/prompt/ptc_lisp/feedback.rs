@@ -1,7 +1,7 @@
-//! What goes back to the model after a turn of mode `ptc_lisp`: what the program gave, what was wrong, how many turns are left; and the
+//! Feedback to the model after a turn of mode `ptc_lisp`: the results of the program, its problems, the number of remaining turns; and the
 //! one user message of a coalesced history.
 //!
-//! Data is inside tags that it cannot close, after a notice that it is no instruction (agent contract §5).
+//! Data is inside tags that it cannot close, after a notice that it is no instruction.
 
 use std::fmt::Write as _;
 
@@ -145,7 +145,7 @@ pub fn checklist(plan: &[(String, String)], done: &[(String, String)]) -> String
     text
 }
 
-/// What a program that ended well gave: its value unless it printed, what it printed, what it defined.
+/// Returns the results of a program that ended well: its value unless it printed, the printed lines, its definitions.
 pub fn success(plan: &Plan, outcome: &Outcome, value: &Value, before: &Memory) -> Vec<MessagePart> {
     let format = &plan.settings.format;
     let mut parts = Vec::new();
@@ -171,7 +171,7 @@ pub fn success(plan: &Plan, outcome: &Outcome, value: &Value, before: &Memory) -
     parts
 }
 
-/// What the model sees of what a program gave.
+/// The part of a program's results that the model sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Its value; none for nil and vars.
@@ -180,7 +180,7 @@ pub struct Seen {
     pub changed: Vec<(String, String)>,
     /// The names of all definitions.
     pub stored: Vec<String>,
-    /// Was something of the definitions cut?
+    /// A part of the definitions was cut.
     pub cut: bool,
 }
 
@@ -225,7 +225,7 @@ pub fn error(plan: &Plan, reason: &str, message: &str, place: Option<(&str, Span
     vec![ours("feedback", format!("Error. {NOTICE}")), data("error", tagged("error", &text))]
 }
 
-/// How the next answer is given.
+/// Returns the instruction for the next answer.
 fn corrected(plan: &Plan) -> &'static str {
     match plan.settings.completion {
         Completion::AnswerWithoutCode => {
@@ -235,7 +235,7 @@ fn corrected(plan: &Plan) -> &'static str {
     }
 }
 
-/// What is wrong with a returned value.
+/// Returns the feedback to a returned value that does not fit.
 pub fn invalid(plan: &Plan, value: &Value, issues: &[Issue]) -> Vec<MessagePart> {
     let bounds = Bounds { items: Some(10), chars: Some(RETURNED_CHARS) };
     let expected = match &plan.signature.output {
@@ -253,7 +253,7 @@ pub fn invalid(plan: &Plan, value: &Value, issues: &[Issue]) -> Vec<MessagePart>
     parts
 }
 
-/// What was done so far.
+/// The work done so far.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     /// Tool calls: tool and arguments.

@@ -13,7 +13,7 @@ use crate::tool::Tool;
 
 /// Columns of a name.
 const NAME_COLUMNS: usize = 30;
-/// What a sample shows.
+/// The size of a sample.
 const SAMPLE: Bounds = Bounds { items: Some(3), chars: Some(80) };
 /// Characters of a sample.
 const SAMPLE_CHARS: usize = 80;

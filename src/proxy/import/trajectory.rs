@@ -97,7 +97,7 @@ fn content(message: Option<&Value>) -> Value {
     Value::Array(items.iter().map(part).collect())
 }
 
-/// What the agent wrote in a step.
+/// Returns the reply of the agent in a step.
 fn reply(step: &Value) -> Value {
     let mut message = json!({"role": "assistant", "content": content(step.get("message"))});
     if !text(step, "reasoning_content").is_empty() {
@@ -116,7 +116,7 @@ fn reply(step: &Value) -> Value {
     message
 }
 
-/// What came back after a step: results of its calls, and what belongs to none.
+/// Returns the messages after a step: results of its calls, and results that belong to no call as messages of the user.
 fn results(step: &Value) -> impl Iterator<Item = Value> + '_ {
     let results = step.pointer("/observation/results").and_then(Value::as_array).into_iter().flatten();
     results.map(|result| match text(result, "source_call_id") {

@@ -60,9 +60,9 @@ pub struct Finding {
     pub line: Option<u64>,
     /// The address; `None` when it is about the file.
     pub address: Option<Address>,
-    /// What it is about.
+    /// The check that found it.
     pub check: Check,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
 }
 
@@ -91,7 +91,7 @@ impl std::fmt::Display for Finding {
 /// The result of a verification.
 #[derive(Debug, Clone)]
 pub struct Verification {
-    /// What is wrong, in the order of the file.
+    /// The problems, in the order of the file.
     pub findings: Vec<Finding>,
     /// The strict replay; `None` for a session that cannot be replayed, such as an imported one.
     pub replay: Option<Report>,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Check, Finding};
 use crate::event::{Address, CallStatus, Envelope, Event, ReplyPart, RunEnd, Totals, TurnEnd};
 
-/// What is known of a run so far.
+/// State of a run so far.
 #[derive(Default)]
 struct Run<'e> {
     messages: u32,

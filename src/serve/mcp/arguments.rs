@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 /// The arguments of a call.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    /// What tools read; it holds numbers of 64 bits.
+    /// Arguments in the form that tools read; it holds numbers of 64 bits.
     members: Value,
     /// An object with every digit of its numbers.
     exact: Arc<Json>,
@@ -109,11 +109,11 @@ pub(super) struct TurnArguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum TurnPart {
-    /// What was sent, message by message
+    /// The request, message by message
     Request,
-    /// What came back
+    /// The reply, attempt by attempt
     Reply,
-    /// What was found in the reply and how it was checked
+    /// The value found in the reply, and how it was checked
     Check,
     /// The program and how it ended
     Program,
@@ -121,7 +121,7 @@ pub(super) enum TurnPart {
     Calls,
     /// The definitions after the turn
     Memory,
-    /// What went over the wire
+    /// The body sent and the bytes received, with times
     Wire,
 }
 
@@ -141,8 +141,8 @@ pub(super) struct ForkArguments {
     pub(super) session: String,
     /// Point of the fork: a turn (r0/t2, with the stage :request, :reply or :after) or a tool call (r0/t2/c0)
     pub(super) at: String,
-    /// What changes there: prompt, signature, context, context.NAME, reply, program, result (of the call), memory.NAME (an
-    /// expression), option.KEY
+    /// Changes there: prompt, signature, context, context.NAME, reply, program, result (of the call), memory.NAME (an expression),
+    /// option.KEY
     #[serde(default)]
     pub(super) changes: BTreeMap<String, Value>,
     /// Model for the following turns

@@ -20,7 +20,7 @@ pub(super) enum Line {
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     input: BufReader<R>,
-    /// What was read of the next line.
+    /// Bytes of the next line that were read so far.
     line: Vec<u8>,
     /// The next line exceeds the limit.
     is_too_long: bool,

@@ -1,4 +1,4 @@
-//! What the server offers besides tools: sessions as resources, the prompts of served agents as prompts.
+//! Resources and prompts of the server: sessions as resources, the prompts of served agents as prompts.
 //!
 //! In: URIs of sessions and turns, names of agents with texts as arguments. Out: pages of lists and texts, messages. No URI names a file.
 
@@ -24,7 +24,7 @@ use crate::session::Summary;
 
 /// Sessions in a page of the list.
 const PAGE_SESSIONS: usize = 50;
-/// What the URIs of sessions begin with.
+/// Prefix of the URIs of sessions.
 const SCHEME: &str = "session:///";
 /// Type of the texts.
 const TEXT: &str = "text/plain";

@@ -93,7 +93,7 @@ pub(super) fn of_custom(request: CustomRequest) -> ErrorData {
     ErrorData::invalid_params(format!("the params of {method} do not fit{misfit}"), None)
 }
 
-/// Why these are not the params of a method, after a colon.
+/// Returns the reason why these are not the params of a method, after a colon; empty if there is none.
 fn misfit<T: DeserializeOwned>(params: Value) -> String {
     serde_json::from_value::<T>(params).err().map(|error| format!(": {error}")).unwrap_or_default()
 }

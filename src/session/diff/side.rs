@@ -20,7 +20,7 @@ const PROGRAM_COLUMNS: usize = 80;
 /// A session.
 #[derive(Debug, Clone, Default)]
 pub struct Side {
-    /// What it is called: its id.
+    /// Its name: the id of the session.
     pub name: String,
     /// Its runs in order; child runs are in the Steps of their parents.
     pub runs: Vec<SideRun>,
@@ -35,13 +35,13 @@ pub struct SideRun {
     pub address: Address,
     /// Its mode.
     pub mode: String,
-    /// What the developer called its model.
+    /// The name of its model as the developer wrote it.
     pub model: String,
     /// The agent's definition as an agent file.
     pub definition: String,
     /// Its inputs.
     pub context: Json,
-    /// What it came to, with the messages of all its turns; the turns themselves have gone to `turns`.
+    /// Its Step, with the messages of all its turns; the turns themselves are in `turns`.
     pub step: Step,
     /// Its turns.
     pub turns: Vec<SideTurn>,
@@ -62,7 +62,7 @@ pub struct SideTurn {
     pub calls: Json,
     /// The program's value and prints as text.
     pub value: String,
-    /// What went wrong: `{reason, error, issues}`; null when nothing did.
+    /// Its error: `{reason, error, issues}`; null without one.
     pub error: Json,
     /// It is the last turn of a run that returned.
     pub is_answer: bool,
@@ -134,7 +134,7 @@ fn side_run(fold: &StepFold) -> SideRun {
 }
 
 impl SideRun {
-    /// How it ended: `returned`, the reason of its failure with its message, `waits for …`, `not finished`.
+    /// Returns its outcome: `returned`, the reason of its failure with its message, `waits for …`, `not finished`.
     pub fn end(&self) -> String {
         match (&self.step.fail, &self.step.waits_for) {
             (Some(fail), _) => format!("{}: {}", fail.reason, fail.message),

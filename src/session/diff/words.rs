@@ -34,7 +34,7 @@ pub fn diff_words(left: &str, right: &str) -> Option<WordRanges> {
     is_alike.then(|| [joined(left, one), joined(right, other)])
 }
 
-/// How many words are common, and those that are not.
+/// Returns the number of common words, and the ranges of the others.
 fn fine((left, one): (&str, &[Range<usize>]), (right, other): (&str, &[Range<usize>])) -> (usize, WordRanges) {
     let one_words: Vec<&str> = one.iter().map(|range| &left[range.clone()]).collect();
     let other_words: Vec<&str> = other.iter().map(|range| &right[range.clone()]).collect();

@@ -1,8 +1,9 @@
-//! How servers are reached, by the configuration of this machine: certificates, logins, the log level that they are asked for, and whether they
-//! may ask for replies of a model.
+//! Access to servers by the configuration of this machine: certificates, logins, the requested log level, and whether they may ask
+//! for replies of a model.
 //!
-//! In: the configuration. Out: the certificates and the login for a URL, the level of a server, the permission of a connection. Certificates and logins are bound to URLs and not to names of servers: an agent file that gives
-//! another URL to a name gets nothing that belongs to the configured one.
+//! In: the configuration. Out: the certificates and the login for a URL, the level of a server, the permission of a connection.
+//! Certificates and logins are bound to URLs and not to names of servers: an agent file that gives another URL to a name gets nothing
+//! that belongs to the configured one.
 
 use super::Connection;
 use super::oauth::Tokens;
@@ -32,7 +33,7 @@ struct ConfiguredLogin {
 }
 
 impl ServerAccess {
-    /// What the configuration has for its servers.
+    /// Returns the access that the configuration gives to its servers.
     pub fn of(config: &Config) -> Self {
         let servers = config.servers.iter();
         let by_url = servers.filter_map(|server| Some((server.url.clone()?, server.tls.clone()))).collect();
@@ -71,7 +72,7 @@ impl ServerAccess {
         self.logins.iter().find(|login| login.url == url)
     }
 
-    /// How this program logs in at the server with this URL.
+    /// Returns the login settings for the server with this URL.
     pub(super) fn oauth(&self, url: &str) -> OAuthSettings {
         self.login(url).map(|login| login.settings.clone()).unwrap_or_default()
     }

@@ -20,7 +20,7 @@ use super::log::Log;
 use super::sampling::sample;
 use crate::config::Sampling;
 
-/// Why a request for a model's reply is refused.
+/// Refusal of a request for a model's reply.
 const SAMPLING_REFUSED: &str = "ptc-workbench gives this server no replies of its models (sampling/createMessage); configure a model in the \
                                 server, use its tools that need none, or set sampling = \"ask\" under [mcp.NAME]";
 

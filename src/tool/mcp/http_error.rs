@@ -18,7 +18,7 @@ type HttpError = StreamableHttpError<HttpClientError>;
 /// Maximum characters of a server's own text.
 const QUOTE_CHARS: usize = 300;
 
-/// How messages name a server.
+/// Names of a server in messages.
 pub(super) struct ServerPlace<'a> {
     /// Its name in the configuration or the agent file.
     pub(super) server: &'a str,
@@ -77,7 +77,7 @@ fn http_error(error: &DynamicTransportError) -> Option<&HttpError> {
     }
 }
 
-/// What came in the place of a message of MCP: the library's words, without those about its own types.
+/// Describes an answer that is not a message of MCP: the library's words, without those about its own types.
 fn unreadable(text: &str) -> String {
     let text = text.strip_prefix("could not parse JSON response as ServerJsonRpcMessage: ").unwrap_or(text);
     let body = text.strip_prefix("unrecognized JSON-RPC message: ").unwrap_or(text);

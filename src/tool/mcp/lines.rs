@@ -65,7 +65,7 @@ pub(super) async fn copy_lines(from: impl AsyncRead + Unpin, mut to: impl AsyncW
     }
 }
 
-/// Is it a line for readers: neither blank nor the beginning of JSON?
+/// Returns whether it is a line for readers: neither blank nor the beginning of JSON.
 fn is_no_message(line: &[u8]) -> bool {
     line.trim_ascii().first().is_some_and(|byte| !matches!(byte, b'{' | b'['))
 }

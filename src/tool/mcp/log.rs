@@ -17,7 +17,7 @@ use crate::tool::{SamplePrompt, SampleReply, ToolQuestion, ToolRequest, ToolSamp
 const MAX_LINES: usize = 200;
 /// Maximum bytes per line.
 const MAX_LINE_BYTES: usize = 500;
-/// How long the rest of the stderr of a server that has ended is awaited: a process that it started may keep it open.
+/// Timeout for the rest of the stderr of a server that has ended: a process that it started may keep it open.
 const REST_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum replies of the run's model per call.
 const MAX_SAMPLES: usize = 10;

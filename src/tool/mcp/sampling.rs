@@ -103,7 +103,7 @@ fn message(message: &SamplingMessage) -> (&'static str, String) {
     (role, blocks.collect::<Vec<_>>().join("\n"))
 }
 
-/// What the user decides about.
+/// Returns the question to the user about a request for a reply.
 fn question(server: &str, prompt: &SamplePrompt, params: &CreateMessageRequestParams) -> String {
     let mut text = format!("The server {server} asks for a reply of a model (at most {} tokens).", prompt.max_tokens);
     let hints = params.model_preferences.iter().filter_map(|wanted| wanted.hints.as_ref()).flatten();

@@ -67,13 +67,13 @@ impl Servers {
         Self { scrub, logs, access: ServerAccess::default(), slots: Lock::default() }
     }
 
-    /// Reaches servers in this way.
+    /// Reaches servers with these settings.
     #[must_use]
     pub fn with_access(self, access: ServerAccess) -> Self {
         Self { access, ..self }
     }
 
-    /// How servers are reached.
+    /// Returns the settings of the access to servers.
     pub(in crate::tool) fn access(&self) -> &ServerAccess {
         &self.access
     }

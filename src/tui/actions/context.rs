@@ -1,6 +1,6 @@
 //! Contexts: where an action means something, and which of them hold at the same time.
 
-/// Where an action means something.
+/// A part of the interface where an action is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Context {
     /// Everywhere, popups included.
@@ -147,7 +147,7 @@ impl Context {
         Self::ALL.iter().find(|(context, _)| *context == self).map_or("", |(_, heading)| heading)
     }
 
-    /// Is text typed here, so that letters alone cannot be chords?
+    /// Returns whether text is typed in this context, so that letters alone cannot be chords.
     pub fn takes_text(self) -> bool {
         !matches!(
             self,
@@ -182,7 +182,7 @@ impl Context {
         )
     }
 
-    /// Can both be active at the same time?
+    /// Returns whether both contexts can be active at the same time.
     pub fn meets(self, other: Self) -> bool {
         let groups: [&[Self]; 41] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],

@@ -21,7 +21,7 @@ use super::traffic::Step as TrafficStep;
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 
-/// What a user can do.
+/// An action of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each action is described by its row below")]
 pub enum Action {
@@ -171,7 +171,7 @@ pub enum Action {
 /// One action with all of its texts.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionRow {
-    /// What it does.
+    /// The action.
     pub action: Action,
     /// Its stable name in the configuration.
     pub id: &'static str,
@@ -181,7 +181,7 @@ pub struct ActionRow {
     pub help: &'static str,
     /// Default chords.
     pub chords: &'static [&'static str],
-    /// Where it means something.
+    /// Context in which it is available.
     pub context: Context,
     /// Place in the footer from the left; 0 = not there.
     pub footer: u8,
@@ -200,7 +200,7 @@ const fn row(
 }
 
 impl Action {
-    /// Is it about a search in a transcript, a turn or the help?
+    /// Returns whether it is about a search in a transcript, a turn or the help.
     pub fn is_search(self) -> bool {
         matches!(self, Self::Seek | Self::SeekNext | Self::SeekPrevious | Self::SeekRepeats | Self::SeekList)
     }

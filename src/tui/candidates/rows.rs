@@ -14,7 +14,7 @@ use crate::workbench::optimize::{AgentChanges, CandidateDetail, Hunk};
 pub struct HunkRow {
     /// The place of its hunk.
     pub hunk: usize,
-    /// Is it the first row of the hunk?
+    /// True for the first row of the hunk.
     pub is_head: bool,
     /// Its text; that of a first row follows the mark of the choice.
     pub row: Row,

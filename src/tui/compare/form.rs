@@ -9,7 +9,7 @@ const MOST_TRIALS: u32 = 1_000;
 /// Trials at the same time beyond which it is one.
 const MOST_JOBS: usize = 64;
 
-/// What has the focus.
+/// A field that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Field {
     /// The modes; the mode at this place of [`Mode::ALL`].
@@ -28,10 +28,10 @@ impl Field {
     pub const ALL: [Self; 4] = [Self::Modes, Self::Models, Self::Trials, Self::Jobs];
 }
 
-/// What was filled in.
+/// Content of the dialog that begins a matrix.
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// What has the focus.
+    /// The field that has the focus.
     pub field: Field,
     /// The mode that has it.
     pub mode: usize,
@@ -45,7 +45,7 @@ pub struct Form {
     pub trials: Draft,
     /// Trials at the same time.
     pub jobs: Draft,
-    /// Why it was not started.
+    /// Error of the last attempt to start.
     pub error: Option<String>,
     /// It is being started.
     pub beginning: bool,
@@ -67,7 +67,7 @@ impl Default for Form {
     }
 }
 
-/// Is the mode tried unless the user chooses others?
+/// Returns whether a mode is chosen at first.
 fn is_first(mode: Mode) -> bool {
     matches!(mode, Mode::PtcLisp | Mode::Json)
 }

@@ -7,7 +7,7 @@ use crate::workbench::matrix::{CellReport, MatrixState, MatrixUpdate, TrialKey};
 pub struct MatrixView {
     /// Its id.
     pub id: String,
-    /// How far it is.
+    /// State of its cells.
     pub state: MatrixState,
     /// The results of its cells so far.
     pub reports: Vec<CellReport>,
@@ -15,7 +15,7 @@ pub struct MatrixView {
     pub running: bool,
     /// It was asked to stop.
     pub stopping: bool,
-    /// Why it ended before its end.
+    /// Error that ended it early.
     pub error: Option<String>,
     /// The selected cell.
     pub cell: usize,

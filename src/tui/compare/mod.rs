@@ -30,7 +30,7 @@ use crate::workbench::matrix::MatrixEntry;
 /// Most runs side by side.
 pub const MOST_SIDES: usize = 4;
 
-/// What is done on this screen.
+/// An action on this screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is described by its row in the table of actions")]
 pub enum Step {
@@ -59,7 +59,7 @@ pub enum Step {
     Begin,
 }
 
-/// What the screen shows.
+/// The content of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Page {
     /// Runs side by side.
@@ -73,7 +73,7 @@ pub enum Page {
     Matrices,
 }
 
-/// Where the runs side by side were asked for: closing them leads back there.
+/// The screen that opened the runs side by side, and to which closing them returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WayBack {
     /// The workbench.
@@ -103,14 +103,14 @@ pub enum Target {
     Definition,
     /// The turns of this row of the comparison.
     Turns(usize),
-    /// How the runs ended, and their answers.
+    /// Ends of the runs, and their answers.
     Answers,
 }
 
 /// A line that can be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
-    /// What it is about.
+    /// The selectable part of the comparison.
     pub target: Target,
     /// The runs differ there.
     pub differs: bool,
@@ -118,7 +118,7 @@ pub struct Item {
     pub first: bool,
 }
 
-/// What differs at the selected line.
+/// Differences at the selected line.
 #[derive(Debug, Clone, Default)]
 pub struct Detail {
     /// Selected line and columns that the rows were made for.
@@ -134,19 +134,19 @@ pub struct Detail {
 /// Everything of the screen.
 #[derive(Debug, Clone, Default)]
 pub struct Compare {
-    /// What it shows.
+    /// The page that is shown.
     pub page: Page,
     /// The runs.
     pub sides: Vec<Side>,
-    /// Where they were asked for.
+    /// The screen that opened them.
     pub back: WayBack,
     /// The run that has the focus.
     pub column: usize,
     /// The sessions side by side.
     pub compared: Option<Arc<Comparison>>,
-    /// What of them could not be read.
+    /// Damage of the sessions: what could not be read.
     pub warnings: Vec<String>,
-    /// Why they could not be compared.
+    /// Error of the comparison.
     pub error: Option<String>,
     /// They are being read.
     pub reading: bool,
@@ -160,15 +160,15 @@ pub struct Compare {
     pub turns: bool,
     /// The draft that was run here, until its runs join those of the workbench.
     pub draft: Option<DraftTexts>,
-    /// What can be selected.
+    /// The selectable lines.
     pub items: Vec<Item>,
     /// The selected one.
     pub selected: usize,
     /// The first visible one.
     pub top: usize,
-    /// Where they were drawn.
+    /// Area of the lines.
     pub area: Rect,
-    /// What differs there.
+    /// Differences at the selected line.
     pub detail: Detail,
     /// A session was opened from here, and closing it comes back.
     pub opened: bool,
@@ -185,12 +185,12 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// Is a run that was started here in progress?
+    /// Returns whether a run that was started here is in progress.
     pub fn runs(&self) -> bool {
         self.sides.iter().filter_map(|side| side.run.as_ref()).any(|run| run.phase != Phase::Done)
     }
 
-    /// Are transcripts shown?
+    /// Returns whether transcripts are shown.
     pub fn shows_transcripts(&self) -> bool {
         self.sides.iter().any(|side| side.run.is_some()) && (!self.turns || self.compared.is_none())
     }

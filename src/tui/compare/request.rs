@@ -50,7 +50,7 @@ pub struct WithoutRequest {
     pub place: RequestPlace,
     /// Its title.
     pub title: String,
-    /// How often.
+    /// Number of times that the model is asked.
     pub times: usize,
 }
 

@@ -17,7 +17,7 @@ pub const LONGEST_SOUGHT: usize = 8_192;
 /// Most places of one search; a text with more is marked as such.
 pub const MOST_PLACES: usize = 100_000;
 
-/// How the sought text is read.
+/// Interpretation of the sought text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reading {
     /// Letter by letter; small letters find large ones too.
@@ -27,7 +27,7 @@ pub enum Reading {
     Regex,
 }
 
-/// What is sought, ready to be used.
+/// A sought text, compiled.
 #[derive(Debug, Clone)]
 pub struct Sought {
     pattern: Regex,
@@ -59,7 +59,7 @@ impl Sought {
         found.filter(|range| !range.is_empty()).take(MOST_PLACES).collect()
     }
 
-    /// What takes the place of a range that was found.
+    /// Returns the replacement of a range that was found.
     fn replacement(&self, text: &str, range: &Range<usize>, with: &str) -> String {
         if self.reading == Reading::Literal {
             return with.to_owned();

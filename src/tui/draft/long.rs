@@ -8,7 +8,7 @@ const LONG: usize = 4096;
 /// Lines whose rows are kept.
 const MAX_CACHED: usize = 4;
 
-/// Which line of which text in how many columns.
+/// Identifies the rows of a line: version of the text, line, columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) version: u64,

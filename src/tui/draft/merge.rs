@@ -59,7 +59,7 @@ struct Change {
     text: String,
 }
 
-/// Do changes of these lines exclude each other? Lines that are added next to others do not.
+/// Returns whether changes of these lines exclude each other. Lines that are added next to others do not.
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
 }

@@ -1,4 +1,4 @@
-//! Where the cursor goes: by grapheme, word, line, wrapped row and page.
+//! Cursor motions: by grapheme, word, line, wrapped row and page.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 

@@ -1,4 +1,4 @@
-//! What a draft promises: undo to every earlier text, moves by grapheme, fast pastes.
+//! Tests of drafts: undo to every earlier text, moves by grapheme, fast pastes.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What background work gives back to the loop.
+//! Results of background work, for the loop.
 
 use std::sync::Arc;
 

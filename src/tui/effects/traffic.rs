@@ -26,7 +26,7 @@ pub struct FollowedProxy {
 }
 
 impl FollowedProxy {
-    /// What the screen shows of it.
+    /// Returns the facts that the screen shows.
     pub fn facts(&self) -> ProxyFacts {
         ProxyFacts {
             address: self.proxy.address(),

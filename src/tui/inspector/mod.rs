@@ -32,12 +32,12 @@ pub enum Subject {
 /// The parts of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Tab {
-    /// What was sent.
+    /// The request.
     #[default]
     Request,
-    /// What came back.
+    /// The reply.
     Reply,
-    /// What was found in it.
+    /// The values extracted from the reply.
     Extract,
     /// The program.
     Program,
@@ -106,7 +106,7 @@ pub enum Step {
     Newer,
 }
 
-/// What has the focus.
+/// The part of the inspector that has the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Focus {
     /// The list of parts.
@@ -118,7 +118,7 @@ pub enum Focus {
     Input,
 }
 
-/// What is known of the turn.
+/// State of reading the turn.
 #[derive(Debug, Clone)]
 pub enum Taken {
     /// It is being read.
@@ -129,10 +129,10 @@ pub enum Taken {
     Done(Box<Inspection>),
 }
 
-/// How current the parts of a turn are that is still running.
+/// Age of the parts of a running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Freshness {
-    /// When it was asked for last, Unix time in ms.
+    /// Time of the last request to read it, Unix time in ms.
     pub asked_ms: i64,
     /// It is being read.
     pub reading: bool,
@@ -152,7 +152,7 @@ pub struct Probing {
 /// Inputs of a user on the memory of the turn, and what they gave.
 #[derive(Debug, Clone, Default)]
 pub struct Repl {
-    /// What is typed.
+    /// The typed input.
     pub input: Draft,
     /// Inputs and outputs so far.
     pub lines: Vec<Line>,
@@ -169,15 +169,15 @@ pub struct Inspector {
     pub subject: Subject,
     /// The turn.
     pub turn: Address,
-    /// What is known of it.
+    /// The parts of the turn, as far as they are read.
     pub taken: Taken,
-    /// How current that is.
+    /// Their age, while the turn runs.
     pub freshness: Freshness,
     /// The tab.
     pub tab: Tab,
     /// The chosen part of each tab.
     chosen: [usize; 7],
-    /// What has the focus.
+    /// The part of the inspector that has the focus.
     pub focus: Focus,
     /// Requests are shown against the one before.
     pub difference: bool,
@@ -193,9 +193,9 @@ pub struct Inspector {
     pub probe: Probing,
     /// The REPL.
     pub repl: Repl,
-    /// Where the parts and the part were drawn.
+    /// Area of the list of parts.
     pub list_area: Rect,
-    /// Where the part was drawn.
+    /// Area of the chosen part.
     pub part_area: Rect,
     /// First visible row of the list.
     pub list_top: usize,
@@ -212,7 +212,7 @@ struct Laid {
     places: Vec<usize>,
 }
 
-/// What rows depend on.
+/// Inputs of the rows: they are recomputed when one changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Key {
     tab: Tab,
@@ -284,7 +284,7 @@ impl Inspector {
         self.forget_place();
     }
 
-    /// What is known of the turn, once it was read.
+    /// Returns the parts of the turn; `None` until they are read.
     pub fn inspection(&self) -> Option<&Inspection> {
         match &self.taken {
             Taken::Done(inspection) => Some(inspection),
@@ -322,7 +322,7 @@ impl Inspector {
         self.parts(self.tab).get(self.chosen())
     }
 
-    /// Is the REPL chosen?
+    /// Returns whether the REPL is chosen.
     pub fn at_repl(&self) -> bool {
         self.tab == Tab::Memory && self.inspection().is_some() && self.part().is_none()
     }
@@ -335,7 +335,7 @@ impl Inspector {
         }
     }
 
-    /// Where the program's cursor is: the byte whose value is wanted.
+    /// Returns the byte of the program at the cursor, whose value is shown.
     pub fn cursor(&self) -> Option<usize> {
         let program = self.program()?;
         Some(self.at.min(program.len()))

@@ -12,7 +12,7 @@ use crate::tui::transcript::wrapped::pieces;
 /// Columns of the line numbers and the gap after them.
 const GUTTER: usize = 5;
 
-/// Where the cursor goes.
+/// A move of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// To the form before or after.
@@ -21,7 +21,7 @@ pub(super) enum Step {
     Lines(isize),
 }
 
-/// What is marked in a program.
+/// Marked places of a program.
 pub(super) struct Marks<'a> {
     /// The cursor.
     pub(super) at: Option<usize>,

@@ -73,7 +73,7 @@ impl Inspector {
         }
     }
 
-    /// What going into the chosen entry is called; `None` where there is nothing further inside.
+    /// Returns the name of the key that goes into the chosen entry; `None` where there is nothing further inside.
     pub fn entering(&self) -> Option<&'static str> {
         match self.focus {
             Focus::List if self.at_repl() => Some("type"),
@@ -177,13 +177,13 @@ impl Inspector {
         Some((line.path, line.folded?))
     }
 
-    /// Is the chosen part a tree that is seen as one?
+    /// Returns whether the chosen part is shown as a tree.
     pub fn is_tree(&self) -> bool {
         let compared = self.difference && self.tab == Tab::Request;
         !compared && matches!(self.part().map(|part| &part.body), Some(Body::Tree(..)))
     }
 
-    /// How many frames the chosen part has, when it is made of frames.
+    /// Returns the number of frames of the chosen part; `None` when it has no frames.
     pub fn frames(&self) -> Option<usize> {
         match self.part().map(|part| &part.body) {
             Some(Body::Frames(frames)) => Some(frames.len()),

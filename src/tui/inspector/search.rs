@@ -10,7 +10,7 @@ use crate::tui::direction::Direction;
 use crate::tui::found::{FoundText, HitPlace};
 use crate::tui::row::Row;
 
-/// What is looked for.
+/// State of a search.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Search {
     needle: String,
@@ -24,7 +24,7 @@ pub(super) struct Search {
 }
 
 impl Inspector {
-    /// What is looked for.
+    /// Returns the searched text.
     pub fn needle(&self) -> &str {
         &self.search.needle
     }
@@ -68,7 +68,7 @@ impl Inspector {
         self.show_hit(next.copied(), direction);
     }
 
-    /// What was found, by tab and part.
+    /// Returns the matches, by tab and part.
     pub fn hit_list(&self) -> Vec<FoundText> {
         let Some(pattern) = &self.search.pattern else { return Vec::new() };
         let line = |(tab, at): &(Tab, usize)| {

@@ -22,7 +22,7 @@ pub(super) struct TreeLine {
     /// Path such as `items.2.price`; empty = the root.
     pub(super) path: String,
     pub(super) row: Row,
-    /// Is it folded? `None` for what has nothing to fold.
+    /// True if it is folded; `None` for a line without a branch.
     pub(super) folded: Option<bool>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn lines(json: &Json, findings: &[Finding], toggled: &HashSet<String>
     tree.lines
 }
 
-/// Is this branch folded?
+/// Returns whether a branch is folded.
 pub(super) fn is_folded(parts: usize, depth: usize, path: &str, toggled: &HashSet<String>) -> bool {
     (depth >= OPEN_DEPTH && parts > OPEN_PARTS) != toggled.contains(path)
 }
@@ -108,7 +108,7 @@ impl Tree<'_> {
 }
 
 impl Tree<'_> {
-    /// What was expected in an object and is not there.
+    /// Adds a line for each finding about a field that an object lacks.
     fn missing(&mut self, json: &Json, path: &str, depth: usize) {
         for finding in self.findings {
             let (parent, name) = finding.path.rsplit_once('.').unwrap_or(("", &finding.path));

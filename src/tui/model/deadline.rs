@@ -1,4 +1,4 @@
-//! When the clock must report next: what on the screen changes with time alone.
+//! The next time at which the clock must report: what on the screen changes with time alone.
 
 use super::{CHORD_MS, Model, Phase, RunView, SETTLE_MS, Screen};
 use crate::tui::compare::Page;
@@ -22,7 +22,8 @@ impl Model {
             .min()
     }
 
-    /// How often the clocks on the screen change, in ms: by seconds while only the user is awaited. `None` when none runs.
+    /// Returns the interval in which the clocks on the screen change, in ms: one second while only the user is awaited. `None` when none
+    /// runs.
     pub fn beat_ms(&self) -> Option<i64> {
         let live = |run: &RunView| match (run.phase, &run.question) {
             (Phase::Done, _) => None,

@@ -90,7 +90,7 @@ impl DraftRuns {
         self.is_of_previous &= previous_is_shown;
     }
 
-    /// What changed in the draft since the run before the one that is shown, in a few words.
+    /// Returns a short summary of the changes in the draft since the run before the one that is shown.
     pub fn change(&self) -> Option<String> {
         let (before, now) = (self.before()?, self.current()?);
         summarize_difference(before.texts.as_ref()?, now.texts.as_ref()?)
@@ -152,7 +152,7 @@ impl Workbench {
         Ok(())
     }
 
-    /// Is the run that is shown one of other texts than those in the editors?
+    /// Returns whether the run that is shown ran other texts than those in the editors.
     pub fn run_is_of_older_draft(&self) -> bool {
         let texts = self.runs.current().and_then(|run| run.texts.as_ref());
         self.run.is_some() && self.pipeline.is_none() && texts.is_some_and(|texts| *texts != self.texts())
@@ -160,7 +160,7 @@ impl Workbench {
 }
 
 impl Model {
-    /// Can the draft run in both modes now? If not, why.
+    /// Checks that the draft can run in both modes now. Errors: why not.
     pub(super) fn enabled_both_modes(&self) -> Result<(), &'static str> {
         if self.workbench.pipeline.is_some() {
             return Err("a pipeline runs in the modes of its steps");
@@ -171,7 +171,7 @@ impl Model {
         if self.workbench.preview.model == "human" { Err("a user answers one run at a time") } else { Ok(()) }
     }
 
-    /// Can this be done with the runs of the draft now? If not, why.
+    /// Checks that the action on the runs of the draft is possible now. Errors: why not.
     pub(super) fn enabled_for_runs(&self, action: Action) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let runs = &self.workbench.runs;
@@ -193,7 +193,7 @@ impl Model {
     }
 }
 
-/// What changed between two drafts, field by field: a heading with the field's name, then its lines.
+/// Returns the changes between two drafts, field by field: a heading with the field's name, then its lines.
 pub fn draft_difference(old: &DraftTexts, new: &DraftTexts) -> Vec<Line> {
     let fields = |texts: &DraftTexts| super::texts_of(texts).map(str::to_owned);
     let mut lines = Vec::new();

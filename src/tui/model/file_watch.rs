@@ -1,7 +1,7 @@
 //! Changes of the agent's file by other programs: it is looked at from time to time, and when the terminal gets the focus.
 //!
-//! In: the time, what a look at the file has found. Out: when the next look is due, the change. Pure: the look itself is an effect. A content that
-//! is found once may be half-written, or be written by this program itself: it counts when the next look finds it again.
+//! In: the time, the result of a look at the file. Out: when the next look is due, the change. Pure: the look itself is an effect. A
+//! content that is found once may be half-written, or be written by this program itself: it counts when the next look finds it again.
 
 use super::Model;
 use crate::workbench::AgentFile;
@@ -43,7 +43,7 @@ impl Model {
         self.workbench.file.as_ref().filter(|file| **file == change.known)
     }
 
-    /// When the file is looked at next, Unix time in ms; `None` where there is none.
+    /// Returns the time of the next look at the file, Unix time in ms; `None` without a file, during a look and while quitting.
     pub(super) fn file_look_ms(&self) -> Option<i64> {
         let watch = &self.workbench.watch;
         let waits = self.workbench.file.is_some() && !watch.is_looking && !self.quitting;

@@ -1,4 +1,4 @@
-//! What is sought in an editor, and what takes its place.
+//! Search and replacement in an editor.
 
 use std::ops::Range;
 
@@ -11,31 +11,31 @@ use crate::tui::draft::find::Reading;
 pub struct Find {
     /// The editor that is searched.
     pub place: Place,
-    /// What is sought.
+    /// The text or pattern to find.
     pub sought: Draft,
-    /// What takes its place.
+    /// The replacement.
     pub with: Draft,
-    /// Which of the two is typed.
+    /// The field that takes the keys.
     pub field: FindField,
-    /// How what is sought is read.
+    /// Interpretation of the sought text: literal or as a pattern.
     pub reading: Reading,
-    /// Why it cannot be read.
+    /// Error of an invalid pattern.
     pub error: Option<String>,
-    /// Where it is, in the order of the text.
+    /// Ranges of the matches, in the order of the text.
     pub places: Vec<Range<usize>>,
-    /// Where the cursor was when the search began.
+    /// Position of the cursor when the search began.
     pub origin: usize,
-    /// What the places belong to: what was sought, how, and the version of the text.
+    /// Source of the matches: sought text, its interpretation, version of the searched text.
     pub searched: Option<(String, Reading, u64)>,
 }
 
 /// The fields of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FindField {
-    /// What is sought.
+    /// The text or pattern to find.
     #[default]
     Sought,
-    /// What takes its place.
+    /// The replacement.
     With,
 }
 

@@ -9,8 +9,8 @@ use crate::tui::direction::Direction;
 use crate::tui::transcript::Transcript;
 
 impl Model {
-    /// Place of an action in the footer from the left: what belongs to the list comes before what runs the draft, and after a failure the way
-    /// to it comes first.
+    /// Place of an action in the footer from the left: keys of the list come before those that run the draft, and after a failure those
+    /// that lead to it come first.
     pub fn footer_place(&self, row: &ActionRow) -> u8 {
         let is_bare = self.popups.is_empty();
         let has_hunks = self.screen == Screen::Candidates && self.candidates.writing.is_some();
@@ -38,7 +38,7 @@ impl Model {
         }
     }
 
-    /// Does a row that has a place in the footer matter in these contexts?
+    /// Returns whether a row that has a place in the footer is useful in these contexts.
     pub fn belongs_in_footer(&self, row: &ActionRow, contexts: &[Context]) -> bool {
         let has = |context: Context| contexts.contains(&context);
         match row.action {
@@ -62,7 +62,7 @@ impl Model {
         }
     }
 
-    /// Does the key of the workbench lead to something new: another screen, another page, or a run that has turns?
+    /// Returns whether the key of the workbench leads to something new: another screen, another page, or a run that has turns.
     fn switches_panes(&self) -> bool {
         let run = self.workbench.run.as_ref().filter(|run| !run.is_example);
         let has_turns = run.is_some_and(|run| run.transcript.last_turn().is_some());
@@ -74,13 +74,13 @@ impl Model {
         self.toast.as_ref().filter(|_| self.popups.is_empty())
     }
 
-    /// Is the overview of an opened session shown?
+    /// Returns whether the overview of an opened session is shown.
     fn shows_viewer_overview(&self) -> bool {
         let viewer = self.sessions.viewer.as_ref().filter(|_| self.screen == Screen::Sessions);
         viewer.is_some_and(|viewer| viewer.overview.is_open)
     }
 
-    /// Does the transcript that is shown contain a failure?
+    /// Returns whether the transcript that is shown contains a failure.
     fn shows_failures(&self) -> bool {
         self.active_transcript().is_some_and(Transcript::has_failures)
     }

@@ -14,7 +14,7 @@ use crate::agent::{Diagnostic, Place};
 use crate::tui::draft::Draft;
 use crate::tui::editor::Editor;
 
-/// How the context is edited.
+/// The form in which the context is edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ContextView {
     /// As fields, where signature and context can be read.
@@ -27,11 +27,11 @@ pub enum ContextView {
 /// The fields of the context.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
-    /// How the context is edited.
+    /// The form in which the context is edited.
     pub view: ContextView,
     /// The fields; none while the JSON text is edited.
     pub fields: Vec<InputField>,
-    /// Which field has the focus.
+    /// Index of the field that has the focus.
     pub focus: usize,
     /// Versions of the context and of the signature that the fields show.
     seen: Option<(u64, u64)>,
@@ -44,7 +44,7 @@ pub struct InputField {
     pub name: String,
     /// Its type as written.
     pub type_name: String,
-    /// How its text is read.
+    /// Interpretation of its text.
     pub kind: InputKind,
     /// Its text.
     pub editor: Editor,
@@ -54,7 +54,7 @@ pub struct InputField {
     stored: u64,
 }
 
-/// How the text of a field is read.
+/// Interpretation of the text of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputKind {
     /// The text itself.
@@ -126,7 +126,7 @@ impl Workbench {
 }
 
 impl Inputs {
-    /// Is the context edited as fields?
+    /// Returns whether the context is edited as fields.
     pub fn is_shown(&self) -> bool {
         !self.fields.is_empty()
     }
@@ -158,7 +158,7 @@ impl Inputs {
 }
 
 impl Workbench {
-    /// Is this finding where one types: at the cursor, or about the focused input?
+    /// Returns whether a finding is at the cursor, or about the focused input.
     pub fn is_at_cursor(&self, place: Place, finding: &Diagnostic) -> bool {
         if let (Place::Context, Some(field)) = (place, self.inputs.focused()) {
             return finding.key.split('.').next().is_some_and(|name| is_same(name, &field.name));
@@ -184,7 +184,7 @@ impl Workbench {
         self.editor_mut(place)
     }
 
-    /// Is the context a JSON object, or blank?
+    /// Returns whether the context is a JSON object, or blank.
     pub fn is_context_readable(&self) -> bool {
         members_of(self.editor(Place::Context).draft.text()).is_some()
     }

@@ -1,4 +1,4 @@
-//! What the mouse does in a transcript, and a text on the screen that is selected with it where neither an editor nor a transcript has a
+//! State of the mouse in a transcript, and the selection of text elsewhere on the screen, where neither an editor nor a transcript has a
 //! selection of its own.
 
 use std::ops::Range;
@@ -8,26 +8,26 @@ use ratatui::layout::{Position, Rect};
 /// The state of the mouse between its events.
 #[derive(Debug, Clone, Default)]
 pub struct Pointer {
-    /// When and where its button was pressed last: Unix time in ms.
+    /// Time (Unix time in ms) and position of the last press of its button.
     pub pressed: Option<(i64, Position)>,
     /// Text of a transcript is being selected.
     pub drags: bool,
     /// Text elsewhere on the screen that is being selected, or was.
     pub sweep: Option<Sweep>,
-    /// The button is held above or below the pane: where.
+    /// Position of the mouse while its button is held above or below the pane.
     pub outside: Option<Position>,
-    /// When the text was moved last because of that, Unix time in ms.
+    /// Time at which the text was last scrolled because of that, Unix time in ms.
     pub moved_ms: i64,
 }
 
-/// What is being selected: where, and from which cell to which.
+/// A selection of text on the screen: its area, and its cells from the first to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sweep {
     /// The part of the screen that contains the text.
     pub area: Rect,
-    /// Where the button went down.
+    /// Position at which the button was pressed.
     pub from: Position,
-    /// Where the mouse is.
+    /// Position of the mouse, within the area.
     pub to: Position,
 }
 
@@ -45,7 +45,7 @@ impl Sweep {
         }
     }
 
-    /// Is anything selected?
+    /// Returns whether nothing is selected.
     pub fn is_empty(&self) -> bool {
         self.from == self.to
     }

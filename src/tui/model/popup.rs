@@ -1,4 +1,4 @@
-//! What lies on top of a screen: questions, lists, dialogs, texts.
+//! Popups on top of a screen: questions, lists, dialogs, texts.
 
 use super::{Editor, Find, Menu};
 use crate::agent::{Fix, Mode};
@@ -19,7 +19,7 @@ use crate::workbench::format::plural;
 use crate::workbench::optimize::{SuggestRequest, SuggestedEdit};
 use crate::workbench::{ComparedPart, FailureGroup, OpenAgent, SessionKey};
 
-/// What a path is asked for.
+/// The object that is saved under a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveWhat {
     /// The agent's file.
@@ -38,34 +38,34 @@ pub enum Popup {
     },
     /// Actions by name.
     Palette {
-        /// What is typed.
+        /// The typed text.
         input: Draft,
         /// Selected entry.
         selected: usize,
     },
     /// Actions by context.
     Menu(Menu),
-    /// What is looked for in the transcript.
+    /// The search in the transcript, the inspector or the help.
     Seek {
-        /// What is typed.
+        /// The typed text.
         input: Draft,
     },
     /// The number of a turn, or a filter of turns.
     Turns {
-        /// What is typed about.
+        /// Meaning of the typed text.
         what: TurnPrompt,
-        /// What is typed.
+        /// The typed text.
         input: Draft,
     },
     /// The search over an editor.
     Find(Box<Find>),
-    /// What can be done about a finding, or another list of which one line is taken.
+    /// The fixes of a finding, or another list of which one line is chosen.
     Fixes {
         /// Its title.
         title: &'static str,
-        /// What is wrong, or what is chosen.
+        /// The finding, or the question that the list answers.
         message: String,
-        /// What can be done.
+        /// The lines to choose from.
         fixes: Picks,
         /// Selected line.
         selected: usize,
@@ -76,13 +76,13 @@ pub enum Popup {
     Leaving(Leaving),
     /// Kept texts of an earlier start.
     Recovery(Box<Recovery>),
-    /// Where to save.
+    /// The path to save to.
     SavePath {
-        /// What is saved.
+        /// The object that is saved.
         what: SaveWhat,
         /// The path.
         input: Draft,
-        /// Why it was not saved there.
+        /// Error of the previous path.
         error: Option<String>,
     },
     /// There is another file.
@@ -92,13 +92,13 @@ pub enum Popup {
     },
     /// The user is the model, or decides.
     Answer {
-        /// What is asked.
+        /// The question.
         question: Question,
-        /// Who asks.
+        /// Source of the question.
         asker: Asker,
-        /// First visible row of what is asked.
+        /// First visible row of the question.
         top: usize,
-        /// Rows of what is asked that were visible, from the first on without a gap.
+        /// Rows of the question that were visible, from the first on without a gap.
         read: usize,
         /// All of them were visible.
         end_seen: bool,
@@ -107,9 +107,9 @@ pub enum Popup {
     },
     /// Several fields to fill in, and what they are for.
     Form(Box<Form>, Purpose),
-    /// What the draft would send first.
+    /// The first request of the draft.
     Preview {
-        /// What it is held against.
+        /// The mode that it is compared with.
         against: Option<Against>,
         /// First visible row.
         top: usize,
@@ -118,7 +118,7 @@ pub enum Popup {
     Differs(Box<Differs>),
 }
 
-/// Who asks a question.
+/// Source of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asker {
     /// The run of the workbench.
@@ -135,12 +135,12 @@ pub enum Asker {
 pub const REFUSALS: [&str; 2] = ["deny", "skip"];
 
 impl Popup {
-    /// Is it a question of the workbench's run?
+    /// Returns whether it is a question of the workbench's run.
     pub fn is_of_run(&self) -> bool {
         matches!(self, Self::Answer { asker: Asker::Run, .. })
     }
 
-    /// Does it come by itself, and does a letter in it more than read?
+    /// Returns whether it opens by itself, and letters in it do more than scroll.
     pub fn opens_unrequested(&self) -> bool {
         let is_suggestion = matches!(self, Self::Fixes { fixes: Picks::Suggestion { .. }, .. });
         is_suggestion || matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))
@@ -178,16 +178,16 @@ pub enum Picks {
     Failures(Vec<FailureLine>),
     /// Matches of a search, in the order of the text.
     Hits(Vec<HitLine>),
-    /// Whether a model is asked for a suggestion.
+    /// The question before a model is asked for a suggestion.
     Question {
         /// The line that sends it.
         line: String,
-        /// What would be asked.
+        /// The request that would be sent.
         request: Box<SuggestRequest>,
     },
     /// Suggested changes of the draft, each with its lines.
     Suggestion {
-        /// The changes that are left.
+        /// The remaining changes.
         edits: Vec<SuggestedEdit>,
         /// All of it.
         suggested: Box<SuggestedTexts>,
@@ -222,7 +222,7 @@ impl Picks {
         })
     }
 
-    /// How many there are.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         match self {
             Self::Fixes(fixes) => fixes.len(),
@@ -259,8 +259,8 @@ pub struct FailureLine {
 /// Places of a kind of failure that are listed at first.
 const FIRST_PLACES: usize = 3;
 
-/// Lines for kinds of failures: one for the kind, which opens the newest, and one for each place where there are several; the places beyond the first
-/// few are in one line that lists them when it is opened.
+/// Lines for kinds of failures: one for the kind, which opens the newest, and one for each place where there are several; the places that
+/// exceed the first few are in one line that lists them when it is opened.
 pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> Vec<FailureLine> {
     let mut lines = Vec::new();
     for group in groups {
@@ -289,7 +289,7 @@ pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> V
     lines
 }
 
-/// How often, which reason, of what, in how many sessions; the message of a failure that happened once.
+/// Returns the title of a kind of failure: reason, path, numbers of failures and sessions; the message of a failure that happened once.
 fn failure_title(group: &FailureGroup) -> String {
     let of = if group.path.is_empty() { String::new() } else { format!(" of {}", group.path) };
     let (times, sessions) = (plural(group.count as u64, "time"), plural(group.sessions as u64, "session"));
@@ -309,7 +309,7 @@ pub struct Against {
     pub held: Option<Result<Vec<ComparedPart>, String>>,
 }
 
-/// What happens when a save has succeeded.
+/// The action after a successful save.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AfterSave {
     /// Nothing.

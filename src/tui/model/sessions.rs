@@ -1,4 +1,4 @@
-//! The state of the sessions screen: what is listed and in which order, what is looked for, what is opened.
+//! The state of the sessions screen: the list and its order, the query, the opened session.
 
 use std::collections::HashMap;
 
@@ -24,15 +24,15 @@ pub struct Sessions {
     pub filter: Draft,
     /// The query is being typed.
     pub filtering: bool,
-    /// What came of the query.
+    /// State and results of the query.
     pub search: Search,
     /// The list is by time alone, not by branches.
     pub flat: bool,
-    /// What is shown, in order.
+    /// The lines that are shown, in order.
     order: Vec<Line>,
     /// The selected session.
     pub selected: Option<SessionKey>,
-    /// What is done with the session of the workbench's run once the list knows it.
+    /// The action for the session of the workbench's run, once the list contains it.
     pub awaited: Option<Action>,
     /// The user moved the selection since the screen was entered.
     pub moved: bool,
@@ -42,11 +42,11 @@ pub struct Sessions {
     pub wanted: Option<String>,
     /// First visible row.
     pub top: usize,
-    /// Where the rows were drawn.
+    /// Screen area of the rows.
     pub area: Rect,
     /// The opened session or its replay.
     pub viewer: Option<RunView>,
-    /// Where the viewer's transcript was drawn.
+    /// Screen area of the viewer's transcript.
     pub viewer_area: Rect,
     /// The opened session is played.
     pub scrub: Option<Scrub>,
@@ -59,29 +59,29 @@ pub struct Differs {
     pub title: String,
     /// Its parts: heading and text.
     pub parts: Vec<(String, String)>,
-    /// Where the first difference is.
+    /// Address of the first difference.
     pub at: Address,
     /// First visible row.
     pub top: usize,
 }
 
-/// What came of a query.
+/// State and results of a query.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
     /// The query that is being looked for.
     pub running: Option<String>,
-    /// What the last query found that gave something, by session.
+    /// Results of the last valid query, by session; `None` without one.
     pub found: Option<HashMap<SessionKey, FoundSession>>,
-    /// What is wrong with the query.
+    /// Error of the query.
     pub problem: Option<SearchError>,
 }
 
 /// A line of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Line {
-    /// Which session.
+    /// Index of the session.
     index: usize,
-    /// How many of the sessions that it began as are shown above it.
+    /// Number of its ancestors that are shown above it.
     depth: usize,
 }
 
@@ -100,12 +100,12 @@ impl Sessions {
         self.order.iter().filter_map(|line| Some((all.get(line.index)?, line.depth)))
     }
 
-    /// Is something looked for, or about to be?
+    /// Returns whether the list has a query, or one is being typed.
     pub fn filters(&self) -> bool {
         self.viewer.is_none() && (self.filtering || !self.filter.text().is_empty())
     }
 
-    /// What the query found in a session.
+    /// Returns the match of the query in a session.
     pub fn hit(&self, key: &SessionKey) -> Option<&FoundSession> {
         self.search.found.as_ref()?.get(key)
     }
@@ -124,25 +124,25 @@ impl Sessions {
         self.shown().find(|session| session.key() == *selected)
     }
 
-    /// What tags, notes and marks are written on: a session's id, and in an opened session the card's run or turn.
+    /// Returns the target of tags, notes and marks: a session's id, and in an opened session the card's run or turn.
     pub fn mark_place(&self) -> Option<(String, Option<Address>)> {
         let session = self.subject()?.id.clone();
         Some((session, self.viewer.as_ref().and_then(|viewer| viewer.transcript.selected_address())))
     }
 
-    /// What a label is written on: a session's id, and in an opened session the root run that is shown.
+    /// Returns the target of a label: a session's id, and in an opened session the root run that is shown.
     pub fn label_place(&self) -> Option<(String, Option<Address>)> {
         let (session, at) = self.mark_place()?;
         Some((session, at.map(|at| at.root())))
     }
 
-    /// Is that place marked?
+    /// Returns whether the target of marks is marked.
     pub fn is_place_marked(&self) -> bool {
         let place = self.mark_place();
         place.is_some_and(|(session, at)| self.marks.get(&session, at.as_ref()).is_some_and(|mark| mark.marked))
     }
 
-    /// Is the session marked as a whole?
+    /// Returns whether the session is marked as a whole.
     pub fn is_marked(&self, session: &Summary) -> bool {
         self.marks.get(&session.id, None).is_some_and(|mark| mark.marked)
     }

@@ -1,4 +1,4 @@
-//! The suggestion that a model is asked for: what is asked, since when, and from where.
+//! The suggestion that a model is asked for: its request, the time, and the screen from which it was sent.
 //!
 //! In: a request that is sent. Out: what the screen shows of it, whether a response belongs to it, whether the user has left. Plain data.
 
@@ -26,7 +26,7 @@ pub struct Suggesting {
     pub model: String,
     /// The turn.
     pub turn: Address,
-    /// When it was asked, Unix time in ms.
+    /// Time of the request, Unix time in ms.
     pub since_ms: i64,
     /// The texts that it is asked about.
     pub texts: DraftTexts,
@@ -55,7 +55,7 @@ impl Model {
         self.suggestions.current.take_if(|current| current.number == number)
     }
 
-    /// Has the user left the place at which the model was asked?
+    /// Returns whether the user has left the place from which the model was asked.
     pub(in crate::tui) fn has_left_suggestion(&self) -> bool {
         self.suggestions.current.as_ref().is_some_and(|current| current.from != self.place_of_suggestions())
     }

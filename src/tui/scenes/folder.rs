@@ -17,16 +17,16 @@ const FILES: &[(&str, &str)] = &[
     ("", include_str!("../../../assets/scenes/fork-context.jsonl")),
     ("matrix", include_str!("../../../assets/scenes/matrix.jsonl")),
 ];
-/// What is written on sessions.
+/// Marks, tags and notes of the sessions.
 const MARKS: &str = include_str!("../../../assets/scenes/marks.jsonl");
 
-/// What is read of a first line.
+/// The part of a header line that is read.
 #[derive(serde::Deserialize)]
 struct Head {
     id: String,
 }
 
-/// How many folders this process has made.
+/// Number of folders made by this process.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// A folder for one use.
@@ -45,7 +45,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Where everything lies.
+    /// Returns the paths of the program's folders, all within this one.
     pub(super) fn folders(&self) -> Folders {
         Folders::at(self.0.join("config"), Path::new(&self.0), None)
     }

@@ -23,15 +23,15 @@ pub use table::SCENES;
 pub struct Scene {
     /// Its name: letters and hyphens.
     pub name: &'static str,
-    /// What it shows, in a few words.
+    /// Short description of the screen.
     pub about: &'static str,
-    /// What the workbench is opened with.
+    /// Agent or pipeline with which the workbench is opened.
     opens: Opens,
-    /// What is done, in order.
+    /// Steps that lead to the screen, in order.
     steps: &'static [Step],
 }
 
-/// What the workbench is opened with.
+/// Agent or pipeline with which the workbench is opened, with its mode and model.
 #[derive(Debug, Clone, Copy)]
 struct Opens {
     /// An example agent or pipeline, or an agent of `assets/scenes`.

@@ -106,7 +106,7 @@ impl Player {
         Ok(Self { services, driver, model, now_ms })
     }
 
-    /// What the interface does first.
+    /// Performs the first effects of the interface.
     async fn begin(&mut self) -> Result<(), String> {
         for effect in start(&self.model) {
             let performed = effects::perform(&mut self.driver, &mut self.model, &mut Easel, effect).await;
@@ -354,7 +354,7 @@ fn without_tool_time(event: Event) -> Event {
     }
 }
 
-/// Was the session run in this mode, whatever its variant?
+/// Returns whether the session was run in this mode, in any variant.
 fn is_in(session: &Summary, mode: &str) -> bool {
     session.mode.split(' ').next() == Some(mode)
 }

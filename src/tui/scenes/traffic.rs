@@ -18,7 +18,7 @@ pub(super) fn write(sessions_dir: &Path) -> std::io::Result<()> {
     std::fs::write(sessions_dir.join(format!("{ID}.jsonl")), SESSION)
 }
 
-/// What the interface learns of it, in order.
+/// Returns the responses that the interface gets about the traffic, in order.
 pub(super) fn responses(now_ms: i64) -> Vec<TrafficResponse> {
     let variables = [("OPENAI_BASE_URL", "/v1"), ("ANTHROPIC_BASE_URL", "")];
     let facts = ProxyFacts {

@@ -1,7 +1,7 @@
-//! What a text is that is to be put in the place of another one: read while it is typed.
+//! Checks of a text that replaces a recorded one, while it is typed.
 //!
-//! In: what kind of text it is, what the request of its turn asks for, the text. Out: its state in words, whether it can be taken, what is wrong
-//! with it. Pure; nothing is applied.
+//! In: the kind of the text, what the request of its turn asks for, the text. Out: its state in words, its standing, errors and remarks.
+//! Pure; nothing is applied.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::tui::transcript::typed::{Typed, read_only};
 /// Bytes of a text up to which it is judged at every key.
 const JUDGED_BYTES: usize = 256 << 10;
 
-/// What a request asks for.
+/// The answer that a request asks for, and the tools that it offers.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// program, json, text, `control_json`

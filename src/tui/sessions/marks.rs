@@ -10,12 +10,12 @@ use crate::tui::colours::Language;
 use crate::tui::form::{Choice, Field, Form};
 use crate::workbench::{CaseSpec, SessionKey};
 
-/// What is being written on a session, or on a run or turn in it.
+/// A mark on a session, or on a run or turn in it, that is being edited.
 #[derive(Debug, Clone)]
 pub struct Marks {
     session: String,
     at: Option<Address>,
-    /// What is written there now.
+    /// The mark as it is stored.
     mark: Mark,
 }
 
@@ -48,7 +48,7 @@ impl Marks {
         Dialog::new(form, Purpose::Marks(self))
     }
 
-    /// What is written. Errors: the first word of a label is none.
+    /// Returns the request that writes the mark. Errors: the label does not begin with pass, fail or a score.
     pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
         let mut mark = self.mark.clone();
         if form.field("tags").is_some() {

@@ -1,4 +1,4 @@
-//! What is done with saved sessions, dialog by dialog: what a form holds at first, how its fields depend on each other, the request it makes.
+//! Dialogs about saved sessions: the initial content of each form, the dependencies of its fields, the request it makes.
 //!
 //! In: a [`SessionAction`], what is known of the session, what the user chose and wrote. Out: an [`ArchiveRequest`], or why there is none.
 //! Pure: it reads no file. A new action is a variant of [`SessionAction`] and, with a dialog, one of [`Purpose`].
@@ -43,9 +43,9 @@ pub enum SessionAction {
 pub struct Dialog {
     /// Its fields.
     pub form: Form,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// What must be read for it.
+    /// Requests for the data that it needs.
     pub requests: Vec<ArchiveRequest>,
 }
 
@@ -57,28 +57,28 @@ impl Dialog {
 }
 
 impl SessionAction {
-    /// Does it start a run, in the place of the workbench's run?
+    /// Returns whether it starts a run that replaces the workbench's run.
     pub fn starts_run(self) -> bool {
         matches!(self, Self::Fork | Self::EditHere | Self::Rerun | Self::AcceptReplay)
     }
 
-    /// Does it wait for a session that the list does not know yet?
+    /// Returns whether it waits for a session that is not listed yet.
     pub fn awaits_listing(self) -> bool {
         matches!(self, Self::Fork | Self::EditHere | Self::AddExample | Self::Suggest)
     }
 
-    /// Is it about the session as a whole, so that it means something wherever one is in hand?
+    /// Returns whether it is about the session as a whole, and available wherever a session is in hand.
     pub fn is_about_session(self) -> bool {
         matches!(self, Self::Fork | Self::Rerun | Self::MakeCase | Self::Export)
     }
 
-    /// Does it write a mark, tags, a note or a label?
+    /// Returns whether it writes a mark, tags, a note or a label.
     pub fn is_mark(self) -> bool {
         matches!(self, Self::Mark | Self::Tags | Self::Note | Self::Label)
     }
 }
 
-/// What a dialog is for.
+/// Purpose of a dialog.
 #[derive(Debug, Clone)]
 pub enum Purpose {
     /// A fork.
@@ -101,7 +101,7 @@ pub enum Purpose {
     NewAgent,
     /// A file for the focused text.
     InsertFile,
-    /// Where runs stop.
+    /// The breakpoints at which runs stop.
     Breakpoints,
     /// The folder of a search for better texts.
     Candidates,
@@ -163,12 +163,12 @@ impl Purpose {
         request.map(Effect::Archive)
     }
 
-    /// Does it start a run, in the place of the workbench's run?
+    /// Returns whether it starts a run that replaces the workbench's run.
     pub fn starts_run(&self) -> bool {
         matches!(self, Self::Fork(_) | Self::Rerun(_) | Self::Message(_))
     }
 
-    /// What it shows while it is being done.
+    /// Returns the text that is shown while its request is executed.
     pub fn doing(&self) -> &'static str {
         match self {
             Self::Fork(_) | Self::Without(_) => "replaying up to the point, then forking …",

@@ -32,7 +32,7 @@ impl OtherModelsDialog {
         Dialog::new(form, Purpose::OtherModels(Self { key, turn }))
     }
 
-    /// What is asked.
+    /// Returns the effect that asks the models.
     ///
     /// Errors: no model is named, or too many are.
     pub fn submit(&self, form: &Form) -> Result<Effect, String> {

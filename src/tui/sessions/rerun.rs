@@ -14,7 +14,7 @@ use crate::workbench::{ForkPoints, RerunSpec, SessionKey};
 pub struct Rerun {
     /// The session.
     pub key: SessionKey,
-    /// Where it can be run again from.
+    /// The points from which it can be run again.
     pub points: ForkPoints,
 }
 

@@ -20,13 +20,13 @@ pub struct Scrub {
     pub at: usize,
     /// The speed as a multiple of the recorded one; `None` while paused.
     pub playing: Option<u32>,
-    /// How fast it goes when it goes.
+    /// The speed while playing, also kept while paused.
     speed: u32,
     /// The recorded time that is shown, Unix time in ms.
     pub clock_ms: i64,
-    /// When the clock was last moved, Unix time in ms.
+    /// Time of the last move of the clock, Unix time in ms.
     moved_ms: i64,
-    /// What was on the screen before.
+    /// The view on the screen before.
     pub before: Box<RunView>,
 }
 
@@ -99,13 +99,13 @@ impl Scrub {
         }
     }
 
-    /// When the next event is due on the clock, and how far that jumps then.
+    /// Returns the clock's time at which the next event is due, and the gap that the clock then skips, in ms.
     fn next(&self) -> Option<(i64, i64)> {
         let gap_ms = self.gaps_ms.get(self.at).copied().unwrap_or_default();
         self.events.get(self.at).map(|next| (next.at_ms - gap_ms, gap_ms))
     }
 
-    /// When the next event is due, Unix time in ms.
+    /// Returns the time at which the next event is due, Unix time in ms; `None` while paused.
     pub fn due_ms(&self) -> Option<i64> {
         let speed = self.playing?;
         let rest = self.next().map_or(0, |(due_ms, _)| due_ms - self.clock_ms).max(0);

@@ -26,7 +26,7 @@ pub struct Without {
 struct Droppable {
     place: RequestPlace,
     title: String,
-    /// Why it cannot be dropped.
+    /// The reason if it cannot be dropped.
     fixed: Option<String>,
 }
 
@@ -78,7 +78,7 @@ impl Without {
         Dialog::new(form, Purpose::Without(Self { session, turn: inspector.turn.clone(), parts }))
     }
 
-    /// What is asked.
+    /// Returns the effect that asks the model without the part.
     ///
     /// Errors: the request has no part, or the chosen one cannot be dropped.
     pub fn submit(&self, form: &Form) -> Result<Effect, String> {

@@ -6,9 +6,9 @@ use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a program may take.
+/// Longest time that a program may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often its end is looked for.
+/// Interval between the checks for its end.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A program and its arguments.

@@ -14,7 +14,7 @@ pub use crate::config::ColourLevel as Level;
 pub use built_in::BUILT_IN;
 pub use file::{all, named, read};
 
-/// What a piece of text is.
+/// Role of a piece of text, which decides its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Role {
     /// Ordinary text.
@@ -46,7 +46,7 @@ pub enum Role {
     Tag,
     /// A type in a signature.
     Type,
-    /// What is selected.
+    /// The selection.
     Selected,
     /// A place that a search has found.
     Found,
@@ -81,7 +81,7 @@ pub const ROLES: [(Role, &str); 19] = [
     (Role::Differs, "differs"),
 ];
 
-/// How one role looks.
+/// Style of one role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Look {
     /// Its colour; `None` for that of ordinary text.
@@ -148,7 +148,7 @@ pub(super) fn sgr_code(color: Color, ground: Ground) -> Option<String> {
     }
 }
 
-/// Which part of a cell a colour is for.
+/// The part of a cell that a colour applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ground {
     /// The text.

@@ -17,7 +17,7 @@ use crate::workbench::wording::describe_issue;
 pub(super) struct Body {
     text: Wrapped,
     outline: Outline,
-    /// Which reply the text belongs to, whether its JSON is looked for, and what is folded in it; nothing for what does not grow.
+    /// Of a growing reply: its attempt, whether JSON is sought in it, its folded branches; `None` for content that does not grow.
     growing: Option<(u32, bool, Folded)>,
     /// Rows with something after their text, by their places.
     ending: Vec<(usize, Row)>,
@@ -75,7 +75,7 @@ impl Body {
         self.ending.push((place, row));
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(super) fn height(&self) -> usize {
         self.text.rows().len()
     }

@@ -1,7 +1,7 @@
 //! The branches of a card's value: folding them, and going from one to the next.
 //!
-//! In: moves of the reader. Out: which branch the keys are at, which are folded. A branch is known by its way, so that what is folded stays so
-//! while more of the value arrives and when it is whole.
+//! In: moves of the reader. Out: the branch that the keys are at, and the folded branches. A branch is identified by its path, so that it
+//! stays folded while more of the value arrives and when it is complete.
 
 use super::outline::Way;
 use super::{Spot, Transcript};

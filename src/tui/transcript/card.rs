@@ -20,9 +20,9 @@ use crate::workbench::{PromptKind, PromptSizes, wording};
 /// One part of a run.
 #[derive(Debug, Clone)]
 pub enum Card {
-    /// What the run was given.
+    /// The input of the run: context, limits, agent.
     Start(Box<RunStart>),
-    /// What was sent in a turn, once it is known.
+    /// The request of a turn, once it is known.
     Request(Option<Box<RequestCard>>),
     /// Reasoning that the provider showed in a turn; empty most of the time.
     Reasoning(String),
@@ -31,9 +31,9 @@ pub enum Card {
     /// A turn of a saved session whose events were not read yet, and which part of it is here: most turns of a long session
     /// never become more than this.
     Unread(Arc<TurnEntry>, Part),
-    /// What went back to the model after a turn; empty most of the time.
+    /// Feedback to the model after a turn; empty most of the time.
     Feedback(String),
-    /// How the run ended.
+    /// The end of the run.
     End(Box<EndCard>),
     /// Something worth knowing.
     Notice(Box<Notice>),
@@ -41,7 +41,7 @@ pub enum Card {
     Unknown(Box<Unknown>),
 }
 
-/// What was sent in a turn.
+/// The request of a turn.
 #[derive(Debug, Clone, Default)]
 pub struct RequestCard {
     /// The messages.
@@ -117,9 +117,9 @@ const MOST_MESSAGES: usize = 1 << 20;
 /// A turn: its record, and what only the transcript knows of it.
 #[derive(Debug, Clone, Default)]
 pub struct TurnCard {
-    /// What its events recorded, without the calls: those are in `calls`.
+    /// The record of its events, except tool calls: those are in `calls`.
     pub record: TurnRecord,
-    /// Which part of it this card shows: child runs are between its call and what came of it.
+    /// The part of it that this card shows: child runs are between its calls and its outcome.
     pub part: Part,
     /// Judges the reply while it arrives or is written; only turns that were seen as they ran have one.
     pub reader: Option<Arc<Reader>>,
@@ -137,7 +137,7 @@ pub struct TurnCard {
     pub outline: Option<Arc<TurnEntry>>,
 }
 
-/// Which part of a turn a card shows.
+/// The part of a turn that a card shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {
     /// All of it.
@@ -152,7 +152,7 @@ pub enum Part {
 /// A tool call.
 #[derive(Debug, Clone, Default)]
 pub struct CallLine {
-    /// Where it was made.
+    /// Its address.
     pub address: Option<Address>,
     /// The tool.
     pub name: String,
@@ -164,15 +164,15 @@ pub struct CallLine {
     pub effectful: bool,
     /// Unix time in ms.
     pub started_ms: i64,
-    /// How it ended.
+    /// Its final status; `None` while it runs.
     pub status: Option<CallStatus>,
-    /// What came of it in short.
+    /// Its outcome in short.
     pub outcome: String,
     /// The whole result, where only a part of it is in the outcome: search looks through it.
     pub result: Option<JsonText>,
     /// It was answered from memory.
     pub cached: bool,
-    /// How long it took.
+    /// Its duration, in ms.
     pub ms: u64,
 }
 
@@ -203,7 +203,7 @@ impl CallLine {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone)]
 pub struct EndCard {
     /// The event.
@@ -214,13 +214,13 @@ pub struct EndCard {
     pub usage: TotalUsage,
     /// The part of it that is of child runs.
     pub child_usage: TotalUsage,
-    /// What a user can do about a failure.
+    /// The next step for the user after a failure.
     pub next: Option<String>,
-    /// What judges found about a saved session, a line for each rubric.
+    /// Rulings of judges on a saved session, a line for each rubric.
     pub judged: Vec<String>,
 }
 
-/// How far a turn is.
+/// Progress of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Nothing came yet.
@@ -237,9 +237,9 @@ pub enum Progress {
     Running,
     /// The reply is whole.
     Checking,
-    /// It gave what was wanted.
+    /// It succeeded.
     Succeeded,
-    /// It did not.
+    /// It failed.
     Failed,
     /// Its run ended before it did.
     Stopped,
@@ -252,7 +252,7 @@ impl TurnCard {
         Self { record, ..Self::default() }
     }
 
-    /// What is shown of a turn that was not read yet.
+    /// Returns the card of a turn that was not read yet.
     pub fn unread(outline: &Arc<TurnEntry>, part: Part) -> Self {
         Self { part, outline: Some(outline.clone()), ..Self::begun(&outline.address, 0) }
     }
@@ -273,7 +273,7 @@ impl TurnCard {
         RepeatedReply { text: self.reply().to_owned(), calls: calls.unwrap_or_default(), ..RepeatedReply::default() }
     }
 
-    /// How far it is; `over` = its run has ended.
+    /// Returns its progress; `over`: its run has ended.
     pub fn progress(&self, over: bool) -> Progress {
         let outlined = || self.outline.as_ref().and_then(|outline| outline.state.success());
         if let Some(success) = self.record.state.success().or_else(outlined) {
@@ -312,7 +312,7 @@ impl TurnCard {
         if self.calls.is_empty() && self.program_text().is_none() { asked } else { &[] }
     }
 
-    /// Why it failed.
+    /// Returns the reason of its failure.
     pub fn reason(&self) -> Option<&str> {
         let outlined = self.outline.as_ref().and_then(|outline| outline.reason.as_deref());
         self.record.end.as_ref().map_or(outlined, |end| end.reason.as_deref())
@@ -333,7 +333,7 @@ impl TurnCard {
         self.record.elapsed_until_ms(now_ms.map_or(last_ms, |now| now.max(last_ms)))
     }
 
-    /// How many of its calls failed.
+    /// Returns the number of its calls that failed.
     pub fn failed_calls(&self) -> usize {
         count_failed(self.calls.iter().map(|call| call.status))
     }
@@ -357,7 +357,7 @@ impl TurnCard {
         self.last_attempt().filter(|attempt| last || !attempt.is_discarded())
     }
 
-    /// How the schema travelled.
+    /// Returns the way in which the schema was sent.
     pub fn structured_by(&self) -> Option<StructuredBy> {
         self.last_attempt()?.end.as_ref()?.structured_by
     }

@@ -17,11 +17,11 @@ static EMPTY: Row = Row { left: Vec::new(), right: Vec::new() };
 /// A card of the transcript.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// Where it belongs.
+    /// Address of its run, turn or call.
     pub at: Address,
-    /// What it shows.
+    /// Its card.
     pub card: Card,
-    /// Unfolded?
+    /// The card is unfolded.
     pub open: bool,
     /// Its run has ended: nothing moves any more.
     pub over: bool,
@@ -37,7 +37,7 @@ pub struct Cell {
     layout: Option<Box<Layout>>,
 }
 
-/// What a layout depends on.
+/// Cache key of a layout: everything that it depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     columns: usize,
@@ -45,7 +45,7 @@ struct Key {
     version: u32,
     open: bool,
     over: bool,
-    /// How often branches were folded.
+    /// Number of changes of folded branches.
     folds: u32,
     /// Tenths of seconds for cells that show a running time, else 0.
     tick: i64,
@@ -81,7 +81,7 @@ impl Cell {
         Self { over: self.over, hidden: self.hidden, ..Self::new(self.at.clone(), card, open) }
     }
 
-    /// Can nothing change it but a user?
+    /// Returns whether only actions of the user can still change it.
     pub fn finished(&self) -> bool {
         match &self.card {
             Card::Turn(turn) => self.over || turn.record.end.is_some(),
@@ -89,7 +89,7 @@ impl Cell {
         }
     }
 
-    /// Is there something to fold?
+    /// Returns whether it can be folded.
     pub fn folds(&self) -> bool {
         match &self.card {
             Card::Notice(_) => false,
@@ -169,7 +169,7 @@ impl Cell {
         (self.version, folds, [self.open, self.over, self.hidden])
     }
 
-    /// Is a layout kept?
+    /// Returns whether a layout is cached.
     pub fn is_laid(&self) -> bool {
         self.layout.is_some()
     }

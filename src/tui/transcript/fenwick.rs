@@ -1,4 +1,4 @@
-//! Heights of cells in a binary indexed tree: totals and places in logarithmic time; and how much lies outside a pane.
+//! Heights of cells in a binary indexed tree: totals and positions in logarithmic time; and amounts of content outside a pane.
 
 /// A list of heights with fast sums.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,7 @@ impl Heights {
         self.0.len()
     }
 
-    /// Are there no cells?
+    /// Returns whether there are no cells.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -91,7 +91,7 @@ impl Heights {
     }
 }
 
-/// How much lies above or below the visible rows.
+/// Amount of content above or below the visible rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
     /// So many rows, exactly.

@@ -1,7 +1,7 @@
 //! Events become cards, one by one, live and from a file alike.
 //!
-//! Cards are in the order of their starts, agents that run at the same time in that of their addresses. When a child run starts inside a turn, the turn is parted: its reply and
-//! calls stay before the agent's cards, what came of it follows them.
+//! Cards are in the order of their starts, those of concurrent agents in the order of their addresses. A child run that starts inside a
+//! turn parts it: its reply and calls stay before the cards of the child run, its outcome follows them.
 
 use super::card::{Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_cards};
 use super::pieces::{Piece, Pieces};
@@ -263,7 +263,7 @@ impl Transcript {
         self.turns.get(turn).map(TurnCells::own)
     }
 
-    /// What was sent in a turn, to be changed.
+    /// The request of a turn, to be changed.
     pub(super) fn request_mut(&mut self, turn: &Address) -> Option<&mut RequestCard> {
         let index = self.turns.get(turn)?.request()?;
         self.touch(index);
@@ -293,7 +293,7 @@ impl Transcript {
         }
     }
 
-    /// The turn's card, and the one of what came of it when the turn is parted.
+    /// The turn's card, and the card of its outcome when the turn is parted.
     pub(super) fn cards_of(&mut self, at: &Address) -> impl Iterator<Item = &mut TurnCard> {
         let found = self.turns.get(at);
         let (turn, after) = (found.map(TurnCells::own), found.and_then(TurnCells::after));
@@ -325,7 +325,7 @@ impl Transcript {
         }
     }
 
-    /// The card of what came of a turn: it knows what the turn's card knows.
+    /// The card of a turn's outcome, with the content of the turn's card.
     fn after_card(&self, turn: &Address) -> Card {
         match self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card) {
             Some(Card::Turn(card)) => Card::Turn(Box::new(TurnCard { part: Part::After, ..(**card).clone() })),

@@ -1,4 +1,4 @@
-//! The transcript: a fold of events into cards, and a viewport that lays out only what is seen.
+//! The transcript: a fold of events into cards, and a viewport that lays out only the visible ones.
 //!
 //! In: events of a live run or of a saved session, the size of the pane, moves of the reader. Out: visible rows, and which
 //! turns of a saved session must be read. It must never lay out or add up all cells for one frame.
@@ -52,12 +52,12 @@ pub struct Transcript {
     turns: places::TurnPlaces,
     /// Turns that began and did not end.
     moving: Vec<Address>,
-    /// When the runs began, Unix time in ms.
+    /// Start times of the runs, Unix time in ms.
     started: HashMap<Address, i64>,
-    /// How they began.
+    /// Start events of the runs.
     starts: HashMap<Address, RunStart>,
     ledgers: HashMap<Address, RunLedger>,
-    /// Why the last tool call of each run that failed did, as far as it was seen.
+    /// Error of the last failed tool call of each run, as far as it was seen.
     refused: HashMap<Address, ErrorRecord>,
     gaps: Gaps,
     /// Child runs that are folded.
@@ -71,7 +71,7 @@ pub struct Transcript {
     readers: typed::Readers,
     /// The content of the title and the status line.
     pub facts: Facts,
-    /// How long the recorded run took, where this is its replay: the replay's own time means nothing to a reader.
+    /// Duration of the recorded run, where this is its replay; shown in the place of the replay's own duration.
     pub recorded_ms: Option<u64>,
     heights: Heights,
     view: View,
@@ -95,7 +95,7 @@ pub struct Facts {
     pub agent: String,
     /// Mode.
     pub mode: String,
-    /// What the developer called the models that answered, or the one that is asked.
+    /// Aliases of the models that answered; before the first reply, of the model of the run.
     pub model: String,
     /// Limit of turns, when known.
     pub max_turns: Option<u64>,
@@ -105,7 +105,7 @@ pub struct Facts {
     pub tokens: Option<Tokens>,
     /// Cost so far, child runs included, when prices and tokens are known.
     pub cost: Option<f64>,
-    /// What it may spend.
+    /// Its limits.
     pub budget: Budget,
     /// Tool calls so far.
     pub calls: u64,
@@ -151,12 +151,12 @@ impl Transcript {
         self.selected_turn().or_else(|| turns.find(|at| at.turn_number().is_some()))
     }
 
-    /// Is there nothing to show?
+    /// Returns whether there are no cards.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// Where the session comes from, in words, before anything else.
+    /// Inserts a notice about the origin of the session as the first card.
     pub fn come_from(&mut self, origin: &str) {
         let card = card::Card::Notice(Box::new(Notice { level: NoticeLevel::Info, text: origin.to_owned() }));
         self.insert(0, [(Cell::new(Address::run(0), card, true), 1)]);
@@ -167,7 +167,7 @@ impl Transcript {
         &self.cells
     }
 
-    /// How texts are shown.
+    /// Returns the view in which texts are shown.
     pub fn view(&self) -> View {
         self.view
     }
@@ -199,7 +199,7 @@ impl Transcript {
 }
 
 impl Transcript {
-    /// Where the selected card belongs: a run, turn or call.
+    /// Returns the address of the selected card: a run, turn or call.
     pub fn selected_address(&self) -> Option<Address> {
         self.cells.get(self.selected()?).map(|cell| cell.at.clone())
     }
@@ -234,7 +234,7 @@ impl Transcript {
         self.overview.as_ref()
     }
 
-    /// Is a failure known: of the run, or of something in one of its turns?
+    /// Returns whether a failure is known: of the run, or in one of its turns.
     pub fn has_failures(&self) -> bool {
         let has_failed = matches!(self.facts.end, Some(Err(_))) || self.facts.has_failed_turn;
         has_failed || self.overview.iter().flat_map(Overview::lines).any(TurnLine::has_failed)

@@ -11,7 +11,7 @@ impl Transcript {
         self.cells.len() - later
     }
 
-    /// Puts cells with their heights there; everything that names cells by their places follows.
+    /// Inserts cells with their heights at this place, and shifts all positions of cells after it.
     pub(super) fn insert<const N: usize>(&mut self, place: usize, cells: [(Cell, usize); N]) {
         if place >= self.cells.len() {
             for (cell, height) in cells {
@@ -30,12 +30,12 @@ impl Transcript {
     }
 }
 
-/// The position of a cell after so many came at a place.
+/// The position of a cell after so many were inserted at a place.
 pub(super) fn moved(at: usize, place: usize, cells: usize) -> usize {
     if at >= place { at + cells } else { at }
 }
 
-/// Are both in child runs of the same turn, the first in a later one?
+/// Returns whether both are in child runs of the same turn, the first in a later one.
 fn comes_later(one: &Address, other: &Address) -> bool {
     let mut run = one.root();
     while let (Some(first), Some(second)) = (one.child_of(&run), other.child_of(&run)) {

@@ -1,8 +1,8 @@
 //! JSON as lines that fold, also while it still arrives.
 //!
-//! In: a JSON value, or a reply that grows and what was read of it; which branches are folded. Out: one text, a line per value, and where its
-//! branches show. A growing reply gives a text that grows at its end; at every moment it is the text that the same reply would give at once.
-//! Text that could not be read as JSON stays before and after it unchanged. Nothing is laid out here.
+//! In: a JSON value, or a growing reply and the JSON that was read of it; the folded branches. Out: one text, a line per value, and the
+//! lines of its branches. A growing reply gives a text that grows at its end; at every moment it is the text that the same reply would give
+//! at once. Text that is no JSON stays before and after it. Nothing is laid out here.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub type Folded = BTreeSet<Way>;
 /// Bytes of JSON that may be tried on one line.
 const ONE_LINE_BYTES: usize = 1024;
 
-/// Which parts of a value are shown.
+/// The parts of a value that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// All.
@@ -49,7 +49,7 @@ pub struct Branch {
     pub folded: bool,
 }
 
-/// What decides how a value is written.
+/// Settings for the text of a value.
 #[derive(Clone, Copy)]
 struct Plan<'a> {
     scope: Scope,
@@ -65,7 +65,7 @@ enum Form {
     OneLine,
 }
 
-/// What the text is made of at the moment.
+/// The current content of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
     /// The reply as it came: no JSON was found in it yet.
@@ -89,7 +89,7 @@ pub struct Outline {
     open: Vec<Open>,
     /// The end of the text before the JSON.
     base: Solid,
-    /// The end of what more text cannot change.
+    /// The end of the part that further text cannot change.
     solid: Solid,
     closed: bool,
     unfinished: bool,
@@ -114,7 +114,8 @@ struct Solid {
 }
 
 impl Outline {
-    /// A whole value. `sought`: parts of it whose lines are to be known; without them a value that fits one line of `columns`, and was on one, does.
+    /// Returns the outline of a whole value. `sought`: parts of it whose lines are to be known; without them, a value that was on one line
+    /// and fits `columns` is written on one line.
     pub fn whole(source: &str, json: &Json, shape: (Scope, &Folded), sought: &[&Json], columns: usize) -> Self {
         let (scope, folded) = shape;
         let plan = |form| Plan { scope, folded, form, sought };
@@ -130,8 +131,8 @@ impl Outline {
         lines
     }
 
-    /// Takes what is new in a reply and what was read of it; scope and folded branches are those of the calls before. Returns whether the text
-    /// only grew after its last line feed.
+    /// Takes the new part of a reply and the JSON that was read of it; scope and folded branches must be those of the previous calls.
+    /// Returns whether the text only grew after its last line feed.
     pub fn grow(&mut self, reply: &str, json: Option<&JsonPush>, shape: (Scope, &Folded), columns: usize) -> bool {
         let Some(json) = json else {
             let grew = self.stage == Stage::Raw;
@@ -192,12 +193,12 @@ impl Outline {
         &self.places
     }
 
-    /// Is the JSON at its end still open?
+    /// Returns whether the JSON at its end is incomplete.
     pub fn is_unfinished(&self) -> bool {
         self.unfinished
     }
 
-    /// Writes what is complete and was not written yet, then what is being written. Returns false when it had to start over.
+    /// Writes complete values that were not written yet, then the incomplete one. Returns false when it had to start over.
     fn advance(&mut self, plan: Plan<'_>, json: &JsonPush) -> bool {
         if self.closed {
             return true;
@@ -220,7 +221,8 @@ impl Outline {
         followed
     }
 
-    /// Is the open part of the text still there? A member whose key was there before is dropped when it is complete.
+    /// Returns whether the open objects and lists of the text are still in the JSON: a member that repeats a key is dropped when it is
+    /// complete.
     fn follows(&self, levels: &[OpenLevel<'_>], whole: Option<&Json>) -> bool {
         let mut parts = whole.and_then(LevelParts::of).or(levels.first().map(|level| level.parts));
         self.open.windows(2).enumerate().all(|(depth, pair)| {
@@ -271,7 +273,7 @@ impl Outline {
         self.begin(plan, json, levels, depth + 1);
     }
 
-    /// What is being written at this depth: an object or list that begins, or a token.
+    /// Writes the start of an incomplete value at this depth: an object or list with its parts so far, or a token.
     fn begin(&mut self, plan: Plan<'_>, json: &JsonPush, levels: &[OpenLevel<'_>], depth: usize) {
         let above = depth.checked_sub(1);
         let name = above.and_then(|above| levels.get(above)?.key);
@@ -344,7 +346,7 @@ impl Outline {
         self.close(plan.form, depth, shown, parts);
     }
 
-    /// A branch begins on this line. Is it folded?
+    /// Begins a branch on this line. Returns whether it is folded.
     fn branch(&mut self, plan: Plan<'_>, way: &Way) -> bool {
         let folded = plan.form == Form::Lines && plan.folded.contains(way);
         if plan.form == Form::Lines {
@@ -422,7 +424,7 @@ fn unfinished(text: &str) -> String {
     quoted
 }
 
-/// Does it fit on one line?
+/// Returns whether a text is short enough for one line, and is on one.
 fn may_fit(source: &str) -> bool {
     source.len() <= ONE_LINE_BYTES && !source.trim().contains('\n')
 }
@@ -431,7 +433,7 @@ fn fits(line: &str, columns: usize) -> bool {
     width(&SafeText::single_line(line)) <= columns
 }
 
-/// What was read so far on one line.
+/// Returns the JSON that was read so far on one line.
 fn one_line(json: &JsonPush, scope: Scope) -> String {
     let mut line = Outline::default();
     line.advance(Plan { scope, folded: &Folded::new(), form: Form::OneLine, sought: &[] }, json);

@@ -1,4 +1,4 @@
-//! What a reply is so far, in words, while it still arrives.
+//! The state of a reply in words, while it still arrives.
 //!
 //! In: the pieces of a reply and the schema that was sent. Out: one line. Each piece is read once.
 
@@ -20,7 +20,7 @@ pub struct Reading {
     push: ReplyPush,
     /// Names of the fields that the schema describes.
     fields: Option<Vec<String>>,
-    /// Who judges the fields.
+    /// The reader that judges the fields.
     reader: Option<Arc<Reader>>,
     /// Fields that were judged.
     judged: usize,
@@ -49,7 +49,7 @@ impl Reading {
         self.judge();
     }
 
-    /// What does not fit of the fields that are whole.
+    /// Returns the issues of the complete fields, and of the tool of a control object.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }
@@ -110,7 +110,7 @@ impl Reading {
         whole.or(growing.map(|(_, text)| text))
     }
 
-    /// What the reply is so far, such as `object open, 1 of 2 fields, string unfinished`, with the first thing that is no JSON.
+    /// Returns the state of the reply, such as `object open, 1 of 2 fields, string unfinished`, with its first syntax error.
     pub fn describe(&self, reply: &str) -> String {
         if self.push.stage() == ReplyStage::Reasoning {
             return "thinking".to_owned();
@@ -164,7 +164,7 @@ pub fn program(reply: &str) -> Option<&str> {
 /// A program in which nothing is open.
 pub const WHOLE: &str = "whole so far";
 
-/// How far a program is, in words: what is open at its end, or the first error that more text cannot fix.
+/// Returns the state of a program in words: brackets and strings that are open at its end, or the first error that more text cannot fix.
 pub fn program_state(program: &str) -> String {
     let balance = Balance::of(program);
     if let Some(fault) = balance.fault {

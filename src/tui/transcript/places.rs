@@ -18,7 +18,7 @@ const BEFORE: usize = 2;
 pub(super) struct TurnCells {
     /// The cell of the turn itself.
     own: u32,
-    /// What came of a parted turn; its feedback follows it.
+    /// The outcome of a parted turn; its feedback follows it.
     after: Option<NonZeroU32>,
     /// The turn was never read from its file: it has no cells next to its own.
     alone: bool,
@@ -45,7 +45,7 @@ impl TurnCells {
         Self { alone: false, ..self }
     }
 
-    /// Was it never read from its file?
+    /// Returns whether the turn was never read from its file.
     pub(super) fn is_alone(self) -> bool {
         self.alone
     }
@@ -62,7 +62,7 @@ impl TurnCells {
         beside.chain(self.after().into_iter().flat_map(|after| after..after + 2))
     }
 
-    /// What was sent; `None` before it was read.
+    /// The request; `None` before it was read.
     pub(super) fn request(self) -> Option<usize> {
         (!self.alone).then(|| self.own() - BEFORE)
     }
@@ -72,17 +72,17 @@ impl TurnCells {
         (!self.alone).then(|| self.own() - 1)
     }
 
-    /// What went back to the model; `None` before it was read.
+    /// The feedback to the model; `None` before the turn was read, unless the turn is parted.
     pub(super) fn feedback(self) -> Option<usize> {
         self.after().or((!self.alone).then(|| self.own())).map(|before| before + 1)
     }
 
-    /// What came of a parted turn.
+    /// The outcome of a parted turn.
     pub(super) fn after(self) -> Option<usize> {
         self.after.map(|after| after.get() as usize)
     }
 
-    /// So many cells came at this place.
+    /// Shifts the positions after cells were inserted at this place.
     fn make_room(&mut self, place: usize, cells: usize) {
         self.own = short(moved(self.own(), place, cells));
         *self = self.after().map_or(*self, |after| self.parted(moved(after, place, cells)));
@@ -113,7 +113,7 @@ impl TurnPlaces {
         roots.map(|turns| turns.iter().filter(|(_, turn)| cells.contains(&turn.own())).count()).sum()
     }
 
-    /// Is it the address of a turn that has cells?
+    /// Returns whether this is the address of a turn that has cells.
     pub(super) fn contains(&self, turn: &Address) -> bool {
         self.get(turn).is_some()
     }
@@ -133,7 +133,7 @@ impl TurnPlaces {
         }
     }
 
-    /// So many cells came at this place.
+    /// Shifts the positions after cells were inserted at this place.
     pub(super) fn make_room(&mut self, place: usize, cells: usize) {
         self.0.values_mut().flatten().for_each(|(_, turn)| turn.make_room(place, cells));
     }

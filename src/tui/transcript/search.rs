@@ -1,4 +1,4 @@
-//! Search: which cards hold what is looked for, and going from one place to the next.
+//! Search: the cards that contain the needle, and moves from one match to the next.
 //!
 //! In: a needle. Out: cards in order, the place in the one that is looked at, what is to be marked in visible rows. The texts of cards are
 //! searched, so that folded ones are found too; turns of a saved session that were not read yet are reported by their reader.
@@ -15,12 +15,12 @@ use crate::event::{Address, Envelope};
 use crate::tui::direction::Direction;
 use crate::tui::found::{FoundText, HitPlace};
 
-/// What is looked for, and where it was found.
+/// The needle and its matches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Search {
     needle: String,
     pattern: Option<Regex>,
-    /// Cells that hold it.
+    /// Cells that contain it.
     hits: BTreeSet<usize>,
     /// Requests are searched whole, with what earlier requests contained.
     repeats: bool,
@@ -28,14 +28,14 @@ pub(super) struct Search {
     unfolded: Vec<usize>,
     /// The place that is looked at: a cell and a line of it, not known before it is laid out.
     at: Option<(usize, Option<usize>)>,
-    /// Which way the cell was reached: going back, its last line with the needle comes first.
+    /// Direction in which the cell was reached: going back, its last line with the needle comes first.
     direction: Direction,
     /// The place must be brought into view.
     pub(super) reveal: bool,
 }
 
 impl Search {
-    /// So many cells came at this place.
+    /// Shifts the positions after cells were inserted at this place.
     pub(super) fn make_room(&mut self, place: usize, cells: usize) {
         let moved = |at: usize| moved(at, place, cells);
         self.hits = self.hits.iter().map(|at| moved(*at)).collect();
@@ -56,12 +56,12 @@ fn place_name(at: &Address) -> String {
 }
 
 impl Transcript {
-    /// What is looked for.
+    /// Returns the needle; empty without a search.
     pub fn needle(&self) -> &str {
         &self.search.needle
     }
 
-    /// Looks for this from where the reader is; nothing ends the search.
+    /// Searches for this from the first visible card on; an empty needle ends the search.
     pub fn look_for(&mut self, needle: &str, now_ms: i64) {
         self.fold_again();
         let repeats = self.search.repeats;
@@ -99,7 +99,7 @@ impl Transcript {
         self.search.hits = hits;
     }
 
-    /// Where the place that is looked at lies: turn or run, and the kinds of its texts that contain the needle.
+    /// Returns the location of the current match: turn or run, and the kinds of its texts that contain the needle.
     pub fn found_in(&self) -> Option<String> {
         let (pattern, cell) = (self.search.pattern.as_ref()?, self.cells.get(self.search.at?.0)?);
         let mut kinds: Vec<&'static str> = Vec::new();
@@ -150,7 +150,7 @@ impl Transcript {
         turns.map(|outline| (outline.address.clone(), outline.events.range())).collect()
     }
 
-    /// Does a turn with these events hold the needle?
+    /// Returns whether a turn with these events contains the needle.
     pub fn turn_holds(turn: &Address, events: &[Envelope], needle: &str) -> bool {
         let Some(pattern) = pattern(needle) else { return false };
         let mut alone = Self::default();
@@ -165,7 +165,7 @@ impl Transcript {
         found
     }
 
-    /// These unread turns hold the needle.
+    /// Adds unread turns that contain the needle.
     pub fn found_unread(&mut self, needle: &str, turns: &[Address], now_ms: i64) {
         if needle != self.search.needle {
             return;
@@ -180,13 +180,13 @@ impl Transcript {
         }
     }
 
-    /// The place that is looked at among the cards with the needle, from 1, and how many there are.
+    /// Returns the number of the current card among those with the needle, from 1, and the number of those cards.
     pub fn found(&self) -> (usize, usize) {
         let at = self.search.at.map_or(0, |(cell, _)| self.search.hits.range(..=cell).count());
         (at, self.search.hits.len())
     }
 
-    /// What was found, by turn and kind, in the order of the cards. Turns that were not read have a line without a text.
+    /// Returns the matches by turn and kind, in the order of the cards. Turns that were not read have a line without a text.
     pub fn hit_list(&self) -> Vec<FoundText> {
         let Some(pattern) = &self.search.pattern else { return Vec::new() };
         let mut sent = texts::SentSoFar::default();
@@ -324,7 +324,7 @@ impl Transcript {
         self.search.pattern.iter().flat_map(|pattern| pattern.find_iter(plain)).map(|found| found.range()).collect()
     }
 
-    /// Is this the place that is looked at?
+    /// Returns whether this is the line of the current match.
     pub fn is_looked_at(&self, cell: usize, line: usize) -> bool {
         self.search.at == Some((cell, Some(line)))
     }

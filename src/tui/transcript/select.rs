@@ -14,13 +14,13 @@ use crate::tui::row::Row;
 pub struct Spot {
     /// The cell.
     pub cell: usize,
-    /// Which line of the cell.
+    /// The line of the cell.
     pub line: usize,
     /// Columns from the start of the row, its indent left out.
     pub column: usize,
 }
 
-/// What is selected: where it began, and where the mouse is.
+/// The selected text: from the place where the selection began to that of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Selection {
     from: Spot,
@@ -28,7 +28,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// So many cells came at this place.
+    /// Shifts the positions after cells were inserted at this place.
     pub(super) fn make_room(&mut self, place: usize, cells: usize) {
         for spot in [&mut self.from, &mut self.to] {
             spot.cell = moved(spot.cell, place, cells);
@@ -78,12 +78,12 @@ impl Transcript {
         }
     }
 
-    /// Is some text selected?
+    /// Returns whether any text is selected.
     pub fn has_selection(&self) -> bool {
         self.selection.is_some_and(|selection| selection.from != selection.to)
     }
 
-    /// Nothing is selected any more; was something?
+    /// Clears the selection. Returns whether any text was selected.
     pub fn drop_selection(&mut self) -> bool {
         let had = self.has_selection();
         self.selection = None;
@@ -102,7 +102,7 @@ impl Transcript {
         Some(start..end)
     }
 
-    /// What copying gives: the selected text, else the exact text of the selected card.
+    /// Returns the text to copy: the selected text, else the exact text of the selected card.
     pub fn copied(&mut self, now_ms: i64) -> Option<String> {
         if let Some(selection) = self.selection.filter(|_| self.has_selection()) {
             return Some(self.selected_text(selection, now_ms));

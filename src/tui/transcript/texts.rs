@@ -1,4 +1,4 @@
-//! The texts of a card: what search looks through and what copying gives. Exact texts, never rows.
+//! The texts of a card for search and for copying. Exact texts, never rows.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,15 +12,15 @@ use crate::workbench::wording::{describe_issue, in_plain_words};
 pub(super) struct SentSoFar(HashMap<Address, BTreeSet<u32>>);
 
 impl SentSoFar {
-    /// Is the message new content: no repeated one, and none that another card shows? Takes note of it.
+    /// Returns whether the message is new content, neither repeated nor shown by another card, and records it as sent.
     fn is_new(&mut self, run: &Address, message: &SentMessage) -> bool {
         let is_first = self.0.entry(run.clone()).or_default().insert(message.m);
         is_first && matches!(message.source, Source::Prompt | Source::User)
     }
 }
 
-/// Visits each text of a card with its kind, in the order in which the card shows them. Of a request only what is new, given the requests
-/// before it; without them everything.
+/// Visits each text of a card with its kind, in the order in which the card shows them. With `sent`, the messages of earlier requests, only
+/// the new texts of a request are visited; without it, all of them.
 pub(super) fn visit(
     card: &Card,
     at: &Address,
@@ -112,7 +112,7 @@ fn turn(card: &TurnCard, add: &mut dyn FnMut(&'static str, &str)) {
     card.reason().iter().for_each(|reason| add("error", reason));
 }
 
-/// What copying a card gives: the exact text of what it is about.
+/// Returns the exact text of a card, for copying.
 pub(super) fn copied(card: &Card, at: &Address, store: &MessageStore) -> String {
     match card {
         Card::Start(start) => pretty(&start.context),

@@ -1,8 +1,8 @@
-//! What a reply that a user types would be read as: how far it is, and what does not fit.
+//! Interpretation of a reply that a user types: its state and its issues.
 //!
-//! In: a reader of the turn, what the request wants, its schema, the text so far. Out: a line about its state and one for each issue. Pure;
-//! nothing is applied. It must never judge by itself: that is for the reader. A run whose agent cannot be read any more has no reader, nor
-//! has a turn before which turns are missing: what they defined is not known.
+//! In: a reader of the turn, the kind of content that the request wants, its schema, the text so far. Out: a line about its state and one
+//! for each issue. Pure; nothing is applied. It must never judge by itself: that is for the reader. A run whose agent cannot be read any
+//! more has no reader, nor has a turn before which turns are missing: their definitions are unknown.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::partial::{self, Reading};
 use crate::engine::{Judged, Reader, Remark, Standing, Turn};
 use crate::event::{Address, Edit, JsonText, RunStart};
 
-/// What a typed text is so far.
+/// The interpretation of a typed text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Typed {
     /// In words, such as `object open, 1 of 2 fields`.
     pub state: String,
-    /// Would it be taken?
+    /// Its standing: whether the run would accept it.
     pub standing: Standing,
-    /// What is wrong with it or worth knowing.
+    /// Errors and remarks.
     pub remarks: Vec<Remark>,
 }
 
@@ -36,7 +36,7 @@ impl Typed {
         }
     }
 
-    /// A text that more text decides about.
+    /// An incomplete text.
     pub fn so_far(state: impl Into<String>) -> Self {
         Self { state: state.into(), ..Self::default() }
     }

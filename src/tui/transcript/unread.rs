@@ -1,4 +1,4 @@
-//! Turns of a saved session whose bodies are in the file: which cells wait for theirs, and which give theirs back.
+//! Turns of a saved session whose bodies are in the file: cells that wait for their bodies, and cells that drop them.
 //!
 //! In: cells and what is in view. Out: outlines to read, cells without bodies. Nothing is read here.
 
@@ -68,7 +68,7 @@ impl Transcript {
         }
     }
 
-    /// What came of reading a turn that could not be read.
+    /// Adds a warning to a turn that could not be read.
     pub fn fail_turn(&mut self, turn: &Address, message: &str) {
         let Some(index) = self.turn_index(turn) else { return };
         if let Card::Unread(_, part) = self.cells[index].card {
@@ -118,7 +118,7 @@ impl Transcript {
         }
     }
 
-    /// The bodies of turns that were read long ago and are not looked at go back to their file.
+    /// Drops the bodies of turns that were read long ago and are neither visible nor selected.
     pub(super) fn put_back(&mut self) {
         while self.read.len() > CACHED_TURNS {
             let Some(outline) = self.read.pop_front() else { return };

@@ -1,4 +1,4 @@
-//! The visible part: scroll state as (cell, line), following the end, selection, and layout of what is seen.
+//! The visible part: scroll state as (cell, line), following the end, selection, and layout of the visible cells.
 
 mod hidden;
 mod lockstep;
@@ -37,7 +37,7 @@ pub(super) struct Viewport {
     /// Rows above the selected card that stay so many while cards above it grow.
     held: Option<usize>,
     visible: Vec<Visible>,
-    /// What the last layout left above and below.
+    /// Content above and below the visible rows, as of the last layout.
     hidden: (Hidden, Hidden),
     laid: VecDeque<usize>,
     /// Heights of blocks of cells that were measured, by their first cells, each with the state of the cells that it holds for.
@@ -45,7 +45,7 @@ pub(super) struct Viewport {
 }
 
 impl Viewport {
-    /// So many cells came at this place: what is seen and selected stays.
+    /// Shifts the positions after cells were inserted at this place: visible rows and selection stay the same.
     pub(super) fn make_room(&mut self, place: usize, cells: usize) {
         let moved = |at: usize| moved(at, place, cells);
         self.anchor.0 = moved(self.anchor.0);
@@ -57,7 +57,7 @@ impl Viewport {
     }
 }
 
-/// A visible cell: which of its lines are seen.
+/// A visible cell with its visible lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visible {
     /// The cell.
@@ -71,7 +71,7 @@ pub struct Visible {
 pub struct VisibleRow<'a> {
     /// The cell.
     pub cell: usize,
-    /// Which line of the cell.
+    /// The line of the cell.
     pub line: usize,
     /// The row.
     pub row: &'a Row,
@@ -85,7 +85,7 @@ pub struct VisibleRow<'a> {
     pub here: bool,
 }
 
-/// Where the reader wants to go.
+/// A scroll movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scroll {
     /// Lines down, or up when negative.
@@ -138,7 +138,7 @@ impl Transcript {
         self.viewport.rows
     }
 
-    /// Is any line of this cell seen?
+    /// Returns whether any line of this cell is visible.
     pub(super) fn is_in_view(&self, cell: usize) -> bool {
         self.viewport.visible.iter().any(|part| part.cell == cell)
     }
@@ -251,7 +251,7 @@ impl Transcript {
         out
     }
 
-    /// Is the end being followed?
+    /// Returns whether the viewport follows the end.
     pub fn follows(&self) -> bool {
         !self.viewport.free
     }
@@ -322,7 +322,7 @@ impl Transcript {
         }
     }
 
-    /// What is there now is not new.
+    /// Records the present cards as seen: they do not count as new.
     pub(super) fn see_all(&mut self) {
         self.viewport.left_at = (self.cells.len(), self.cells.last().map_or(0, |last| last.version));
     }

@@ -9,7 +9,7 @@ use crate::tui::colours::{Coloured, Language, colours};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 
-/// How cards show text from outside.
+/// The view in which cards show untrusted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum View {
     /// Readable, coloured, what matters.
@@ -17,7 +17,7 @@ pub enum View {
     Rich,
     /// The exact texts, controls as pictures.
     Raw,
-    /// What went over the wire.
+    /// Network traffic.
     Wire,
 }
 
@@ -45,7 +45,7 @@ impl View {
 /// Bytes after which a line without an end is cut: what lies before the cut is never laid out again.
 const LONGEST_LINE: usize = 4096;
 
-/// How a text from outside is shown.
+/// The look of an untrusted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Look {
     /// Readable: what is not text is left out.
@@ -59,7 +59,7 @@ pub enum Look {
 pub struct Wrapped {
     shape: Option<(usize, Look)>,
     rows: Vec<Row>,
-    /// Where each line of the text begins in the rows.
+    /// The first row of each line of the text.
     starts: Vec<usize>,
     /// Rows that will not change any more, and lines that begin in them.
     stable: (usize, usize),

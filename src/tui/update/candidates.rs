@@ -146,7 +146,7 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
     Vec::new()
 }
 
-/// Is it the dialog that opens a search?
+/// Returns whether a popup is the dialog that opens a search.
 fn is_dialog(popup: &Popup) -> bool {
     matches!(popup, Popup::Form(_, Purpose::Candidates))
 }
@@ -162,7 +162,8 @@ fn refuse(model: &mut Model, dir: &std::path::Path, error: String) {
     model.popups.push(Popup::Form(Box::new(form), Purpose::Candidates));
 }
 
-/// What the screen needs now: what was added to the journal, the selected candidate against its parent.
+/// Returns the effects that keep the screen current: a read of the journal when it is due, a comparison of the selected candidate with its
+/// parent.
 pub(super) fn follow(model: &mut Model) -> Vec<Effect> {
     if model.screen != Screen::Candidates || model.inspector.is_some() {
         return Vec::new();

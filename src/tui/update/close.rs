@@ -71,7 +71,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Has a transcript the focus?
+/// Returns whether a transcript has the focus.
 fn reads(model: &Model) -> bool {
     model.contexts().contains(&Context::Transcript)
 }

@@ -103,7 +103,7 @@ pub(super) fn sessions(model: &mut Model, names: Vec<String>) -> Vec<Effect> {
     vec![Effect::Compare(CompareRequest::Sessions(names))]
 }
 
-/// Why so many sessions cannot be compared now.
+/// Checks that this number of sessions can be compared now. Errors: why not.
 fn refused(compare: &Compare, number: usize) -> Result<(), String> {
     match number {
         _ if compare.runs() => Err("runs are in progress side by side: wait for them, or stop them".to_owned()),

@@ -254,7 +254,7 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Why no run can stop at these breakpoints: one names a tool that the agent does not have.
+/// Returns the error about a breakpoint at a tool that the agent does not have.
 fn unknown_tool(set: &[Breakpoint], tools: &[String]) -> Option<String> {
     let known = |name: &str| tools.iter().any(|tool| underscored(tool) == underscored(name));
     let name = set.iter().find_map(|point| match point {

@@ -213,7 +213,7 @@ pub(super) fn external(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// What came back from `$EDITOR` is one more change that undo takes back.
+/// Applies the result of `$EDITOR`: its text is one more change that undo reverts.
 pub(super) fn edited(model: &mut Model, place: Place, result: Result<String, String>) -> Vec<Effect> {
     match result {
         Ok(text) => {

@@ -60,7 +60,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-/// Where typed text would go, and where the keys are shown.
+/// Returns a hint: the key that leads to a text field, where the context has one, and the key of the help.
 pub(super) fn what_helps(model: &Model, contexts: &[Context]) -> String {
     let name = |action| model.keymap.first_name(action);
     let keys = format!("{} for keys", name(Action::Help));
@@ -75,7 +75,7 @@ pub(super) fn what_helps(model: &Model, contexts: &[Context]) -> String {
     }
 }
 
-/// What a stroke means.
+/// Meaning of a stroke.
 enum Stroke {
     Action(Action),
     /// It begins a chord, or ended one that means nothing.
@@ -412,7 +412,7 @@ fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect>
     Vec::new()
 }
 
-/// Is a reply of one line written to a question?
+/// Returns whether a question is open whose reply has one line.
 fn has_short_reply(model: &Model) -> bool {
     matches!(model.popups.last(), Some(Popup::Answer { editor, .. }) if !editor.draft.text().contains('\n'))
 }

@@ -126,7 +126,7 @@ fn in_form(model: &mut Model, step: Step) -> Vec<Effect> {
     Vec::new()
 }
 
-/// How many lines a step moves, when it moves.
+/// Returns the number of lines that a step moves; `None` for other steps.
 fn lines(model: &Model, step: Step) -> Option<isize> {
     let page = isize::from(super::keys::page_rows(model));
     match step {

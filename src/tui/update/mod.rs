@@ -142,7 +142,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     effects
 }
 
-/// Does a message change nothing that is shown, unless its handler finds something?
+/// Returns whether a message changes nothing on the screen by itself; its handler may still find something.
 fn is_quiet(msg: &Msg) -> bool {
     matches!(
         msg,
@@ -196,7 +196,7 @@ fn keep_known(preview: &mut DraftSummary, before: DraftSummary) {
     }
 }
 
-/// What the program does first: check the texts and look for kept ones.
+/// Returns the first effects of the program: a check of the texts, and a listing of the sessions.
 pub fn start(model: &Model) -> Vec<Effect> {
     vec![Effect::Check(model.workbench.version(), model.workbench.texts()), Effect::List]
 }

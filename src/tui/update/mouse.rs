@@ -165,7 +165,7 @@ fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
     super::keys::act(model, action)
 }
 
-/// Is this the line between editors and run?
+/// Returns whether a position is on the line between editors and run.
 fn on_divider(model: &Model, at: Position) -> bool {
     let run = model.workbench.run_area;
     // The rail of turns lies between the divider and the transcript.

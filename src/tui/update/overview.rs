@@ -174,7 +174,7 @@ pub(super) fn click(model: &mut Model, at: ratatui::layout::Position) -> bool {
     turn.is_some_and(|turn| if pane.is_open { transcript.go_to(&turn) } else { transcript.jump_to(&turn) })
 }
 
-/// Is an open overview shown at this place?
+/// Returns whether a position is in an open overview.
 pub(super) fn is_under(model: &mut Model, at: ratatui::layout::Position) -> bool {
     on_screen(model).is_some_and(|(view, area)| view.overview.is_open && area.contains(at))
 }

@@ -58,7 +58,7 @@ fn on_screen(model: &mut Model, row: &ActionRow, screen: Action) -> Vec<Effect> 
     effects
 }
 
-/// Is it done with the session, or the line, that is selected?
+/// Returns whether the action is about the selected session or line.
 fn is_about_one(action: Action) -> bool {
     use Action as A;
     let of_list = matches!(action, A::OpenSession | A::Replay | A::ReplayLenient | A::Resume | A::TakeAgent);

@@ -29,7 +29,7 @@ pub(super) fn events(model: &mut Model, key: &SessionKey, result: Result<Arc<[En
     Vec::new()
 }
 
-/// What was on the screen before comes back.
+/// Ends playing: shows the view from before again. Returns false when nothing was played.
 pub(super) fn close(model: &mut Model) -> bool {
     let Some(scrub) = model.sessions.scrub.take() else { return false };
     model.sessions.viewer = Some(*scrub.before);

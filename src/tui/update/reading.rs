@@ -167,7 +167,7 @@ fn copy(model: &mut Model) -> Vec<Effect> {
     super::edit::clip(model, text)
 }
 
-/// What is selected or searched is put aside; was there something?
+/// Clears the selection, else the search. Returns false when there was neither.
 pub(super) fn put_aside(model: &mut Model) -> bool {
     let now_ms = model.now_ms;
     let Some((view, _)) = on_screen(model) else { return false };

@@ -380,7 +380,7 @@ fn clear_filter(model: &mut Model) -> bool {
     filters
 }
 
-/// How an action begins.
+/// Start of an action.
 #[derive(Debug)]
 pub(super) enum Beginning {
     /// With a dialog.

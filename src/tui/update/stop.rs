@@ -40,7 +40,7 @@ pub(super) fn by_run_key(model: &mut Model) -> Vec<Effect> {
     if is_announced(model, Action::Run) { stop(model) } else { Vec::new() }
 }
 
-/// Was the stop announced before? If not, it is now.
+/// Announces the stop. Returns whether it was announced before.
 pub(super) fn is_announced(model: &mut Model, action: Action) -> bool {
     if model.workbench.stop_announced {
         return true;

@@ -14,7 +14,7 @@ use crate::workbench::optimize::{SuggestRequest, edits};
 /// The title of the popups.
 const TITLE: &str = "Suggest a fix";
 
-/// What would be asked is known: asks the user whether it is sent.
+/// Shows the prepared request, and asks the user whether to send it.
 pub(super) fn prepared(model: &mut Model, result: Result<Box<SuggestRequest>, ErrorRecord>) -> Vec<Effect> {
     match result {
         Err(error) => model.show_toast(Tone::Bad, format!("no suggestion: {}", error.message)),

@@ -26,7 +26,7 @@ pub(super) fn new_dialog(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Is it a dialog that opens an agent?
+/// Returns whether a popup is a dialog that opens an agent.
 fn is_dialog(popup: &Popup) -> bool {
     matches!(popup, Popup::Form(_, Purpose::Agent | Purpose::NewAgent))
 }

@@ -30,10 +30,10 @@ const LONG_QUESTION: usize = 10_000;
 /// Columns of the arguments of a call in a heading.
 const ARGS: usize = 40;
 
-/// How far a question was read.
+/// Source of a question, and how much of it was visible.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AnswerLooks<'a> {
-    /// Who asks.
+    /// Source of the question.
     pub(super) asker: &'a Asker,
     /// First visible row.
     pub(super) top: usize,
@@ -93,7 +93,7 @@ pub(super) fn draw(
     editor::draw(editor, reply, &looks, buffer)
 }
 
-/// What the text below the rule is.
+/// Returns the heading of the text below the rule.
 fn heading(model: &Model, question: &Question, asker: &Asker) -> String {
     if let Asker::Held(asks) = asker {
         return match asks.writes {
@@ -138,7 +138,7 @@ fn draw_choices(model: &Model, (options, looks): (&[String], AnswerLooks<'_>), a
     }
 }
 
-/// What an answer means.
+/// Returns the meaning of an answer.
 pub(super) fn meaning<'o>(option: &'o str, asker: &Asker) -> &'o str {
     match Decision::read(option) {
         Some(decision) if matches!(asker, Asker::Agent(..)) => file_meaning(decision),
@@ -157,13 +157,13 @@ fn asked_text(question: &Question) -> &str {
     }
 }
 
-/// What is asked, as rows of so many columns.
+/// Returns the question as rows of so many columns.
 pub(super) fn asked(question: &Question, columns: u16) -> Vec<Row> {
     Wrapped::of(asked_text(question), usize::from(columns), Look::Rich(Language::Plain))
 }
 
-/// What is asked with an empty row after it, the rule, the reply. A long question gets half of the room; one with
-/// options gets all of it except their rows.
+/// Returns the areas of the question with an empty row after it, of the rule and of the reply. A long question gets half of the room; one
+/// with options gets all of it except their rows.
 pub(super) fn areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
     let rows = match asked_text(question) {
         long if long.len() > LONG_QUESTION => u16::MAX,
@@ -180,7 +180,7 @@ pub(super) fn areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
     (text, rule, reply)
 }
 
-/// What the text would be read as, when it is a reply.
+/// Returns the interpretation of the text, when it is a reply or the result of a tool.
 fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
     if question.gate == Some(Gate::Result) {
         let card = model.workbench.run.as_ref()?.transcript.turn_card(&question.address.turn_part());

@@ -178,8 +178,8 @@ pub(super) fn panel(popup: &Popup, model: &Model, screen: Rect) -> Option<Rect> 
     Some(Rect { y: screen.bottom() - height, height, ..screen })
 }
 
-/// Returns where a question about the texts of the draft is put, so that they stay in view: in the column of the run, else at the bottom; `None` for any
-/// other popup.
+/// Returns the area of a question about the texts of the draft, so that they stay in view: in the column of the run, else at the bottom;
+/// `None` for any other popup.
 pub(super) fn beside_draft(popup: &Popup, model: &Model, screen: Rect) -> Option<Rect> {
     let asks_about_draft = match popup {
         Popup::Overwrite { .. } => true,

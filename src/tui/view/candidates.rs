@@ -1,5 +1,5 @@
-//! The candidates screen: the candidates of a search as a tree, the change of the selected one and its cases; or what of it is written into the agent file.
-//! Only visible rows are made.
+//! The candidates screen: the candidates of a search as a tree, the change of the selected one and its cases; or the hunks of it that are
+//! written into the agent file. Only visible rows are made.
 
 mod writing;
 
@@ -260,7 +260,7 @@ fn case_row(case: &CandidateCase, is_selected: bool, columns: u16) -> Row {
     Row::new(left).ending([Piece::new(Role::Dim, &format!("{part}  {:>4.2} ", case.score))])
 }
 
-/// Which columns there is room for.
+/// The columns that fit the width.
 struct Columns {
     width: u16,
 }

@@ -117,7 +117,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     None
 }
 
-/// How the cases came out.
+/// Returns the progress of the cases, or the counts of their results.
 fn state(model: &Model) -> Vec<Piece> {
     let (passed, failed, rest) = model.tests.counts();
     if model.tests.runs() {
@@ -178,7 +178,7 @@ fn row(model: &Model, case: &CaseLine, is_selected: bool, columns: u16) -> Row {
     Row::new(left).ending(right)
 }
 
-/// What a case gives, expects and got.
+/// Returns the result of a case, the expected and the actual answer, and the inputs.
 fn detail(model: &Model, case: &CaseLine, columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(result) = &case.result {
@@ -237,7 +237,7 @@ fn text(name: &'static str, text: &str, columns: usize) -> Vec<Row> {
     rows
 }
 
-/// Why there is no case, and how to make one.
+/// Draws the notice that there are no cases, and the keys that make one.
 fn draw_empty(model: &Model, area: Rect, buffer: &mut Buffer) {
     if model.tests.cases.is_none() && model.tests.problem.is_none() {
         return Row::new([Piece::literal(Role::Dim, "reading …")]).indented(2).draw(

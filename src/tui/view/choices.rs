@@ -47,7 +47,7 @@ pub(super) fn draw_find(model: &Model, find: &Find, area: Rect, buffer: &mut Buf
     cursor
 }
 
-/// How many places there are, and which one is selected.
+/// Returns the number of matches, and which of them is selected; or the error of the pattern.
 fn found(model: &Model, find: &Find) -> Row {
     if let Some(error) = &find.error {
         return Row::new([Piece::literal(Role::Bad, "✗ "), Piece::new(Role::Text, error)]);

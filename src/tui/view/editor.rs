@@ -25,7 +25,7 @@ use ptc_core::text::width::{width, wrap};
 /// Bytes of a line up to which it is coloured.
 const LONGEST_COLOURED: usize = 64 << 10;
 
-/// What an editor shows apart from its text.
+/// The look of an editor besides its text.
 pub(super) struct Looks<'a> {
     pub(super) language: Language,
     pub(super) findings: &'a [&'a Diagnostic],
@@ -66,14 +66,14 @@ pub(super) fn layout(editor: &mut Editor, area: Rect) {
 /// Rows that are counted outside the visible ones; a text of many more has so many lines instead.
 const MOST_ROWS: usize = 1_000;
 
-/// What lies above the first visible row.
+/// Returns the amount of text above the first visible row.
 pub(super) fn hidden_above(editor: &Editor) -> Hidden {
     let (line, row) = editor.scroll;
     let rows = rows_in(editor, (0..line).rev());
     rows.map_or(Hidden::Lines(line), |rows| Hidden::Rows(rows + row))
 }
 
-/// What lies below the visible rows; nothing when that is blank.
+/// Returns the amount of text below the visible rows; none when that is blank.
 pub(super) fn hidden_below(editor: &Editor) -> Hidden {
     let draft = &editor.draft;
     let columns = columns_of(editor);
@@ -137,7 +137,7 @@ fn rows_up(draft: &Draft, from: (usize, usize), mut up: usize, columns: usize) -
 struct Shown {
     /// Bytes in the whole text.
     bytes: Range<usize>,
-    /// What the widget gets.
+    /// The text that the widget gets.
     text: String,
     /// For each grapheme: byte in the whole text, byte in `text`.
     map: Vec<(usize, usize)>,

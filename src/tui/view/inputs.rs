@@ -110,7 +110,7 @@ pub(super) fn draw(model: &Model, area: Rect, findings: &[&Diagnostic], buffer: 
     cursor
 }
 
-/// What is typed in an empty field that has the focus.
+/// Returns the placeholder of an empty field that has the focus.
 fn placeholder(kind: InputKind) -> &'static str {
     match kind {
         InputKind::Text => "type or paste text as it is",

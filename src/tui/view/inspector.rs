@@ -100,7 +100,7 @@ pub(super) fn draw(model: &Model, inspector: &Inspector, screen: Rect, buffer: &
     cursor
 }
 
-/// Which turn, of what, and how it went.
+/// Draws the title: the turn, its run and agent, and its result.
 fn title(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
     let number = inspector.turn.turn_number().unwrap_or_default();
     let mut left = vec![Piece::new(Role::Title, &format!(" Turn {number}"))];
@@ -179,7 +179,7 @@ fn list(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Where a part of a request comes from: of a result the tool and the turn where there is room, else the turn.
+/// Returns the origin of a part of a request: for a result the tool and the turn where there is room, else the turn.
 fn origin(part: &Part, room: usize) -> Option<String> {
     part.place.as_ref()?;
     let (_, turn) = part.note.rsplit_once(" of ")?;
@@ -317,7 +317,7 @@ fn input(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
     editor::draw_line(&inspector.repl.input, field, model.theme, buffer).filter(|_| typing)
 }
 
-/// What there is in this tab, in a line.
+/// Returns the status line of the tab.
 fn status(inspector: &Inspector) -> Row {
     let parts = inspector.parts(inspector.tab);
     let facts = inspector.inspection().map(|found| &found.facts);

@@ -107,7 +107,7 @@ pub(super) fn footer_action(model: &Model, at: Position) -> Option<Action> {
     footer.contains(at).then(|| bars::footer_action(model, footer, at.x)).flatten()
 }
 
-/// What the title bar names at this column.
+/// Returns the action whose key and title the title bar shows at this column.
 pub(super) fn title_action(model: &Model, column: u16) -> Option<Action> {
     if model.screen != Screen::Workbench || model.inspector.is_some() {
         return None;
@@ -127,7 +127,7 @@ pub(super) fn popup_row(model: &Model, at: Position) -> Option<usize> {
     popups::row_at(model, model.popups.last()?, Rect::new(0, 0, model.size.0, model.size.1), at)
 }
 
-/// Where the search is: in the help below it, in the turn that is taken apart, else in the transcript.
+/// Returns the position of the search: in the help below it, in the inspector, else in the transcript.
 fn hits(model: &Model) -> bars::Hits {
     if let Some(Popup::Help { top }) = model.popups.iter().rev().nth(1) {
         let places = help_places(model);
@@ -174,7 +174,7 @@ pub(super) fn matrix_row(model: &Model, at: Position) -> Option<usize> {
     compare::listed_at(model, Rect::new(0, 0, model.size.0, model.size.1), at)
 }
 
-/// Is this place outside of the menu that is open?
+/// Returns whether a menu is open and this place outside of it.
 pub(super) fn next_to_menu(model: &Model, at: Position) -> bool {
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     matches!(model.popups.last(), Some(Popup::Menu(open)) if !menu::frame(open, screen).contains(at))

@@ -51,7 +51,7 @@ pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool
     rule(area, &parts.join(" · "), focused, state(model, view, area.width), buffer, model.theme);
 }
 
-/// How far it is, in a mark and words.
+/// Returns the state of a run as a mark and words.
 fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     let facts = &view.transcript.facts;
     let mut pieces = Vec::new();
@@ -104,7 +104,7 @@ fn waiting(model: &Model, columns: u16) -> String {
     if columns < 48 { "● waits".to_owned() } else { format!("● waits: {how}") }
 }
 
-/// How far a session is played.
+/// Returns the position in a session that is played.
 fn played(scrub: &Scrub) -> Piece {
     let events = scrub.events().len();
     let place = format!("event {} of {}", count(scrub.at as u64), count(events as u64));

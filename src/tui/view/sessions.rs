@@ -18,7 +18,7 @@ use crate::workbench::wording::in_plain_words;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
-/// What can be typed into the query.
+/// Examples of the terms of a query.
 const FILTERS: [&str; 10] = [
     "words",
     "/pattern/",
@@ -69,7 +69,7 @@ fn areas(screen: Rect) -> Areas {
     }
 }
 
-/// Rule, what could not be read, and rows of an opened session.
+/// Areas of an opened session: rule, damage, and rows.
 fn viewer_areas(view: &RunView, screen: Rect) -> (Rect, Rect, Rect) {
     let rule = Rect { y: screen.y + 1, height: 1, ..screen };
     let lost = u16::try_from(damage_rows(view, screen.width).len()).unwrap_or(u16::MAX).min((screen.height - 4) / 2);
@@ -77,7 +77,7 @@ fn viewer_areas(view: &RunView, screen: Rect) -> (Rect, Rect, Rect) {
     (rule, damage, Rect { y: damage.bottom(), height: screen.height - 4 - lost, ..screen })
 }
 
-/// What could not be read, wrapped.
+/// Returns the damage of a session that could not be read as a whole, wrapped.
 fn damage_rows(view: &RunView, columns: u16) -> Vec<Row> {
     let Some(damage) = &view.damage else { return Vec::new() };
     let text = SafeText::single_line(&format!("damaged: {damage}"));
@@ -209,7 +209,7 @@ fn problem(model: &Model) -> Option<String> {
     })
 }
 
-/// What the search is doing, what is wrong with it, how much it found.
+/// Returns the status line: a message, the error of the query, the progress of the search, or the number of results.
 fn status(model: &Model, (shown, all): (usize, usize), columns: u16) -> Row {
     let sessions = &model.sessions;
     let number = format!("{} of {} shown", count(shown as u64), count(all as u64));
@@ -298,7 +298,7 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
 /// Columns of the time, or of a branch with its short time.
 const WHEN_COLUMNS: usize = 16;
 
-/// Which columns there is room for.
+/// The columns that fit the width.
 struct Columns {
     width: u16,
 }
@@ -412,7 +412,7 @@ impl Columns {
     }
 }
 
-/// How a session began as another one.
+/// Returns the kind and the place of a session's branch from its parent.
 fn branch(parent: &Parent) -> String {
     let (kind, at) = (parent.kind.name(), parent.at.as_deref().unwrap_or_default());
     match at.strip_prefix("r0/").unwrap_or(at) {

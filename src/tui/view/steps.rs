@@ -1,4 +1,4 @@
-//! The steps of an open pipeline: what each does, what goes from one to the next, how far the run is.
+//! The steps of an open pipeline: the task of each, the values passed from one to the next, the progress of the run.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -40,7 +40,7 @@ pub(super) fn draw(model: &Model, pipeline: &PipelineOutline, top: usize, column
     }
 }
 
-/// How far each step is; nothing while another agent's run is shown.
+/// Returns a mark for the progress of each step; none while another agent's run is shown.
 fn marks(model: &Model, pipeline: &PipelineOutline) -> Vec<Piece> {
     let Some(run) = &model.workbench.run else { return Vec::new() };
     let facts = &run.transcript.facts;
@@ -87,7 +87,7 @@ fn rows(pipeline: &PipelineOutline, marks: &[Piece], columns: usize) -> Vec<Row>
     rows
 }
 
-/// What goes from the step before to this one. Memory and messages never do.
+/// Returns the values that pass from the previous step to this one. Memory and messages are never passed.
 fn carried(step: &StepOutline) -> String {
     let takes = if step.takes.is_empty() { "nothing by name".to_owned() } else { step.takes.join(", ") };
     let leaves =

@@ -33,8 +33,8 @@ struct Areas {
     footer: Rect,
 }
 
-/// The lists get two fifths of the screen, and the conversation the rest. Of the lists up to a third has the last of so many requests that are
-/// not recorded.
+/// The lists get two fifths of the screen, and the conversation the rest. Up to a third of the lists is for the last requests that are not
+/// recorded.
 fn areas(screen: Rect, unrecorded: usize) -> Areas {
     let line = |y: u16| Rect { y: y.min(screen.bottom()), height: 1, ..screen };
     let rows = screen.height.saturating_sub(5);
@@ -146,7 +146,7 @@ fn title(model: &Model) -> Row {
     Row::new(left).ending([Piece::new(role, &format!("{state} "))])
 }
 
-/// What stops at gates, and what is wrong.
+/// Returns the status line: problem, gates at which exchanges stop, counts and cost.
 fn status(model: &Model) -> Row {
     let gates = [(Gate::Send, "requests"), (Gate::Apply, "replies")];
     let closed: Vec<&str> =
@@ -175,7 +175,7 @@ fn status(model: &Model) -> Row {
     Row::new(pieces)
 }
 
-/// How programs get the address of the proxy.
+/// Draws the key that starts the proxy, or its address for programs.
 fn draw_empty(model: &Model, areas: &Areas, buffer: &mut Buffer) {
     let key = |action| model.keymap.first_name(action);
     let mut lines = Vec::new();
@@ -210,7 +210,7 @@ fn held_title(held: &HeldExchange) -> &'static str {
     }
 }
 
-/// Which columns there is room for.
+/// The columns that fit the width.
 struct Columns {
     width: u16,
 }

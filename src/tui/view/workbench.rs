@@ -256,7 +256,7 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
     vec![mark(finding), Piece::new(Role::Text, &what.join(" "))]
 }
 
-/// Is there an error in a text?
+/// Returns whether a text has an error.
 fn broken(workbench: &Workbench, place: Place) -> bool {
     workbench.findings(place).iter().any(|finding| finding.severity == Severity::Error)
 }

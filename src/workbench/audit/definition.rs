@@ -57,7 +57,7 @@ pub(super) fn parts(document: &Json, auditor: &mut Auditor<'_>) {
     }
 }
 
-/// Is it a definition of its own, with a model even if it names none?
+/// Distinguishes definitions with a model of their own, which use the default model if they name none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Root {
     Yes,
@@ -124,7 +124,7 @@ fn judging_models<'c>(json: &'c Json, at: &str, found: &mut BTreeMap<&'c str, St
     }
 }
 
-/// What of a key is sent: its name, and its size or its names.
+/// Describes the content of a key that is sent: its name, and its size or the names of its members. `None` if it is empty.
 fn sent(key: &str, value: &Json) -> Option<String> {
     let parsed = value.as_str().filter(|_| key == "context").and_then(|text| json::parse(text).ok());
     let value = parsed.as_ref().unwrap_or(value);

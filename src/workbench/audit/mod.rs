@@ -51,7 +51,7 @@ impl AuditKind {
     }
 }
 
-/// What a file does when it is used.
+/// Effect of a file when it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditEffect {
@@ -131,7 +131,7 @@ pub struct Audit {
     pub kind: AuditKind,
     /// Effects, in the order of their kinds.
     pub lines: Vec<AuditLine>,
-    /// What is odd.
+    /// Oddities of the file.
     pub odd: Vec<Oddity>,
     /// True if an effect needs consent that was not given.
     pub needs_consent: bool,
@@ -159,7 +159,7 @@ impl Auditor<'_> {
         }
     }
 
-    /// The files that a definition named while it was read.
+    /// Adds the files that a definition named while it was read.
     fn files(&mut self, access: &FileAccess) {
         for named in access.take_named() {
             let consent = match (&named.resolved, access.is_allowed(&named)) {
@@ -249,14 +249,14 @@ impl Workbench {
     }
 }
 
-/// A problem of a definition; that a file needs consent is reported with the file.
+/// Adds a problem of a definition. Missing consent to read a file is reported with the file instead.
 fn refused(problem: &str, auditor: &mut Auditor<'_>) {
     if !problem.contains("reading it needs consent") {
         auditor.add_oddity("definition", format!("cannot be used: {problem}"));
     }
 }
 
-/// Does a regular file begin like JSON?
+/// Returns whether a path is a regular file that begins with `{`, like JSON.
 fn is_json(path: &Path) -> bool {
     use std::io::Read as _;
     let mut start = [0; 1];

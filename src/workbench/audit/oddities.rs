@@ -1,4 +1,4 @@
-//! What is odd in a file: characters that hide or reorder text, control characters, huge values, another owner.
+//! Oddities of a file: characters that hide or reorder text, control characters, huge values, another owner.
 //!
 //! In: a tree or a path. Out: oddities with their place. It looks at every key and every text.
 

@@ -1,4 +1,4 @@
-//! What differs between a session and the first one, as lines: where they part, then inputs, turns and answers.
+//! Differences between a session and the first one, as lines: the first difference, then inputs, turns and answers.
 
 use ptc_core::text::cut;
 use ptc_core::value::Json;
@@ -18,7 +18,7 @@ const VALUES: usize = 10;
 /// Characters of a value.
 const CHARS: usize = 100;
 
-/// How a column differs from the first one.
+/// Returns the differences between a column and the first one.
 pub fn against(comparison: &Comparison, pair: &Pair, frame: Frame) -> Vec<Line> {
     let mut text = DifferenceText { comparison, pair, frame, lines: Vec::new() };
     text.head();
@@ -30,7 +30,7 @@ pub fn against(comparison: &Comparison, pair: &Pair, frame: Frame) -> Vec<Line> 
     text.lines
 }
 
-/// How the definitions and the inputs of all columns differ from those of the first.
+/// Returns the differences of all columns to the first in their definitions and inputs.
 pub fn of_definitions(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     let write_pair = |text: &mut DifferenceText<'_>| {
         text.definition();
@@ -38,7 +38,7 @@ pub fn of_definitions(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     each(comparison, frame, write_pair)
 }
 
-/// How the ends and the answers of all columns differ from those of the first.
+/// Returns the differences of all columns to the first in their ends and answers.
 pub fn of_ends(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     let write_pair = |text: &mut DifferenceText<'_>| {
         text.end();
@@ -46,7 +46,7 @@ pub fn of_ends(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     each(comparison, frame, write_pair)
 }
 
-/// How the turns of a row differ from that of the first column; for turns that are the same, the model's reply.
+/// Returns the differences of the turns of a row to that of the first column; for turns that are the same, the model's reply.
 pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
     let lines = each(comparison, frame, |text| {
         let cells = (row.cells.first().copied().flatten(), row.cells.get(text.pair.column).copied().flatten());
@@ -80,7 +80,7 @@ fn each(comparison: &Comparison, frame: Frame, write_pair: impl Fn(&mut Differen
     lines
 }
 
-/// Where a column parts from the first one, in words.
+/// Describes the first difference between a column and the first one.
 pub fn first_difference(pair: &Pair) -> String {
     match &pair.first {
         None if pair.is_same() => "no difference".to_owned(),
@@ -246,7 +246,7 @@ impl DifferenceText<'_> {
     }
 }
 
-/// Does it show what the reply was about?
+/// Returns whether a difference makes that of the reply redundant: one of the program with lines on both sides, or of the value.
 fn is_explanation(part: &PartDifference) -> bool {
     match (&part.part, &part.change) {
         (TurnPart::Program, PartChange::Lines(lines)) => {
@@ -257,7 +257,7 @@ fn is_explanation(part: &PartDifference) -> bool {
     }
 }
 
-/// Were lines left out between these two?
+/// Returns whether lines were omitted between these two.
 fn is_gap(before: &DiffLine, line: &DiffLine) -> bool {
     let next = |from: Option<usize>, to: Option<usize>| from.zip(to).is_some_and(|(from, to)| to > from + 1);
     next(before.left, line.left) || next(before.right, line.right)

@@ -1,4 +1,4 @@
-//! Sessions side by side, for both interfaces: which sessions a user means, and the texts of their comparison.
+//! Comparison of sessions, for both interfaces: finds the named sessions and formats their differences.
 //!
 //! In: names of sessions. Out: a [`Comparison`], and its tables and differences as lines that are safe for a terminal.
 
@@ -18,20 +18,20 @@ pub use table::{cell_columns, ends, metrics, summarize_turn, totals, turns};
 /// A line of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// How it is meant.
+    /// Its tone.
     pub tone: Tone,
     /// Its text, safe for a terminal.
     pub text: String,
 }
 
-/// How a line is meant.
+/// Tone of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tone {
     /// A heading.
     Head,
-    /// What it is about.
+    /// Main text.
     Plain,
-    /// Surroundings.
+    /// Context.
     Dim,
     /// Only the first side has it.
     Removed,
@@ -39,7 +39,7 @@ pub enum Tone {
     Added,
 }
 
-/// How much room there is, and what is wanted.
+/// Width and options of the lines of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
     /// Columns of the terminal.
@@ -72,9 +72,8 @@ impl Frame {
 }
 
 impl Workbench {
-    /// Holds sessions against the first of them. A name may end in `:ADDRESS` of one of the session's runs, such as `last:r1` or
-    /// `last:r0/t2/c0`; without it all root runs are compared, the first with the first. With the comparison comes what could not be
-    /// read.
+    /// Compares sessions with the first. A name may end in `:ADDRESS` of one of the session's runs, such as `last:r1` or `last:r0/t2/c0`;
+    /// without it all root runs are compared, the first with the first. Also returns what could not be read.
     ///
     /// Errors: a session that cannot be found or opened, or has no such run.
     pub fn compare_sessions(&self, names: &[String]) -> Result<(Comparison, Vec<String>), OpenError> {
@@ -106,7 +105,7 @@ impl Workbench {
     }
 }
 
-/// Copies of a session have its id: those that lie elsewhere are called by their files.
+/// Copies of a session have its id: those in other folders are labelled by their files.
 fn distinct_labels(sides: Vec<(Side, String)>) -> Vec<Side> {
     let has_copy =
         |one: &(Side, String)| sides.iter().any(|(other, found_by)| other.name == one.0.name && *found_by != one.1);

@@ -1,4 +1,4 @@
-//! The tables of a comparison: a column per session with what it is and what it used, and the turns side by side.
+//! Tables of a comparison: a column per session with its properties and usage, and the turns side by side.
 
 use ptc_core::text::{SafeText, width};
 
@@ -26,7 +26,7 @@ pub fn totals(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     table(comparison, frame, || facts(frame).into_iter().chain(measures()).collect())
 }
 
-/// What each session used.
+/// Returns the usage of each session.
 pub fn metrics(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     table(comparison, frame, measures)
 }
@@ -47,7 +47,7 @@ fn table(comparison: &Comparison, frame: Frame, rows: impl Fn() -> Vec<Row>) -> 
         .collect()
 }
 
-/// Which columns are shown together.
+/// Groups the columns into tables that fit the width; each table includes the first column.
 fn blocks(columns: usize, frame: Frame, label: usize) -> Vec<Vec<usize>> {
     let fit = (frame.columns.saturating_sub(label) / (NARROWEST + GAP)).max(2);
     if columns <= fit {
@@ -77,7 +77,7 @@ fn share(cells: usize, frame: Frame, label: usize) -> usize {
     (frame.columns.saturating_sub(label) / cells.max(1)).saturating_sub(GAP).max(NARROWEST / 2)
 }
 
-/// What a column has in a row.
+/// Reads the value of a column in a row.
 type Read = dyn Fn(&Column) -> Option<String>;
 
 /// A row: its label and its value per column; `None` for an empty value.
@@ -165,7 +165,7 @@ fn spoken_turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     std::iter::once(spoken_line("turns")).chain(rows).collect()
 }
 
-/// What the sessions are.
+/// Returns the rows of the properties of the sessions.
 fn facts(frame: Frame) -> Vec<Row> {
     fn fact(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
         Row { label, is_fact: true, read: Box::new(read) }
@@ -179,7 +179,7 @@ fn facts(frame: Frame) -> Vec<Row> {
     ]
 }
 
-/// How the runs of a column ended.
+/// Formats the ends of the runs of a column.
 pub fn ends(column: &Column, frame: Frame) -> String {
     let ends = column.side.runs.iter().map(|run| {
         let mark = if run.step.fail.is_some() { frame.bad() } else { frame.good() };
@@ -189,12 +189,12 @@ pub fn ends(column: &Column, frame: Frame) -> String {
     ends.collect::<Vec<_>>().join(", ")
 }
 
-/// What they used.
+/// Returns the rows of the usage of the sessions.
 fn measures() -> Vec<Row> {
     fn measure(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
         Row { label, is_fact: false, read: Box::new(read) }
     }
-    /// A number of all runs, and the part of those below.
+    /// A number of all runs, and the part of the child runs.
     fn number(label: &'static str, read: fn(&RunTotals) -> Option<u64>) -> Row {
         measure(label, move |column| {
             let all = read(&column.totals.all)?;
@@ -230,7 +230,7 @@ fn measures() -> Vec<Row> {
     ]
 }
 
-/// What the runs of a column are, each once.
+/// Joins the values of the runs of a column, each once.
 pub(super) fn each(column: &Column, read: fn(&crate::session::diff::SideRun) -> String) -> String {
     distinct(column.side.runs.iter().map(read)).join(", ")
 }
@@ -263,7 +263,7 @@ pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     lines
 }
 
-/// A turn in short: which, how it went, how long it took, the model's reply.
+/// Summarizes a turn: address, success, duration, the model's reply.
 pub fn summarize_turn(comparison: &Comparison, column: usize, place: TurnPosition, frame: Frame) -> Option<String> {
     let turn = comparison.turn(column, place)?;
     let mark = if turn.turn.success { frame.good() } else { frame.bad() };
@@ -280,7 +280,7 @@ pub(super) fn address(turn: &SideTurn, with_run: bool) -> String {
     }
 }
 
-/// What a turn came to, on one line.
+/// Summarizes the result of a turn on one line.
 fn reply_cell(turn: &SideTurn) -> String {
     let reason = turn.turn.reason.as_deref().filter(|_| !turn.turn.success);
     let text = match (reason, &turn.program, &turn.turn.json) {

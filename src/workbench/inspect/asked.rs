@@ -1,7 +1,7 @@
-//! What was requested from a provider next to what it returned: model, options, schema, end, cache, attempts.
+//! The request to a provider compared with its response: model, options, schema, end, cache, attempts.
 //!
-//! In: a turn that went over a wire. Out: one part, in lines; a line with `!` is one in which both differ. It
-//! must never claim a difference that is not recorded.
+//! In: a turn whose request was sent to a provider. Out: one part, in lines; a line with `!` is one in which both differ. It must never
+//! claim a difference that is not recorded.
 
 use ptc_core::text::cut;
 use ptc_core::value::Json;
@@ -12,12 +12,12 @@ use crate::event::{Event, ReplyEnd, ReplyStatus, RequestMade, Sent, StructuredBy
 use crate::model::{OtherModel, asked, carries, strict_tools};
 use crate::workbench::format::{count, plural};
 
-/// Characters of what was asked for.
+/// Maximum length of a requested value, in characters.
 const MOST: usize = 28;
 /// The text for an unknown value.
 const UNSAID: &str = "–";
 
-/// One thing that was asked for, given, or both.
+/// A property with its requested and its received value.
 struct Row {
     name: String,
     asked: String,
@@ -25,7 +25,7 @@ struct Row {
     differs: bool,
 }
 
-/// The part; `None` for a turn whose model answers inside the program.
+/// Returns the part; `None` for a turn without a sent request, such as one of a model that runs in this process.
 pub(super) fn part(turn: &Turn<'_>) -> Option<Part> {
     let made = turn.find(|event| match event {
         Event::RequestMade(made) => Some(made),
@@ -40,7 +40,7 @@ pub(super) fn part(turn: &Turn<'_>) -> Option<Part> {
         _ => None,
     });
     let sent = attempts.last()?;
-    // A reply that the user replaced is not the provider's.
+    // A reply that the user substituted is not the provider's.
     let end = ends.iter().rev().find(|end| end.attempt <= sent.attempt).copied();
     let mut rows = vec![of_model(sent, end)];
     rows.extend(of_options(made, sent));
@@ -78,7 +78,7 @@ fn of_model(sent: &Sent, end: Option<&ReplyEnd>) -> Row {
     }
 }
 
-/// The options that were asked for: those that are not in what was sent were left out.
+/// Returns a row per requested option. Options that the sent body lacks were omitted.
 fn of_options(made: &RequestMade, sent: &Sent) -> Vec<Row> {
     let (asked, body) = (to_json(&made.options), sent.frame.json());
     let row = |key: &str, value: &Json| {
@@ -86,12 +86,13 @@ fn of_options(made: &RequestMade, sent: &Sent) -> Vec<Row> {
         let got = if is_sent { "sent" } else { "omitted" }.to_owned();
         Row { name: key.to_owned(), asked: cut(&value.to_text(), MOST), got, differs: !is_sent }
     };
-    // Whether tools are strict is in each tool, in a row of its own.
+    // `strict_tools` is a property of each tool, and has a row of its own.
     let members = asked.members().unwrap_or_default().iter().filter(|member| member.key != "strict_tools");
     members.map(|member| row(&member.key, &member.value)).collect()
 }
 
-/// How the shape of the answer was demanded: a way that leaves it to the model is less than was asked for.
+/// Returns the row of the answer's schema. It differs if the schema was requested and the provider does not enforce it, or if JSON was
+/// requested and only the prompt asks for it.
 fn of_schema(made: &RequestMade, sent: &Sent) -> Option<Row> {
     let by = sent.structured_by?;
     let (asked, differs) = match made.schema {
@@ -101,7 +102,7 @@ fn of_schema(made: &RequestMade, sent: &Sent) -> Option<Row> {
     Some(Row { name: "schema".to_owned(), asked: asked.to_owned(), got: format!("sent as {}", by.name()), differs })
 }
 
-/// Tools that the service keeps to their schemas: where that was asked for, and where it is the default.
+/// Returns the row of strict tools, if they were requested or are the provider's default.
 fn of_strict_tools(made: &RequestMade, sent: &Sent) -> Option<Row> {
     let (tools, strict) = strict_tools(&sent.frame.json());
     let wanted = made.options.strict_tools;
@@ -129,7 +130,7 @@ fn of_cache(made: &RequestMade, end: &ReplyEnd) -> Option<Row> {
     }
     let got = if cache_parts.is_empty() { UNSAID.to_owned() } else { cache_parts.join(", ") };
     let asked = if made.cache { "yes" } else { UNSAID }.to_owned();
-    // A first request has nothing to read, and some services do not count what they write.
+    // Never a difference: a first request has no cache to read, and some providers do not count cache writes.
     Some(Row { name: "cache".to_owned(), asked, got, differs: false })
 }
 

@@ -1,7 +1,7 @@
-//! Trying things on a turn: values of its forms, and programs on its definitions and data, all in a copy.
+//! A bench for a turn: evaluates its forms, and runs programs on its definitions and data, all in a copy.
 //!
-//! In: a session and a turn. Out: values and texts. The session's replay gives what the turn worked on; tools answer from the recording or not
-//! at all; limits are on. It must never write to the session.
+//! In: a session and a turn. Out: values and texts. The memory and data are restored by replaying the session; tools return recorded
+//! results or fail; limits apply. It must never write to the session.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,37 +20,37 @@ use crate::program::{Job, fail_message};
 use crate::replay::{ProgramContext, Recording, program_context};
 use crate::session::Session;
 
-/// Milliseconds a program may compute here.
+/// Time limit of a program, in ms.
 const TIMEOUT_MS: u64 = 1_000;
-/// Characters that one print shows here.
+/// Maximum number of characters that one print shows.
 const PRINT_CHARS: u64 = 4_000;
-/// Results that programs can name: `*1`, `*2`, `*3`.
+/// Number of results that programs can name: `*1`, `*2`, `*3`.
 const HISTORY: usize = 3;
-/// Columns that results are laid out for, and items of a collection that are shown.
+/// Width to which results are laid out, in columns, and maximum number of items shown of a collection.
 const COLUMNS: usize = 76;
 const ITEMS: usize = 200;
 
-/// What a turn worked on and left, in a copy.
+/// A copy of a turn's program context, before and after its program.
 #[derive(Debug, Clone)]
 pub struct Bench {
-    /// With the program; `None` when the turn ran none.
+    /// The context before the program, and the outcome of the program; `None` when the turn ran none.
     before: Option<(ProgramContext, Outcome)>,
     after: ProgramContext,
     memory: Memory,
     history: Vec<Value>,
 }
 
-/// The output of an input on a [`Bench`].
+/// Output of an input on a [`Bench`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchOutput {
-    /// Prints, then the value or what was wrong.
+    /// Printed lines, then the value or the error.
     pub lines: Vec<Line>,
 }
 
 impl Bench {
-    /// The bench of a turn. Replays the session up to it.
+    /// Creates the bench of a turn by replaying the session up to it.
     ///
-    /// Errors: why the session cannot be replayed that far.
+    /// Errors: the reason why the session cannot be replayed that far.
     pub async fn of(session: &Session, turn: &Address) -> Result<Self, String> {
         let recording = Arc::new(Recording::of(session)?);
         let found = program_context(&recording, turn).await.map_err(|error| error.to_string())?;
@@ -76,14 +76,14 @@ impl Bench {
         tokio::task::spawn_blocking(run).await.map_err(|error| error.to_string())
     }
 
-    /// What the form at this byte of the turn's program gives; `None` where there is no form, or the turn ran no program. Blocks.
+    /// Evaluates the form at this byte of the turn's program; `None` without such a form, or when the turn ran no program. Blocks.
     pub fn probe(&self, at: usize) -> Option<Probe> {
         let (place, outcome) = self.before.as_ref()?;
         let stop = AtomicBool::new(false);
         probe(&place.job.source, at, outcome, |source| place.run_instead(source, &stop))
     }
 
-    /// Names that an input can use: definitions, then data.
+    /// Returns the names that an input can use: definitions, then data.
     pub fn names(&self) -> (Vec<String>, Vec<String>) {
         let defined = self.memory.keys().map(|name| name.name().to_owned()).collect();
         let data = match &self.after.job.context {
@@ -95,13 +95,13 @@ impl Bench {
         (defined, data)
     }
 
-    /// The whole value of a name after the turn, as PTC-Lisp text; `None` where the name is not defined.
+    /// Returns the whole value of a name after the turn, as PTC-Lisp text; `None` if the name is not defined.
     pub fn value_of(&self, name: &str) -> Option<String> {
         let binding = self.after.job.memory.iter().find(|(known, _)| known.name() == name)?.1;
         Some(binding.value.print(Bounds::default()).text)
     }
 
-    /// Runs an input on what the turn left; definitions and results stay for the next one. Blocks.
+    /// Runs an input on the state after the turn; definitions and results are kept for the next input. Blocks.
     pub fn evaluate(&mut self, input: &str) -> BenchOutput {
         let stop = AtomicBool::new(false);
         let outcome = self.after.run_after(input.to_owned(), self.memory.clone(), self.history.clone(), &stop);
@@ -130,7 +130,7 @@ impl Bench {
     }
 }
 
-/// The bench of a turn, made by replaying its session when it is first used. All methods block.
+/// The bench of a turn, created at first use by replaying the session. All methods block.
 #[derive(Debug)]
 pub struct LazyBench {
     session: Session,
@@ -140,29 +140,29 @@ pub struct LazyBench {
 }
 
 impl LazyBench {
-    /// The bench of a turn of this session. Must be called inside of the runtime.
+    /// Creates the bench of a turn of this session. Must be called inside of the runtime.
     pub fn new(session: Session, turn: Address) -> Self {
         Self { session, turn, bench: Mutex::new(None), runtime: Handle::current() }
     }
 
-    /// The value of the form at this byte of the turn's program, as [`Bench::probe`] finds it.
+    /// Evaluates the form at this byte of the turn's program, as [`Bench::probe`] does.
     ///
-    /// Errors: why the session cannot be replayed.
+    /// Errors: the reason why the session cannot be replayed.
     pub fn probe(&self, at: usize) -> Result<Option<Probe>, String> {
         self.with_bench(|bench| bench.probe(at))
     }
 
-    /// The whole value of a name, as [`Bench::value_of`] finds it.
+    /// Returns the whole value of a name, as [`Bench::value_of`] does.
     ///
-    /// Errors: why the session cannot be replayed; the name is not defined.
+    /// Errors: the reason why the session cannot be replayed; the name is not defined.
     pub fn value_of(&self, name: &str) -> Result<String, String> {
         let found = self.with_bench(|bench| bench.value_of(name))?;
         found.ok_or_else(|| format!("{name} is not defined after this turn when its session is replayed"))
     }
 
-    /// Runs an input on what the turn left, as [`Bench::evaluate`] does.
+    /// Runs an input on the state after the turn, as [`Bench::evaluate`] does.
     ///
-    /// Errors: why the session cannot be replayed.
+    /// Errors: the reason why the session cannot be replayed.
     pub fn evaluate(&self, input: &str) -> Result<BenchOutput, String> {
         self.with_bench(|bench| bench.evaluate(input))
     }
@@ -174,7 +174,7 @@ impl LazyBench {
     }
 }
 
-/// The workplace of a turn whose run has run no program by then: its data.
+/// Creates the context of a turn whose run has not run a program by then: only its data.
 fn data_only(recording: &Arc<Recording>, turn: &Address) -> Result<ProgramContext, String> {
     let inputs = inputs_at(recording, turn).map_err(|error| error.to_string())?;
     let job = Job {

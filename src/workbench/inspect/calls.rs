@@ -31,7 +31,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     parts
 }
 
-/// A call as its part shows it.
+/// Tool call as shown in its part.
 #[skip_serializing_none]
 #[derive(Serialize)]
 struct CallJson<'a> {

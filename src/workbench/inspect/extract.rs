@@ -1,4 +1,4 @@
-//! What was found in the reply: by which rule, with which repairs, which value, and what was wrong with it, at its place.
+//! The extraction from the reply: rule, repairs, value, and errors with their positions.
 
 use ptc_core::text::cut;
 use ptc_core::value::json;
@@ -27,7 +27,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
         let read = extract.repaired.as_ref().map_or(raw, Kept::text);
         if extract.repaired.is_some() && !raw.is_empty() {
             let heads = ["as it came".to_owned(), "as it was read".to_owned()];
-            // A repaired value is kept on one line, so that it lines up with the lines of the reply.
+            // A repaired value is recorded on one line; it is laid out so that it aligns with the lines of the reply.
             let laid = (!read.contains('\n') && raw.contains('\n')).then(|| json::parse(read).ok()).flatten();
             let shown = laid.map_or_else(|| read.to_owned(), |value| value.to_pretty());
             let note = plural(extract.fixes.len() as u64, "repair");
@@ -45,7 +45,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     parts
 }
 
-/// Everything that checks found, with its place.
+/// Returns the issues of all checks, each with its path.
 fn findings(turn: &Turn<'_>) -> Vec<Finding> {
     let checks = turn.events.iter().filter_map(|envelope| match &envelope.event {
         Event::Check(check) => Some(check),
@@ -109,12 +109,12 @@ fn report(extract: &Extract, reply: &str) -> Vec<Line> {
     lines
 }
 
-/// Two texts line by line; lines that differ are paired.
+/// Pairs two texts line by line; changed lines are paired too.
 fn sides(left: &str, right: &str) -> Vec<[Option<String>; 2]> {
     let (left, right): (Vec<&str>, Vec<&str>) = (left.lines().collect(), right.lines().collect());
     let diff = TextDiff::configure().timeout(std::time::Duration::from_millis(500)).diff_slices(&left, &right);
     let mut rows: Vec<[Option<String>; 2]> = Vec::new();
-    // The first row of those that differ and still lack their right side.
+    // Index of the first changed row whose right side is missing.
     let mut open = 0;
     for change in diff.iter_all_changes() {
         let text = change.value().to_owned();

@@ -1,7 +1,7 @@
-//! What fills the requests of a run, by kind, turn after turn.
+//! The content of the requests of a run by kind, turn by turn.
 //!
-//! In: a session and a run. Out: a [`TurnPrompt`] for each request. Every message is read and counted once, whatever the number of requests
-//! that repeat it.
+//! In: a session and a run. Out: a [`TurnPrompt`] for each request. Every message is read and counted once, regardless of the number of
+//! requests that repeat it.
 
 use crate::event::{Address, Event, SentMessage, Tokens};
 use crate::record::TurnAttempts;
@@ -9,22 +9,22 @@ use crate::session::Session;
 use crate::workbench::format::{cached, count};
 use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
 
-/// Messages of more bytes in all are not read.
+/// Maximum size of all messages in bytes; larger runs are not read.
 const MOST_BYTES: u64 = 64_000_000;
 
-/// The request of a turn.
+/// Sizes of the request of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnPrompt {
     /// The turn.
     pub turn: Address,
     /// Its content by kind.
     pub sizes: PromptSizes,
-    /// What the provider counted for its last attempt; the estimate is of one attempt too.
+    /// Tokens counted by the provider for the last attempt, else for the turn; the estimate is of one attempt.
     pub counted: Option<Tokens>,
 }
 
 impl TurnPrompt {
-    /// The request as a line: tokens by kind, the sum, the provider's count.
+    /// Formats the request as a line: tokens by kind, the sum, the provider's count.
     pub fn line(&self) -> String {
         let kinds: Vec<String> =
             self.sizes.present().map(|(kind, _, tokens)| format!("{} ~{}", kind.name(), count(tokens))).collect();
@@ -34,7 +34,7 @@ impl TurnPrompt {
     }
 }
 
-/// The requests of a run in order; empty when its messages are too large to be read.
+/// Returns the requests of a run in order; empty when its messages are too large to be read.
 pub(super) fn growth(session: &Session, run: &Address) -> Vec<TurnPrompt> {
     let Some(entry) = session.skeleton().run(run) else { return Vec::new() };
     if session.bytes_of(entry.messages.iter().copied()) > MOST_BYTES {

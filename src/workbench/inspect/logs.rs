@@ -1,6 +1,6 @@
-//! What the servers of tools logged, for the turn that called them.
+//! Log lines of tool servers, for the turn that called their tools.
 //!
-//! In: the latest lines of their logs, safe to show and without secrets. Out: a part for each server that logged something.
+//! In: the latest lines of the logs, safe to display and without secrets. Out: a part for each server that logged something.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::event::{Address, Event};
 use crate::session::Session;
 use crate::workbench::Workbench;
 
-/// What kind of tool has a server.
+/// Kind of the tools that a server provides.
 const SERVED: &str = "mcp";
 
 impl Workbench {
-    /// The logs of the servers that the agent of this turn names, when the turn called a tool of a server. A log is kept for all runs:
+    /// Returns the logs of the servers that the agent of this turn names, if the turn called a tool of a server. A log covers all runs;
     /// each line has its time.
     pub fn server_logs_part(&self, session: &Session, turn: &Address) -> Vec<Part> {
         let skeleton = session.skeleton();

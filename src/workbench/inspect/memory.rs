@@ -1,7 +1,7 @@
-//! The memory of a run as it stood after a turn, with what the turn changed; tasks in the journal, the checklist.
+//! The memory of a run after a turn, with the changes of the turn; tasks in the journal, the checklist.
 //!
-//! In: the memory events of the run up to the turn. Out: an overview, then one part per name. A value that the recording cut is marked with
-//! its size: [`Bench::value_of`](super::Bench::value_of) computes it whole. It must never show a part of a value as the value.
+//! In: the memory events of the run up to the turn. Out: an overview, then one part per name. A value that the recording truncated is
+//! marked with its size: [`Bench::value_of`](super::Bench::value_of) computes it whole. It must never show a part of a value as the value.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ struct Known {
     since: String,
 }
 
-/// What became of a name in the turn.
+/// Change of a name in the turn.
 enum Fate<'a> {
-    /// It has its first value.
+    /// It was added.
     New(&'a Kept),
-    /// It has another value than before.
+    /// It was changed: old and new value.
     Changed(&'a Kept, &'a Kept),
-    /// It is removed; its last value, where it is known.
+    /// It was removed; its last value, if known.
     Removed(Option<&'a Kept>),
-    /// It keeps the value of an earlier turn.
+    /// It was not changed.
     Unchanged(&'a Known),
 }
 
@@ -50,7 +50,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     parts
 }
 
-/// The names after the turn and those that it removed: what it changed first, then the others.
+/// Returns the names after the turn and the removed ones: changed names first, then the others.
 fn names_after<'a>(before: &'a BTreeMap<String, Known>, change: Option<&'a MemoryChange>) -> Vec<(&'a str, Fate<'a>)> {
     let (set, del) = change.map_or((&[][..], &[][..]), |change| (&change.set[..], &change.del[..]));
     let fate = |name: &String, value: &'a Kept| match before.get(name) {
@@ -66,7 +66,7 @@ fn names_after<'a>(before: &'a BTreeMap<String, Known>, change: Option<&'a Memor
     names
 }
 
-/// One line per name with its size, and the sum.
+/// Returns one line per name with its size, and the sum.
 fn overview(names: &[(&str, Fate<'_>)]) -> Part {
     let widest = names.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default().min(32);
     let mut total = 0;
@@ -124,7 +124,7 @@ fn part(name: &str, fate: &Fate<'_>) -> Part {
     }
 }
 
-/// A part with the size of the value; where the recording cut it, the last line says so.
+/// Creates a part with the size of the value; if the recording truncated it, the last line reports that.
 fn of_value(name: &str, value: &Kept, mut lines: Vec<Line>) -> Part {
     if let Kept::Head { head, bytes, .. } = value {
         let text = format!("{}, {} recorded here; `a` computes the whole value", size(*bytes), size(head.len() as u64));
@@ -134,7 +134,7 @@ fn of_value(name: &str, value: &Kept, mut lines: Vec<Line>) -> Part {
     Part { bytes: value.bytes(), is_cut: matches!(value, Kept::Head { .. }), ..part }
 }
 
-/// Definitions that were more than the agent may keep.
+/// Returns the parts of definitions that exceeded the agent's memory limit.
 fn dropped(change: &MemoryChange) -> Vec<Part> {
     let text = format!("the definitions would take {}: more than the agent may keep", size(change.bytes));
     let whole = Part::new("dropped", Body::Text(text)).marked(Mark::Bad);
@@ -145,7 +145,7 @@ fn dropped(change: &MemoryChange) -> Vec<Part> {
     std::iter::once(whole).chain(change.set.iter().map(part)).collect()
 }
 
-/// The names of the run before the turn.
+/// Returns the names of the run before the turn.
 fn before(turn: &Turn<'_>) -> BTreeMap<String, Known> {
     let (run, first) = (turn.address.run_part(), turn.events.first().map_or(u64::MAX, |envelope| envelope.seq));
     let mut places = Vec::new();

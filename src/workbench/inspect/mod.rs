@@ -1,7 +1,7 @@
-//! A turn taken apart: what was sent, what came back, what was read in it, run, called, kept, and what went over the wire.
+//! Inspection of a turn: request, reply, extraction, program, tool calls, memory, and the bytes on the wire.
 //!
-//! In: a session and the address of a turn. Out: an [`Inspection`], parts with sizes as plain data for a face to show. It must never draw,
-//! and never change the session. Running programs on the turn's memory is in [`Bench`].
+//! In: a session and the address of a turn. Out: an [`Inspection`], parts with sizes as plain data for an interface. It must never draw,
+//! and never change the session. [`Bench`] runs programs on the turn's memory.
 
 mod asked;
 mod bench;
@@ -35,154 +35,154 @@ pub(super) use request::title;
 pub use sent::RequestPlace;
 pub use wire::Frame;
 
-/// A turn taken apart.
+/// All parts of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspection {
-    /// The title.
+    /// Summary of the turn, for the title.
     pub facts: TurnFacts,
-    /// What was sent, by section, with where each comes from; what was left out.
+    /// The request by section, each with its origin; the omitted sections.
     pub request: Vec<Part>,
-    /// What came back, attempt by attempt, and what was requested from the provider next to what it returned.
+    /// The reply by attempt, and the request to the provider compared with its response.
     pub reply: Vec<Part>,
-    /// What was found in the reply, and how it was checked.
+    /// The extraction from the reply, and its checks.
     pub extract: Vec<Part>,
     /// The program and how it ended.
     pub program: Vec<Part>,
     /// Tool calls.
     pub calls: Vec<Part>,
-    /// The memory after the turn with what it changed; tasks; the checklist.
+    /// The memory after the turn with its changes; tasks; the checklist.
     pub memory: Vec<Part>,
-    /// What went over the wire.
+    /// The bytes on the wire.
     pub wire: Vec<Part>,
 }
 
-/// A turn in a line.
+/// Summary of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnFacts {
-    /// Its address.
+    /// Address of the turn.
     pub turn: Address,
-    /// The turns of its run: first and last number.
+    /// Numbers of the first and the last turn of its run.
     pub turns: (u32, u32),
     /// The agent's name.
     pub agent: String,
-    /// Mode.
+    /// Name of the mode.
     pub mode: String,
-    /// Did it give what was wanted? `None` when it has no end.
+    /// The turn succeeded; `None` if it has not ended.
     pub success: Option<bool>,
-    /// Why not.
+    /// The reason why it did not succeed.
     pub reason: Option<String>,
-    /// From its start to its last event.
+    /// Time from its start to its last event, in ms.
     pub elapsed_ms: u64,
-    /// Its tokens, when counted.
+    /// Its tokens, if counted.
     pub tokens: Option<Tokens>,
 }
 
 /// One part of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// A word or two.
+    /// Title of a word or two.
     pub title: String,
     /// Details after the title: its origin and its end.
     pub note: String,
-    /// How it is to be seen.
+    /// Style of the part.
     pub mark: Mark,
-    /// Bytes of it.
+    /// Its size, in bytes.
     pub bytes: u64,
-    /// Estimated tokens, where it is a part of a prompt.
+    /// Estimated tokens, if it is a part of a prompt.
     pub tokens: Option<u64>,
-    /// It.
+    /// Content of the part.
     pub body: Body,
-    /// Against the same part of the request before.
+    /// Change from the same part of the previous request.
     pub change: Change,
-    /// The recording has only the start of it.
+    /// The recording contains only the start of it.
     pub is_cut: bool,
-    /// Its place in the request, where it is a part of it.
+    /// Its place in the request, if it is a part of one.
     pub place: Option<RequestPlace>,
-    /// Why it cannot be dropped from the request.
+    /// The reason why it cannot be dropped from the request.
     pub fixed: Option<String>,
 }
 
-/// What a part is.
+/// Content of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// Text to read.
+    /// Text for reading.
     Text(String),
-    /// Text whose every byte counts: controls are shown.
+    /// Text shown exactly: control characters are visible.
     Exact(String),
-    /// A value as a tree, with what was found at paths of it.
+    /// A value as a tree, with the findings at its paths.
     Tree(Json, Vec<Finding>),
-    /// A program, with the place and the words of its error.
+    /// A program, with the span and the message of its error.
     Program(String, Option<((usize, usize), String)>),
     /// Lines with marks.
     Lines(Vec<Line>),
     /// Two texts side by side, line by line, with their headings.
     Sides([String; 2], Vec<[Option<String>; 2]>),
-    /// What arrived, in order.
+    /// Received data, in order.
     Frames(Vec<Frame>),
-    /// The requests of a run as bars by kind; the address of the turn that is open.
+    /// The requests of a run as bars by kind, and the address of the inspected turn.
     Growth(Vec<TurnPrompt>, Address),
 }
 
-/// Something found at a place of a value.
+/// A finding at a path of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Path such as `items.2.price`; empty = the root.
+    /// Path such as `items.2.price`; empty for the root.
     pub path: String,
-    /// In words.
+    /// Text of the finding.
     pub text: String,
-    /// An error; else a warning.
+    /// The finding is an error, not a warning.
     pub error: bool,
 }
 
 /// A line with a mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// How it is to be seen.
+    /// Style of the line.
     pub mark: Mark,
     /// Its text.
     pub text: String,
 }
 
-/// How a line or a part is to be seen.
+/// Style of a line or a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mark {
-    /// As it is.
+    /// Plain text.
     #[default]
     Plain,
-    /// Secondary.
+    /// Secondary text.
     Dim,
     /// A heading.
     Title,
-    /// It is new.
+    /// Added content.
     Added,
-    /// It is gone.
+    /// Removed content.
     Removed,
-    /// It worked.
+    /// A success.
     Good,
-    /// It did not.
+    /// A failure.
     Bad,
-    /// Worth a look: text from outside, warnings.
+    /// A warning: untrusted text, for example.
     Warn,
 }
 
-/// A part of a request against the one before.
+/// Change of a part from the previous request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Change {
-    /// There is nothing to compare with.
+    /// There is no previous request.
     #[default]
     None,
-    /// It was sent before, as it is.
+    /// It was sent before, unchanged.
     Same,
     /// It is new.
     New,
     /// It is not sent any more.
     Gone,
-    /// It takes the place of an older text: both, line by line.
+    /// It replaces an older text: the difference, line by line.
     Changed(Vec<Line>),
 }
 
 impl Part {
-    /// A part with this body; its size is that of what it shows.
+    /// Creates a part with this body; its size is that of the content.
     pub fn new(title: impl Into<String>, body: Body) -> Self {
         let bytes = match &body {
             Body::Text(text) | Body::Exact(text) | Body::Program(text, _) => text.len(),
@@ -204,27 +204,27 @@ impl Part {
         }
     }
 
-    /// The same with a note.
+    /// Returns the part with a note.
     #[must_use]
     pub fn noted(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
     }
 
-    /// The same, seen in this way.
+    /// Returns the part with this style.
     #[must_use]
     pub fn marked(mut self, mark: Mark) -> Self {
         self.mark = mark;
         self
     }
 
-    /// The same with its estimated tokens.
+    /// Returns the part with the estimated tokens of a text.
     fn counted(mut self, text: &str) -> Self {
         self.tokens = Some(estimate_tokens(text));
         self
     }
 
-    /// Its whole text, to be copied.
+    /// Returns its whole text, for copying.
     pub fn text(&self) -> String {
         match &self.body {
             Body::Text(text) | Body::Exact(text) | Body::Program(text, _) => text.clone(),
@@ -240,25 +240,25 @@ impl Part {
 }
 
 impl Line {
-    /// A line with a mark.
+    /// Creates a line with a mark.
     pub fn new(mark: Mark, text: impl Into<String>) -> Self {
         Self { mark, text: text.into() }
     }
 
-    /// What went wrong, and what to do about it.
+    /// Returns the lines of an error: reason and message, then the hint.
     fn error(reason: &str, message: &str, hint: Option<&str>) -> Vec<Self> {
         let headline = Self::new(Mark::Bad, format!("✗ {reason}  {message}"));
         std::iter::once(headline).chain(hint.map(|hint| Self::new(Mark::Dim, format!("  {hint}")))).collect()
     }
 
-    /// The lines of two texts: what is gone, what is new, what stays. Large texts are not compared line by line.
+    /// Returns the difference of two texts, by line: removed, added and unchanged ones. Large texts are not compared.
     pub fn difference(old: &str, new: &str) -> Vec<Self> {
         const MOST_BYTES: usize = 1 << 20;
         if old.len() + new.len() > MOST_BYTES {
             return vec![Self::new(Mark::Warn, "too large to be compared line by line")];
         }
         let is_other = old != new;
-        // Without line ends: a last line that has none is equal to the same line with one.
+        // Compared without line ends: a last line without one is equal to the same line with one.
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
         let diff =
             similar::TextDiff::configure().timeout(std::time::Duration::from_millis(500)).diff_slices(&old, &new);
@@ -283,17 +283,17 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// The first event that this picks.
+    /// Returns the first value that `pick` returns.
     fn find<'e, T>(&'e self, pick: impl Fn(&'e Event) -> Option<T>) -> Option<T> {
         self.events.iter().find_map(|envelope| pick(&envelope.event))
     }
 
-    /// All events that this picks.
+    /// Returns all values that `pick` returns.
     fn all<'e, T>(&'e self, pick: impl Fn(&'e Event) -> Option<T>) -> Vec<T> {
         self.events.iter().filter_map(|envelope| pick(&envelope.event)).collect()
     }
 
-    /// The reply text of the attempt that counts.
+    /// Returns the reply text of the attempt that counts.
     fn reply(&self) -> String {
         let mut attempts = Attempts::default();
         self.events.iter().for_each(|envelope| attempts.apply(&envelope.event));
@@ -302,9 +302,9 @@ impl Turn<'_> {
 }
 
 impl Workbench {
-    /// Takes a turn apart, with what servers logged while it called their tools.
+    /// Inspects a turn, including the logs of the servers whose tools it called.
     ///
-    /// Errors: the session holds no such turn.
+    /// Errors: the session contains no such turn.
     pub fn inspect(&self, session: &Session, turn: &Address) -> Result<Inspection, OpenError> {
         let missing = || OpenError(format!("the session holds no turn {turn} yet"));
         let mut inspection = Inspection::of(session, turn).ok_or_else(missing)?;
@@ -314,7 +314,7 @@ impl Workbench {
 }
 
 impl Inspection {
-    /// Takes a turn apart; `None` when the session holds no such turn. Reads the events of the turn and what its request was made of.
+    /// Inspects a turn; `None` when the session contains no such turn. Reads the events of the turn and those its request is rebuilt from.
     pub fn of(session: &Session, turn: &Address) -> Option<Self> {
         let skeleton = session.skeleton();
         let run = skeleton.run(&turn.run_part())?;

@@ -1,6 +1,8 @@
-//! The list of the parts of a request: totals by kind, every part with its origin and trust, and the sum against the provider's count.
+//! The list of the parts of a request: totals by kind, every part with its origin and trust, and the sum compared with the provider's
+//! count.
 //!
-//! In: a request in sections, what the provider counted. Out: lines. Sums add up: tokens that no part explains have a line of their own.
+//! In: a request in sections, the provider's count. Out: lines. The sums are complete: tokens that no part explains have a line of their
+//! own.
 
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::json::to_json;
@@ -12,15 +14,15 @@ use crate::event::{CompactionDone, JsonText, Tokens};
 use crate::workbench::format::{count, plural};
 use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
 
-/// From so many percent on, the estimate is too far from what the provider counted to be relied on.
+/// Deviation of the estimate from the provider's count, in percent, from which on it is marked as unreliable.
 const FAR_PERCENT: u64 = 25;
 
-/// The parts of a request with what they are compared with.
+/// The parts of a request, and the data with which they are compared.
 pub(super) struct PartList<'a> {
     pub(super) now: &'a Sent,
-    /// Sections, tools, schema and options, then what is not sent any more.
+    /// Sections, tools, schema and options, then the parts that are not sent any more.
     pub(super) parts: &'a [Part],
-    /// What the provider counted for one attempt.
+    /// Tokens counted by the provider for the last attempt, else for the turn.
     pub(super) counted: Option<Tokens>,
     pub(super) compaction: Option<&'a CompactionDone>,
 }
@@ -34,7 +36,7 @@ struct Entry {
 }
 
 impl PartList<'_> {
-    /// The request by kind: messages, tools and schema.
+    /// Returns the sizes of the request by kind: messages, tools and schema.
     pub(super) fn sizes(&self) -> PromptSizes {
         let mut sizes = PromptSizes::default();
         self.now.sections.iter().for_each(|section| sizes.add_all(&section.sizes));
@@ -46,7 +48,7 @@ impl PartList<'_> {
         sizes
     }
 
-    /// Totals by kind, the largest first, each with its parts.
+    /// Returns the totals by kind, the largest first, then the parts of each kind.
     pub(super) fn by_size(&self) -> Vec<Line> {
         let mut lines = self.totals();
         let mut entries = self.entries();
@@ -65,7 +67,7 @@ impl PartList<'_> {
         lines
     }
 
-    /// Every part in the order in which it was sent, after the totals by kind.
+    /// Returns the totals by kind, then every part in the order in which it was sent.
     pub(super) fn in_order(&self) -> Vec<Line> {
         let mut lines = self.totals();
         lines.push(Line::new(Mark::Plain, ""));
@@ -74,14 +76,14 @@ impl PartList<'_> {
         lines
     }
 
-    /// The kinds that are there, the largest first.
+    /// Returns the kinds with content, the largest first.
     fn kinds(&self) -> Vec<(PromptKind, u64, u64)> {
         let mut kinds: Vec<_> = self.sizes().present().collect();
         kinds.sort_by_key(|(kind, _, tokens)| (std::cmp::Reverse(*tokens), *kind));
         kinds
     }
 
-    /// One line per kind, the sum, and the provider's count with what the parts do not explain.
+    /// Returns one line per kind, the sum, and the provider's count with the tokens that no part explains.
     fn totals(&self) -> Vec<Line> {
         let sizes = self.sizes();
         let (all_bytes, all) = (sizes.bytes(), sizes.tokens());
@@ -100,7 +102,7 @@ impl PartList<'_> {
         lines
     }
 
-    /// Every part as a row with its kind.
+    /// Returns every part as a row with its kind.
     fn entries(&self) -> Vec<Entry> {
         self.parts.iter().enumerate().map(|(place, part)| self.entry(place, part)).collect()
     }
@@ -134,7 +136,7 @@ impl PartList<'_> {
         Entry { kind, bytes: part.bytes, tokens, line: Line::new(mark, text) }
     }
 
-    /// How much of the messages is text from outside.
+    /// Returns the line with the share of untrusted text in the request, if there is any.
     fn outside(&self, sum: u64) -> Option<Line> {
         let untrusted = self.now.sections.iter().filter(|section| section.untrusted);
         let outside: u64 = untrusted.map(|section| section.text.len() as u64).sum();
@@ -144,7 +146,7 @@ impl PartList<'_> {
         (outside > 0).then(|| Line::new(Mark::Warn, text))
     }
 
-    /// The signs, what compaction did, and what is not sent.
+    /// Returns the legend, the result of compaction, the sections that are not sent, and the options.
     fn notes(&self) -> Vec<Line> {
         let signs = "! untrusted   + new   ~ changed   - not sent any more";
         let mut lines = vec![Line::new(Mark::Plain, ""), Line::new(Mark::Dim, signs)];
@@ -180,12 +182,12 @@ impl PartList<'_> {
     }
 }
 
-/// The kind of most of a section.
+/// Returns the kind with the most tokens in a section.
 fn largest(section: &Section) -> Option<PromptKind> {
     section.sizes.present().max_by_key(|(_, _, tokens)| *tokens).map(|(kind, ..)| kind)
 }
 
-/// What the provider counted, its cached part, and the tokens that no part explains.
+/// Returns the provider's count, its cached part, and the tokens that no part explains.
 fn against_count(estimate: u64, counted: Tokens) -> Vec<Line> {
     let row = |tokens: &str, sign: char, text: &str| format!("{:>9} {tokens:>9} {:>5}{sign} {text}", "", "");
     let mut lines = vec![Line::new(Mark::Title, row(&count(counted.input), ' ', "counted by the provider"))];

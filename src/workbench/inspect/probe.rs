@@ -1,16 +1,17 @@
-//! The value of the form under a cursor, by running the program again with that form wrapped in a print.
+//! The value of the form under a cursor, found by running the program again with a print around that form.
 //!
-//! In: a program, a place, a way to run programs. Out: what the form gave, each time. A wrapped program counts only when it ends as the
-//! program itself did; else the form around is tried, because not everything in brackets has a value (bindings, patterns, words of macros).
+//! In: a program, a position, a function that runs programs. Out: the values of the form. A run with the print counts only when it ends
+//! like the program itself; else the enclosing form is tried, because not every bracketed form has a value (bindings, patterns, arguments
+//! of macros).
 
 use ptc_core::lisp::{Budget, Form, Outcome, Shape, Signal, read};
 use ptc_core::reasons::Reason;
 
-/// What the wrapped form prints before its value.
+/// Prefix of the printed values.
 const SIGN: &str = "⟦value of the form⟧";
-/// Forms that are tried, from the inside out.
+/// Maximum number of forms to try, from the inside out.
 const TRIES: usize = 6;
-/// Forms whose parts are stages: each gets the value of the one before.
+/// Forms whose parts are stages: each receives the value of the previous one.
 const STAGED: [&str; 2] = ["->", "->>"];
 
 /// A part of a program that may have a value.
@@ -18,7 +19,7 @@ const STAGED: [&str; 2] = ["->", "->>"];
 enum Part<'f> {
     /// A form of its own.
     Form(&'f Form),
-    /// A stage of `->` and its like: what it gives is what the next stage gets.
+    /// A stage of `->` or `->>`: its value is passed to the next stage.
     Stage(&'f Form),
 }
 
@@ -29,7 +30,7 @@ impl<'f> Part<'f> {
         }
     }
 
-    /// The program with this part printed.
+    /// Returns the program with a print of this part's value.
     fn printed(self, program: &str) -> String {
         let (start, end) = (self.form().span.start, self.form().span.end);
         let (before, form, behind) = (&program[..start], &program[start..end], &program[end..]);
@@ -41,18 +42,18 @@ impl<'f> Part<'f> {
     }
 }
 
-/// What a form gave.
+/// Values of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// First and one-past-last byte of the form in the program.
+    /// Span of the form in the program, in bytes: start (inclusive) and end (exclusive).
     pub span: (usize, usize),
-    /// How often it was evaluated.
+    /// Number of evaluations.
     pub times: usize,
-    /// What it gave first and last, as PTC-Lisp text; one when it was evaluated once, none when never.
+    /// First and last value, as PTC-Lisp text; one if it was evaluated once, none if never.
     pub values: Vec<String>,
 }
 
-/// What the form at this byte of the program gives. `whole`: how the program itself ends.
+/// Evaluates the form at this byte of the program. `whole`: the outcome of the unchanged program.
 pub(super) fn probe(program: &str, at: usize, whole: &Outcome, run: impl Fn(String) -> Outcome) -> Option<Probe> {
     let forms = read(program, Budget::default()).ok()?;
     let top = forms.iter().find(|form| holds(form, at))?;
@@ -76,7 +77,7 @@ pub(super) fn probe(program: &str, at: usize, whole: &Outcome, run: impl Fn(Stri
     top_level(program, top, run)
 }
 
-/// The value of a whole top-level form: the program is run up to it.
+/// Returns the value of a whole top-level form by running the program up to it.
 fn top_level(program: &str, form: &Form, run: impl Fn(String) -> Outcome) -> Option<Probe> {
     let outcome = run(program.get(..form.span.end)?.to_owned());
     let (Signal::Value, value) = outcome.result.ok()? else { return None };
@@ -88,7 +89,7 @@ fn holds(form: &Form, at: usize) -> bool {
     (form.span.start..form.span.end).contains(&at)
 }
 
-/// The parts inside of this form that hold the place and may have a value, outermost first.
+/// Collects the parts inside of this form that contain the position and may have a value, outermost first.
 fn descend<'f>(form: &'f Form, at: usize, around: &mut Vec<Part<'f>>) {
     let (Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts)) =
         &form.shape
@@ -99,7 +100,7 @@ fn descend<'f>(form: &'f Form, at: usize, around: &mut Vec<Part<'f>>) {
     let head = parts.first().and_then(Form::symbol).filter(|_| is_call).unwrap_or_default();
     let threads = head.contains("->");
     let Some((place, inner)) = parts.iter().enumerate().find(|(_, part)| holds(part, at)) else { return };
-    // The called word carries no information, and a threaded form is not a form of its own.
+    // The name of a called function is of no interest, and a form inside of a threading form may lack an argument.
     match place {
         0 if is_call && inner.symbol().is_some() => return,
         2.. if STAGED.contains(&head) => around.push(Part::Stage(inner)),
@@ -109,7 +110,7 @@ fn descend<'f>(form: &'f Form, at: usize, around: &mut Vec<Part<'f>>) {
     descend(inner, at, around);
 }
 
-/// Did both end with the same value, or break for the same reason?
+/// Returns whether both ended with the same value or the same error reason; errors in the program text never match.
 fn ends_alike(one: &Outcome, other: &Outcome) -> bool {
     match (&one.result, &other.result) {
         (Ok((signal, value)), Ok((same, other))) => signal == same && value == other,
@@ -118,7 +119,7 @@ fn ends_alike(one: &Outcome, other: &Outcome) -> bool {
     }
 }
 
-/// Is it an error of the text itself? Then the wrap may have made it.
+/// Returns whether an error is in the program text itself: the added print may have caused it.
 fn is_of_text(reason: Reason) -> bool {
     matches!(reason, Reason::ParseError | Reason::InvalidForm)
 }

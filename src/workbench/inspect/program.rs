@@ -1,14 +1,14 @@
-//! The program of a turn: as it was run, formatted, and how it ended.
+//! The program of a turn: as it was run, formatted, and its end.
 
 use ptc_core::lisp::format;
 
 use super::{Body, Line, Mark, Part, Turn};
 use crate::event::{Event, ProgramEnd, ProgramStatus};
 
-/// Columns that a formatted program is given.
+/// Width of a formatted program, in columns.
 const COLUMNS: usize = 80;
 
-/// The program that a turn ran.
+/// Returns the program that a turn ran.
 pub(super) fn text(turn: &Turn<'_>) -> Option<String> {
     let extract = turn.find(|event| match event {
         Event::Extract(extract) => Some(extract),

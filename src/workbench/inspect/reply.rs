@@ -1,4 +1,4 @@
-//! What came back in a turn, attempt by attempt, byte for byte.
+//! The reply of a turn, attempt by attempt, byte for byte.
 
 use ptc_core::value::Json;
 
@@ -29,7 +29,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     attempts.iter().flat_map(Attempt::parts).collect()
 }
 
-/// One try.
+/// An attempt of the turn's request.
 #[derive(Default)]
 struct Attempt<'a> {
     number: u32,
@@ -68,7 +68,7 @@ impl Attempt<'_> {
     }
 }
 
-/// How the attempt ended, in lines.
+/// Returns the lines about the end of an attempt.
 fn ending(end: &ReplyEnd) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut say = |name: &str, value: String| lines.push(Line::new(Mark::Plain, format!("{name:<16} {value}")));

@@ -1,4 +1,4 @@
-//! What was sent in a turn: the whole request, lists of its parts, the growth over the turns, then section by section.
+//! The request of a turn: the whole request, lists of its parts, the growth over the turns, then section by section.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
@@ -11,10 +11,10 @@ use crate::agent::Agent;
 use crate::event::{Event, JsonText, Role};
 use crate::workbench::format::{count, size};
 
-/// Place of the growth over the turns among the parts of a request.
+/// Index of the growth over the turns among the parts of a request.
 pub const GROWTH_PART: usize = 3;
 
-/// The parts of the request of a turn of this agent's run; `None` for a run without one, such as a captured one.
+/// Returns the parts of the request of a turn. `agent`: that of the run; `None` for a run without one, such as a captured one.
 pub(super) fn parts(turn: &Turn<'_>, agent: Option<&Agent>) -> Vec<Part> {
     let Some(now) = sent(turn.session, turn.address) else { return Vec::new() };
     if let Some(bytes) = now.too_large {
@@ -34,7 +34,7 @@ pub(super) fn parts(turn: &Turn<'_>, agent: Option<&Agent>) -> Vec<Part> {
         Event::CompactionDone(done) => Some(done),
         _ => None,
     });
-    // The end of a turn counts all attempts: the estimate is of one.
+    // The usage of a turn's end covers all attempts; the estimate is of one.
     let of_attempt = turn.events.iter().rev().find_map(|envelope| match &envelope.event {
         Event::ReplyEnd(end) => end.usage,
         _ => None,
@@ -64,7 +64,7 @@ pub(super) fn parts(turn: &Turn<'_>, agent: Option<&Agent>) -> Vec<Part> {
     firsts.into_iter().chain(sections).collect()
 }
 
-/// The request as one text: every message with its role, then tools, schema and options.
+/// Returns the request as one text: every message with its role, then tools, schema and options.
 fn whole(now: &Sent) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut number = None;
@@ -122,14 +122,15 @@ fn part(section: &Section, now: &Sent, before: Option<&Sent>) -> Part {
     Part { change, ..plain(section) }
 }
 
-/// The section of the request before whose place this new one takes: it is no longer sent, and has its name, role and turn in the row.
+/// Returns the section of the previous request that this new section replaces: it is no longer sent, has the same name and role, and the
+/// same index among such sections.
 fn predecessor<'s>(section: &Section, now: &Sent, before: &'s Sent) -> Option<&'s Section> {
     let alike = |other: &&Section| other.name == section.name && other.role == section.role;
     let nth = now.sections.iter().filter(|other| !holds(before, other)).filter(alike).position(|o| o == section)?;
     before.sections.iter().filter(|other| !holds(now, other)).filter(alike).nth(nth)
 }
 
-/// The new section that takes the place of an old one.
+/// Returns the new section that replaces an old one.
 fn successor<'s>(old: &Section, now: &'s Sent, before: Option<&Sent>) -> Option<&'s Section> {
     let before = before?;
     now.sections
@@ -138,7 +139,7 @@ fn successor<'s>(old: &Section, now: &'s Sent, before: Option<&Sent>) -> Option<
         .find(|section| predecessor(section, now, before) == Some(old))
 }
 
-/// What is sent next to the messages: tools, the schema of the answer, options.
+/// Returns the parts that are sent next to the messages: tools, the schema of the answer, options.
 fn option_parts(now: &Sent, before: Option<&Sent>, agent: Option<&Agent>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut push = |title: String, place: RequestPlace, json: Json, old: Option<Json>| {

@@ -1,6 +1,7 @@
-//! The sections of a request with where each comes from, rebuilt from the messages that it names.
+//! The sections of a request with their origins, rebuilt from its messages.
 //!
-//! In: a session and a turn. Out: sections in the order in which they were sent, those that were left out, and the agent without a part.
+//! In: a session and a turn. Out: the sections in the order in which they were sent, the omitted ones, and the agent without one of its
+//! parts.
 
 use std::collections::HashMap;
 
@@ -10,10 +11,10 @@ use crate::record::TurnAttempts;
 use crate::session::Session;
 use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
 
-/// A request of more bytes is not read whole.
+/// Maximum size of a request in bytes; a larger one is not read.
 const MOST_BYTES: u64 = 16_000_000;
 
-/// The origin of a section that represents earlier turns.
+/// Origin of a section that represents earlier turns.
 const SUMMARY: &str = "summary of the turns before";
 
 /// The place of a part in a request.
@@ -34,9 +35,9 @@ pub enum RequestPlace {
     Options,
 }
 
-/// The agent of a request without what is sent next to the messages: a tool, or the options.
+/// Returns the agent of a request without one of the parts that are sent next to the messages: a tool, or the options.
 ///
-/// Errors: the agent does not decide about it, or the run needs it; what to do instead.
+/// Errors: the agent does not define the part, or the run needs it; the text contains the alternative.
 pub(in crate::workbench) fn agent_without(
     agent: &Agent,
     made: &RequestMade,
@@ -74,24 +75,24 @@ pub(in crate::workbench) fn agent_without(
     Ok(agent)
 }
 
-/// One section of a request: parts of a message that share a line are one.
+/// One section of a request: parts of a message that share a line are one section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::workbench) struct Section {
-    /// Number of its message, and its place there.
+    /// Number of its message, and its index there.
     pub(in crate::workbench) key: (u32, usize),
     pub(in crate::workbench) role: Role,
     pub(in crate::workbench) name: String,
     pub(in crate::workbench) text: String,
-    /// Where it comes from, in words.
+    /// Origin in words.
     pub(in crate::workbench) origin: String,
-    /// Text from outside, in all of it or a part: models, tools, data.
+    /// At least a part of the text is untrusted: from models, tools or data.
     pub(in crate::workbench) untrusted: bool,
     /// Its content by kind.
     pub(in crate::workbench) sizes: PromptSizes,
 }
 
 impl Section {
-    /// Its place in the requests of its run.
+    /// Returns its place in the requests of its run.
     pub(in crate::workbench) fn place(&self) -> RequestPlace {
         RequestPlace::Section { message: self.key.0, section: self.key.1 }
     }
@@ -101,13 +102,13 @@ impl Section {
 pub(in crate::workbench) struct Sent {
     pub(in crate::workbench) made: RequestMade,
     pub(in crate::workbench) sections: Vec<Section>,
-    /// Part of an earlier request of this run and not sent.
+    /// Sections of earlier requests of this run that this request omits.
     pub(in crate::workbench) left_out: Vec<Section>,
-    /// It is too large to be read: its bytes.
+    /// Size in bytes of a request that is too large to be read.
     pub(in crate::workbench) too_large: Option<u64>,
 }
 
-/// The request of a turn; `None` when none was made there.
+/// Rebuilds the request of a turn; `None` when the turn made none.
 pub(in crate::workbench) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
     let run = session.skeleton().run(&turn.run_part())?;
     let (place, places) = session.request_indexes(turn)?;
@@ -123,7 +124,7 @@ pub(in crate::workbench) fn sent(session: &Session, turn: &Address) -> Option<Se
         let Some(envelope) = session.event(*at) else { continue };
         let Event::Message(message) = envelope.event else { continue };
         let mut found = sections(&message, &envelope.address, &replies);
-        // The message at the turn that sends it represents the earlier turns: it repeats their sections.
+        // A feedback message at the sending turn itself represents the earlier turns: it repeats their sections.
         if message.source == Source::Feedback && envelope.address == *turn {
             let before: Vec<&Section> = added.iter().filter_map(|m| by_number.get(m)).flatten().collect();
             for section in &mut found {
@@ -138,7 +139,7 @@ pub(in crate::workbench) fn sent(session: &Session, turn: &Address) -> Option<Se
     let in_order =
         made.messages.iter().flat_map(|(first, last)| added.iter().filter(move |m| (first..=last).contains(m)));
     let sections: Vec<Section> = in_order.filter_map(|m| by_number.get(m)).flatten().cloned().collect();
-    // What another message repeats is sent.
+    // A section that another message repeats counts as sent.
     let repeats = |one: &Section, other: &Section| {
         (&one.name, &one.text, &one.origin) == (&other.name, &other.text, &other.origin)
     };
@@ -148,7 +149,7 @@ pub(in crate::workbench) fn sent(session: &Session, turn: &Address) -> Option<Se
     Some(Sent { made, sections, left_out, too_large: None })
 }
 
-/// The replies that the request repeats, by turn.
+/// Returns the replies that the request repeats, by turn.
 fn replies(session: &Session, places: &[usize]) -> TurnAttempts {
     let mut replies = TurnAttempts::new();
     for envelope in places.iter().filter_map(|place| session.event(*place)) {
@@ -157,7 +158,7 @@ fn replies(session: &Session, places: &[usize]) -> TurnAttempts {
     replies
 }
 
-/// The sections of a message of this address.
+/// Returns the sections of a message at this address.
 fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Section> {
     let turn = |address: &Address| address.turn_number().map_or_else(String::new, |number| format!(" of t{number}"));
     let origin = match message.source {
@@ -208,10 +209,10 @@ fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Sect
     found
 }
 
-/// Between the names of parts that share a line.
+/// Separator of the names of parts that share a line.
 const NAME_GAP: &str = " + ";
 
-/// Does a part of this name continue the last line of the section before it?
+/// Returns whether a part of this name continues the last line of the previous section.
 fn is_same_line(before: &Section, name: &str) -> bool {
     let alone = |name: &str| matches!(name, "call" | "file" | "result");
     !before.text.ends_with('\n') && !alone(name) && !alone(&before.name)

@@ -1,4 +1,4 @@
-//! What went over the wire in a turn, with times; where there was no wire, the pieces of the reply as they came.
+//! The bytes on the wire in a turn, with times; without a wire, the pieces of the reply as they arrived.
 
 use std::io::Read as _;
 
@@ -11,13 +11,13 @@ use crate::event::{Event, ReplyPart, Sent, Wire};
 use crate::workbench::format::{plural, size};
 use crate::workbench::sent_body;
 
-/// Decoded bytes of one attempt that are shown; a compressed note may claim to hold more.
+/// Maximum number of decoded bytes of one attempt; limits a damaged or malicious compressed note.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// Something that arrived.
+/// A received piece of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Milliseconds from sending.
+    /// Time since sending, in ms.
     pub ms: u64,
     /// Its bytes as text.
     pub text: String,
@@ -52,7 +52,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     parts
 }
 
-/// The body exactly as it was sent, and the same laid out. A body that cannot be rebuilt is marked, with what was recorded of it.
+/// Returns the body exactly as it was sent, and the same laid out. A body that cannot be rebuilt is marked, with the recorded part of it.
 fn body_parts(turn: &Turn<'_>, sent: &Sent, note: &str) -> Vec<Part> {
     let title = format!("→ sent {}", sent.attempt);
     match sent_body(turn.session, &format!("{}:{}", turn.address, sent.attempt)) {
@@ -76,7 +76,7 @@ fn body_parts(turn: &Turn<'_>, sent: &Sent, note: &str) -> Vec<Part> {
     }
 }
 
-/// The pieces of the reply, as the program was handed them.
+/// Returns the deltas of the reply, as the program received them.
 fn deltas(turn: &Turn<'_>) -> Vec<Part> {
     let mut attempts: Vec<(u32, Vec<Frame>)> = Vec::new();
     for envelope in &turn.events {
@@ -93,7 +93,7 @@ fn deltas(turn: &Turn<'_>) -> Vec<Part> {
     attempts.into_iter().map(part).collect()
 }
 
-/// The deltas that a recorded part joined; lengths that do not fit its text are left out.
+/// Splits a recorded part into its deltas; lengths that do not fit its text are ignored.
 fn pieces(part: &ReplyPart) -> Vec<Frame> {
     let mut frames = Vec::new();
     let mut at = 0;
@@ -110,7 +110,7 @@ fn pieces(part: &ReplyPart) -> Vec<Frame> {
     frames
 }
 
-/// The network reads. Damaged notes give what can be read.
+/// Returns the network reads. Damaged notes give the readable part.
 fn frames(wire: &Wire) -> Vec<Frame> {
     let Ok(packed) = STANDARD.decode(&wire.frames) else { return Vec::new() };
     let mut lines = Vec::new();

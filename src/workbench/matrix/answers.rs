@@ -1,6 +1,6 @@
-//! Equal answers, grouped: what the trials of a cell agree on.
+//! Groups of equal outcomes among the trials of a cell.
 //!
-//! In: answers as JSON. Out: groups with their counts, the most frequent first.
+//! In: outcomes with answers as JSON text. Out: groups with their counts, the most frequent first.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
@@ -10,15 +10,15 @@ use super::state::{Outcome, Trial};
 /// Trials with the same outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerGroup {
-    /// The answer or the failure.
+    /// The answer, or the reason of the failure.
     pub outcome: Outcome,
-    /// How many trials gave it.
+    /// Number of trials with this outcome.
     pub count: u32,
-    /// How many of them passed.
+    /// Number of them that passed.
     pub passed: u32,
 }
 
-/// Groups the outcomes of trials: most frequent first, of equal counts the one that came first.
+/// Groups the outcomes of trials: the most frequent first, groups of equal count in order of their first trial.
 pub(super) fn groups<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<AnswerGroup> {
     let mut groups: Vec<AnswerGroup> = Vec::new();
     for trial in trials {
@@ -34,7 +34,8 @@ pub(super) fn groups<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<AnswerG
     groups
 }
 
-/// The text that equal JSON values share: keys sorted, numbers by value (`1.0` is `1`). Values of runs are at most 512 levels deep.
+/// Returns a JSON text that equal values share: keys are sorted, whole floats are written as integers (`1.0` as `1`). Values of runs are
+/// at most 512 levels deep.
 pub fn canonical(json: &Json) -> String {
     sorted(json).to_text()
 }
@@ -52,9 +53,9 @@ fn sorted(json: &Json) -> Json {
     }
 }
 
-/// The integer that a float is exactly.
+/// Returns the integer that equals a float, if there is one.
 fn whole(number: f64) -> Option<i64> {
-    /// Up to here every integer has a float of its own.
+    /// Largest magnitude up to which a float represents every integer exactly (2^53).
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(clippy::cast_possible_truncation, reason = "checked: whole and small enough")]
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)

@@ -1,6 +1,6 @@
-//! A matrix in the background, as an interface follows it.
+//! A matrix that runs in the background.
 //!
-//! In: the file of a matrix with its state. Out: a [`MatrixRun`]: updates in order, the end as the last one; a stop goes back.
+//! In: the file of a matrix and its state. Out: a [`MatrixRun`] that queues updates in order, the end last, and can be stopped.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +11,16 @@ use super::{MatrixEvent, MatrixFile, MatrixState};
 use crate::port::Stop;
 use crate::workbench::Workbench;
 
-/// Something that happened in a matrix.
+/// An update of a matrix that runs in the background.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MatrixUpdate {
-    /// An event of one of its trials.
+    /// An event of the matrix.
     Event(MatrixEvent),
-    /// The end, with the reason when trials are missing or its file is elsewhere; nothing follows.
+    /// The last update, with a reason when the run failed or the matrix moved to another file.
     Ended(Option<String>),
 }
 
-/// A matrix in the background. Dropping the handle does not stop it.
+/// Handle to a matrix that runs in the background. Dropping it does not stop the matrix.
 #[derive(Debug)]
 pub struct MatrixRun {
     updates: Arc<Updates>,
@@ -46,12 +46,12 @@ impl MatrixRun {
         self.updates.queue.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 
-    /// Resolves when there may be something to drain.
+    /// Waits until there may be updates to drain.
     pub async fn changed(&self) {
         self.updates.changed.notified().await;
     }
 
-    /// Stops it; finished trials are kept. Returns at once; the end is an update.
+    /// Stops the matrix; finished trials are kept. Returns at once; the end arrives as an update.
     pub fn stop(&self) {
         self.stop.by_user();
     }

@@ -1,11 +1,11 @@
-//! Baselines: the results of a matrix, kept in a file, and what has got better or worse since.
+//! Baselines: results of a matrix saved in a file, and the comparison of later results with them.
 //!
-//! In: reports now, reports then. Out: one [`Change`] per cell. Whether a cell got worse depends on its verdicts only; turns, tokens, costs and
-//! times are reported and never fail.
+//! In: current reports, a baseline. Out: one [`Change`] per cell. A cell is worse or better by its verdicts only; turns, tokens, costs and
+//! times are reported and never count as worse.
 //!
-//! A cell is **worse** when all its trials passed then and one does not now, when its pass rate is below the lower end of the interval of
-//! then, or when the agent cannot run there any more. It is **better** when it passes always now and did not then, or when its pass rate is
-//! above the upper end of the interval of then.
+//! A cell is **worse** when all its trials passed in the baseline and one does not now, when its pass rate is below the lower end of the
+//! baseline's interval, or when the agent cannot run there any more. It is **better** when all its trials pass now and not all did in the
+//! baseline, or when its pass rate is above the upper end of the baseline's interval.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::workbench::files::write_whole;
 const FORMAT: &str = "ptc-workbench-baseline";
 const VERSION: u32 = 1;
 
-/// Why a baseline cannot be read or written.
+/// Error of reading, comparing or writing a baseline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaselineError(pub String);
 
@@ -37,7 +37,7 @@ impl std::error::Error for BaselineError {}
 pub struct Baseline {
     format: String,
     version: u32,
-    /// The matrix.
+    /// The matrix's id.
     pub matrix: String,
     /// The results of the cells.
     pub cells: Vec<BaselineCell>,
@@ -51,20 +51,20 @@ pub struct BaselineCell {
     pub cell: Cell,
     /// Finished trials.
     pub trials: u32,
-    /// Those that passed.
+    /// Finished trials that passed.
     pub passed: u32,
-    /// The different outcomes.
+    /// Distinct outcomes.
     pub outcomes: Vec<Outcome>,
-    /// Turns, the mean.
+    /// Mean number of turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<f64>,
-    /// Input and output tokens, the mean.
+    /// Mean of input and output tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<f64>,
-    /// Cost, the mean.
+    /// Mean cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// Time without waiting in ms, the median.
+    /// Median time without waiting, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ms: Option<u64>,
 }
@@ -85,16 +85,16 @@ impl From<&CellReport> for BaselineCell {
 }
 
 impl Baseline {
-    /// How its file begins.
+    /// Beginning of every baseline file, to recognise one.
     pub const BEGINS: &str = "{\n  \"format\": \"ptc-workbench-baseline\"";
 
-    /// The baseline of a matrix.
+    /// Creates the baseline of a matrix.
     pub fn of(matrix: &str, reports: &[CellReport]) -> Self {
         let cells = reports.iter().map(BaselineCell::from).collect();
         Self { format: FORMAT.to_owned(), version: VERSION, matrix: matrix.to_owned(), cells }
     }
 
-    /// Reads a baseline. Older programs named the agents as they were typed: they are named as they are now.
+    /// Reads a baseline. Agent names of older versions, stored as typed, are normalised by [`called`].
     pub fn read(path: &Path) -> Result<Self, BaselineError> {
         let wrong = |why: String| BaselineError(format!("{}: {why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -116,7 +116,7 @@ impl Baseline {
         Ok(read)
     }
 
-    /// Is there anything to compare? Errors: none of these cells is in the baseline.
+    /// Checks that the baseline shares at least one cell with these. Errors: it shares none.
     pub fn check_shares(&self, cells: &[Cell]) -> Result<(), BaselineError> {
         if self
             .cells
@@ -134,7 +134,7 @@ impl Baseline {
         )))
     }
 
-    /// Writes the baseline. A file that is there is replaced as a whole, or left as it is.
+    /// Writes the baseline. An existing file is replaced as a whole, or left unchanged on an error.
     pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
         let write = || -> std::io::Result<()> {
             let mut text = serde_json::to_string_pretty(self)?;
@@ -145,23 +145,23 @@ impl Baseline {
     }
 }
 
-/// What became of a cell.
+/// Result of comparing a cell with the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
-    /// A regression.
+    /// The cell regressed.
     Worse,
-    /// The opposite.
+    /// The cell improved.
     Better,
-    /// Neither.
+    /// The cell neither regressed nor improved.
     Same,
-    /// The baseline does not know it, or had no trials of it.
+    /// The baseline lacks the cell or has no trials of it.
     New,
-    /// It has no trials now.
+    /// The cell has no trials now.
     NotRun,
 }
 
 impl ChangeKind {
-    /// The word for it.
+    /// Returns the name for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -173,34 +173,34 @@ impl ChangeKind {
     }
 }
 
-/// A cell then and now.
+/// A cell in the baseline and now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// What became of it.
+    /// Result of the comparison.
     pub kind: ChangeKind,
-    /// Why, in words; empty for a cell that is the same.
+    /// The reason in words; empty for an unchanged cell.
     pub why: String,
-    /// Then.
+    /// The cell in the baseline.
     pub then: Option<BaselineCell>,
-    /// Now.
+    /// The cell now.
     pub now: Option<BaselineCell>,
-    /// Outcomes came or went.
+    /// The two sets of outcomes differ.
     pub answers_changed: bool,
 }
 
 impl Change {
-    /// The cell.
+    /// Returns the cell.
     pub fn cell(&self) -> Option<&Cell> {
         self.now.as_ref().or(self.then.as_ref()).map(|side| &side.cell)
     }
 }
 
-/// A cell in which the agent cannot run represents all cases that it had there.
+/// Returns whether a cell in which the agent cannot run represents the case of a baseline cell. Such a cell represents all cases.
 fn represents_case(cell: &Cell, then: &Cell) -> bool {
     cell.unfit.is_some() && cell.is_same(&Cell { case: None, ..then.clone() })
 }
 
-/// What became of every cell: those of now in their order, then those that only the baseline knows.
+/// Compares every cell with the baseline: current cells in their order, then those that only the baseline contains.
 pub fn compare_with(baseline: &Baseline, reports: &[CellReport]) -> Vec<Change> {
     let mut changes: Vec<Change> = reports
         .iter()

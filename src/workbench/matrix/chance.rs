@@ -1,11 +1,11 @@
-//! Statistics of a few trials: the interval of a pass rate, and how often k trials in a row would pass.
+//! Statistics of a few trials: the interval of a pass rate, and the probability that k trials all pass.
 //!
-//! In: how many of how many trials passed. Out: numbers between 0 and 1. Pure functions.
+//! In: numbers of passed trials and of all trials. Out: numbers between 0 and 1. Pure functions.
 
-/// The quantile of the normal distribution for 95 % between both ends.
+/// Quantile of the normal distribution for a two-sided 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The Wilson interval (95 %) of a pass rate: lower and upper end. `(0, 1)` when nothing was tried.
+/// Returns the Wilson interval (95 %) of a pass rate: lower and upper end. `(0, 1)` without trials.
 pub fn wilson(passed: u32, trials: u32) -> (f64, f64) {
     if trials == 0 {
         return (0.0, 1.0);
@@ -16,14 +16,14 @@ pub fn wilson(passed: u32, trials: u32) -> (f64, f64) {
     let middle = rate + z2 / (2.0 * n);
     let spread = Z * (rate * (1.0 - rate) / n + z2 / (4.0 * n * n)).sqrt();
     let scale = 1.0 + z2 / n;
-    // At the ends the formula gives 0 and 1 but for rounding.
+    // At the ends the exact values are 0 and 1; the formula has rounding errors there.
     let low = if passed == 0 { 0.0 } else { ((middle - spread) / scale).max(0.0) };
     let high = if passed >= trials { 1.0 } else { ((middle + spread) / scale).min(1.0) };
     (low, high)
 }
 
-/// pass^k: the chance that k trials all pass, estimated without bias as `C(passed, k) / C(trials, k)`. `None` when there were fewer
-/// than k trials, or for k = 0.
+/// Returns pass^k: the probability that k trials all pass, estimated without bias as `C(passed, k) / C(trials, k)`. `None` for fewer than k
+/// trials, or for k = 0.
 pub fn pass_hat(passed: u32, trials: u32, k: u32) -> Option<f64> {
     if k == 0 || k > trials {
         return None;

@@ -1,31 +1,31 @@
 //! The cost of a matrix before it runs, estimated from earlier matrices.
 //!
-//! In: a plan, the matrices of the sessions folder. Out: the expected cost with its range. It reads files of matrices and no session.
+//! In: a plan, the matrices of the sessions folder. Out: the expected cost with its range. Only files of matrices are read, no sessions.
 
 use super::plan::MatrixPlan;
 use crate::workbench::Workbench;
 
-/// The quantile of the normal distribution for 95 %.
+/// Quantile of the normal distribution for a two-sided 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// What a matrix is expected to cost, in the price table's unit.
+/// Expected cost of a matrix, in the price table's unit.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CostEstimate {
-    /// Its trials.
+    /// Number of trials of the plan.
     pub trials: u64,
-    /// The expected cost of those with earlier trials.
+    /// Expected cost of the trials that have earlier trials of the same kind.
     pub cost: f64,
     /// The lower end of the range (95 %).
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// Earlier trials of known cost.
+    /// Number of earlier trials of known cost.
     pub earlier: u64,
-    /// Trials of agents, modes and models without an earlier trial of known cost.
+    /// Number of trials whose agent, mode and model have no earlier trial of known cost.
     pub unknown: u64,
 }
 
-/// Trials that are to run, and the costs of earlier ones of the same kind.
+/// Trials to run of one agent, mode and model, and the costs of earlier ones.
 struct Kind {
     due: u64,
     earlier: Vec<f64>,
@@ -47,7 +47,7 @@ impl CostEstimate {
             let squares: f64 = kind.earlier.iter().map(|cost| (cost - mean).powi(2)).sum();
             let spread = if known > 1.0 { squares / (known - 1.0) } else { mean * mean };
             estimate.cost += due * mean;
-            // The trials vary, and so does the mean of the earlier ones.
+            // Two sources of variance: the trials themselves, and the mean of the earlier ones.
             variance += due * spread + due * due * spread / known;
         }
         let half = Z * variance.sqrt();
@@ -57,7 +57,7 @@ impl CostEstimate {
 }
 
 impl Workbench {
-    /// The expected cost of a plan; `None` when no earlier matrix has a trial of known cost of one of its agents, modes and models.
+    /// Estimates the cost of a plan; `None` when no earlier trial of one of its agents, modes and models has a known cost.
     pub fn estimate_cost(&self, plan: &MatrixPlan) -> Option<CostEstimate> {
         let version = |cell: &super::plan::Cell| (cell.agent.clone(), cell.mode.clone(), cell.model.clone());
         let mut kinds: Vec<((String, String, String), Kind)> = Vec::new();

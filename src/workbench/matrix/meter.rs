@@ -1,6 +1,6 @@
-//! What a trial cost, measured from its events: live and from a file alike.
+//! Measures of a trial, computed from its events: the same for a live run and for a file.
 //!
-//! In: the events of one session, in order. Out: [`Measures`], which add up whole trees of agents.
+//! In: the events of one session, in order. Out: [`Measures`], which include child runs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,38 +15,38 @@ use crate::model::ErrorClass;
 use crate::session::Ledger;
 use crate::workbench::wording::describe_issue;
 
-/// What a trial cost. Everything adds up the run and its child runs.
+/// Measures of a trial. All of them sum the run and its child runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measures {
     /// Turns.
     pub turns: u32,
-    /// Requests to models (HTTP attempts where there are any).
+    /// Requests to models (HTTP attempts for models over HTTP).
     pub requests: u32,
-    /// Attempts that failed and were tried again.
+    /// Attempts that failed and were retried.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
     /// Tokens; absent when no provider counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// Cost in the price table's unit; absent when the tokens or the price of one of the runs are not known.
+    /// Cost in the price table's unit; absent when the tokens or the price of one of the runs are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// From sending the first request that got a reply to its first delta, in ms; absent for a reply that came at once.
+    /// Time from sending the first request with a reply to the first delta of that reply, in ms; absent for a reply that was not streamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ms: Option<u64>,
-    /// From the run's start to its end without `waited_ms`, in ms.
+    /// Time from the run's start to its end, in ms, without `waited_ms` and without the gaps in which the session did not run.
     pub time_ms: u64,
-    /// Time in which a request waited in its provider's gate or for the end of the pause after a 429, in ms. It belongs to the provider's
-    /// limits and to what else was running. Waits that overlap count once.
+    /// Time in which a request waited in its provider's gate or for the pause after a 429, in ms. It depends on the provider's limits and
+    /// on other runs at the same time. Overlapping waits count once.
     pub waited_ms: u64,
-    /// What did not fit, by kind, path and what was expected, with counts.
+    /// Number of errors by kind: a reason, or for a failed check the path and the expectation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u32>,
-    /// Bytes of the data that the run had: its context and what its tools answered ([`Ledger`]).
+    /// Bytes of the run's data: its context and the results of its tools ([`Ledger`]).
     pub data_bytes: u64,
-    /// Bytes of it that no request carried.
+    /// Bytes of these data that no request contained.
     pub kept_out_bytes: u64,
-    /// What came from the cache; tokens and cost contain it.
+    /// Part of the trial served from the cache; tokens and cost include it.
     #[serde(default, skip_serializing_if = "FromCache::is_nothing")]
     pub from_cache: FromCache,
 }
@@ -64,11 +64,11 @@ pub struct Meter {
     started_ms: Option<i64>,
     ended_ms: i64,
     waits: Stretches,
-    /// When the attempt of a turn went to the gate.
+    /// Time at which the current attempt of a turn entered the gate, in Unix ms.
     asked_ms: HashMap<Address, i64>,
-    /// What each turn asked for.
+    /// Kind of reply that each turn requested.
     wants: HashMap<Address, Want>,
-    /// The first reply was met.
+    /// The first reply has arrived.
     replied: bool,
     first_ms: Option<u64>,
     retries: u32,
@@ -77,7 +77,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Takes the next event.
+    /// Applies the next event.
     pub fn apply(&mut self, envelope: &Envelope) {
         self.fold.apply(envelope);
         self.ledger.apply(envelope);
@@ -90,7 +90,7 @@ impl Meter {
                 self.asked_ms.insert(at.clone(), now);
                 self.wants.insert(at.clone(), made.want);
             }
-            // The error of a program names the call that failed in it.
+            // A failed call inside a program is counted once: as the error of the program.
             Event::ToolEnd(end)
                 if end.status.is_failure() && self.wants.get(&at.turn_part()) != Some(&Want::Program) =>
             {
@@ -107,12 +107,12 @@ impl Meter {
         }
     }
 
-    /// The result so far.
+    /// Returns the Step so far.
     pub fn step(&self) -> Step {
         self.fold.step()
     }
 
-    /// What it cost so far.
+    /// Returns the measures so far, with an empty `from_cache`.
     pub fn measures(&self) -> Measures {
         let step = self.fold.step();
         let started_ms = self.started_ms.unwrap_or(self.ended_ms);
@@ -173,25 +173,25 @@ impl Meter {
     }
 }
 
-/// The path with `*` in place of numbers, so that equal mistakes in a list are one kind.
+/// Replaces numbers in a path by `*`, so that equal errors in a list are one kind.
 fn any_index(path: &str) -> String {
     let is_index = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     path.split('.').map(|part| if is_index(part) { "*" } else { part }).collect::<Vec<_>>().join(".")
 }
 
-/// Stretches of time: first and one-past-last Unix ms.
+/// Time intervals: start (inclusive) and end (exclusive), in Unix ms.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Stretches(Vec<(i64, i64)>);
 
 impl Stretches {
-    /// Adds one; an empty one changes nothing.
+    /// Adds an interval; an empty one is ignored.
     pub(super) fn add(&mut self, from_ms: i64, to_ms: i64) {
         if from_ms < to_ms {
             self.0.push((from_ms, to_ms));
         }
     }
 
-    /// Milliseconds between these two times that lie in at least one stretch.
+    /// Returns the milliseconds between two times that at least one interval covers.
     pub(super) fn within(&self, from_ms: i64, to_ms: i64) -> u64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();

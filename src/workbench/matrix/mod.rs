@@ -1,8 +1,8 @@
 //! The matrix: one agent or several, in every mode, with every model, on every case, several times.
 //!
-//! In: a [`MatrixSpec`]. Out: a file of finished trials in the sessions folder, each trial a session of its own; a [`MatrixState`] that
-//! screens and the command line read; a [`CellReport`] per cell; what got better or worse than in a [`Baseline`].
-//! Trials share nothing but the gates of providers: whatever runs at the same time, the session of a trial is the same.
+//! In: a [`MatrixSpec`]. Out: a file of finished trials in the sessions folder, each trial a session of its own; a [`MatrixState`] for
+//! screens and the command line; a [`CellReport`] per cell; the changes against a [`Baseline`].
+//! Trials share only the gates of providers: the session of a trial does not depend on other trials that run at the same time.
 
 mod answers;
 mod background;

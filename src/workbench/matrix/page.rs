@@ -1,7 +1,7 @@
-//! The report of a matrix as one HTML page without scripts or anything from elsewhere.
+//! The report of a matrix as one HTML page without scripts and without external resources, and as Markdown.
 //!
-//! In: the results of a matrix, and the turns of failed trials where their sessions are here. Out: the page. Text from models is escaped.
-//! It has no date, so that equal results give equal pages but for durations and ids of sessions.
+//! In: the results of a matrix, and the turns of failed trials whose sessions are on this machine. Out: the page. Text from models is
+//! escaped. The page has no date, so that equal results give equal pages except for durations and session ids.
 
 use std::fmt::Write as _;
 
@@ -13,40 +13,40 @@ use crate::event::FromCache;
 use crate::export::{document, escape};
 use crate::workbench::format::{cache_line, cost, duration, judges_line};
 
-/// Failed trials that are shown with their turns.
+/// Maximum number of failed trials shown with their turns.
 pub const SHOWN_FAILURES: usize = 100;
-/// Rulings of judges that are shown.
+/// Maximum number of judge rulings shown.
 const SHOWN_RULINGS: usize = 200;
-/// Characters of a reply or a program that are shown.
+/// Maximum number of characters shown of a reply or a program.
 const SHOWN_CHARS: usize = 4_000;
 
 /// The results of a matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct Results<'r> {
-    /// The cells.
+    /// Reports of the cells.
     pub reports: &'r [CellReport],
-    /// The cells of several cases together.
+    /// Reports over all cases of an agent, mode and model.
     pub totals: &'r [CellReport],
-    /// Versions against the first.
+    /// Comparisons of the other versions with the first.
     pub pairs: &'r [PairedReport],
 }
 
 /// A failed trial with its turns.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// The cell's name.
+    /// Name of the cell.
     pub cell: String,
-    /// The trial's number.
+    /// Number of the trial.
     pub trial: u32,
-    /// Its session's id.
+    /// Id of its session.
     pub session: String,
-    /// Why it did not pass.
+    /// The reason why it did not pass.
     pub why: String,
-    /// Its Step; `None` where the session is on another machine.
+    /// Step of its run; `None` when the session is not on this machine.
     pub step: Option<Step>,
 }
 
-/// The page.
+/// Renders the results as an HTML page.
 pub fn matrix_page(title: &str, results: &Results<'_>, failures: &[Failure]) -> String {
     let mut body = format!("<h1>{}</h1>\n", escape(title));
     if let Some(line) = cache_line(taken(results.reports)) {
@@ -81,7 +81,7 @@ pub fn matrix_page(title: &str, results: &Results<'_>, failures: &[Failure]) -> 
     document(&escape(title), &body)
 }
 
-/// The results as Markdown for a pull request.
+/// Renders the results as Markdown for a pull request.
 pub fn matrix_markdown(title: &str, results: &Results<'_>) -> String {
     let mut text = format!("## {}\n\n", plain(title));
     if let Some(line) = cache_line(taken(results.reports)) {
@@ -122,7 +122,7 @@ pub fn matrix_markdown(title: &str, results: &Results<'_>) -> String {
     text
 }
 
-/// What the trials took from the cache.
+/// Returns the sum of replies and cost served from the cache.
 fn taken(reports: &[CellReport]) -> FromCache {
     reports.iter().map(|report| report.from_cache).fold(FromCache::default(), FromCache::plus)
 }
@@ -136,7 +136,7 @@ fn changed_lines(report: &PairedReport) -> Vec<String> {
     report.changed.iter().map(line).collect()
 }
 
-/// Text in a cell of a Markdown table: no line ends, no markup.
+/// Escapes text for a cell of a Markdown table: no line breaks, no markup.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -231,7 +231,7 @@ fn versions(body: &mut String, pairs: &[PairedReport]) {
     }
 }
 
-/// The rulings of judges, the lowest scores first.
+/// Renders the rulings of judges, the lowest scores first.
 fn judgements(body: &mut String, reports: &[CellReport]) {
     let of_cell = |report| {
         let CellReport { cell, sessions, .. }: &CellReport = report;

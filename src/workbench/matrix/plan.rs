@@ -1,6 +1,7 @@
-//! The plan of a matrix: which cells (an agent in a mode with a model on a case) there are, which of them an agent cannot run in, and the seed of every trial.
+//! The plan of a matrix: its cells (an agent in a mode with a model on a case), those in which an agent cannot run, and the seed of every
+//! trial.
 //!
-//! In: a [`MatrixSpec`]. Out: a [`MatrixPlan`] that holds everything a later resume needs; the agents' files are not read again.
+//! In: a [`MatrixSpec`]. Out: a [`MatrixPlan`] with everything that a later resume needs; agent files are not read again.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -19,52 +20,52 @@ use crate::workbench::Workbench;
 use crate::workbench::prepare::in_own_mode;
 use crate::workbench::suite::{CaseFilter, Selection};
 
-/// What is to be compared.
+/// Agents, modes, models and cases to compare.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MatrixSpec {
-    /// The agents, each with what it was called.
+    /// Agents, each with its name in the cells.
     pub agents: Vec<(String, Agent)>,
-    /// The modes; all when empty.
+    /// Modes; all when empty.
     pub modes: Vec<Mode>,
-    /// The models; each agent's own when empty.
+    /// Models; each agent's own when empty.
     pub models: Vec<String>,
-    /// Trials of each cell.
+    /// Number of trials of each cell.
     pub trials: u32,
-    /// What the seeds of the trials come from.
+    /// Seed from which the seeds of the trials are derived.
     pub seed: u64,
-    /// Which cases of each agent.
+    /// Filter for the cases of each agent.
     pub filter: Box<CaseFilter>,
-    /// Where the files of cases lie that an agent names; the current folder when empty.
+    /// Base folder for the case files that agents name; the current folder when empty.
     pub folder: PathBuf,
 }
 
 /// An agent of a matrix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatrixAgent {
-    /// What it was called.
+    /// Name in the cells.
     pub name: String,
-    /// Its definition when the matrix was planned.
+    /// Definition of the agent when the matrix was planned.
     pub toml: String,
 }
 
-/// What a matrix consists of.
+/// Cells of a matrix with the definitions, number of trials and seed to run them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatrixPlan {
     /// The agents.
     pub agents: Vec<MatrixAgent>,
-    /// Trials of each cell, from 1.
+    /// Number of trials of each cell, at least 1.
     pub trials: u32,
-    /// What the seeds of the trials come from.
+    /// Seed from which the seeds of the trials are derived.
     pub seed: u64,
-    /// The cells: by agent, mode, model, case, in the order in which they were asked for.
+    /// Cells by agent, mode, model and case, in the order in which they were requested.
     pub cells: Vec<Cell>,
 }
 
-/// The agents of a plan by name, each without its cases, and these by name.
+/// Agents of a plan by name: the definition without its cases, and the cases by name.
 pub(super) struct Definitions(HashMap<String, (Agent, HashMap<String, Case>)>);
 
 impl Definitions {
-    /// The cases of the plan's cells in which an agent can run.
+    /// Returns the cases of the cells in which an agent can run.
     pub(super) fn cases<'d>(&'d self, plan: &'d MatrixPlan) -> impl Iterator<Item = &'d Case> {
         let fit = plan.cells.iter().filter(|cell| cell.unfit.is_none());
         fit.filter_map(|cell| self.0.get(&cell.agent)?.1.get(cell.case.as_ref()?))
@@ -75,36 +76,36 @@ fn unusable(what: &str) -> MatrixError {
     MatrixError(format!("the plan of the matrix cannot be used: {what}"))
 }
 
-/// How the model of an agent that is a program is called.
+/// Name in the cells for the model of an agent that is a program.
 const PINNED: &str = "pinned";
 
-/// Everything that one trial runs.
+/// Everything needed to run one trial.
 pub(super) struct TrialSpec {
-    /// The agent in its mode.
+    /// Agent in its mode.
     pub(super) agent: Agent,
-    /// The model; `None` for an agent that is a program.
+    /// Model; `None` for an agent that is a program.
     pub(super) model: Option<String>,
-    /// The case; a case without expectations when the agent has none.
+    /// Case; one without expectations when the agent has no cases.
     pub(super) case: Case,
-    /// The seed of its run.
+    /// Seed of the run.
     pub(super) seed: u64,
 }
 
 impl MatrixPlan {
-    /// Every trial, cell by cell.
+    /// Returns every trial, cell by cell.
     pub fn trials(&self) -> impl Iterator<Item = TrialKey> {
         let fit = self.cells.iter().enumerate().filter(|(_, cell)| cell.unfit.is_none());
         fit.flat_map(|(cell, _)| (1..=self.trials).map(move |trial| TrialKey { cell, trial }))
     }
 
-    /// Is this one of its trials?
+    /// Returns whether the plan contains this trial.
     pub fn has(&self, key: TrialKey) -> bool {
         let cell = self.cells.get(key.cell);
         cell.is_some_and(|cell| cell.unfit.is_none()) && (1..=self.trials).contains(&key.trial)
     }
 
-    /// The seed of a trial: from the matrix's seed, the cell's name and the trial's number, so that a cell has the same seeds in every
-    /// matrix. 53 bits, which every JSON reader keeps.
+    /// Returns the seed of a trial: a hash of the matrix's seed, the cell's name and the trial's number, so that a cell has the same seeds
+    /// in every matrix. It has 53 bits, which every JSON reader keeps.
     pub fn seed_of(&self, key: TrialKey) -> u64 {
         let cell = self.cells.get(key.cell).map(Cell::name).unwrap_or_default();
         let hash = Sha256::digest(format!("{}\n{cell}\n{}", self.seed, key.trial));
@@ -112,20 +113,20 @@ impl MatrixPlan {
         u64::from_be_bytes(bytes) >> 11
     }
 
-    /// Reads the definitions of the agents once for all trials. Errors: a plan that was changed by hand.
+    /// Parses the definitions of the agents once for all trials. Errors: a plan that was edited by hand and is invalid.
     pub(super) fn definitions(&self) -> Result<Definitions, MatrixError> {
         let read = |agent: &MatrixAgent| {
             let wrong = |what: &str| unusable(what);
             let definition = Agent::recorded(&agent.toml).map_err(|error| wrong(&error.to_string()))?;
             let cases = definition.cases().map_err(|found| wrong(&found.message))?;
             let cases = cases.into_iter().map(|case| (case.name.clone(), case)).collect();
-            // Each trial has a copy of the definition, and its session too: the cell names the case.
+            // Each trial and its session get a copy of the definition: without cases it is small, and the cell names the case.
             Ok((agent.name.clone(), (definition.without_cases(), cases)))
         };
         self.agents.iter().map(read).collect::<Result<_, _>>().map(Definitions)
     }
 
-    /// What a trial runs. Errors: a plan that was changed by hand.
+    /// Returns everything needed to run a trial. Errors: a plan that was edited by hand and is invalid.
     pub(super) fn trial(&self, definitions: &Definitions, key: TrialKey) -> Result<TrialSpec, MatrixError> {
         let wrong = |what: &str| unusable(what);
         let cell = self.cells.get(key.cell).ok_or_else(|| wrong("there is no such cell"))?;
@@ -136,7 +137,7 @@ impl MatrixPlan {
             None => without_expectations(),
         };
         let agent = agent.for_mode(mode).map_err(|found| wrong(&findings_text(&found)))?;
-        // A repeat must not be cheaper or faster because of the one before it.
+        // With several trials, none may be answered from the cache of replies of an earlier one.
         let agent = Agent { cache: agent.cache && self.trials == 1, ..agent };
         let model = (agent.program().is_none() || cell.model != PINNED).then(|| cell.model.clone());
         Ok(TrialSpec { agent, model, case, seed: self.seed_of(key) })
@@ -144,8 +145,8 @@ impl MatrixPlan {
 }
 
 impl Workbench {
-    /// Plans a matrix: nothing is run, no key is read. Errors: names of models that mean nothing, cases that cannot be used, no cell in
-    /// which an agent could run. A shard may be empty: its plan has no cells.
+    /// Plans a matrix without running anything or reading keys. Errors: invalid model names, invalid cases, no cell in which an agent can
+    /// run. A shard may be empty: its plan has no cells.
     pub fn plan_matrix(&self, spec: &MatrixSpec) -> Result<MatrixPlan, MatrixError> {
         if spec.trials == 0 {
             return Err(MatrixError("a matrix needs at least one trial (--trials)".to_owned()));
@@ -193,7 +194,7 @@ impl Workbench {
         Ok(plan)
     }
 
-    /// The models of the cells of an agent in its mode.
+    /// Returns the models of the cells of an agent in its mode.
     fn models_of(&self, spec: &MatrixSpec, agent: &Agent) -> Result<Vec<String>, MatrixError> {
         if spec.models.is_empty() && in_own_mode(agent).program().is_some() {
             return Ok(vec![PINNED.to_owned()]);
@@ -217,7 +218,7 @@ impl Workbench {
     }
 }
 
-/// The models that words between commas name. The options of `sample` have commas of their own: `sample:slow,seed=7,demo` is two models.
+/// Splits lists of models at commas. The options of `sample` contain commas too: `sample:slow,seed=7,demo` is two models.
 pub fn split_models(words: &[String]) -> Vec<String> {
     let mut models: Vec<String> = Vec::new();
     for word in words.iter().map(|word| word.trim()) {
@@ -231,9 +232,9 @@ pub fn split_models(words: &[String]) -> Vec<String> {
     models
 }
 
-/// The cases of an agent that a filter chooses; `None` when none of them is in this shard.
+/// Returns the cases of an agent that a filter chooses; `None` when this shard contains none of them.
 ///
-/// Errors: a case that cannot be used; none is chosen of those that there are.
+/// Errors: an invalid case; a filter that chooses none of the agent's cases.
 fn chosen(agent: &Agent, filter: &CaseFilter) -> Result<Option<Vec<Case>>, Diagnostic> {
     let cases = agent.cases()?;
     let selection = Selection::of(cases.iter().cloned().map(Ok), filter)?;
@@ -247,7 +248,7 @@ fn chosen(agent: &Agent, filter: &CaseFilter) -> Result<Option<Vec<Case>>, Diagn
     Ok(Some(selection.choose(cases)))
 }
 
-/// The cell once per case. A cell in which the agent cannot run represents all.
+/// Returns the cell once per case. A cell in which the agent cannot run represents all cases.
 fn of_cases(cell: &Cell, cases: &[Case], no_inputs: impl Fn(&Case) -> Option<String>) -> Vec<Cell> {
     if cell.unfit.is_some() {
         return vec![cell.clone()];
@@ -264,7 +265,7 @@ fn of_cases(cell: &Cell, cases: &[Case], no_inputs: impl Fn(&Case) -> Option<Str
     cases.iter().map(of).collect()
 }
 
-/// Why an agent cannot run on these inputs.
+/// Returns the reason why an agent cannot run on these inputs, if it cannot.
 fn no_inputs(plan: &Plan, inputs: &Json) -> Option<String> {
     let (_, findings) = plan.check_context(inputs);
     findings.iter().any(Diagnostic::is_error).then(|| findings_text(&findings))
@@ -275,45 +276,45 @@ fn findings_text(findings: &[Diagnostic]) -> String {
     errors.collect::<Vec<_>>().join("; ")
 }
 
-/// A case without expectations: it passes when the run returns.
+/// Returns a case without expectations: it passes when the run returns.
 fn without_expectations() -> Case {
     Case::default()
 }
 
-/// What its trials have in common.
+/// An agent in a mode with a model on a case; trials are grouped by cell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cell {
-    /// The agent, as it was named.
+    /// Agent, as it was named.
     pub agent: String,
-    /// The mode's name.
+    /// Name of the mode.
     pub mode: String,
-    /// The model, as it was named.
+    /// Model, as it was named.
     pub model: String,
-    /// The case's name; absent when the agent has none and runs on its own context.
+    /// Name of the case; absent when the agent has no cases and runs on its own context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
-    /// Why the agent cannot run here. Such a cell has no trials and represents every case.
+    /// The reason why the agent cannot run here. Such a cell has no trials and represents every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfit: Option<String>,
 }
 
 impl Cell {
-    /// The cell in words, the same in every matrix: agent, mode, model, case.
+    /// Returns the name of the cell, the same in every matrix: agent, mode, model, case.
     pub fn name(&self) -> String {
         let words = [Some(&self.agent), Some(&self.mode), Some(&self.model), self.case.as_ref()];
         words.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" · ")
     }
 
-    /// Do both ask the same question, whatever the answer is?
+    /// Returns whether both cells have the same agent, mode, model and case.
     pub fn is_same(&self, other: &Self) -> bool {
-        // A matrix that an older program planned names its agents as they were typed.
+        // Plans of older versions contain agent names as typed.
         let agent = |cell: &Self| called(&cell.agent, Path::new(""));
         let words = |cell: &Self| (agent(cell), cell.mode.clone(), cell.model.clone(), cell.case.clone());
         words(self) == words(other)
     }
 }
 
-/// What an agent is called in the cells: the path as seen from `here`, in whatever way it was written.
+/// Returns the name of an agent in the cells: its path relative to `here`, without `.` components.
 pub fn called(name: &str, here: &Path) -> String {
     let path = Path::new(name);
     let path = path.strip_prefix(here).unwrap_or(path);

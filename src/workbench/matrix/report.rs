@@ -1,6 +1,6 @@
-//! The trials of a cell together.
+//! Report of the trials of a cell.
 //!
-//! In: a cell and its finished trials. Out: rates, means, medians and groups. What one trial does not know is unknown for all.
+//! In: a cell and its finished trials. Out: rates, means, medians and groups. A mean is unknown if the value of one trial is unknown.
 
 use std::collections::BTreeMap;
 
@@ -11,45 +11,45 @@ use super::state::Trial;
 use crate::agent::Ruling;
 use crate::event::FromCache;
 
-/// The smallest number of trials with a 95th percentile.
+/// Smallest number of trials for which a 95th percentile is reported.
 const PERCENTILE_TRIALS: usize = 5;
 
-/// A mean per trial.
+/// Mean per trial.
 pub type Mean = f64;
 
-/// A trial and the session to open for it.
+/// A trial and the id of its session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRef {
-    /// Its number, from 1.
+    /// Number of the trial, from 1.
     pub trial: u32,
-    /// Its session's id.
+    /// Id of its session.
     pub session: String,
-    /// Did it pass?
+    /// The trial passed.
     pub passed: bool,
-    /// Why not.
+    /// The reason why it did not pass.
     pub why: Option<String>,
-    /// What judges found.
+    /// Rulings of judges.
     pub rulings: Vec<Ruling>,
 }
 
-/// The trials of a cell together.
+/// Report of the trials of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellReport {
     /// The cell.
     pub cell: Cell,
-    /// Finished trials.
+    /// Number of finished trials.
     pub trials: u32,
-    /// Those that passed.
+    /// Number of finished trials that passed.
     pub passed: u32,
-    /// The mean share of what is expected that held, from 0 to 1.
+    /// Mean score, from 0 to 1.
     pub score: Option<Mean>,
     /// Wilson interval (95 %) of the pass rate.
     pub interval: (f64, f64),
-    /// pass^k for k = 1 up to the number of trials; of several cases the mean, up to the fewest trials.
+    /// pass^k for k = 1 up to the number of trials; over several cases their mean, up to the smallest number of trials.
     pub pass_hat: Vec<f64>,
-    /// Equal outcomes, the most frequent first.
+    /// Groups of equal outcomes, the most frequent first.
     pub answers: Vec<AnswerGroup>,
-    /// Turns.
+    /// Number of turns.
     pub turns: Option<Mean>,
     /// Input tokens, cached ones included.
     pub input: Option<Mean>,
@@ -59,36 +59,36 @@ pub struct CellReport {
     pub cached: Option<Mean>,
     /// Cost in the price table's unit.
     pub cost: Option<Mean>,
-    /// Time to the first token in ms: the median.
+    /// Median time to the first token, in ms.
     pub first_ms: Option<u64>,
-    /// Time without waiting in ms: the median.
+    /// Median time without waiting, in ms.
     pub time_ms: Option<u64>,
-    /// The same, 95th percentile (nearest rank); from five trials on.
+    /// 95th percentile of the time without waiting, in ms (nearest rank); absent below five trials.
     pub time_p95_ms: Option<u64>,
-    /// Waiting for the provider's gate in ms, of all trials together.
+    /// Time waited for the provider's gate, in ms, summed over all trials.
     pub waited_ms: u64,
-    /// Attempts that were tried again, of all trials together.
+    /// Number of retried attempts, summed over all trials.
     pub retries: u32,
-    /// What did not fit, with counts over all trials.
+    /// Number of errors by kind, summed over all trials.
     pub errors: BTreeMap<String, u32>,
-    /// Bytes of the data that a run had: the mean.
+    /// Mean bytes of the data of a run.
     pub data_bytes: Option<Mean>,
-    /// Bytes of it that no request carried: the mean.
+    /// Mean bytes of these data that no request contained.
     pub kept_out_bytes: Option<Mean>,
-    /// What the trials and their judges took from the cache, together.
+    /// Replies and cost served from the cache to the trials and their judges, summed.
     pub from_cache: FromCache,
-    /// The trials, in order.
+    /// Trials, in order.
     pub sessions: Vec<TrialRef>,
 }
 
 impl CellReport {
-    /// The pass rate; `None` before the first trial.
+    /// Returns the pass rate; `None` without trials.
     pub fn rate(&self) -> Option<f64> {
         (self.trials > 0).then(|| f64::from(self.passed) / f64::from(self.trials))
     }
 }
 
-/// The report of a cell.
+/// Creates the report of a cell.
 pub fn report<'a>(cell: &Cell, trials: impl Iterator<Item = &'a Trial>) -> CellReport {
     let trials: Vec<&Trial> = trials.collect();
     let n = count(trials.len());
@@ -125,7 +125,7 @@ pub fn report<'a>(cell: &Cell, trials: impl Iterator<Item = &'a Trial>) -> CellR
     }
 }
 
-/// The cells of one agent, mode and model together, where there are several cases.
+/// Creates one report per agent, mode and model over all its cases, if at least two cases have trials.
 pub fn totals<'a>(reports: &[CellReport], trials_of: impl Fn(usize) -> Vec<&'a Trial>) -> Vec<CellReport> {
     let mut open: Vec<usize> = (0..reports.len()).filter(|place| reports[*place].cell.case.is_some()).collect();
     let mut found = Vec::new();
@@ -168,7 +168,7 @@ fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// The mean of whole numbers; unknown when one is, or when there are none.
+/// Returns the mean of whole numbers; `None` if one is unknown, or without values.
 fn mean(values: impl Iterator<Item = Option<u64>>) -> Option<Mean> {
     #[expect(clippy::cast_precision_loss, reason = "counts and bytes: beyond 2^53 the last digit does not matter")]
     mean_of(values.map(|value| value.map(|value| value as f64)))
@@ -179,8 +179,8 @@ fn mean_of(values: impl Iterator<Item = Option<f64>>) -> Option<Mean> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / f64::from(count(values.len())))
 }
 
-/// The percentile by nearest rank: the smallest value that at least so many per cent of the values do not exceed. For the median of an even
-/// count that is the lower of the two in the middle.
+/// Returns the percentile by nearest rank: the smallest value such that at least `percent` per cent of the values do not exceed it. The
+/// median of an even count is the lower of the two middle values.
 fn percentile(mut values: Vec<u64>, percent: usize) -> Option<u64> {
     values.sort_unstable();
     let rank = (values.len() * percent).div_ceil(100).max(1);

@@ -1,7 +1,7 @@
-//! Results as rows: a line of JSON for each trial, which other programs read and which several machines' files are merged from.
+//! Results as rows: a line of JSON per trial, for other programs and for merging the results of several machines.
 //!
-//! In: a matrix or a suite with what came of it. Out: [`ResultRow`]s in the order of the plan; from the rows of all shards the matrix that
-//! one machine would have had. Rows of one trial in two files are an error, never added up.
+//! In: a matrix or a suite with its results. Out: [`ResultRow`]s in the order of the plan; from the rows of all shards, the matrix that one
+//! machine would have produced. Two rows for the same trial are an error; they are never summed.
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
@@ -16,77 +16,77 @@ use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Agent, Ruling, Verdict};
 use crate::workbench::suite::{EndedTrial, SuiteReport};
 
-/// How every file of rows begins.
+/// Beginning of every file of rows.
 pub const RESULTS_BEGIN: &str = "{\"result\":1,";
-/// The version of the rows.
+/// Version of the row format.
 const VERSION: u32 = 1;
 
-/// What came of a trial.
+/// Verdict of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {
-    /// As expected.
+    /// The result is as expected.
     Pass,
-    /// Otherwise.
+    /// The result is not as expected.
     Fail,
-    /// It could not be tried.
+    /// The trial could not be tried.
     Error,
-    /// The agent cannot run in this cell: there is no trial.
+    /// The agent cannot run in this cell; the row represents no trial.
     CannotRun,
 }
 
-/// A trial as a row.
+/// Result of a trial as a line of JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResultRow {
-    /// The version of the row's form.
+    /// Version of the row format.
     pub result: u32,
-    /// The agent, as it was named.
+    /// Agent, as it was named.
     pub agent: String,
-    /// The mode's name.
+    /// Name of the mode.
     pub mode: String,
-    /// The model, as it was named.
+    /// Model, as it was named.
     pub model: String,
-    /// The case's name; absent for an agent without cases.
+    /// Name of the case; absent for an agent without cases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
-    /// Places of agent, mode, model and case in the whole plan, from 0.
+    /// Indexes of agent, mode, model and case in the whole plan, from 0.
     pub order: [u32; 4],
     /// Tags of the case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Weight of the case.
     pub weight: f64,
-    /// The trial's number, from 1; 0 where the agent cannot run.
+    /// Number of the trial, from 1; 0 in a row without a trial.
     pub trial: u32,
-    /// Trials of each case in the plan.
+    /// Number of trials of each case in the plan.
     pub trials: u32,
-    /// The seed of the plan.
+    /// Seed of the plan.
     pub seed: u64,
-    /// What came of it.
+    /// Verdict of the trial.
     pub verdict: RowVerdict,
-    /// The share of what is expected that holds, from 0 to 1.
+    /// Score from 0 to 1: the weighted share of expectations that hold, or the similarity.
     pub score: f64,
-    /// Why it did not pass.
+    /// The reason why it did not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Its session's id.
+    /// Id of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How it came out.
+    /// Answer or failure of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// What judges found.
+    /// Rulings of judges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rulings: Vec<Ruling>,
-    /// What it cost.
+    /// Measures of the trial.
     #[serde(flatten)]
     pub measures: Measures,
 }
 
 impl ResultRow {
-    /// The row as a line of JSON with its line break.
+    /// Serializes the row as a line of JSON with its line break.
     pub fn to_line(&self) -> String {
-        // Strings, numbers and lists of them always have a JSON form.
+        // Serialization cannot fail: the fields are strings, numbers and lists of them.
         serde_json::to_string(self).map_or_else(|_| String::new(), |line| line + "\n")
     }
 
@@ -106,18 +106,18 @@ fn number(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }
 
-/// Place, tags and weight of a case.
+/// Index, tags and weight of a case.
 type Marks = (u32, Vec<String>, f64);
 
-/// The rows of a matrix: knows the places of its cells among all cells, those of other shards included.
+/// Converts results of a matrix to rows; knows the indexes of its cells in the whole plan, other shards included.
 #[derive(Debug)]
 pub struct MatrixRows {
-    /// Of each cell: its place, the tags of its case, its weight.
+    /// For each cell its indexes, the tags of its case and its weight.
     cells: Vec<([u32; 4], Vec<String>, f64)>,
 }
 
 impl MatrixRows {
-    /// The rows of the matrix with this plan.
+    /// Creates the converter for a plan.
     pub fn of(plan: &MatrixPlan) -> Self {
         let of_agent = |agent: &MatrixAgent| -> HashMap<String, Marks> {
             let cases = Agent::recorded(&agent.toml).ok().and_then(|agent| agent.cases().ok()).unwrap_or_default();
@@ -128,7 +128,7 @@ impl MatrixRows {
         for (place, agent) in plan.agents.iter().enumerate() {
             agents.entry(&agent.name).or_insert_with(|| (number(place), of_agent(agent)));
         }
-        // In the order in which the cells name them.
+        // In order of first use in the cells.
         let mut modes: HashMap<&str, Vec<&str>> = HashMap::new();
         let mut models: HashMap<(&str, &str), Vec<&str>> = HashMap::new();
         let mut cells = Vec::with_capacity(plan.cells.len());
@@ -137,7 +137,7 @@ impl MatrixRows {
             let mode = place_or_push(modes.entry(&cell.agent).or_default(), &cell.mode);
             let model = place_or_push(models.entry((&cell.agent, &cell.mode)).or_default(), &cell.model);
             let case = cell.case.as_ref().and_then(|name| known?.1.get(name).cloned());
-            // A merged plan has no definitions: its cells are in the order of the whole plan.
+            // A merged plan has no definitions; its cells are in the order of the whole plan.
             let (case, tags, weight) = case.unwrap_or_else(|| (number(place), Vec::new(), 1.0));
             let agent = known.map(|(place, _)| *place).unwrap_or_default();
             cells.push(([agent, mode, model, case], tags, weight));
@@ -145,7 +145,7 @@ impl MatrixRows {
         Self { cells }
     }
 
-    /// A row of a cell with the place `at` in the plan; `None` where the plan has no such cell.
+    /// Creates a row of the cell with the index `at` in the plan; `None` if the plan has no such cell.
     fn row(&self, plan: &MatrixPlan, at: usize, trial: u32, verdict: RowVerdict) -> Option<ResultRow> {
         let (cell, (order, tags, weight)) = (plan.cells.get(at)?, self.cells.get(at)?);
         Some(ResultRow {
@@ -170,7 +170,7 @@ impl MatrixRows {
         })
     }
 
-    /// The row of a finished trial.
+    /// Creates the row of a finished trial.
     pub fn finished(&self, plan: &MatrixPlan, trial: &Trial) -> Option<ResultRow> {
         let verdict = if trial.passed { RowVerdict::Pass } else { RowVerdict::Fail };
         Some(ResultRow {
@@ -184,13 +184,13 @@ impl MatrixRows {
         })
     }
 
-    /// The row of a trial that could not be tried, and why.
+    /// Creates the row of a trial that could not be tried, with the reason.
     pub fn untried(&self, plan: &MatrixPlan, key: TrialKey, why: &str) -> Option<ResultRow> {
         Some(ResultRow { why: Some(why.to_owned()), ..self.row(plan, key.cell, key.trial, RowVerdict::Error)? })
     }
 }
 
-/// The place of a name in a list, where it is added if it is new.
+/// Returns the index of a name in a list, appending it if it is missing.
 fn place_or_push<'n>(list: &mut Vec<&'n str>, name: &'n str) -> u32 {
     number(list.iter().position(|known| *known == name).unwrap_or_else(|| {
         list.push(name);
@@ -198,7 +198,7 @@ fn place_or_push<'n>(list: &mut Vec<&'n str>, name: &'n str) -> u32 {
     }))
 }
 
-/// The rows of a matrix: finished trials, those that could not be tried, and the cells in which the agent cannot run.
+/// Returns the rows of a matrix: finished trials, trials that could not be tried, and cells in which the agent cannot run.
 pub fn matrix_rows(state: &MatrixState) -> impl Iterator<Item = ResultRow> {
     let (plan, with) = (&state.plan, MatrixRows::of(&state.plan));
     plan.cells.iter().enumerate().flat_map(move |(at, cell)| {
@@ -214,7 +214,7 @@ pub fn matrix_rows(state: &MatrixState) -> impl Iterator<Item = ResultRow> {
     })
 }
 
-/// The row of a trial of a suite with so many trials of each case.
+/// Creates the row of a trial of a suite. `trials`: the number of trials of each case.
 pub fn suite_row(ended: &EndedTrial<'_>, trials: u32) -> ResultRow {
     let EndedTrial { agent_place, agent, case, trial } = *ended;
     ResultRow {
@@ -250,7 +250,7 @@ pub fn suite_row(ended: &EndedTrial<'_>, trials: u32) -> ResultRow {
     }
 }
 
-/// The rows of a suite.
+/// Returns the rows of a suite.
 pub fn suite_rows(report: &SuiteReport, trials: u32) -> impl Iterator<Item = ResultRow> {
     let cases = report
         .agents
@@ -263,7 +263,7 @@ pub fn suite_rows(report: &SuiteReport, trials: u32) -> impl Iterator<Item = Res
     ended.map(move |ended| suite_row(&ended, trials))
 }
 
-/// The rows of a file. Errors: it cannot be read, a line that is no row.
+/// Reads the rows of a file. Errors: the file cannot be read, or a line is not a row.
 pub fn read_result_lines(file: &str, reader: impl BufRead) -> Result<Vec<ResultRow>, MatrixError> {
     let mut rows = Vec::new();
     for (place, line) in reader.lines().enumerate() {
@@ -282,9 +282,9 @@ pub fn read_result_lines(file: &str, reader: impl BufRead) -> Result<Vec<ResultR
     Ok(rows)
 }
 
-/// The matrix of rows from several files, each with its name.
+/// Merges the rows of several files, each with its name, into a matrix.
 ///
-/// Errors: a trial that two rows have, and rows of different plans.
+/// Errors: two rows for the same trial, or rows of different plans.
 pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, MatrixError> {
     let mut seen: HashSet<(Cell, u32)> = HashSet::new();
     let mut rows: Vec<ResultRow> = Vec::new();
@@ -301,7 +301,7 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
             let is_new = seen.insert((Cell { unfit: None, ..row.cell() }, row.trial));
             match (is_new, row.verdict) {
                 (true, _) => rows.push(row),
-                // Every shard names the cells in which an agent cannot run at all.
+                // Every shard contains the cells in which an agent cannot run at all.
                 (false, RowVerdict::CannotRun) => {}
                 (false, _) => {
                     let name = row.cell().name();

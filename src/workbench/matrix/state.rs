@@ -1,6 +1,6 @@
-//! How far a matrix is: a fold over what happens in it, which screens and the progress line read.
+//! The state of a matrix: a fold over its events, for screens and the progress line.
 //!
-//! In: [`MatrixEvent`]s in any order. Out: what is done, what runs, what is missing. Pure.
+//! In: [`MatrixEvent`]s in any order. Out: the trials that are finished, running and missing. Pure.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,27 +14,27 @@ use super::report::{CellReport, report};
 use crate::agent::{JudgesUsage, Ruling, Step};
 use crate::event::{FromCache, Kept};
 
-/// Which trial: the cell's place in the plan, and the trial's number from 1.
+/// Key of a trial: the index of the cell in the plan, and the number of the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrialKey {
-    /// Place of the cell in the plan.
+    /// Index of the cell in the plan.
     pub cell: usize,
-    /// From 1.
+    /// Number of the trial, from 1.
     pub trial: u32,
 }
 
-/// How a trial came out.
+/// Answer or failure of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// An answer, as text that equal answers share.
+    /// Answer, as canonical JSON text that equal answers share.
     Answer(Kept),
-    /// A failure: its stable reason.
+    /// Failure, by its stable reason.
     Fail(String),
 }
 
 impl Outcome {
-    /// How a run came out.
+    /// Returns the outcome of a run.
     pub fn of(step: &Step) -> Self {
         match &step.fail {
             Some(fail) => Self::Fail(fail.reason.clone()),
@@ -43,94 +43,94 @@ impl Outcome {
     }
 }
 
-/// A finished trial, as the matrix's file holds it.
+/// A finished trial, as stored in the matrix's file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Place of its cell in the plan.
+    /// Index of its cell in the plan.
     pub cell: usize,
-    /// Its number, from 1.
+    /// Number of the trial, from 1.
     pub trial: u32,
-    /// Its session's id.
+    /// Id of its session.
     pub session: String,
-    /// Did it pass?
+    /// The trial passed.
     pub passed: bool,
-    /// The share of what is expected that holds, where it is neither all nor nothing.
+    /// Score, unless it is 0 or 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Why not, in words.
+    /// The reason why it did not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// How it came out.
+    /// Answer or failure of the run.
     pub outcome: Outcome,
-    /// What it cost.
+    /// Measures of the run.
     pub measures: Measures,
-    /// What judges found; their cost is not part of the measures.
+    /// Rulings of judges; the measures do not include their cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rulings: Vec<Ruling>,
 }
 
 impl Trial {
-    /// The share of what is expected that holds, from 0 to 1.
+    /// Returns the score from 0 to 1: the weighted share of expectations that hold, or the similarity.
     pub fn score(&self) -> f64 {
         self.score.unwrap_or(f64::from(u8::from(self.passed)))
     }
 
-    /// The cost of the run and of its judges that was paid now, as far as it is known.
+    /// Returns the cost of the run and its judges that was paid now, as far as it is known.
     pub fn spent(&self) -> f64 {
         self.measures.from_cache.spent(self.measures.cost) + self.rulings.iter().map(Ruling::spent).sum::<f64>()
     }
 
-    /// What the run and its judges took from the cache.
+    /// Returns the replies and cost that the cache served to the run and its judges.
     pub fn from_cache(&self) -> FromCache {
         self.rulings.iter().fold(self.measures.from_cache, |sum, ruling| sum.plus(ruling.from_cache()))
     }
 
-    /// Which one it is.
+    /// Returns the key of the trial.
     pub fn key(&self) -> TrialKey {
         TrialKey { cell: self.cell, trial: self.trial }
     }
 }
 
-/// What happens in a matrix.
+/// Event of a matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MatrixEvent {
-    /// A trial began.
+    /// A trial started.
     Started {
-        /// Which.
+        /// The trial.
         key: TrialKey,
-        /// Its session's id.
+        /// Id of its session.
         session: String,
     },
-    /// A turn of it began.
+    /// A turn of a trial started.
     Turn {
-        /// Which trial.
+        /// The trial.
         key: TrialKey,
-        /// From 1; the root run's.
+        /// Number of the turn of the root run, from 1.
         turn: u32,
     },
-    /// It ended and is written down.
+    /// A trial ended and is recorded.
     Finished(Box<Trial>),
-    /// It was stopped and counts as not run.
+    /// A trial was stopped and counts as not run.
     Stopped(TrialKey),
-    /// It could not be tried (no answer from the model, for example): that is no result of the agent. It counts as not run.
+    /// A trial could not be tried (the model did not answer, for example). It counts as not run: this is not a result of the agent.
     Untried {
-        /// Which.
+        /// The trial.
         key: TrialKey,
-        /// Why, in words.
+        /// The reason in words.
         why: String,
     },
 }
 
-/// A trial that runs.
+/// A running trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningTrial {
-    /// Its session's id.
+    /// Id of its session.
     pub session: String,
-    /// Its turn, from 1; 0 before the first.
+    /// Number of its turn, from 1; 0 before the first.
     pub turn: u32,
 }
 
-/// How far a matrix is.
+/// Plan of a matrix with its finished, running and untried trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatrixState {
     /// Its plan.
@@ -138,24 +138,24 @@ pub struct MatrixState {
     finished: BTreeMap<TrialKey, Trial>,
     running: BTreeMap<TrialKey, RunningTrial>,
     untried: BTreeMap<TrialKey, String>,
-    /// Sums over the finished trials, so that each of many trials can be reported without a walk through all.
+    /// Sums over the finished trials, so that progress is reported without iterating over all of them.
     sums: Sums,
 }
 
 /// Sums over a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Sums {
-    /// Trials in the plan.
+    /// Number of trials in the plan.
     trials: usize,
-    /// Finished trials that did not pass.
+    /// Number of finished trials that did not pass.
     failed: usize,
     /// Cost of the finished trials and of their judges, as far as it is known.
     spent: f64,
 }
 
 impl MatrixState {
-    /// A matrix of which these trials are finished. Of two lines about one trial the first counts; trials that the plan does not know
-    /// are left out.
+    /// Creates the state of a matrix from its finished trials. The first of several lines for one trial counts; trials that the plan does
+    /// not contain are ignored.
     pub fn new(plan: MatrixPlan, finished: impl IntoIterator<Item = Trial>) -> Self {
         let sums = Sums { trials: plan.trials().count(), ..Sums::default() };
         let (known, running, untried) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -168,7 +168,7 @@ impl MatrixState {
         state
     }
 
-    /// Adds a finished trial, unless it is known.
+    /// Adds a finished trial, unless it is known already.
     fn add(&mut self, trial: Trial) {
         if let Entry::Vacant(place) = self.finished.entry(trial.key()) {
             self.sums.failed += usize::from(!trial.passed);
@@ -177,7 +177,7 @@ impl MatrixState {
         }
     }
 
-    /// Takes what happened.
+    /// Applies an event.
     pub fn apply(&mut self, event: &MatrixEvent) {
         match event {
             MatrixEvent::Started { key, session } => {
@@ -202,53 +202,53 @@ impl MatrixState {
         }
     }
 
-    /// Trials in all.
+    /// Returns the number of trials in the plan.
     pub fn total(&self) -> usize {
         self.sums.trials
     }
 
-    /// Trials that are finished.
+    /// Returns the number of finished trials.
     pub fn done(&self) -> usize {
         self.finished.len()
     }
 
-    /// The cost of the finished trials and of their judges, as far as it is known.
+    /// Returns the cost of the finished trials and their judges that was paid now, as far as it is known.
     pub fn spent(&self) -> f64 {
         self.sums.spent
     }
 
-    /// What the finished trials and their judges took from the cache.
+    /// Returns the replies and cost that the cache served to the finished trials and their judges.
     pub fn from_cache(&self) -> FromCache {
         self.finished.values().map(Trial::from_cache).fold(FromCache::default(), FromCache::plus)
     }
 
-    /// What the judges of the finished trials used together; `None` where none was asked.
+    /// Returns the summed usage of the judges of the finished trials; `None` without rulings.
     pub fn judges(&self) -> Option<JudgesUsage> {
         JudgesUsage::of(self.finished.values().flat_map(|trial| &trial.rulings))
     }
 
-    /// Finished trials that did not pass.
+    /// Returns the number of finished trials that did not pass.
     pub fn failed(&self) -> usize {
         self.sums.failed
     }
 
-    /// The trials that run, in the order of the plan.
+    /// Returns the running trials, in the order of the plan.
     pub fn running(&self) -> &BTreeMap<TrialKey, RunningTrial> {
         &self.running
     }
 
-    /// The trials that could not be tried, and why.
+    /// Returns the trials that could not be tried, with the reasons.
     pub fn untried(&self) -> &BTreeMap<TrialKey, String> {
         &self.untried
     }
 
-    /// Has every trial of the plan ended with a verdict?
+    /// Returns whether every trial of the plan is finished.
     pub fn is_complete(&self) -> bool {
         self.done() == self.total()
     }
 
-    /// The trials that have not started: first trials of all cells, then second ones, so that a matrix that is stopped
-    /// early has looked at everything.
+    /// Returns the trials that have not started: the first trials of all cells, then the second ones, so that a matrix that is stopped
+    /// early has results for as many cells as possible.
     pub fn missing(&self) -> Vec<TrialKey> {
         let open = |key: &TrialKey| {
             !(self.finished.contains_key(key) || self.running.contains_key(key) || self.untried.contains_key(key))
@@ -258,12 +258,12 @@ impl MatrixState {
         missing
     }
 
-    /// The finished trials of a cell, in order.
+    /// Returns the finished trials of a cell, in order.
     pub fn trials_of(&self, cell: usize) -> impl Iterator<Item = &Trial> {
         self.finished.range(TrialKey { cell, trial: 0 }..TrialKey { cell: cell + 1, trial: 0 }).map(|(_, trial)| trial)
     }
 
-    /// The results of every cell so far, in the order of the plan.
+    /// Returns the reports of all cells so far, in the order of the plan.
     pub fn reports(&self) -> Vec<CellReport> {
         self.plan.cells.iter().enumerate().map(|(place, cell)| report(cell, self.trials_of(place))).collect()
     }

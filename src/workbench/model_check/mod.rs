@@ -24,7 +24,7 @@ const REPLY_TOKENS: u64 = 1_024;
 /// Requests for an answer that fits a schema: one for each way, as servers refuse them.
 const SCHEMA_REQUESTS: usize = 4;
 
-/// What a server does with something that is asked of it.
+/// Reaction of a server to a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ability {
@@ -41,18 +41,18 @@ pub enum Ability {
 /// The result of one probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckRow {
-    /// What was asked for.
+    /// The capability, by name.
     pub name: &'static str,
-    /// What the server did.
+    /// The reaction of the server.
     pub ability: Ability,
     /// The answer in short, or the error.
     pub note: String,
-    /// What the server refused before it answered.
+    /// Refusals of the server before it answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<String>,
 }
 
-/// What a check would cost.
+/// Estimated cost of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CheckEstimate {
     /// Requests, if none is refused.
@@ -94,7 +94,7 @@ pub struct CheckReport {
     /// The way in which it takes a schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<StructuredBy>,
-    /// What it refused.
+    /// Features that it refused.
     pub refused: Vec<Restriction>,
     /// Requests that were sent.
     pub requests: u32,
@@ -274,7 +274,8 @@ impl Progress {
     }
 }
 
-/// Is the error the service's word about the request, and not about the network or the program?
+/// Returns whether an error is the service's response to the request, and not an error of the network or the program. Rate limits do not
+/// count.
 fn is_refusal(error: &ModelError) -> bool {
     error.status.is_some_and(|status| (400..500).contains(&status)) && error.class != ErrorClass::RateLimit
 }

@@ -11,7 +11,7 @@ use crate::model::{Adapter, Call, Model, ModelError, ModelEvent, Reply, Request}
 /// Events that wait for their reader.
 const QUEUE: usize = 64;
 
-/// What happened.
+/// Observed course of a request.
 #[derive(Debug)]
 pub(super) struct Observed {
     /// The reply, or why there is none.
@@ -20,7 +20,7 @@ pub(super) struct Observed {
     pub(super) pieces: usize,
     /// Reasoning arrived as text.
     pub(super) has_reasoning: bool,
-    /// What was refused before the answer.
+    /// Notices about what was refused before the answer.
     pub(super) notices: Vec<String>,
     /// Requests that were sent.
     pub(super) requests: u32,
@@ -29,7 +29,7 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    /// Asks.
+    /// Sends a request and collects its events until it is answered.
     pub(super) async fn of(adapter: &Adapter, request: &Request) -> Self {
         let (events, mut inbox) = mpsc::channel(QUEUE);
         let answer = async {
@@ -79,7 +79,7 @@ impl Observed {
         }
     }
 
-    /// Was something refused or ignored?
+    /// Returns whether something was refused or ignored.
     pub(super) fn has_notice(&self) -> bool {
         !self.notices.is_empty()
     }

@@ -1,7 +1,7 @@
-//! A changed agent file: its difference to the file as hunks, of which some are accepted and written.
+//! Changes of an agent file as hunks: the accepted ones are written.
 //!
-//! In: the text of the file, another text such as that with a candidate's texts, the accepted hunks. Out: the file with these. It must never write a file that has
-//! changed since, or one that is no agent afterwards.
+//! In: the text of the file, a changed text such as that with a candidate's texts, the accepted hunks. Out: the file with these hunks. It
+//! must never write a file that has changed since, nor one that is not a valid agent afterwards.
 
 use std::path::{Path, PathBuf};
 
@@ -17,29 +17,29 @@ use crate::workbench::line_diff::LineDiff;
 /// Unchanged lines around the changes of a hunk.
 const CONTEXT: usize = 3;
 
-/// A part of the difference.
+/// A group of changed lines with their context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
     /// Its first line in the old text, from 1.
     pub line: usize,
-    /// Its lines: ` `, `-` or `+`, then the text without its line end.
+    /// Lines, each ` `, `-` or `+` followed by the text without its line end.
     pub lines: Vec<String>,
 }
 
-/// What other texts change in an agent file.
+/// Changes of an agent file, not yet written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentChanges {
     /// The agent file.
     pub path: PathBuf,
-    /// The differences; empty where there are none.
+    /// Hunks in order; empty without changes.
     pub hunks: Vec<Hunk>,
     old: String,
     new: String,
 }
 
 impl Progress {
-    /// The agent file, and its text as it was when the search began: where it was named from here, else where it was then. Errors: it cannot be read, or
-    /// has changed since.
+    /// Returns the path of the agent file and its text as it was when the search began. The path is the one that was given, relative to the
+    /// current folder, else the absolute path at that time. Errors: the file cannot be read or has changed since.
     pub fn agent_file(&self) -> Result<(PathBuf, String), OptimizeError> {
         let places = std::iter::once(&self.start.agent).chain(&self.start.file).map(Path::new);
         let mut failed = None;
@@ -60,7 +60,8 @@ impl Progress {
         Err(OptimizeError(failed.unwrap_or_default()))
     }
 
-    /// What a candidate changes in the agent file; comments and everything else stay. Errors: those of [`Progress::agent_file`], or the file would be no agent.
+    /// Returns the changes that a candidate makes in the agent file; comments and everything else stay. Errors: those of
+    /// [`Progress::agent_file`], or the file would not be a valid agent.
     pub fn changes(&self, workbench: &Workbench, candidate: usize) -> Result<AgentChanges, OptimizeError> {
         let (path, old) = self.agent_file()?;
         let name = path.display().to_string();
@@ -74,18 +75,18 @@ impl Progress {
 }
 
 impl AgentChanges {
-    /// The difference between the text of a file and another one.
+    /// Creates the changes from the text of a file to another text.
     pub(super) fn between(path: PathBuf, old: String, new: String) -> Self {
         Self { path, hunks: hunks(&old, &new), old, new }
     }
 
-    /// The text of the file with all hunks.
+    /// Returns the text of the file with all hunks.
     pub fn new_text(&self) -> &str {
         &self.new
     }
 
-    /// Writes the accepted hunks, by their place; returns how many they are. Errors: none is accepted, the file has changed meanwhile, would be no agent with
-    /// these hunks, or cannot be written.
+    /// Writes the hunks whose entry in `accepted` is true; returns their number. Errors: none is accepted; the file has changed meanwhile,
+    /// would not be a valid agent with these hunks, or cannot be written.
     pub fn write(&self, workbench: &Workbench, accepted: &[bool]) -> Result<u64, OptimizeError> {
         let name = self.path.display();
         if accepted.len() != self.hunks.len() || !accepted.contains(&true) {
@@ -104,13 +105,13 @@ impl AgentChanges {
     }
 }
 
-/// The hunks between two texts, in order.
+/// Returns the hunks between two texts, in order.
 pub(super) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     let groups = LineDiff::of(old, new).groups(CONTEXT);
     groups.into_iter().map(|group| Hunk { line: group.first + 1, lines: group.lines }).collect()
 }
 
-/// The old text with the accepted hunks, by their place among [`hunks`].
+/// Returns the old text with the accepted hunks, by their index among [`hunks`].
 fn applied(old: &str, new: &str, accepted: &[bool]) -> String {
     let diff = LineDiff::of(old, new);
     let groups = diff.groups(CONTEXT);

@@ -1,4 +1,4 @@
-//! The texts of an agent that a search may change. Its signature, its cases and what they expect are not among them.
+//! The texts of an agent that a search may change. Its signature, its cases and their expectations are not among them.
 //!
 //! In: an agent. Out: its texts by component, and agents with other texts. It must never change anything else of an agent.
 
@@ -16,17 +16,17 @@ use crate::agent::{Agent, Plan};
 /// The texts of an agent or a candidate, by component.
 pub type Texts = BTreeMap<Component, String>;
 
-/// Longest text of a component, in bytes.
+/// Maximum length of a text, in bytes.
 const MOST_BYTES: usize = 32 * 1024;
 
-/// A text of an agent.
+/// A changeable text of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr)]
 pub enum Component {
     /// `prompt`, without its block of examples.
     Prompt,
     /// The block of examples at the end of `prompt`.
     Examples,
-    /// The parts of `[system_prompt]` that the file has.
+    /// A part of `[system_prompt]` that the file has.
     System(SystemPart),
     /// `[field_descriptions]`
     Field(String),
@@ -92,7 +92,7 @@ impl FromStr for Component {
     }
 }
 
-/// The texts of an agent.
+/// Returns the texts of an agent.
 pub(super) fn texts_of(agent: &Agent) -> Texts {
     let system = &agent.system_prompt;
     let parts = [
@@ -114,7 +114,7 @@ pub(super) fn texts_of(agent: &Agent) -> Texts {
     prompt.chain(block).chain(system).chain(fields).chain(inputs).chain(tools).collect()
 }
 
-/// The agent with these texts in the place of its own. A text that it does not have is left out.
+/// Returns the agent with its texts replaced by these. A text that the agent does not have is ignored.
 pub(super) fn with_texts(agent: &Agent, texts: &Texts) -> Agent {
     let (body, block) = examples::split(&agent.prompt);
     let text = |component: &Component, own: &str| texts.get(component).map_or_else(|| own.to_owned(), String::clone);
@@ -141,7 +141,7 @@ pub(super) fn with_texts(agent: &Agent, texts: &Texts) -> Agent {
     agent
 }
 
-/// Can this text be the agent's? Errors: why not, as a line that the journal has.
+/// Checks that a component's text can be replaced by another one. Errors: the reason in one line, for the journal.
 pub(super) fn check(agent: &Agent, component: &Component, old: &str, text: &str) -> Result<(), String> {
     if text.trim().is_empty() {
         return Err("the text is empty".to_owned());
@@ -161,7 +161,7 @@ pub(super) fn check(agent: &Agent, component: &Component, old: &str, text: &str)
     found.map_err(|why| format!("the agent cannot be used with it: {}", why.unwrap_or_default()))
 }
 
-/// The names that a template uses.
+/// Returns the names of the variables of a template.
 fn names(text: &str) -> Result<BTreeSet<String>, String> {
     let parsed = template::parse(text).map_err(|error| format!("the text is not a template: {error}"))?;
     Ok(template::variables(&parsed).into_iter().map(|found| found.path.to_string()).collect())

@@ -1,6 +1,6 @@
-//! A suggestion for texts that are being edited: what it changes in each, block by block.
+//! A suggestion for texts in the editors: its changes, block by block.
 //!
-//! In: the texts as they are and as they are suggested. Out: [`Fix`]es, each of which can be made alone. Pure.
+//! In: the current and the suggested texts. Out: [`Fix`]es, each of which can be applied alone. Pure.
 
 use ptc_core::text::Span;
 
@@ -12,11 +12,12 @@ use crate::workbench::line_diff::{LineChange, LineDiff};
 pub struct SuggestedEdit {
     /// The change.
     pub fix: Fix,
-    /// Its lines: `-` or `+`, then the text without its line end.
+    /// Lines, each `-` or `+` followed by the text without its line end.
     pub lines: Vec<String>,
 }
 
-/// What leads from texts to suggested ones, in the order of the texts. Only the prompt, the tools and the options can differ by a suggestion.
+/// Returns the changes from the current to the suggested texts, in the order of the texts. Only the prompt, the tools and the options are
+/// compared: a suggestion changes no other text.
 pub fn edits(now: &DraftTexts, suggested: &DraftTexts) -> Vec<SuggestedEdit> {
     let places = [
         (Place::Prompt, "prompt", &now.prompt, &suggested.prompt),

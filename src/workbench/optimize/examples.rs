@@ -1,7 +1,7 @@
 //! The block of examples at the end of a prompt: inputs of solved training cases, each with the reply that solved it.
 //!
-//! In: a prompt, or inputs and replies. Out: the prompt without its block and the block, and the reverse. Replies come from a model: none of them can close the block or
-//! become a variable of the template.
+//! In: a prompt, or inputs and replies. Out: the prompt without its block and the block, and the reverse. Replies come from a model: none
+//! of them can close the block or become a variable of the template.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use crate::workbench::few_shot::plain;
 
 /// The first line of the block.
 const OPEN: &str = "<examples>";
-/// Its last line.
+/// The last line of the block.
 const CLOSE: &str = "</examples>";
-/// Most examples.
+/// Maximum number of examples.
 pub(super) const MOST_EXAMPLES: usize = 4;
-/// Longest example, in bytes.
+/// Maximum length of an example, in bytes.
 const MOST_EXAMPLE_BYTES: usize = 2_000;
 
 /// A solved case.
@@ -26,14 +26,14 @@ pub struct Example {
 }
 
 impl Example {
-    /// An example of a run, if it is short enough.
+    /// Creates an example; `None` if it is too long or has no reply.
     pub(super) fn new(inputs: &str, reply: &str) -> Option<Self> {
         let is_short = inputs.len() + reply.len() <= MOST_EXAMPLE_BYTES && !reply.trim().is_empty();
         is_short.then(|| Self { inputs: inputs.to_owned(), reply: reply.trim().to_owned() })
     }
 }
 
-/// A prompt without its block of examples, and the block; empty where it has none.
+/// Splits a prompt into the text before its block of examples and the block, which is empty if there is none.
 pub(super) fn split(prompt: &str) -> (&str, &str) {
     let start = prompt.rfind(&format!("\n\n{OPEN}\n"));
     match start.filter(|_| prompt.trim_end().ends_with(CLOSE)) {
@@ -42,12 +42,12 @@ pub(super) fn split(prompt: &str) -> (&str, &str) {
     }
 }
 
-/// A prompt with a block of examples.
+/// Appends a block of examples to a prompt.
 pub(super) fn joined(body: &str, block: &str) -> String {
     if block.is_empty() { body.to_owned() } else { format!("{body}\n\n{block}") }
 }
 
-/// The block of the first of these examples. `None` without any.
+/// Returns the block of the first [`MOST_EXAMPLES`] examples; `None` without any.
 pub(super) fn block(examples: &[Example]) -> Option<String> {
     let of = |example: &Example| {
         let without_tags = |text: &String| plain(&text.replace(OPEN, "< examples>").replace(CLOSE, "< /examples>"));

@@ -1,24 +1,24 @@
-//! A search that is read while it runs, or after it.
+//! A reader that follows a search, also while it runs.
 //!
-//! In: the folder of a search. Out: its [`Progress`], brought up to date by the lines that were added since. It must never write to the folder.
+//! In: the folder of a search. Out: its [`Progress`], updated with the lines that were added since. It must never write to the folder.
 
 use std::path::{Path, PathBuf};
 
 use super::journal::{self, End, Entry};
 use super::{OptimizeError, Progress};
 
-/// A search that is followed.
+/// A reader of the search in a folder.
 #[derive(Debug)]
 pub struct SearchReader {
     dir: PathBuf,
-    /// The first line of the journal: another one means another search.
+    /// First line of the journal: a different one means a different search.
     head: String,
     end: End,
     progress: Progress,
 }
 
 impl SearchReader {
-    /// Reads the search in a folder. Errors: there is none, its journal cannot be read.
+    /// Reads the search in a folder. Errors: there is none, or its journal cannot be read.
     pub fn open(dir: &Path) -> Result<Self, OptimizeError> {
         let (entries, end) = journal::entries_after(dir, End::default())?;
         let (head, _) = journal::head(dir)?;
@@ -26,17 +26,17 @@ impl SearchReader {
         Ok(Self { dir: dir.to_owned(), head, end, progress })
     }
 
-    /// Its folder.
+    /// Returns the folder of the search.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The search as it was read last.
+    /// Returns the search as it was read last.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// Takes what was added; returns whether anything was. Errors: the journal cannot be read any more.
+    /// Reads the lines that were added; returns whether there were any. Errors: the journal cannot be read any more.
     pub fn refresh(&mut self) -> Result<bool, OptimizeError> {
         let (head, length) = journal::head(&self.dir)?;
         if head != self.head || length < self.end.bytes {
@@ -47,7 +47,7 @@ impl SearchReader {
         if entries.is_empty() {
             return Ok(false);
         }
-        // The end of a search decides what its last rounds were.
+        // The end entry affects the rounds before it, so the search is read again from the start.
         let has_end = self.progress.ended.is_some() || entries.iter().any(|one| matches!(one, Entry::Ended { .. }));
         if has_end {
             *self = Self::open(&self.dir)?;
@@ -59,7 +59,7 @@ impl SearchReader {
     }
 }
 
-/// Entries without what only a proposer reads.
+/// Removes the reports from the entries: only a proposer reads them.
 fn slim(entries: Vec<Entry>) -> Vec<Entry> {
     let without = |mut entry| {
         if let Entry::Try(one) = &mut entry {

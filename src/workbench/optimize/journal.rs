@@ -1,7 +1,7 @@
-//! The journal of a search, `journal.jsonl` in its folder: its settings, then each try and each proposal, a line as soon as it is known.
+//! The journal of a search, `journal.jsonl` in its folder: its settings, then each try and each proposal, written as soon as it is known.
 //!
-//! In: entries. Out: the search as far as the journal tells, and the tries of an action that broke off. A line that a crash cut is dropped. It must
-//! never contain what is expected of a held-out case, nor a text of one.
+//! In: entries. Out: the search as recorded, including the tries of an action that was interrupted. A line cut by a crash is dropped. It
+//! must never contain an expectation or a text of a held-out case.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
@@ -18,19 +18,19 @@ use crate::config::private_options;
 
 /// File name of the journal.
 const FILE: &str = "journal.jsonl";
-/// Version of its lines.
+/// Version of the journal format.
 pub(super) const VERSION: u32 = 1;
-/// Longest journal, in bytes.
+/// Maximum length of a journal, in bytes.
 const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// The first line: what the search was begun with.
+/// The first line: the settings of the search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// Version of the journal.
     pub version: u32,
     /// The agent file, as it was named.
     pub agent: String,
-    /// Its absolute path, for commands that are started in another folder; absent in journals of earlier versions.
+    /// Its absolute path, for commands run in another folder; absent in journals of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// SHA-256 of the agent file's text, hexadecimal.
@@ -41,9 +41,9 @@ pub struct Start {
     pub model: String,
     /// The model that proposes texts.
     pub reflect_model: String,
-    /// Seed of all choices.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Cases of a minibatch.
+    /// Number of cases in a minibatch.
     pub batch: usize,
     /// Names of the training cases.
     pub training: Vec<String>,
@@ -51,7 +51,7 @@ pub struct Start {
     pub validation: Vec<String>,
     /// Names of the held-out cases.
     pub held_out: Vec<String>,
-    /// The texts of the agent that may change.
+    /// The changeable texts of the agent.
     pub texts: BTreeMap<Component, String>,
 }
 
@@ -62,83 +62,83 @@ pub struct Try {
     pub candidate: usize,
     /// The case.
     pub case: String,
-    /// From 0 to 1.
+    /// Score, from 0 to 1.
     pub score: f64,
-    /// Does it pass?
+    /// The case passed.
     pub passed: bool,
-    /// The session.
+    /// Id of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Requests to models.
+    /// Number of requests to models.
     pub calls: u64,
     /// The cost that was paid.
     pub cost: f64,
-    /// Of a training case: what the proposer reads about it.
+    /// Report for the proposer; only of a training case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<serde_json::Value>,
-    /// Of a training case that passes: its run as an example.
+    /// Run as an example; only of a training case that passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Example>,
 }
 
-/// An answer of the proposer.
+/// Answer of the proposer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// The candidate that was to be changed.
+    /// The candidate to change.
     pub parent: usize,
-    /// Which text.
+    /// The text to change.
     pub component: Component,
-    /// The text; absent when it was refused.
+    /// The new text; absent when it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The proposer's reason, or why it was refused.
+    /// The proposer's reason, or the reason for the refusal.
     pub reason: String,
-    /// The proposer's session.
+    /// Id of the proposer's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Requests to models.
+    /// Number of requests to models.
     pub calls: u64,
-    /// Their cost.
+    /// The cost that was paid.
     pub cost: f64,
 }
 
-/// A line.
+/// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "k", rename_all = "snake_case")]
 pub(super) enum Entry {
-    /// The first one.
+    /// The first line.
     Start(Box<Start>),
     /// A run.
     Try(Try),
     /// A proposal.
     Proposal(Proposal),
-    /// Requests that were paid and gave no outcome: of a run that could not be judged, or of a proposer that failed.
+    /// Paid requests without an outcome: of a run that could not be judged, or of a proposer that failed.
     Failed {
-        /// Outcomes before it.
+        /// Number of outcomes before it.
         outcomes: usize,
-        /// Requests to models.
+        /// Number of requests to models.
         calls: u64,
         /// The cost that was paid.
         cost: f64,
     },
-    /// A budget ended the search; what follows are tries of held-out cases. A search that is continued ignores it.
+    /// The search ended; later outcomes are tries of held-out cases. Continuing the search ignores this entry.
     Ended {
-        /// Why.
+        /// The reason.
         ending: Ending,
-        /// Outcomes before it.
+        /// Number of outcomes before it.
         outcomes: usize,
     },
 }
 
-/// An open journal, for one writer.
+/// A journal opened and locked for writing.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
 }
 
 impl Journal {
-    /// Opens or creates the journal of a folder, which exists, and reads it. What follows the last whole line is removed. Errors: it cannot be read or
-    /// written, a line is none of a journal, another program writes it.
+    /// Opens or creates the journal in an existing folder, and reads it. Text after the last complete line is removed. Errors: it cannot be
+    /// read or written, a line is invalid, another program writes it.
     pub(super) fn open(dir: &Path) -> Result<(Self, Vec<Entry>), OptimizeError> {
         let path = dir.join(FILE);
         let file = private_options()
@@ -155,7 +155,7 @@ impl Journal {
         Ok((Self { file }, entries))
     }
 
-    /// Adds a line; it is on disk afterwards.
+    /// Appends a line and syncs it to disk.
     pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
@@ -164,16 +164,16 @@ impl Journal {
     }
 }
 
-/// A place in a journal, after a whole line.
+/// A position in a journal, after a complete line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct End {
-    /// Bytes before it.
+    /// Number of bytes before it.
     pub(super) bytes: u64,
-    /// Lines before it.
+    /// Number of lines before it.
     lines: usize,
 }
 
-/// The entries of the journal in a folder after a place, and where they end. Errors: there is no journal, a line is none of a journal.
+/// Reads the entries after a position; returns the position after them too. Errors: there is no journal, or a line is invalid.
 pub(super) fn entries_after(dir: &Path, after: End) -> Result<(Vec<Entry>, End), OptimizeError> {
     let path = dir.join(FILE);
     match OpenOptions::new().read(true).open(&path) {
@@ -188,7 +188,7 @@ pub(super) fn entries_after(dir: &Path, after: End) -> Result<(Vec<Entry>, End),
     }
 }
 
-/// The first line of a journal, and its length in bytes. Errors: it cannot be read.
+/// Returns the first line of a journal and the journal's length in bytes. Errors: it cannot be read.
 pub(super) fn head(dir: &Path) -> Result<(String, u64), OptimizeError> {
     let path = dir.join(FILE);
     let read = || {
@@ -201,7 +201,7 @@ pub(super) fn head(dir: &Path) -> Result<(String, u64), OptimizeError> {
     read().map_err(|error| unusable(&path, &error))
 }
 
-/// The entries after a place, and the end of the whole lines.
+/// Reads the entries after a position; returns the position after the last complete line too.
 fn read(file: &File, path: &Path, after: End) -> Result<(Vec<Entry>, End), OptimizeError> {
     let length = file.metadata().map_err(|error| unusable(path, &error))?.len();
     if length > MOST_BYTES {
@@ -211,7 +211,7 @@ fn read(file: &File, path: &Path, after: End) -> Result<(Vec<Entry>, End), Optim
     let mut reader = file;
     let read = reader.seek(io::SeekFrom::Start(after.bytes)).and_then(|_| reader.read_to_end(&mut bytes));
     read.map_err(|error| unusable(path, &error))?;
-    // A line that a crash cut may end inside a character.
+    // A line cut by a crash may end inside a UTF-8 character: only complete lines are decoded.
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     bytes.truncate(whole);
     let text = String::from_utf8(bytes).map_err(|error| unusable(path, &io::Error::other(error)))?;
@@ -230,29 +230,29 @@ fn unusable(path: &Path, error: &io::Error) -> OptimizeError {
     OptimizeError(format!("{}: {error}", path.display()))
 }
 
-/// A search as far as a journal tells.
+/// A search restored from its journal.
 #[derive(Debug)]
 pub struct Progress {
-    /// What it was begun with.
+    /// Settings of the search.
     pub start: Start,
     /// The search.
     pub search: Search,
-    /// All runs.
+    /// All runs, by candidate and case.
     pub tries: BTreeMap<(usize, String), Try>,
     /// All proposals, in order.
     pub proposals: Vec<Proposal>,
-    /// Proposals of the journal that the search has not come to.
+    /// Proposals of the journal that are not applied to the search yet.
     due: VecDeque<Proposal>,
-    /// Why it ended, if it did.
+    /// The reason why it ended; `None` if it has not ended.
     pub ending: Option<Ending>,
-    /// The last end that the journal has, with the outcomes before it.
+    /// The last end entry of the journal: the reason, and the number of outcomes before it.
     pub(super) ended: Option<(Ending, usize)>,
     /// Requests and cost without an outcome, by the number of outcomes before them.
     failed: BTreeMap<usize, (u64, f64)>,
 }
 
 impl Progress {
-    /// A search that begins.
+    /// Starts a new search.
     pub(super) fn begin(start: Start, limits: &Settings) -> Self {
         let settings = Settings {
             seed: start.seed,
@@ -275,8 +275,8 @@ impl Progress {
         }
     }
 
-    /// Rebuilds a search from its journal: to be continued within these limits, or as it ended with `None`. Errors: the entries do not belong to one
-    /// search.
+    /// Rebuilds a search from its journal: to continue it within `limits`, or as it ended with `None`. Errors: the entries do not belong to
+    /// one search.
     pub(super) fn of(entries: Vec<Entry>, limits: Option<&Settings>) -> Result<Self, OptimizeError> {
         let mut entries = entries.into_iter();
         let Some(Entry::Start(start)) = entries.next() else {
@@ -299,7 +299,8 @@ impl Progress {
         Ok(progress)
     }
 
-    /// Takes lines that were added to the journal. Errors: they are none of this search. Its end is not among them: [`Progress::of`] reads that.
+    /// Adds new lines of the journal, except for end entries, which only [`Progress::of`] applies. Errors: the lines do not belong to this
+    /// search.
     pub(super) fn extend(&mut self, entries: Vec<Entry>) -> Result<(), OptimizeError> {
         self.collect(entries)?;
         self.catch_up()
@@ -321,7 +322,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Records what is known; stops at the first action whose outcome is not.
+    /// Records the known outcomes; stops at the first action without one.
     fn catch_up(&mut self) -> Result<(), OptimizeError> {
         loop {
             if let Some((calls, cost)) = self.failed.remove(&self.search.outcomes()) {
@@ -354,25 +355,25 @@ impl Progress {
         }
     }
 
-    /// The results of these runs, if all are known.
+    /// Returns the results of these runs, if all are known.
     fn known(&self, candidate: usize, cases: &[String]) -> Option<Vec<(String, CaseScore)>> {
         let one = |case: &String| Some((case.clone(), self.tries.get(&(candidate, case.clone()))?.score()));
         cases.iter().map(one).collect()
     }
 
-    /// Adds what came of an action.
+    /// Records the outcome of an action.
     pub(super) fn record(&mut self, outcome: Outcome) -> Result<(), OptimizeError> {
         self.search.record(outcome).map_err(OptimizeError)
     }
 
-    /// The outcome of the runs of an action, all of which are known.
+    /// Returns the outcome of the runs of an action, if all are known.
     pub(super) fn tried(&self, candidate: usize, cases: &[String]) -> Option<Outcome> {
         self.known(candidate, cases).map(Outcome::Tried)
     }
 }
 
 impl Try {
-    /// The result. Its score has six digits, so that one that was written and read is the same.
+    /// Returns the result, with the score rounded to six digits: a score read from the journal is equal to the one written.
     fn score(&self) -> CaseScore {
         let score = (self.score * 1e6).round() / 1e6;
         CaseScore { score, passed: self.passed, calls: self.calls, cost: self.cost }
@@ -380,7 +381,7 @@ impl Try {
 }
 
 impl Proposal {
-    /// What the search takes.
+    /// Returns the outcome for the search.
     pub(super) fn outcome(&self) -> Outcome {
         let proposal = match &self.text {
             Some(text) => Ok((text.clone(), self.reason.clone())),
@@ -390,7 +391,7 @@ impl Proposal {
     }
 }
 
-/// The agent file of a candidate in the folder of a search.
+/// Returns the path of a candidate's agent file in the folder of a search.
 pub fn candidate_file(dir: &Path, candidate: usize) -> PathBuf {
     dir.join("candidates").join(format!("c{candidate:02}.toml"))
 }

@@ -1,8 +1,9 @@
-//! `optimize`: a reflective search for better texts of an agent. Candidates are tried on cases, a model reads the failed runs and proposes another text for a
-//! part of the agent, and what is better on a minibatch is tried on all validation cases.
+//! `optimize`: a reflective search for better texts of an agent. Candidates are tried on cases; a model reads the failed runs and proposes
+//! another text for a part of the agent; a candidate that is better on a minibatch is tried on all validation cases.
 //!
-//! In: an [`OptimizeJob`]. Out: a folder with a journal and an agent file for each candidate; each try is a session. A search that was stopped or killed resumes
-//! from its journal. It must never change the agent's own file, its signature or its cases, and never show a held-out case to the proposer.
+//! In: an [`OptimizeJob`]. Out: a folder with a journal and an agent file for each candidate; each try is a session. A search that was
+//! stopped or killed resumes from its journal. It must never change the agent's own file, its signature or its cases, and never show a
+//! held-out case to the proposer.
 
 mod apply;
 mod components;
@@ -51,14 +52,14 @@ pub use outline::{CandidateCase, CandidateDetail, CandidateLine, CasePart, Searc
 pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing};
 pub use suggest::{SuggestRequest, SuggestSpec, Suggestion};
 
-/// Fewest cases of a search.
+/// Minimum number of cases of a search.
 const FEWEST_CASES: usize = 4;
-/// From so many cases on, training and validation are different cases; fewer ones would leave kinds of tasks out of one part.
+/// Number of cases from which on training and validation are different cases; with fewer, a part would lack some kinds of tasks.
 const SPLIT_FROM: usize = 24;
-/// One case of so many is held out.
+/// One of this many cases is held out.
 const HELD_OUT_SHARE: usize = 5;
 
-/// A search that is to be run.
+/// Settings of a search to run.
 #[derive(Debug, Clone)]
 pub struct OptimizeJob {
     /// The agent file as the user named it, and its text.
@@ -67,23 +68,23 @@ pub struct OptimizeJob {
     pub agent: Agent,
     /// The folder of the agent file, for files of cases.
     pub folder: PathBuf,
-    /// The cases that the search uses.
+    /// Filter for the cases of the search.
     pub filter: CaseFilter,
     /// The model of the runs; the agent's own when absent.
     pub model: Option<String>,
     /// The model that proposes texts; that of the runs when absent.
     pub reflect_model: Option<String>,
-    /// The folder of the search; what an earlier process did there is continued.
+    /// The folder of the search; a search that is in it already is continued.
     pub dir: PathBuf,
-    /// Seed, minibatch and budgets; its cases are not used.
+    /// Seed, minibatch and budgets; its lists of cases are ignored.
     pub settings: Settings,
-    /// Runs at the same time.
+    /// Number of concurrent runs.
     pub jobs: usize,
-    /// Longest time of this process; the search can be continued afterwards.
+    /// Time limit of this process; the search can be continued afterwards.
     pub most_time: Option<Duration>,
 }
 
-/// Why a search cannot be started, continued or read.
+/// Error of starting, continuing or reading a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptimizeError(pub String);
 
@@ -95,17 +96,17 @@ impl std::fmt::Display for OptimizeError {
 
 impl std::error::Error for OptimizeError {}
 
-/// Takes the search after each outcome.
+/// Callback for each outcome, with the search after it.
 pub type Watch<'a> = &'a mut (dyn FnMut(&Action, &Progress) + Send);
 
 impl Workbench {
-    /// The search in a folder, as far as its journal records it. Errors: there is none, it cannot be read.
+    /// Reads the search in a folder from its journal. Errors: there is none, or it cannot be read.
     pub fn read_optimization(&self, dir: &Path) -> Result<Progress, OptimizeError> {
         Progress::of(journal::entries_after(dir, End::default())?.0, None)
     }
 
-    /// Runs or continues a search until it ends, a budget is used or it is stopped; [`Progress::ending`] has the reason. Errors: the cases are too few, the folder
-    /// contains another search or cannot be written, no run could be started.
+    /// Runs or continues a search until it ends, a budget is used up or it is stopped; [`Progress::ending`] has the reason. Errors: there
+    /// are too few cases; the folder contains another search or cannot be written; no run could be started.
     pub async fn optimize(&self, job: &OptimizeJob, stop: &Stop, watch: Watch<'_>) -> Result<Progress, OptimizeError> {
         let cases = self.cases_of(job)?;
         let start = self.start_of(job, &cases);
@@ -143,7 +144,7 @@ impl Workbench {
         }
     }
 
-    /// The chosen cases that a model is asked for. Errors: one of them cannot be used, or they are too few.
+    /// Returns the chosen cases without a cassette. Errors: one of them is invalid, or there are too few.
     fn cases_of(&self, job: &OptimizeJob) -> Result<BTreeMap<String, Case>, OptimizeError> {
         let found = |message: String| OptimizeError(format!("{}: {message}", job.file.0));
         let rows = job.agent.case_rows(&job.folder, self.file_access()).checked();
@@ -162,7 +163,7 @@ impl Workbench {
         Ok(cases)
     }
 
-    /// The settings of a search, with the cases in their parts. A case is in the same part for the same seed, whatever other cases there are in its file.
+    /// Returns the settings of a search, with its cases divided into parts. The division depends on the seed and the names of the cases.
     fn start_of(&self, job: &OptimizeJob, cases: &BTreeMap<String, Case>) -> Start {
         let seed = job.settings.seed;
         let mut names: Vec<&String> = cases.keys().collect();
@@ -196,25 +197,25 @@ impl Workbench {
     }
 }
 
-/// A candidate against the agent as it was, on the same cases.
+/// A candidate compared with the original agent on the same cases.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Gain {
     /// The number of cases.
     pub cases: usize,
-    /// The mean score of the agent as it was.
+    /// Mean score of the original agent.
     pub before: f64,
-    /// The mean score of the candidate.
+    /// Mean score of the candidate.
     pub after: f64,
-    /// Cases that only the candidate passes.
+    /// Number of cases that only the candidate passes.
     pub won: u32,
-    /// Cases that only the agent as it was passes.
+    /// Number of cases that only the original agent passes.
     pub lost: u32,
     /// The two-sided probability of such a split by chance (`McNemar`'s exact test).
     pub probability: f64,
 }
 
 impl Progress {
-    /// A candidate against the agent as it was; `None` while a result is missing, or without cases.
+    /// Compares a candidate with the original agent; `None` while a result is missing, or without cases.
     pub fn gain(&self, candidate: usize, cases: &[String]) -> Option<Gain> {
         let (before, after) = (self.search.mean(0, cases)?, self.search.mean(candidate, cases)?);
         let (won, lost) = self.search.won_and_lost(candidate, 0, cases);
@@ -226,7 +227,7 @@ fn of_folder(dir: &Path, error: &std::io::Error) -> OptimizeError {
     OptimizeError(format!("{}: {error}", dir.display()))
 }
 
-/// Errors: the folder contains the search of another agent, or one with other settings.
+/// Checks that a search in a folder can be continued. Errors: it is of another agent, or has other settings.
 fn refuse_other(known: &Start, wanted: &Start, dir: &Path) -> Result<(), OptimizeError> {
     let differing = [
         ("another agent file, or one that has changed", known.sha != wanted.sha),
@@ -246,7 +247,7 @@ fn refuse_other(known: &Start, wanted: &Start, dir: &Path) -> Result<(), Optimiz
     }
 }
 
-/// A search that runs.
+/// A running search.
 struct OptimizeRun<'j> {
     workbench: Workbench,
     job: &'j OptimizeJob,
@@ -260,7 +261,7 @@ impl OptimizeRun<'_> {
         self.journal.add(entry).map_err(|error| of_folder(&self.job.dir, &error))
     }
 
-    /// Runs a candidate on the cases that the journal does not know; `None` when that was stopped.
+    /// Runs a candidate on those of the cases that are not in the journal; `None` when it was stopped.
     async fn tries(
         &mut self,
         progress: &mut Progress,
@@ -325,7 +326,7 @@ impl OptimizeRun<'_> {
         }
     }
 
-    /// Asks the proposer; `None` when that was stopped.
+    /// Requests a proposal; `None` when it was stopped.
     async fn proposal(
         &mut self,
         progress: &mut Progress,
@@ -358,7 +359,7 @@ impl OptimizeRun<'_> {
         Err(OptimizeError(format!("the proposer could not be asked: {why}; the same command continues the search")))
     }
 
-    /// Shows the runs of these cases in the prompt, as the candidate or its nearest ancestor solved them. No model is asked.
+    /// Proposes a block of examples: runs of these cases that the candidate or its nearest ancestor solved. No model is called.
     fn with_examples(&self, progress: &Progress, parent: usize, cases: &[String]) -> Proposal {
         let lineage: Vec<usize> = progress.search.ancestors(parent).into_iter().rev().collect();
         let solved = |case: &String| {
@@ -388,7 +389,7 @@ impl OptimizeRun<'_> {
     }
 }
 
-/// What the journal has of a trial.
+/// Creates the journal entry of a trial.
 fn tried(candidate: usize, case: &str, trial: &TrialReport, read: Option<(Value, Option<Example>)>) -> Try {
     let (report, example) = read.map_or((None, None), |(report, example)| (Some(report), example));
     Try {
@@ -404,7 +405,7 @@ fn tried(candidate: usize, case: &str, trial: &TrialReport, read: Option<(Value,
     }
 }
 
-/// Why a trial could not be judged.
+/// Returns the reason why a trial could not be judged, if it could not.
 fn error_of(verdict: &Verdict) -> Option<String> {
     match verdict {
         Verdict::Error(why) => Some(why.clone()),

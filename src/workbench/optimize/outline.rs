@@ -1,4 +1,4 @@
-//! A search as it is listed: its candidates as a tree with their figures, and one of them against one of its parents.
+//! The outline of a search: its candidates as a tree with their figures, and the details of a candidate compared with one of its parents.
 //!
 //! In: a [`Progress`]. Out: plain data for a screen, a terminal or JSON. Pure functions.
 
@@ -8,7 +8,7 @@ use super::apply::hunks;
 use super::search::Candidate;
 use super::{Component, Ending, Gain, Hunk, Progress, Standing};
 
-/// A search.
+/// Outline of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SearchOutline {
     /// The agent file, as it was named.
@@ -19,25 +19,25 @@ pub struct SearchOutline {
     pub model: String,
     /// The model that proposes texts.
     pub reflect_model: String,
-    /// How many cases are for training, for validation and held out.
+    /// Numbers of training, validation and held-out cases.
     pub cases: [usize; 3],
-    /// Requests to models.
+    /// Number of requests to models.
     pub calls: u64,
     /// Their cost.
     pub cost: f64,
-    /// Proposals that could not be used.
+    /// Number of proposals that could not be used.
     pub refused: u32,
-    /// Texts that are left as they are until a candidate is accepted: several proposals in a row gave nothing new.
+    /// Texts for which no proposals are requested until a candidate is accepted: several proposals in a row were refused or known already.
     pub given_up: Vec<Component>,
-    /// Why it ended, if it did.
+    /// The reason why it ended; `None` if it has not ended.
     pub ending: Option<Ending>,
-    /// The number of the best candidate.
+    /// Number of the best candidate.
     pub best: usize,
-    /// The best one against the agent as it is, on validation cases.
+    /// The best candidate compared with the original agent on validation cases; `None` if that is the original agent.
     pub validation: Option<Gain>,
     /// The same on held-out cases.
     pub held_out: Option<Gain>,
-    /// The candidates, each after its first parent.
+    /// Candidates, each after its first parent.
     pub lines: Vec<CandidateLine>,
 }
 
@@ -46,15 +46,15 @@ pub struct SearchOutline {
 pub struct CandidateLine {
     /// Its number.
     pub number: usize,
-    /// First parents above it.
+    /// Depth in the tree of first parents.
     pub depth: usize,
-    /// The candidates that it was made from: none, one, or the two of a merge.
+    /// Candidates from which it was made: none, one, or the two of a merge.
     pub parents: Vec<usize>,
-    /// The text that it changes; `None` for the first one and for merges.
+    /// The text that it changes; `None` for the first candidate and for merges.
     pub changed: Option<Component>,
-    /// Why, as the proposer wrote.
+    /// The proposer's reason.
     pub reason: String,
-    /// What became of it.
+    /// Status of the candidate.
     pub standing: Standing,
     /// The mean score over the validation cases, once all are known.
     pub score: Option<f64>,
@@ -62,59 +62,59 @@ pub struct CandidateLine {
     pub held_out: Option<f64>,
     /// The cost of its runs and of the proposal that it comes from.
     pub cost: f64,
-    /// Its runs.
+    /// Number of its runs.
     pub tries: usize,
-    /// Cases that it won and lost against each of its parents, among those that both were tried on.
+    /// Numbers of cases won and lost against each of its parents, among those tried by both.
     pub against_parents: Vec<(u32, u32)>,
 }
 
-/// A candidate against one of its parents.
+/// A candidate compared with one of its parents.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CandidateDetail {
     /// Its number.
     pub number: usize,
-    /// The parent that it is compared with; `None` for the first candidate.
+    /// Number of the parent; `None` for the first candidate.
     pub against: Option<usize>,
-    /// Why, as the proposer wrote.
+    /// The proposer's reason.
     pub reason: String,
-    /// The texts that differ from the parent's; of the first candidate all texts.
+    /// Texts that differ from the parent's; of the first candidate all texts.
     pub changes: Vec<(Component, Vec<Hunk>)>,
-    /// Its cases: those that it won, those that it lost, those that it fails, those that it passes.
+    /// Cases: the won ones, the lost ones, then the other failed and passed ones.
     pub cases: Vec<CandidateCase>,
 }
 
-/// A run of a candidate.
+/// A run of a candidate on a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateCase {
     /// The case.
     pub name: String,
-    /// Which part of the cases it belongs to.
+    /// Part of the cases that it belongs to.
     pub part: CasePart,
-    /// From 0 to 1.
+    /// Score, from 0 to 1.
     pub score: f64,
-    /// Does it pass?
+    /// The case passes.
     pub passed: bool,
-    /// Did it pass with the parent? `None` where that was not tried.
+    /// The case passed with the parent; `None` if it was not tried there.
     pub passed_before: Option<bool>,
     /// The session of the run.
     pub session: Option<String>,
 }
 
-/// A part of the cases.
+/// Part of the cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CasePart {
-    /// The proposer reads their failures.
+    /// Training: the proposer reads their failures.
     Training,
-    /// Candidates are compared by them.
+    /// Validation: candidates are compared on them.
     Validation,
-    /// Both at once.
+    /// Training and validation.
     Both,
-    /// Tried at the end only.
+    /// Held out: tried only at the end.
     HeldOut,
 }
 
 impl CasePart {
-    /// Its name.
+    /// Returns the name for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Training => "training",
@@ -126,19 +126,19 @@ impl CasePart {
 }
 
 impl CandidateCase {
-    /// Does it pass where the parent failed?
+    /// Returns whether the case passes and failed with the parent.
     pub fn is_won(&self) -> bool {
         self.passed && self.passed_before == Some(false)
     }
 
-    /// Does it fail where the parent passed?
+    /// Returns whether the case fails and passed with the parent.
     pub fn is_lost(&self) -> bool {
         !self.passed && self.passed_before == Some(true)
     }
 }
 
 impl CandidateLine {
-    /// The text that it changes, in words.
+    /// Returns the name of the text that it changes, or the candidates that it merges.
     pub fn change(&self) -> String {
         match (&self.changed, self.parents.as_slice()) {
             (Some(component), _) => component.to_string(),
@@ -149,7 +149,7 @@ impl CandidateLine {
 }
 
 impl SearchOutline {
-    /// The outline of a search.
+    /// Creates the outline of a search.
     pub fn of(progress: &Progress) -> Self {
         let (search, start) = (&progress.search, &progress.start);
         let (calls, cost) = search.spent();
@@ -173,7 +173,7 @@ impl SearchOutline {
     }
 }
 
-/// The candidates in the order of the tree.
+/// Returns the candidates in the order of the tree.
 fn lines(progress: &Progress) -> Vec<CandidateLine> {
     let candidates = progress.search.candidates();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); candidates.len()];
@@ -210,7 +210,7 @@ fn line(progress: &Progress, number: usize) -> CandidateLine {
     }
 }
 
-/// Runs and cost of each candidate. A proposal belongs to the candidate that it gave; those that were refused belong to none.
+/// Returns number of runs and cost of each candidate, including the proposal that it came from. Refused proposals belong to none.
 fn spent(progress: &Progress) -> Vec<(usize, f64)> {
     let candidates = progress.search.candidates();
     let mut spent = vec![(0, 0.0); candidates.len()];
@@ -235,7 +235,7 @@ fn spent(progress: &Progress) -> Vec<(usize, f64)> {
 }
 
 impl CandidateDetail {
-    /// A candidate of a search against the parent at this place among its parents; `None` when there is none of this number.
+    /// Compares a candidate with the parent at the index `place` among its parents, else with the first; `None` for an unknown number.
     pub fn of(progress: &Progress, number: usize, place: usize) -> Option<Self> {
         let (search, start) = (&progress.search, &progress.start);
         let one = search.candidates().get(number)?;
@@ -267,14 +267,14 @@ impl CandidateDetail {
         Some(Self { number, against, reason: one.reason.clone(), changes, cases })
     }
 
-    /// Cases that it won and lost against the parent.
+    /// Returns the numbers of cases won and lost against the parent.
     pub fn won_and_lost(&self) -> (usize, usize) {
         let count = |is: fn(&CandidateCase) -> bool| self.cases.iter().filter(|case| is(case)).count();
         (count(CandidateCase::is_won), count(CandidateCase::is_lost))
     }
 }
 
-/// The part of each case.
+/// Returns the part of each case.
 fn parts<'s>(training: &'s [String], validation: &'s [String], held_out: &'s [String]) -> HashMap<&'s str, CasePart> {
     let mut parts: HashMap<&str, CasePart> = training.iter().map(|name| (name.as_str(), CasePart::Training)).collect();
     for name in validation {

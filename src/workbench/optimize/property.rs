@@ -1,4 +1,4 @@
-//! Any change of any text of an agent leaves its signature, its cases and what they expect as they are.
+//! Property test: no change of the texts of an agent changes its signature, its cases or their expectations.
 
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn components() -> Vec<Component> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-/// Texts that look like parts of an agent file, and any others.
+/// Generates texts that look like parts of an agent file, and arbitrary ones.
 fn text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("{{text}}".to_owned()),
@@ -87,7 +87,7 @@ proptest! {
         let start = texts_of(&agent);
         let mut texts = start.clone();
         for (at, text) in proposals {
-            // A prompt keeps its variables, so that proposals for it are used at all.
+            // A prompt must keep its variables, or the proposal is refused.
             let text = if at == 0 { format!("{text} {{{{text}}}}") } else { text };
             let old = texts.get(&components[at]).cloned().unwrap_or_default();
             if check(&with_texts(&agent, &texts), &components[at], &old, &text).is_ok() {
@@ -100,7 +100,7 @@ proptest! {
         prop_assert_eq!(&read.signature, &agent.signature);
         prop_assert_eq!(cases_of(&file), cases_of(FILE), "the bytes of the cases");
         prop_assert_eq!(read.to_toml(), changed.to_toml(), "the texts are those that were proposed");
-        // With the first texts again it is the first agent: nothing else was changed.
+        // Restoring the first texts restores the first agent: nothing else was changed.
         let back: Texts = start.into_iter().chain([(Component::Examples, String::new())]).collect();
         let whole_prompt = Agent { prompt: agent.prompt.clone(), ..with_texts(&changed, &back) };
         prop_assert_eq!(whole_prompt.to_toml(), agent.to_toml());

@@ -1,7 +1,7 @@
 //! The proposer: a run of a model that reads failed runs and writes another text for a part of the agent.
 //!
-//! In: the agent with a candidate's texts, the component, reports about runs of training cases. Out: a [`Proposal`]. What the runs contain is an input of
-//! the proposer's agent, which marks it as untrusted. It must never read a case that is not of the training part.
+//! In: the agent with a candidate's texts, the component, reports about runs of training cases. Out: a [`Proposal`]. The content of the
+//! runs is an input of the proposer's agent, which marks it as untrusted. It must never read a case outside of the training part.
 
 use std::sync::Arc;
 
@@ -18,46 +18,46 @@ use crate::workbench::run::Origin;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, Workbench};
 
-/// The mission of the proposer.
+/// The prompt of the proposer.
 const PROMPT: &str = include_str!("../../../assets/prompts/optimize.md");
-/// Longest text of a run in a report, in bytes.
+/// Maximum length of a text of a run in a report, in bytes.
 const MOST_TEXT: usize = 4_000;
-/// The rule of a text that is a template.
+/// Rule for a text that is a template.
 pub(super) const KEEP_VARIABLES: &str = "Keep every variable in double braces exactly as it is.";
-/// Most turns of a run in a report: the last ones.
+/// Maximum number of turns of a run in a report: the last ones.
 const MOST_TURNS: usize = 4;
 
-/// What is asked of the proposer.
+/// Request for a proposal.
 pub(super) struct Request<'r> {
-    /// The candidate that is changed.
+    /// The candidate to change.
     pub(super) parent: usize,
-    /// Which text.
+    /// The text to change.
     pub(super) component: Component,
-    /// The text.
+    /// The current text.
     pub(super) text: &'r str,
-    /// Reports about runs that failed, and about ones that passed.
+    /// Reports about runs that failed.
     pub(super) failures: Vec<Value>,
-    /// The same of runs that passed.
+    /// Reports about runs that passed.
     pub(super) passes: Vec<Value>,
 }
 
-/// An answer of a proposer.
+/// Answer of a proposer.
 pub(super) struct Asked {
     /// The Step of its run.
     pub(super) step: Step,
-    /// Its session.
+    /// Id of its session.
     pub(super) session: Option<String>,
-    /// Requests to models.
+    /// Number of requests to models.
     pub(super) calls: u64,
     /// The cost that was paid now, as far as it is known.
     pub(super) cost: f64,
 }
 
-/// Why a proposer could not be asked, and what it used before that.
+/// Failure of asking a proposer, with the usage up to then.
 pub(super) struct Unasked {
     /// The reason.
     pub(super) why: String,
-    /// Requests to models.
+    /// Number of requests to models.
     pub(super) calls: u64,
     /// The cost that was paid now, as far as it is known.
     pub(super) cost: f64,
@@ -70,8 +70,8 @@ impl Unasked {
 }
 
 impl Workbench {
-    /// Runs an agent that proposes, in a session of its own. `trial` names the run for the cache of replies. `None`: it was stopped. Errors: it could not be asked;
-    /// nothing is known then.
+    /// Runs a proposing agent in a session of its own; `None` when it was stopped. `trial` names the run for the cache of replies. Errors:
+    /// the model could not be asked, so that there is no answer to judge.
     pub(super) async fn ask_proposer(
         &self,
         agent: Agent,
@@ -108,8 +108,8 @@ impl Workbench {
         Ok(Some(Asked { step, session, calls, cost }))
     }
 
-    /// Asks for another text. An answer that cannot be used is a proposal without a text. `None`: it was stopped. Errors: the proposer could not be asked, and the
-    /// search can be continued.
+    /// Requests another text; `None` when it was stopped. An answer that cannot be used is a proposal without a text. Errors: the proposer
+    /// could not be asked, and the search can be continued.
     pub(super) async fn propose(
         &self,
         agent: &Agent,
@@ -140,12 +140,12 @@ impl Workbench {
     }
 }
 
-/// A JSON value as the inputs of a run.
+/// Converts a JSON value to the inputs of a run.
 pub(super) fn json_of(value: &Value) -> Result<Json, String> {
     ptc_core::value::json::parse(&value.to_string()).map_err(|error| error.message)
 }
 
-/// The agent that proposes.
+/// Returns the proposer's agent.
 fn proposer() -> Agent {
     let described = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     Agent {
@@ -168,7 +168,7 @@ fn proposer() -> Agent {
     }
 }
 
-/// The text and the reason of a proposer's run.
+/// Returns the text and the reason of a proposer's run.
 fn answer(step: &Step) -> Result<(String, String), String> {
     let failed = || step.fail.as_ref().map_or_else(String::new, |fail| format!(": {}", fail.message));
     let answer = step.answer.as_ref().ok_or_else(|| format!("the proposer gave no answer{}", failed()))?;
@@ -179,7 +179,7 @@ fn answer(step: &Step) -> Result<(String, String), String> {
     }
 }
 
-/// What the proposer reads about a run of a training case: inputs, last turns, answer, and what is wrong with it.
+/// Returns the proposer's report about a run of a training case: inputs, last turns, answer, problems.
 pub(super) fn report(agent: &Agent, case: &Case, verdict: &Verdict, step: Option<&Step>) -> Value {
     let mut report = json!({ "inputs": cut(&case.inputs(agent).to_text()) });
     if let Some(step) = step {
@@ -190,7 +190,7 @@ pub(super) fn report(agent: &Agent, case: &Case, verdict: &Verdict, step: Option
     report
 }
 
-/// The run of a training case as an example: one that passed with its first reply, which needed no repair.
+/// Returns the run of a training case as an example if it passed with its first reply, without repairs.
 pub(super) fn example(agent: &Agent, case: &Case, verdict: &Verdict, step: &Step) -> Option<Example> {
     match step.turns.as_slice() {
         [only] if verdict.is_pass() && only.success && only.fixes.is_empty() => {
@@ -200,20 +200,20 @@ pub(super) fn example(agent: &Agent, case: &Case, verdict: &Verdict, step: &Step
     }
 }
 
-/// The Step of the run of a session.
+/// Returns the Step of a session with one run.
 pub(super) fn step_of(session: &Session) -> Step {
     let mut fold = StepFold::default();
     session.events().for_each(|envelope| fold.apply(&envelope));
     fold.step()
 }
 
-/// The answer of a run, or why there is none.
+/// Returns the answer of a run, or the message of its failure.
 pub(super) fn answered(step: &Step) -> Option<String> {
     let answer = step.answer.as_ref().map(|answer| cut(&answer.to_text()));
     answer.or_else(|| step.fail.as_ref().map(|fail| cut(&fail.message)))
 }
 
-/// The last of these turns: reply, problems, error.
+/// Returns the last of these turns, each with reply, problems and error.
 pub(super) fn turns(turns: &[Turn]) -> Value {
     let last = turns.iter().skip(turns.len().saturating_sub(MOST_TURNS));
     let one = |turn: &Turn| {
@@ -223,7 +223,7 @@ pub(super) fn turns(turns: &[Turn]) -> Value {
     last.map(one).collect()
 }
 
-/// The beginning of a text of a run.
+/// Returns the beginning of a text of a run.
 pub(super) fn cut(text: &str) -> String {
     let end = text.floor_char_boundary(MOST_TEXT);
     if end < text.len() { format!("{} … ({} bytes)", &text[..end], text.len()) } else { text.to_owned() }

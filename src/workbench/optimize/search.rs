@@ -1,8 +1,8 @@
-//! The search: which candidate is tried on which cases next, and which of its texts is changed.
+//! The search: chooses the cases on which a candidate is tried next, and the text that is changed next.
 //!
-//! In: [`Settings`], and an [`Outcome`] for each [`Action`]. Out: the next action. It is plain data: the same outcomes in the same order give the same
-//! actions, so that a search resumes from its journal. It must never read a clock, a file or a case: held-out cases are names here, and their
-//! results are asked for once, at the end.
+//! In: [`Settings`], and an [`Outcome`] for each [`Action`]. Out: the next action. It is plain data: equal outcomes in equal order give
+//! equal actions, so that a search resumes from its journal. It must never read a clock, a file or a case: held-out cases are only names
+//! here, and their results are requested once, at the end.
 
 mod examples;
 mod merge;
@@ -17,10 +17,10 @@ pub use types::{Action, Candidate, CaseScore, Ending, Outcome, Settings, Standin
 use super::components::{Component, Texts};
 use crate::workbench::random::SplitMix;
 
-/// Rounds without a better candidate after which the search ends.
+/// Number of rounds without a better candidate after which the search ends.
 const IDLE_ROUNDS: u32 = 24;
 
-/// Where the search is.
+/// Phase of a search.
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
     First,
@@ -31,7 +31,7 @@ enum Phase {
     HeldOut(Ending),
 }
 
-/// A search.
+/// State of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
     settings: Settings,
@@ -39,27 +39,27 @@ pub struct Search {
     phase: Phase,
     random: SplitMix,
     idle: u32,
-    /// Proposals that could not be used.
+    /// Number of proposals that could not be used.
     refused: u32,
-    /// Proposals in a row that gave nothing new, by text.
+    /// Number of consecutive proposals without a new text, by component.
     refusals: Refusals,
     /// The accepted candidate with the highest mean score, and that score.
     best: (usize, f64),
     calls: u64,
     cost: f64,
-    /// Pairs that were merged.
+    /// Pairs of candidates that were considered for a merge.
     merged: BTreeSet<(usize, usize)>,
     pending: Option<Action>,
-    /// Outcomes so far.
+    /// Number of outcomes so far.
     outcomes: usize,
-    /// Outcomes before the end.
+    /// Number of outcomes before the end.
     ended_after: Option<usize>,
-    /// An end that is known: after how many outcomes, and why.
+    /// The recorded end: the number of outcomes before it, and the reason.
     known_end: Option<(usize, Ending)>,
 }
 
 impl Search {
-    /// Begins with the texts of the agent as it is.
+    /// Starts a search with the texts of the original agent.
     pub fn new(settings: Settings, texts: Texts) -> Self {
         Self {
             random: SplitMix(settings.seed),
@@ -80,53 +80,53 @@ impl Search {
         }
     }
 
-    /// All candidates, by number.
+    /// Returns all candidates, by number.
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
 
-    /// What it is given.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Requests to models and cost so far.
+    /// Returns requests to models and cost so far.
     pub fn spent(&self) -> (u64, f64) {
         (self.calls, self.cost)
     }
 
-    /// Outcomes so far.
+    /// Returns the number of outcomes so far.
     pub fn outcomes(&self) -> usize {
         self.outcomes
     }
 
-    /// Counts requests and cost that were paid and gave no outcome.
+    /// Adds paid requests and cost without an outcome.
     pub fn charge(&mut self, calls: u64, cost: f64) {
         self.calls += calls;
         self.cost += cost;
     }
 
-    /// Outcomes before the end of the search; what follows are tries on held-out cases.
+    /// Returns the number of outcomes before the end of the search; later outcomes are tries of held-out cases.
     pub fn ended_after(&self) -> Option<usize> {
         self.ended_after
     }
 
-    /// Lets the search end after so many outcomes, as budgets did that are not known here.
+    /// Ends the search after this number of outcomes, to replay an end whose budgets are unknown here.
     pub fn end_after(&mut self, outcomes: usize, ending: Ending) {
         self.known_end = Some((outcomes, ending));
     }
 
-    /// Proposals that could not be used.
+    /// Returns the number of proposals that could not be used.
     pub fn refused(&self) -> u32 {
         self.refused
     }
 
-    /// The accepted candidate with the highest mean score over the validation cases; of equal ones the first.
+    /// Returns the accepted candidate with the highest mean score over the validation cases; of equal ones the first.
     pub fn best(&self) -> usize {
         self.best.0
     }
 
-    /// The mean score of a candidate over these cases; `None` while one is unknown, or without cases.
+    /// Returns the mean score of a candidate over these cases; `None` while a result is missing, or without cases.
     pub fn mean(&self, candidate: usize, cases: &[String]) -> Option<f64> {
         let scores: Option<Vec<f64>> =
             cases.iter().map(|case| self.candidates[candidate].results.get(case).map(|one| one.score)).collect();
@@ -135,7 +135,7 @@ impl Search {
         Some(scores.iter().sum::<f64>() / scores.len() as f64)
     }
 
-    /// The cases among these that a candidate passes and another one does not, and those of the reverse.
+    /// Returns the number of these cases that a candidate passes and another one fails, and the reverse.
     pub fn won_and_lost(&self, candidate: usize, other: usize, cases: &[String]) -> (u32, u32) {
         let passes = |number: usize, case: &String| self.candidates[number].results.get(case).map(|one| one.passed);
         cases.iter().fold((0, 0), |(won, lost), case| match (passes(candidate, case), passes(other, case)) {
@@ -145,7 +145,7 @@ impl Search {
         })
     }
 
-    /// What is to be done now. Asking again gives the same until there is an outcome.
+    /// Returns the next action; the same one until its outcome is recorded.
     pub fn next_action(&mut self) -> Action {
         if let Some(action) = &self.pending {
             return action.clone();
@@ -200,7 +200,7 @@ impl Search {
         action
     }
 
-    /// Takes what came of the action. Errors: it does not belong to it.
+    /// Records the outcome of the pending action. Errors: it does not belong to that action.
     pub fn record(&mut self, outcome: Outcome) -> Result<(), String> {
         let action = self.next_action();
         match (action, outcome) {
@@ -228,7 +228,7 @@ impl Search {
         Ok(())
     }
 
-    /// Adds the candidate of a proposal, or counts that there is none.
+    /// Adds the candidate of a proposal, or ends the round if the proposal gives no new texts.
     fn take(&mut self, parent: usize, component: Component, proposal: Result<(String, String), String>) {
         let Phase::Batch { cases, .. } = self.phase.clone() else { return };
         if component == Component::Examples {
@@ -262,14 +262,14 @@ impl Search {
         self.phase = Phase::Compare { candidate: self.candidates.len() - 1, cases };
     }
 
-    /// A round that gave no candidate.
+    /// Ends a round without a candidate.
     fn end_round(&mut self, parent: usize) {
         self.candidates[parent].rotation += 1;
         self.idle += 1;
         self.phase = Phase::Choose;
     }
 
-    /// All its validation cases are known.
+    /// Accepts a candidate with results for all validation cases.
     fn accept(&mut self, candidate: usize) {
         self.candidates[candidate].standing = Standing::Accepted;
         let mean = self.mean(candidate, &self.settings.validation).unwrap_or(0.0);
@@ -282,7 +282,7 @@ impl Search {
         self.candidates[candidate].standing == Standing::Accepted
     }
 
-    /// The cases whose results are not known yet.
+    /// Returns the action that tries a candidate on those of the cases that have no result; `None` if all have one.
     fn missing(&self, candidate: usize, cases: &[String]) -> Option<Action> {
         let known = &self.candidates[candidate].results;
         let cases: Vec<String> = cases.iter().filter(|case| !known.contains_key(*case)).cloned().collect();
@@ -294,14 +294,14 @@ impl Search {
         cases.iter().filter_map(|case| results.get(case)).map(|one| one.score).sum()
     }
 
-    /// A changed candidate must be better than its parent on the minibatch; a merged one no worse than either.
+    /// Returns whether a candidate is better than its parent on the minibatch; a merged one must be no worse than either parent.
     fn is_better(&self, candidate: usize, cases: &[String]) -> bool {
         let (own, parents) = (self.sum(candidate, cases), &self.candidates[candidate].parents);
         let is_merge = parents.len() > 1;
         parents.iter().all(|parent| own > self.sum(*parent, cases) || (is_merge && own >= self.sum(*parent, cases)))
     }
 
-    /// Why the search is over, if it is. The last tries on held-out cases are kept within the budget of requests.
+    /// Returns the reason why the search ends now, if it does. Requests for the final tries on held-out cases are reserved in the budget.
     fn ending(&self) -> Option<Ending> {
         let settings = &self.settings;
         let is_solved = self.mean(self.best(), &settings.validation).is_some_and(|mean| mean >= 1.0);
@@ -321,7 +321,7 @@ impl Search {
         }
     }
 
-    /// What a round begins with: the end, a merge, or a minibatch of a candidate of the front.
+    /// Chooses the next phase: the end, a merge, or a minibatch of a candidate of the front.
     fn choose(&mut self) -> Phase {
         if let Some(ending) = self.ending() {
             self.ended_after = Some(self.outcomes);
@@ -343,7 +343,8 @@ impl Search {
         Phase::Batch { parent, cases: self.minibatch(parent) }
     }
 
-    /// Accepted candidates that no other one equals or exceeds everywhere, each with the number of validation cases in which none is better.
+    /// Returns the Pareto front: accepted candidates that no other one equals or exceeds on all validation cases, each with the number of
+    /// cases on which none is better.
     pub fn front(&self) -> Vec<(usize, usize)> {
         let cases = &self.settings.validation;
         let score =
@@ -361,7 +362,7 @@ impl Search {
         front.iter().map(|one| (*one, cases.iter().filter(|case| is_highest(*one, case)).count().max(1))).collect()
     }
 
-    /// Training cases for a round: first those that the candidate is known to fail, then others, in random order.
+    /// Chooses the training cases of a round at random: first those that the candidate fails, then untried ones. Sorted by name.
     fn minibatch(&mut self, parent: usize) -> Vec<String> {
         let mut cases = self.settings.training.clone();
         self.random.shuffle(&mut cases);
@@ -373,7 +374,7 @@ impl Search {
         };
         let failed = cases.iter().filter(|case| rank(case) == 0).count();
         cases.sort_by_key(rank);
-        // One place is for a case that passes, so that a change that breaks it is seen.
+        // One case that the candidate does not fail is included, so that a change that breaks it is noticed.
         let (batch, count) = (self.settings.batch.max(1), cases.len());
         if batch > 1 && failed >= batch && count > failed {
             cases.swap(batch - 1, count - 1);

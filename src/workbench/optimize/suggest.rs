@@ -1,7 +1,8 @@
 //! "Suggest a fix for this failure": a model reads a failing turn and proposes other texts of the agent.
 //!
-//! In: a turn of a session, the text of the agent file. Out: a [`Suggestion`] with the changed agent file. Only texts of the agent change: its signature, its cases
-//! and what they expect stay. Nothing is written here, and the session is never changed. What the run contains is marked as untrusted for that model.
+//! In: a turn of a session, the text of the agent file. Out: a [`Suggestion`] with the changed agent file. Only texts of the agent change:
+//! its signature, its cases and their expectations stay. No file is written, and the session is never changed. The content of the run is
+//! marked as untrusted for that model.
 
 use std::path::{Path, PathBuf};
 
@@ -22,12 +23,12 @@ use crate::session::{Session, SessionKey};
 use crate::workbench::Workbench;
 use crate::workbench::case::place;
 
-/// The mission of the model.
+/// The prompt of the model.
 const PROMPT: &str = include_str!("../../../assets/prompts/suggest.md");
-/// Most messages of the failing request that the model reads: the last ones.
+/// Maximum number of messages of the failing request in the model's inputs: the last ones.
 const MOST_MESSAGES: usize = 4;
 
-/// What is to be fixed.
+/// Input of a suggestion: the failing turn, the agent file and the model.
 #[derive(Debug, Clone)]
 pub struct SuggestSpec {
     /// The failing turn; the last failed one of the last run when absent.
@@ -36,7 +37,7 @@ pub struct SuggestSpec {
     pub file: (String, String),
     /// The model that proposes; that of the agent when absent.
     pub model: Option<String>,
-    /// What the user found wrong.
+    /// Problem described by the user.
     pub problem: Option<String>,
 }
 
@@ -45,7 +46,7 @@ pub struct SuggestSpec {
 pub struct SuggestRequest {
     /// The turn.
     pub turn: Address,
-    /// What is wrong with the run, in lines.
+    /// Problems of the run, one per line.
     pub problems: Vec<String>,
     /// The model that is asked.
     pub model: String,
@@ -65,29 +66,30 @@ impl SuggestRequest {
     }
 }
 
-/// Other texts of an agent.
+/// Suggested texts of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// The turn that they are to fix.
+    /// The turn that they should fix.
     pub turn: Address,
     /// The model's reason.
     pub reason: String,
     /// Names of the texts that change.
     pub changed: Vec<Component>,
-    /// Proposed changes that cannot be used: which and why.
+    /// Proposed changes that cannot be used: name and reason.
     pub refused: Vec<String>,
-    /// What they change in the agent file.
+    /// Changes of the agent file.
     pub changes: AgentChanges,
     /// The session of the model's run.
     pub session: Option<String>,
-    /// The tokens of that run, when counted.
+    /// Tokens of that run, if counted.
     pub tokens: Option<Tokens>,
     /// The cost that was paid now.
     pub cost: Option<f64>,
 }
 
 impl Workbench {
-    /// The agent file of a session, and its text: the named one, else the agent's name with `.toml` in the current folder. Errors: it cannot be read.
+    /// Returns the name and text of a session's agent file: the given file, else the agent's name with `.toml` in the current folder.
+    /// Errors: it cannot be read.
     pub fn suggest_file(&self, session: &Session, named: Option<&Path>) -> Result<(String, String), OptimizeError> {
         let recorded = self.agent_of(session).map_err(|error| OptimizeError(error.to_string()))?;
         let file = place(named, &recorded).map_err(|error| OptimizeError(error.0))?;
@@ -98,10 +100,10 @@ impl Workbench {
         }
     }
 
-    /// Collects what the model reads: the failing turn with its request, and what errors, expectations, judges and labels found. Reads files and runs predicates:
-    /// blocks.
+    /// Creates the request: collects the model's inputs from the failing turn with its request, and from errors, expectations, judges and
+    /// labels. Reads files and evaluates predicates: blocks.
     ///
-    /// Errors: the session has no such turn, or one of a child agent; nothing is wrong with the run as far as is known; the file contains another agent or
+    /// Errors: the session has no such turn, or it is of a child agent; no problem of the run is known; the file contains another agent or
     /// cannot be read.
     pub fn suggest_request(&self, session: &Session, spec: SuggestSpec) -> Result<SuggestRequest, OptimizeError> {
         let failed = |why: String| OptimizeError(why);
@@ -141,7 +143,7 @@ impl Workbench {
         Ok(SuggestRequest { turn: address, problems, model, tokens, cost, file: spec.file, agent, inputs })
     }
 
-    /// Asks for other texts. `None`: it was stopped. Errors: the model could not be asked, or proposed nothing that can be used.
+    /// Requests the suggestion; `None` when it was stopped. Errors: the model could not be asked, or proposed nothing that can be used.
     pub async fn suggest(&self, request: &SuggestRequest, stop: &Stop) -> Result<Option<Suggestion>, OptimizeError> {
         let asked = self.ask_proposer(fixer(), Some(&request.model), (&request.inputs, "suggestion".to_owned()), stop);
         let asked = match asked.await {
@@ -162,7 +164,7 @@ impl Workbench {
             return Err(OptimizeError(format!("no suggestion of {} can be used: {why}{at}", request.model)));
         }
         let new = agent.rewrite_with(old, name, self.file_access());
-        // What is written must be read as the same agent.
+        // The written file must be a valid agent.
         Agent::from_toml_with(&new, name, self.file_access())
             .map_err(|error| OptimizeError(format!("{name}: {error}")))?;
         Ok(Some(Suggestion {
@@ -177,13 +179,13 @@ impl Workbench {
         }))
     }
 
-    /// The expected cost of a request to a model; `None` where its price is not known.
+    /// Returns the expected cost of a request to a model; `None` if its price is unknown.
     fn expected_cost(&self, model: &str, input: u64, output: u64) -> Option<f64> {
         let Ok(ModelChoice::Http(model)) = self.choose(model) else { return None };
         Some(model.price?.cost(&Tokens { input, output, ..Tokens::default() }))
     }
 
-    /// What expectations, judges and labels found about the answer of a run.
+    /// Returns the problems that expectations, judges and labels found in the answer of a run.
     fn graded(&self, session: &Session, agent: &Agent, name: &str, step: &Step) -> Result<Vec<String>, OptimizeError> {
         let folder = Path::new(name).parent().unwrap_or(Path::new(""));
         let context = step.context.clone().unwrap_or_default();
@@ -210,7 +212,7 @@ impl Workbench {
     }
 }
 
-/// The Step of the run of a turn, and the turn: the named one, or the last that failed, or the last one.
+/// Returns a turn and the Step of its run: the named turn, else the last failed turn of the last run, else its last one.
 fn failing(session: &Session, named: Option<&Address>) -> Result<(Step, Turn), String> {
     let id = &session.header.id;
     if named.is_some_and(|turn| turn.depth() > 0) {
@@ -239,7 +241,7 @@ fn turn_text(named: Option<&Address>) -> String {
     named.map_or_else(|| "to fix".to_owned(), ToString::to_string)
 }
 
-/// Errors: the file is not that of the run, or its mode has a prompt of its own.
+/// Checks that the file can be changed. Errors: it is of another agent, or the mode has a prompt of its own.
 fn refuse_unfit(name: &str, agent: &Agent, step: &Step) -> Result<(), OptimizeError> {
     if agent.name != step.name {
         return Err(OptimizeError(format!(
@@ -257,7 +259,8 @@ fn refuse_unfit(name: &str, agent: &Agent, step: &Step) -> Result<(), OptimizeEr
     }
 }
 
-/// The texts that may change: those of the agent, and empty ones for fields of the answer without a description and for an addition to the system prompt.
+/// Returns the texts that may change: those of the agent, and empty ones for undescribed fields of the answer and for a suffix of the
+/// system prompt.
 fn open_texts(agent: &Agent) -> Texts {
     let mut texts = texts_of(agent);
     let suffix = Component::System(SystemPart::Suffix);
@@ -272,7 +275,7 @@ fn open_texts(agent: &Agent) -> Texts {
     texts
 }
 
-/// The agent with a place for a text that it does not have.
+/// Returns the agent with an empty text for a field description that it lacks.
 fn with_place(agent: &Agent, component: &Component) -> Agent {
     let mut agent = agent.clone();
     if let Component::Field(name) = component
@@ -283,7 +286,7 @@ fn with_place(agent: &Agent, component: &Component) -> Agent {
     agent
 }
 
-/// What the model reads.
+/// Returns the inputs of the model.
 fn inputs(agent: &Agent, step: &Step, turn: &Turn, problems: &[String]) -> Value {
     let texts: serde_json::Map<String, Value> =
         open_texts(agent).into_iter().map(|(component, text)| (component.to_string(), Value::from(text))).collect();
@@ -306,7 +309,7 @@ fn inputs(agent: &Agent, step: &Step, turn: &Turn, problems: &[String]) -> Value
     })
 }
 
-/// The agent that proposes a fix.
+/// Returns the agent that proposes a fix.
 fn fixer() -> Agent {
     let described = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     Agent {
@@ -328,7 +331,7 @@ fn fixer() -> Agent {
     }
 }
 
-/// An answer of the model.
+/// Answer of the model.
 struct Proposed {
     reason: String,
     changes: Vec<(String, String)>,
@@ -345,7 +348,7 @@ fn proposed(step: &Step) -> Result<Proposed, String> {
     })
 }
 
-/// The agent with the changes that can be used, which ones they are, and why the others cannot.
+/// Applies the changes that can be used; returns the agent, the changed components and the reasons for the refused changes.
 fn changed(agent: &Agent, changes: &[(String, String)]) -> (Agent, Vec<Component>, Vec<String>) {
     let open = open_texts(agent);
     let (mut agent, mut changed, mut refused) = (agent.clone(), Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! The search as a value, in made worlds: a case passes when the texts contain the words that it needs, and the proposer finds a missing word with
-//! some probability. Nothing is run.
+//! The search with simulated cases and proposers: a case passes when the texts contain the words that it needs, and the proposer finds a
+//! missing word with some probability. Nothing is run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::search::{Action, CaseScore, Outcome, Search, Settings, Standing};
 use super::{Component, Ending, Texts};
 use crate::workbench::random::SplitMix;
 
-/// What a case needs: words in texts. Any word of `spoils` in the text fails it.
+/// Words that the texts must contain for a case to pass. Any word of `spoils` in the prompt fails it.
 #[derive(Debug, Clone)]
 struct Need {
     words: Vec<(Component, String)>,
@@ -51,7 +51,7 @@ fn two_texts() -> World {
     world(need, &[Component::Prompt, tool()])
 }
 
-/// A word that some cases need is one that others fail with, unless they need it, too.
+/// Cases that need words in the prompt and fail with another word, which none of them needs.
 fn opposed() -> World {
     let need = |number: usize| {
         let words = vec![(Component::Prompt, format!("word{}", number % 3))];
@@ -82,7 +82,7 @@ impl World {
         CaseScore { score: f64::from(u8::from(passed)), passed, calls: 1, cost: 0.0 }
     }
 
-    /// The word that a failure asks for in this text with a probability of one half, else any word.
+    /// Appends a word to a text: with a probability of one half the word that a failure needs there, else a random one.
     fn propose(&self, text: &str, component: &Component, failures: &[String], random: &mut SplitMix) -> String {
         let case = &failures[random.below(failures.len())];
         let wanted =
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// A search to its end, with everything that was asked.
+    /// Runs a search to its end; returns it with all actions.
     fn searched(&self, seed: u64, most_calls: u64) -> (Search, Vec<Action>, Ending) {
         let mut search = Search::new(Self::settings(seed, most_calls), self.texts.clone());
         let (mut random, mut actions) = (SplitMix(seed + 1_000), Vec::new());
@@ -126,8 +126,8 @@ impl World {
         }
     }
 
-    /// The best mean score that a random search reaches with the same proposer and as many requests: each round changes a random text of a random earlier
-    /// candidate by what the proposer makes of failures on a random minibatch, and tries the result on all validation cases.
+    /// Returns the best mean score of a random search with the same proposer and as many requests: each round changes a random text of a
+    /// random earlier candidate by a proposal for the failures of a random minibatch, and tries the result on all validation cases.
     fn random_search(&self, seed: u64, most_calls: u64) -> f64 {
         let (mut random, validation) = (SplitMix(seed + 1_000), names("validation", 8));
         let components: Vec<&Component> = self.texts.keys().collect();
@@ -151,7 +151,7 @@ impl World {
     }
 }
 
-/// The searches of seeds 0 to 19: how many find everything, their mean score, and that of random searches.
+/// Runs the searches of seeds 0 to 19: returns the number of complete solutions, the mean score, and that of random searches.
 fn compared(world: &World, most_calls: u64) -> (usize, f64, f64) {
     let found: Vec<f64> = (0..20)
         .map(|seed| {
@@ -196,12 +196,12 @@ fn the_same_outcomes_give_the_same_search_and_requests_stay_within_the_budget() 
         let (one, actions, ending) = two_texts().searched(seed, 120);
         let again = two_texts().searched(seed, 120);
         assert_eq!((&one, &actions, ending), (&again.0, &again.1, again.2));
-        // The last round began below the budget; it costs a minibatch, its comparison, a proposal and the validation cases.
+        // The last round starts below the budget; it costs a minibatch, its comparison, a proposal and the validation cases.
         assert!(one.spent().0 <= 120 + 4 + 1 + 4 + 8, "{:?}", one.spent());
     }
 }
 
-/// A change of the prompt wins one case and loses the other, and one of the tool the reverse; both together win both.
+/// Scores a world in which a change of the prompt wins one case and loses another, one of the tool the reverse, and both together win both.
 fn traded(texts: &Texts, case: &str) -> CaseScore {
     let (prompt, tool) = (texts[&Component::Prompt].contains('A'), texts[&tool()].contains('B'));
     let score = match (prompt, tool, case) {
@@ -271,7 +271,7 @@ fn an_outcome_that_does_not_belong_to_the_action_is_refused() {
     assert!(search.record(Outcome::Tried(Vec::new())).is_err());
 }
 
-/// A case passes when the texts show examples; the other texts change nothing, and half of the training cases pass without.
+/// Scores a world in which showing examples passes every case; half of the training cases pass without, and other texts have no effect.
 fn shown(texts: &Texts, case: &str) -> CaseScore {
     let is_easy = ["training0", "training2", "training4", "training6"].contains(&case);
     let passed = is_easy || texts.contains_key(&Component::Examples);
@@ -346,7 +346,8 @@ fn what_was_paid_without_a_result_counts_in_the_budget() {
     assert!(matches!(&next, Action::Try { cases, .. } if cases[0].starts_with("held")), "{next:?}");
 }
 
-/// A search over two texts whose proposals are made by a function of the texts of a component and the number of the proposal; with the proposals by component.
+/// Runs a search over two texts with proposals from a function of the component and the number of the proposal; returns the proposed
+/// components too.
 fn proposed_by(
     texts: Texts,
     propose: impl Fn(&Component, usize) -> Result<String, String>,
@@ -375,12 +376,12 @@ fn proposed_by(
     }
 }
 
-/// The texts with a tool, which the world looks for.
+/// Adds the tool's text, which the world requires.
 fn with_tool(texts: &Texts) -> Texts {
     [(tool(), String::new())].into_iter().chain(texts.clone()).collect()
 }
 
-/// A proposer: the text of a component for the proposal of a number.
+/// A proposer: a function of the component and the number of the proposal.
 type Propose = fn(&Component, usize) -> Result<String, String>;
 
 #[test]
@@ -388,7 +389,7 @@ fn a_text_for_which_three_proposals_in_a_row_give_nothing_new_is_dropped_and_the
     let start = || "start".to_owned();
     let texts: Texts = [(Component::Prompt, start())].into();
     let refused: Propose = |_, _| Err("it lacks {{text}}".to_owned());
-    // The same text each time: it is tried once, and known afterwards.
+    // With the same text each time, the first proposal is tried and the later ones are known already.
     let same: Propose = |_, _| Ok("start over".to_owned());
     for (propose, paid) in [(refused, 3), (same, 4)] {
         let (search, asked, ending) = proposed_by(texts.clone(), propose);
@@ -404,7 +405,7 @@ fn the_search_continues_with_other_texts_and_asks_for_a_dropped_one_again_after_
     let texts: Texts = [(Component::Prompt, "start".to_owned()), (tool(), "start".to_owned())].into();
     let (search, asked, ending) = proposed_by(texts.clone(), |component, number| match component {
         Component::Prompt => Err("the answer has no text".to_owned()),
-        // Nothing helps at first.
+        // At first no proposal helps.
         _ if number < 9 => Ok(format!("start {number}")),
         _ => Ok("start word0 word1 word2 word3".to_owned()),
     });

@@ -1,4 +1,4 @@
-//! Which turns an overview shows, and in which order.
+//! Filter and order of the turns in an overview.
 //!
 //! In: a line of text such as `tool:search failed` or `time>5s`. Out: a filter, or what is wrong with the text. Pure.
 
@@ -86,12 +86,12 @@ impl TurnFilter {
 
     /// Reads a filter.
     ///
-    /// Errors: a number that is none (names what is expected).
+    /// Errors: an invalid number; the error names what is expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         text.split_whitespace().map(term).collect::<Result<_, _>>().map(|terms| Self { terms })
     }
 
-    /// Does every turn satisfy it?
+    /// Returns whether it has no conditions: every turn satisfies it.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
@@ -221,7 +221,7 @@ impl TurnOrder {
     /// Every order.
     pub const ALL: [Self; 5] = [Self::Run, Self::Time, Self::Prompt, Self::Failures, Self::Cost];
 
-    /// What comes first, in a word or two.
+    /// Returns its label, such as `slowest first`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Run => "as run",

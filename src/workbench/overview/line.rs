@@ -1,6 +1,7 @@
-//! The line of one turn: what was done, which tools, what failed, what it cost, where the time went.
+//! The line of one turn: its action, tools, failures, cost and times.
 //!
-//! In: the record of a turn, the start of its run, the sizes of its messages. Out: a [`TurnLine`]. Times are in ms. It must never read events.
+//! In: the record of a turn, the start of its run, the sizes of its messages. Out: a [`TurnLine`]. Times are in ms. It must never read
+//! events.
 
 use ptc_core::text::cut;
 
@@ -22,11 +23,11 @@ pub struct TurnLine {
     pub action: String,
     /// The tool calls, in order.
     pub calls: Vec<CallMark>,
-    /// How far it is.
+    /// Its progress.
     pub state: TurnState,
     /// Its run has ended.
     pub is_over: bool,
-    /// How often something failed in it.
+    /// Number of failures in it.
     pub failures: usize,
     /// The first error.
     pub error: Option<String>,
@@ -42,7 +43,7 @@ pub struct TurnLine {
     pub is_counted: bool,
     /// Its cost, where prices and tokens are known.
     pub cost: Option<f64>,
-    /// Where the time went.
+    /// Its time, by activity.
     pub time: TimeSplit,
 }
 
@@ -51,9 +52,9 @@ pub struct TurnLine {
 pub struct CallMark {
     /// The tool.
     pub name: String,
-    /// How it ended; absent while it runs.
+    /// Its end status; absent while it runs.
     pub status: Option<CallStatus>,
-    /// Why it failed: tool, reason and message.
+    /// The error of a failed call: tool, reason and message.
     pub error: Option<String>,
 }
 
@@ -63,7 +64,7 @@ impl CallMark {
         Self { name: call.name.clone(), status: call.status, error }
     }
 
-    /// Did it fail, or was it refused?
+    /// Returns whether it failed or was refused, or its outcome is unknown.
     pub fn has_failed(&self) -> bool {
         self.status.is_some_and(CallStatus::is_failure)
     }
@@ -74,9 +75,9 @@ impl CallMark {
 pub struct TimeSplit {
     /// From its start to its last event, without the time in which a user was waited for.
     pub total: u64,
-    /// The model was asked.
+    /// Time in which the model was asked.
     pub model: u64,
-    /// At least one tool ran.
+    /// Time in which at least one tool ran.
     pub tools: u64,
     /// The rest of a turn with a program.
     pub program: u64,
@@ -156,12 +157,12 @@ impl TurnLine {
         }
     }
 
-    /// Did something fail in it: the turn as a whole, a check, the program or a tool call?
+    /// Returns whether the turn, a check, the program or a tool call failed, or the run ended before the turn did.
     pub fn has_failed(&self) -> bool {
         self.state == TurnState::Failed || self.failures > 0 || self.is_over && !self.state.is_end()
     }
 
-    /// How deep its run is nested.
+    /// Returns the nesting depth of its run.
     pub fn depth(&self) -> usize {
         self.address.depth()
     }
@@ -206,7 +207,7 @@ fn named(reason: &str, message: &str) -> String {
     if message.is_empty() || message == reason { reason.to_owned() } else { format!("{reason}: {message}") }
 }
 
-/// Why a call failed, after the name of its tool; `None` where it did not.
+/// Returns the error of a failed call, after the name of its tool; `None` if it did not fail.
 fn call_error(call: &CallRecord) -> Option<String> {
     call.status.filter(|status| status.is_failure())?;
     let error = call.error.as_ref().map_or_else(|| "failed".to_owned(), |e| named(&e.reason, &e.message));

@@ -1,7 +1,7 @@
-//! The cases of a draft, one at a time: what each gives to the agent and expects, and what came of a trial.
+//! The cases of a draft, one at a time: inputs, expectations, and the result of a trial.
 //!
-//! In: an agent as it is in the editors, the folder of its file. Out: outlines of its cases, and a [`TestedCase`] for each trial. Nothing is asked: a
-//! run that waits for the user is an error of its case.
+//! In: the agent in the editors, the folder of its file. Out: outlines of its cases, and a [`TestedCase`] for each trial. No user is asked:
+//! a run that waits for input is an error of its case.
 
 use std::path::{Path, PathBuf};
 
@@ -11,32 +11,32 @@ use crate::event::FromCache;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 
-/// A case as a screen shows it.
+/// Outline of a case for screens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseOutline {
     /// Its name.
     pub name: String,
     /// Its inputs as JSON.
     pub inputs: String,
-    /// What is expected.
+    /// Summary of the expectation.
     pub expected: String,
-    /// The cassette that is replayed in the place of a model.
+    /// The cassette that is replayed instead of calling a model.
     pub cassette: Option<String>,
 }
 
-/// What came of a case.
+/// Result of a case.
 #[derive(Debug, Clone)]
 pub struct TestedCase {
     /// Its name.
     pub name: String,
     /// The trial.
     pub trial: TrialReport,
-    /// The answer as JSON, or reason and message of the failure; `None` where there was no run.
+    /// The answer as JSON, or reason and message of the failure; `None` without a run.
     pub got: Option<String>,
 }
 
 impl CaseOutline {
-    /// The outline of a case.
+    /// Creates the outline of a case.
     pub fn of(case: &Case, agent: &Agent) -> Self {
         let expected = match &case.expect {
             None if case.cassette.is_some() => "as recorded".to_owned(),
@@ -51,13 +51,13 @@ impl CaseOutline {
     }
 }
 
-/// Cases that a screen lists; files may hold any number.
+/// Maximum number of cases in a list; files may contain any number.
 const LISTED: usize = 10_000;
 
 impl Workbench {
-    /// The first cases of an agent whose file is in this folder, those of files included, in order.
+    /// Returns the first cases of an agent whose file is in this folder, including those of case files, in order.
     ///
-    /// Errors: the first case that cannot be used.
+    /// Errors: the first invalid case.
     pub fn listed_cases(&self, agent: &Agent, folder: &Path) -> Result<Vec<Case>, Diagnostic> {
         agent.case_rows(folder, self.file_access()).take(LISTED).collect()
     }
@@ -76,7 +76,7 @@ impl Workbench {
         Ok(self.try_only_case(with, name, stop).await)
     }
 
-    /// Runs a case of an agent that was read before; no other row of its files is read. `None` when it was stopped.
+    /// Runs one case that was read before, without reading other rows of the agent's files; `None` when it was stopped.
     ///
     /// Errors: the agent cannot run.
     pub async fn try_listed_case(
@@ -101,7 +101,7 @@ impl Workbench {
         })
     }
 
-    /// The Step of a session's last run; `None` where it is not here.
+    /// Returns the Step of a session's last run; `None` if the session is not on this machine.
     pub fn step_of(&self, session: &str) -> Option<Step> {
         let session = self.open_session(session).ok()?;
         let mut fold = StepFold::default();
@@ -109,7 +109,7 @@ impl Workbench {
         Some(fold.step())
     }
 
-    /// The answer of the last run of a session, or why it failed.
+    /// Returns the answer of the last run of a session, or its failure.
     fn answer_of(&self, session: &str) -> Option<String> {
         let session = self.open_session(session).ok()?;
         let run = session.skeleton().last()?;
@@ -121,7 +121,7 @@ impl Workbench {
 }
 
 impl TestedCase {
-    /// A case that could not be tried.
+    /// Creates the result of a case that could not be tried.
     pub fn untried(name: &str, why: String) -> Self {
         let trial = TrialReport {
             number: 1,

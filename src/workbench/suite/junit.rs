@@ -1,7 +1,7 @@
-//! A report as `JUnit` XML, the form that CI systems read.
+//! A report as `JUnit` XML, the format that CI systems read.
 //!
 //! `testsuites` > a `testsuite` per agent > a `testcase` per trial, with `failure` (not as expected), `error` (could not be tried) or
-//! `skipped` (stopped before it began); times in seconds. Text from models is data: what XML cannot hold is replaced.
+//! `skipped` (stopped before it started); times in seconds. Text from models is data: characters that XML cannot contain are replaced.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use super::{AgentReport, CaseReport, Counts, SuiteReport, TrialReport};
 use crate::agent::Verdict;
 
-/// Most characters of the attribute `message`.
+/// Maximum length of the attribute `message`, in characters.
 const MESSAGE: usize = 300;
 
-/// The document.
+/// Renders a report as an XML document.
 pub fn junit(report: &SuiteReport) -> io::Result<String> {
     let mut page = Page(Writer::new_with_indent(Vec::new(), b' ', 2));
     page.write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -126,7 +126,7 @@ fn named(agent: &AgentReport, name: &str, duration_ms: u64) -> Vec<(&'static str
     vec![("name", name.to_owned()), ("classname", agent.name.clone()), ("time", seconds(duration_ms))]
 }
 
-/// Cases of which no trial was run.
+/// Returns the number of cases without a trial.
 fn skipped(agent: &AgentReport) -> u64 {
     agent.cases.iter().filter(|case| case.trials.is_empty()).count() as u64
 }
@@ -141,12 +141,12 @@ fn counted(counts: Counts, skipped: u64, duration_ms: u64) -> Vec<(&'static str,
     ]
 }
 
-/// Seconds with three decimals.
+/// Formats seconds with three decimals.
 fn seconds(ms: u64) -> String {
     format!("{}.{:03}", ms / 1_000, ms % 1_000)
 }
 
-/// The text without the characters that XML 1.0 cannot hold, not even escaped.
+/// Replaces the characters that XML 1.0 cannot contain, not even escaped.
 fn allowed(text: &str) -> String {
     let holds = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     text.chars().map(|c| if holds(c) { c } else { '\u{fffd}' }).collect()

@@ -1,7 +1,7 @@
-//! The cases that did not pass when an agent was tested last: a small file in the sessions folder for each agent.
+//! The cases that did not pass in the last test of an agent: a small file in the sessions folder for each agent.
 //!
-//! In: the agent's file, the reports of a suite. Out: names. Cases that a suite does not run keep their state. Losing a file is no loss of
-//! results: the sessions have them.
+//! In: the agent's file, the reports of a suite. Out: names. Cases that a suite does not run keep their state. The file only caches this:
+//! the results themselves are in the sessions.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,26 +15,26 @@ use crate::event::hex_sha;
 use crate::workbench::Workbench;
 use crate::workbench::files::write_whole_private;
 
-/// The folder in the sessions folder.
+/// Name of the folder in the sessions folder.
 const FOLDER: &str = "tests";
 
-/// The content of a file.
+/// Content of a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Failed {
-    /// The agent, for readers.
+    /// The agent's file as it was named; informational.
     agent: String,
     /// Names of cases.
     failed: BTreeSet<String>,
 }
 
 impl Workbench {
-    /// The cases of this agent that did not pass when they were tested last; `None` when it was never tested here.
+    /// Returns the cases of an agent that did not pass when they were tested last; `None` when it was never tested here.
     pub fn last_failures(&self, label: &str) -> Option<BTreeSet<String>> {
         let text = read_regular_file(&self.last_file(label)).ok()?;
         serde_json::from_str::<Failed>(&text).ok().map(|found| found.failed)
     }
 
-    /// Keeps which cases did not pass. Errors: the file cannot be written.
+    /// Saves the names of the cases that did not pass. Errors: the file cannot be written.
     pub fn keep_failures(&self, report: &AgentReport) -> io::Result<()> {
         let mut failed = self.last_failures(&report.label).unwrap_or_default();
         for case in report.cases.iter().filter(|case| !case.trials.is_empty()) {

@@ -1,7 +1,7 @@
-//! Running the cases of agents: each trial a session of its own with a seed of its own, cassettes replayed without a model.
+//! Running the cases of agents: each trial has a session and a seed of its own; cassettes are replayed without a model.
 //!
-//! In: a [`Suite`]. Out: a [`SuiteReport`] with a verdict for every trial, in the order of the cases. No user is asked: a run that waits for
-//! the user is an error of its case.
+//! In: a [`Suite`]. Out: a [`SuiteReport`] with a verdict for every trial, in the order of the cases. No user is asked: a run that waits
+//! for input is an error of its case.
 
 mod draft;
 mod junit;
@@ -21,42 +21,42 @@ pub use junit::junit;
 pub use run::EndedTrial;
 pub use selection::{CaseFilter, Selection, Shard};
 
-/// What is to be run.
+/// Agents whose cases to run, and the settings of the runs.
 #[derive(Debug, Clone, Default)]
 pub struct Suite {
     /// The agents.
     pub agents: Vec<SuiteAgent>,
     /// The model of all runs; each agent's own when absent.
     pub model: Option<String>,
-    /// Runs of each case; at least one.
+    /// Number of trials of each case; at least one.
     pub trials: u32,
-    /// Runs at the same time, and the cost at which no further run begins.
+    /// Concurrency and limits.
     pub pace: Pace,
-    /// The report has how each run came out, which rows of results need.
+    /// The reports keep the outcome of each run, which rows of results need.
     pub keeps_outcomes: bool,
 }
 
-/// An agent with the choice of its cases.
+/// An agent and the selection of its cases.
 #[derive(Debug, Clone)]
 pub struct SuiteAgent {
-    /// What the user called it: a file, or the name of an example.
+    /// Name given by the user: a file, or the name of an example.
     pub label: String,
     /// The agent in its mode.
     pub agent: Agent,
-    /// The folder of its file, where cassettes and files of cases lie; the current one when absent.
+    /// The folder of its file, to which cassettes and case files are relative; the current one when empty.
     pub folder: PathBuf,
-    /// The cases that are to run.
+    /// The selected cases.
     pub selection: Selection,
     /// The access to files of cases.
     access: FileAccess,
-    /// The only case, where it is known already: no row is read.
+    /// The only case, if it is known already: no row is read.
     known: Option<Box<Case>>,
 }
 
 impl SuiteAgent {
-    /// An agent in the mode that it is to be tried in, with the cases that a filter chooses. Every row of its files of cases is read once.
+    /// Creates the agent in a mode with the cases that a filter chooses. Every row of its case files is read once.
     ///
-    /// Errors: it cannot be in this mode, a chosen case that cannot be used.
+    /// Errors: the agent is invalid in this mode; a chosen case is invalid.
     pub fn new(
         label: &str,
         agent: &Agent,
@@ -71,9 +71,9 @@ impl SuiteAgent {
         Ok(Self { label: label.to_owned(), agent, folder, selection, access: access.clone(), known: None })
     }
 
-    /// An agent with one case that was read before.
+    /// Creates the agent with one case that was read before.
     ///
-    /// Errors: the agent cannot be in its mode.
+    /// Errors: the agent is invalid in its mode.
     pub(super) fn of_case(
         agent: &Agent,
         (folder, access): (PathBuf, &FileAccess),
@@ -86,7 +86,8 @@ impl SuiteAgent {
         Ok(Self { label, agent, folder, selection, access: access.clone(), known })
     }
 
-    /// The chosen cases in order, read again one by one. A row that has changed meanwhile and cannot be used ends it with the problem.
+    /// Reads the chosen cases again, one by one in order. A row that has changed meanwhile and is invalid is reported as an error and ends
+    /// the iteration.
     fn cases(&self) -> impl Iterator<Item = Result<Case, Diagnostic>> + Send + use<> {
         let known = self.known.clone();
         let places = if known.is_some() { Vec::new() } else { self.selection.places.clone() };
@@ -105,46 +106,46 @@ impl SuiteAgent {
         known.into_iter().map(|case| Ok(*case)).chain(read)
     }
 
-    /// The folder, resolved.
+    /// Returns the canonical path of the folder.
     fn root(&self) -> PathBuf {
         let here = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
         here.canonicalize().unwrap_or_else(|_| here.to_owned())
     }
 }
 
-/// What came of a suite.
+/// Result of a suite.
 #[derive(Debug, Clone, Default)]
 pub struct SuiteReport {
     /// The agents, in the order of the suite.
     pub agents: Vec<AgentReport>,
     /// From the start of the first run to the end of the last, in ms.
     pub duration_ms: u64,
-    /// It was stopped: trials that had not started are missing.
+    /// The suite was stopped: trials that had not started are missing.
     pub stopped: bool,
-    /// The largest cost was reached before everything had run.
+    /// The cost limit was reached before all trials had run.
     pub is_spent: bool,
 }
 
-/// What came of the cases of an agent.
+/// Results of the cases of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentReport {
-    /// What the user called it.
+    /// Name given by the user: a file, or the name of an example.
     pub label: String,
     /// Its name.
     pub name: String,
     /// Its mode.
     pub mode: Mode,
-    /// The model that was asked.
+    /// Name of the model.
     pub model: String,
-    /// Unix time in ms at which the suite began.
+    /// Time at which the suite started, in Unix ms.
     pub started_ms: i64,
     /// Its chosen cases, in the order of its file.
     pub cases: Vec<CaseReport>,
-    /// Cases with the mark `skip`.
+    /// Number of cases marked `skip`.
     pub skipped: u64,
 }
 
-/// What came of a case.
+/// Result of a case.
 #[derive(Debug, Clone)]
 pub struct CaseReport {
     /// Its name.
@@ -155,43 +156,43 @@ pub struct CaseReport {
     pub weight: f64,
     /// Its tags.
     pub tags: Vec<String>,
-    /// Its place among all cases of the agent, from 0.
+    /// Index among all cases of the agent, from 0.
     pub place: u32,
     /// Its trials in order.
     pub trials: Vec<TrialReport>,
 }
 
-/// What came of one run.
+/// Result of one run.
 #[derive(Debug, Clone)]
 pub struct TrialReport {
-    /// From 1.
+    /// Number of the trial, from 1.
     pub number: u32,
     /// Seed of the run's randomness.
     pub seed: u64,
-    /// What it is worth.
+    /// Verdict of the run.
     pub verdict: Verdict,
-    /// The share of what is expected that holds, from 0 to 1.
+    /// Score from 0 to 1: the weighted share of expectations that hold, or the similarity.
     pub score: f64,
-    /// How the run came out; `None` where there was none, and in the reports of a suite that does not keep it.
+    /// Answer or failure of the run; `None` without a run, and in the reports of a suite that does not keep outcomes.
     pub outcome: Option<Outcome>,
-    /// The session that recorded it; of a cassette the cassette's id.
+    /// Id of its session; for a cassette the cassette's id.
     pub session: Option<String>,
-    /// How long it took, in ms.
+    /// Duration of the trial, in ms.
     pub duration_ms: u64,
     /// Turns.
     pub turns: u32,
-    /// Tokens, when counted.
+    /// Tokens, if counted.
     pub tokens: Option<Tokens>,
-    /// Cost in the price table's currency, when known.
+    /// Cost in the price table's unit, if known.
     pub cost: Option<f64>,
-    /// What judges found; their cost is not part of the trial's.
+    /// Rulings of judges; their cost is not part of the trial's.
     pub rulings: Vec<Ruling>,
-    /// What of the run came from the cache; the cost contains it.
+    /// Part of the run served from the cache; the cost includes it.
     pub from_cache: FromCache,
 }
 
 impl TrialReport {
-    /// The trial as a report holds it: a suite may have 100,000, so texts take no more memory than they need.
+    /// Returns the trial as stored in a report: texts are shrunk to fit, as a suite may have 100,000 trials.
     fn kept(self, keeps_outcome: bool) -> Self {
         let short = |mut text: String| {
             text.shrink_to_fit();
@@ -215,22 +216,22 @@ impl TrialReport {
         Self { verdict, outcome, session: self.session.map(short), ..self }
     }
 
-    /// The cost of the run and of its judges that was paid now, as far as it is known.
+    /// Returns the cost of the run and its judges that was paid now, as far as it is known.
     pub fn spent(&self) -> f64 {
         self.from_cache.spent(self.cost) + self.rulings.iter().map(Ruling::spent).sum::<f64>()
     }
 }
 
-/// How many trials came out how.
+/// Numbers of trials by verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// All.
+    /// All trials.
     pub trials: u64,
-    /// As expected.
+    /// Trials that passed.
     pub passed: u64,
-    /// Otherwise.
+    /// Trials that failed.
     pub failed: u64,
-    /// Not shown.
+    /// Trials that could not be tried.
     pub errors: u64,
 }
 
@@ -247,51 +248,51 @@ impl Counts {
         })
     }
 
-    /// Did all pass?
+    /// Returns whether all trials passed.
     pub fn is_pass(&self) -> bool {
         self.passed == self.trials
     }
 }
 
 impl CaseReport {
-    /// Its trials counted.
+    /// Counts the trials by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.trials.iter())
     }
 }
 
 impl AgentReport {
-    /// What the runs and their judges took from the cache.
+    /// Returns the replies and cost that the cache served to the runs and their judges.
     pub fn from_cache(&self) -> FromCache {
         let of =
             |trial: &TrialReport| trial.rulings.iter().fold(trial.from_cache, |sum, one| sum.plus(one.from_cache()));
         self.cases.iter().flat_map(|case| &case.trials).map(of).fold(FromCache::default(), FromCache::plus)
     }
 
-    /// Its trials counted.
+    /// Counts the trials by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.cases.iter().flat_map(|case| &case.trials))
     }
 }
 
 impl SuiteReport {
-    /// All trials counted.
+    /// Counts all trials by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.agents.iter().flat_map(|agent| &agent.cases).flat_map(|case| &case.trials))
     }
 
-    /// What the runs and their judges took from the cache.
+    /// Returns the replies and cost that the cache served to the runs and their judges.
     pub fn from_cache(&self) -> FromCache {
         self.agents.iter().map(AgentReport::from_cache).fold(FromCache::default(), FromCache::plus)
     }
 
-    /// What the judges of all trials used together; `None` where none was asked.
+    /// Returns the summed usage of the judges of all trials; `None` without rulings.
     pub fn judges(&self) -> Option<JudgesUsage> {
         let trials = self.agents.iter().flat_map(|agent| &agent.cases).flat_map(|case| &case.trials);
         JudgesUsage::of(trials.flat_map(|trial| &trial.rulings))
     }
 
-    /// The weighted pass rate over the cases that were run; `None` when all weights are equal, or none was run.
+    /// Returns the weighted pass rate over the cases that were run; `None` when all weights are equal, or no case was run.
     pub fn weighted_rate(&self) -> Option<f64> {
         let cases = self.agents.iter().flat_map(|agent| &agent.cases).filter(|case| !case.trials.is_empty());
         let (mut sum, mut passed, mut weights) = (0.0, 0.0, Vec::new());

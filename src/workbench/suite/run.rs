@@ -1,4 +1,4 @@
-//! Running a suite: several trials at once, reported as they end.
+//! Running a suite: concurrent trials, reported as they end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::workbench::run::Origin;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
-/// A trial that is to be run: which agent, which of its chosen cases, which number from 1.
+/// A trial to run: the index of its agent, the index among the chosen cases, and its number from 1.
 #[derive(Debug, Clone)]
 struct Due {
     agent: usize,
@@ -29,24 +29,24 @@ struct Due {
     number: u32,
 }
 
-/// A trial that ended.
+/// A trial that has ended.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedTrial<'t> {
-    /// The place of its agent in the suite.
+    /// Index of its agent in the suite.
     pub agent_place: usize,
     /// The agent.
     pub agent: &'t AgentReport,
     /// The case.
     pub case: &'t CaseReport,
-    /// What came of it.
+    /// Result of the trial.
     pub trial: &'t TrialReport,
 }
 
-/// Takes each trial as it ends.
+/// Callback for each trial as it ends.
 type Watch<'a> = &'a mut (dyn FnMut(EndedTrial<'_>) + Send);
 
 impl Workbench {
-    /// Runs the cases of a suite. A stop ends the trials that run, each with its session, and begins no other.
+    /// Runs the cases of a suite. A stop ends the running trials, each with its session, and starts no others.
     pub async fn run_suite(&self, suite: &Suite, stop: &Stop, watch: Watch<'_>) -> SuiteReport {
         let (started_ms, started) = (SystemClock.now(), Instant::now());
         let mut report = SuiteReport {
@@ -94,8 +94,8 @@ impl Workbench {
         report
     }
 
-    /// Can the model that all runs of a suite are to have be used, and the one that judges where a rubric names none? Errors: what is wrong
-    /// with it and what to do.
+    /// Checks that the models set for all runs, for judging by default and for embeddings can be used, where a case needs them. Errors: the
+    /// problem and its solution.
     pub fn check_suite(&self, suite: &Suite) -> Result<(), StartError> {
         if suite.agents.iter().any(|agent| agent.selection.asks_default_judge) {
             self.check_default_judge()?;
@@ -123,7 +123,7 @@ impl Workbench {
         }
     }
 
-    /// Runs one; `None` when it was stopped.
+    /// Runs one trial; `None` when it was stopped.
     async fn try_case(&self, suite: &Suite, due: Due, stop: &Stop) -> (Due, Option<TrialReport>) {
         if stop.reason().is_some() {
             return (due, None);
@@ -185,7 +185,7 @@ impl Workbench {
         }
     }
 
-    /// The trial with its verdict and what it used. `recorded`: what judges found about a recording before.
+    /// Returns the trial with its verdict and usage. `recorded`: earlier rulings of judges on a recording.
     async fn judged(
         &self,
         case: &Case,
@@ -200,15 +200,15 @@ impl Workbench {
         TrialReport { verdict, score, rulings, ..trial }
     }
 
-    /// What was found about a recording: next to its file, and in the folder of the sessions.
+    /// Reads the rulings of judges on a recording, from the folder of its file and from the sessions folder.
     fn recorded_rulings(&self, session: &Session, path: &Path) -> Vec<Ruling> {
         let folders = [path.parent(), Some(&*self.folders.sessions_dir)];
         let found = folders.into_iter().flatten().filter_map(|dir| read_rulings(dir, session.header.id.as_str()).ok());
         found.flatten().map(|ruled| ruled.ruling).collect()
     }
 
-    /// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
-    /// the answer is that.
+    /// Replays a cassette with the current agent: it passes when the replay is identical to the recording and, if the case has an
+    /// expectation, the answer meets it.
     async fn play(&self, agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport, stop: &Stop) -> TrialReport {
         let failed = |why: String| Verdict::Error(format!("the cassette {name} cannot be played: {why}"));
         let error = |why: String| TrialReport { verdict: failed(why), score: 0.0, ..trial.clone() };
@@ -243,7 +243,7 @@ impl Workbench {
     }
 }
 
-/// Every trial, case by case, read when it is its turn. A cassette gives the same each time: it is played once.
+/// Returns every trial, case by case, each read when it is due. A cassette is replayed once: its result is the same each time.
 fn due(suite: &Suite) -> impl Iterator<Item = Due> + Send {
     let trials = suite.trials.max(1);
     let of_agent = move |(agent, with): (usize, &SuiteAgent)| {
@@ -257,7 +257,7 @@ fn due(suite: &Suite) -> impl Iterator<Item = Due> + Send {
     suite.agents.iter().enumerate().flat_map(of_agent)
 }
 
-/// A case without trials, with room for those that it will have.
+/// Creates the report of a case without trials, with capacity for them.
 fn empty_case(due: &Due, trials: u32) -> CaseReport {
     let unread = Case { name: "a case that cannot be read".to_owned(), ..Case::default() };
     let case = due.case.as_ref().as_ref().unwrap_or(&unread);
@@ -271,7 +271,7 @@ fn empty_case(due: &Due, trials: u32) -> CaseReport {
     }
 }
 
-/// A trial of which nothing is known yet.
+/// Creates the report of a trial before its run.
 fn begun(number: u32) -> TrialReport {
     TrialReport {
         number,
@@ -289,14 +289,14 @@ fn begun(number: u32) -> TrialReport {
     }
 }
 
-/// The trial with the usage of the run and its child runs.
+/// Returns the trial with the usage of the run and its child runs.
 fn used(trial: TrialReport, step: &Step) -> TrialReport {
     let total = &step.usage.total;
     let outcome = Some(Outcome::of(step));
     TrialReport { turns: total.turns, tokens: total.tokens, cost: total.cost(), outcome, ..trial }
 }
 
-/// Whole milliseconds since then.
+/// Returns the whole milliseconds since a time.
 fn whole_ms(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,8 @@
-//! The selection of cases: which of an agent's cases a suite runs.
+//! The selection of the cases of an agent that a suite runs.
 //!
-//! In: the cases of an agent in order, a [`CaseFilter`]. Out: the places of the chosen ones, ascending, so that a second pass over the rows
-//! finds them without holding the others. A sample and a shard depend on names only: every machine and every order gives the same.
+//! In: the cases of an agent in order, a [`CaseFilter`]. Out: the indexes of the chosen ones, ascending, so that a second pass over the
+//! rows finds them without holding the others. A sample and a shard depend on names only: they are the same on every machine and in every
+//! order.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,25 +11,25 @@ use sha2::{Digest as _, Sha256};
 use crate::agent::{Case, CheckedCase, Diagnostic, Place};
 use ptc_core::reasons::Reason;
 
-/// Which cases are to run; by default all.
+/// Filter for the cases to run; the default chooses all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CaseFilter {
-    /// Conditions that all must hold: a part of the name, `tag:NAME`, or one of these after `!`.
+    /// Conditions, all of which must hold: a part of the name, `tag:NAME`, or one of these after `!`.
     pub conditions: Vec<String>,
-    /// So many of the rest, chosen by a seed.
+    /// Size and seed of a random sample of the remaining cases.
     pub sample: Option<(usize, u64)>,
-    /// A part of the rest: which, from 1, and of how many.
+    /// The shard of the remaining cases.
     pub shard: Option<Shard>,
-    /// Only cases of these names.
+    /// Names of the only cases to choose.
     pub names: Option<BTreeSet<String>>,
 }
 
 /// One of several parts of the cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1.
+    /// Number of the shard, from 1.
     pub index: u64,
-    /// How many there are.
+    /// Number of shards.
     pub count: u64,
 }
 
@@ -45,26 +46,26 @@ impl std::str::FromStr for Shard {
 }
 
 impl Shard {
-    /// Does the case of this name belong to it?
+    /// Returns whether the case of this name belongs to the shard.
     pub fn has(self, name: &str) -> bool {
         hash("shard", name) % self.count.max(1) == self.index - 1
     }
 }
 
-/// The chosen cases of an agent.
+/// Selected cases of an agent.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Their places among all cases, ascending.
+    /// Their indexes among all cases, ascending.
     pub(super) places: Vec<u32>,
-    /// Cases with the mark `skip` that the filter would have chosen.
+    /// Number of cases marked `skip` that the filter would have chosen.
     pub skipped: u64,
-    /// All cases of the agent.
+    /// Number of all cases of the agent.
     pub total: u64,
-    /// One of them needs a model.
+    /// At least one of them needs a model.
     pub(super) asks_model: bool,
-    /// One of them has a rubric without a model.
+    /// At least one of them has a rubric without a model.
     pub(super) asks_default_judge: bool,
-    /// The models whose embeddings they need.
+    /// Models of the embeddings that they need.
     pub(super) embedding_models: BTreeSet<String>,
 }
 
@@ -75,20 +76,20 @@ struct Candidate {
     only: bool,
     in_shard: bool,
     models: NeededModels,
-    /// Why it cannot be used.
+    /// The problem that makes the case unusable.
     problem: Option<Diagnostic>,
 }
 
-/// Which models a case needs.
+/// Models that a case needs.
 struct NeededModels {
-    /// The agent's: it has no cassette.
+    /// The agent's model: the case has no cassette.
     agent: bool,
-    /// The configured one, as the judge of a rubric without a model.
+    /// The configured default judge: the case has a rubric without a model.
     default_judge: bool,
 }
 
 impl Selection {
-    /// Chooses among cases. Errors: a chosen case cannot be used, a row of which not even the name can be read, or two cases have one name.
+    /// Chooses among cases. Errors: a chosen case is invalid; the name of a row cannot be read; two cases have the same name.
     pub(in crate::workbench) fn of<C: Into<CheckedCase>>(
         cases: impl Iterator<Item = Result<C, Diagnostic>>,
         filter: &CaseFilter,
@@ -108,7 +109,7 @@ impl Selection {
                 continue;
             }
             let in_shard = filter.shard.is_none_or(|shard| shard.has(&case.name));
-            // Which ones a sample consists of is known when all are.
+            // The members of a sample are only known after all rows are read.
             if let Some(problem) = &problem
                 && in_shard
                 && filter.sample.is_none()
@@ -147,7 +148,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// The chosen ones of the cases in order.
+    /// Returns the chosen ones of the cases, in order.
     pub(in crate::workbench) fn choose(&self, cases: Vec<Case>) -> Vec<Case> {
         let mut places = self.places.iter().peekable();
         let is_chosen = |place: usize| places.next_if(|next| **next as usize == place).is_some();
@@ -159,19 +160,19 @@ impl Selection {
             .collect()
     }
 
-    /// The number of chosen cases.
+    /// Returns the number of chosen cases.
     pub fn count(&self) -> usize {
         self.places.len()
     }
 }
 
 impl CaseFilter {
-    /// The filter that chooses the case of one name.
+    /// Returns the filter that chooses the case of one name.
     pub(super) fn named(name: &str) -> Self {
         Self { names: Some(BTreeSet::from([name.to_owned()])), ..Self::default() }
     }
 
-    /// Does a case fulfil the conditions on its name and tags?
+    /// Returns whether a case meets the conditions on its name and tags.
     fn admits(&self, case: &Case) -> bool {
         self.names.as_ref().is_none_or(|names| names.contains(&case.name))
             && self.conditions.iter().all(|condition| match condition.strip_prefix('!') {
@@ -188,13 +189,13 @@ fn holds(condition: &str, case: &Case) -> bool {
     }
 }
 
-/// A number that depends on both texts only.
+/// Hashes a name with a salt: the result depends on both texts only.
 fn hash(salt: &str, name: &str) -> u64 {
     let hash = Sha256::digest(format!("{salt}\n{name}"));
     u64::from_be_bytes(hash.first_chunk::<8>().copied().unwrap_or_default())
 }
 
-/// A name in 16 bytes: equal only for equal names, but for chance.
+/// Returns the hash of a name in 16 bytes: a collision of different names is negligible.
 fn identity(name: &str) -> u128 {
     u128::from_be_bytes(Sha256::digest(name).first_chunk::<16>().copied().unwrap_or_default())
 }

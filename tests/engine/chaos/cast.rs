@@ -9,7 +9,7 @@ use ptc_workbench::model::{Reply, Request};
 /// One turn of the model.
 #[derive(Debug, Clone)]
 pub(super) struct Act {
-    /// Which reply of the pool of the mode.
+    /// Index into the replies of the mode, modulo their number.
     pub(super) reply: u16,
     /// 0–4: what goes wrong; anything else: nothing.
     pub(super) fault: u8,
@@ -27,7 +27,7 @@ pub(super) struct Play {
     pub(super) answers: i64,
     /// Events after which the run is stopped.
     pub(super) stop_after: Option<u32>,
-    /// Where the session is cut afterwards.
+    /// Selects the position at which the session is cut afterwards, and the edits of its fork.
     pub(super) cut: usize,
     pub(super) retry_turns: u32,
     pub(super) max_depth: u32,
@@ -168,7 +168,7 @@ const TEXTS: &[&str] = &[
     "<result>7</result> } ``` ((",
 ];
 
-/// What a model may reply to this request.
+/// Returns the replies that a model may give to this request.
 pub(super) fn replies(request: &Request) -> Vec<Reply> {
     let texts = TEXTS.iter().map(|text| Reply::from(*text));
     let programs = || PROGRAMS.iter().map(|program| program.replace("ENDLESS", ENDLESS));

@@ -25,7 +25,7 @@ use world::{Chance, Crowd, Later, Player, Watched};
 /// Resumptions of one session before it must have ended: each answers a question.
 const MOST_RESUMES: usize = 40;
 
-/// How a run ended, and the requests that its models got.
+/// The Step of a run, and the requests that its models got.
 struct Played {
     step: Step,
     asked: Vec<Request>,
@@ -86,7 +86,7 @@ async fn resume(play: &Play, path: &Path) -> Played {
     Played { step, asked }
 }
 
-/// Was a session written in one piece?
+/// History of a session file.
 #[derive(Clone, Copy)]
 enum Written {
     /// Up to its end or a question.
@@ -97,7 +97,7 @@ enum Written {
     Cut,
 }
 
-/// Has a child run in it that was begun and did not end?
+/// Returns whether the session has a child run that began and did not end.
 fn holds_unended_child(session: &Session) -> bool {
     let is_child = |at: &Address| *at != at.root();
     let mut open: HashSet<Address> = HashSet::new();
@@ -111,7 +111,7 @@ fn holds_unended_child(session: &Session) -> bool {
     !open.is_empty()
 }
 
-/// What a file folds to, and that it replays.
+/// Checks that a file folds to the Step of its run, and that it replays.
 async fn holds(play: &Play, played: &Played, path: &Path, written: Written) {
     let step = &played.step;
     let before = std::fs::read(path).unwrap();
@@ -164,7 +164,7 @@ async fn holds(play: &Play, played: &Played, path: &Path, written: Written) {
     assert_eq!(std::fs::read(path).unwrap(), before, "replay never changes the recording");
 }
 
-/// Where two Steps part.
+/// Returns the texts around the first difference of two Steps.
 fn parting(shown: &Step, live: &Step) -> String {
     let (shown, live) = (format!("{shown:?}"), format!("{live:?}"));
     let same = shown.bytes().zip(live.bytes()).take_while(|(one, other)| one == other).count();
@@ -241,7 +241,7 @@ fn points(session: &Session, recording: &Recording) -> Vec<Point> {
     names.filter_map(|name| Point::find(recording, &name, Stage::Request).ok()).collect()
 }
 
-/// What is edited at a point: another prompt and system text, a reply, a result.
+/// Returns the edits at a point: another prompt and system text, a reply, a result.
 fn edits_at(point: &Point, recording: &Recording, play: &Play, after: u64) -> Vec<Envelope> {
     let start = recording.run_start(&point.target.turn_part().run_part()).unwrap();
     let prompt = Agent::from_toml(&start.agent.toml, "recorded").unwrap().prompt + " Anew.";

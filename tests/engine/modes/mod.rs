@@ -106,7 +106,7 @@ impl Play {
         self.step(|machine, view| machine.on_answer(view, answer.to_owned()))
     }
 
-    /// What the next request asks for, and which messages it carries.
+    /// Returns the kind of answer that the next request asks for, its tools, and the messages it carries.
     fn request(&mut self) -> String {
         let mut machine = std::mem::replace(&mut self.machine, machine(&self.plan, Start::default()));
         let request = machine.request(&self.view());

@@ -1,5 +1,5 @@
-//! Is a result the expected one? Floats within 1e-9 of each other are equal, maps and sets have no order, and the
-//! printed text of functions does not count.
+//! Equality of results: floats within 1e-9 of each other are equal, maps and sets have no order, and the printed text of functions does not
+//! count.
 //!
 //! In: expected and actual results, as JSON or in readable form. Out: yes or no.
 
@@ -45,7 +45,7 @@ fn tagged(json: &Json) -> Option<(&str, &Json)> {
     }
 }
 
-/// Does each item have its equal, in any order?
+/// Returns whether two lists have equal items, in any order.
 fn same_members<T>(one: &[T], other: &[T], same: fn(&T, &T) -> bool) -> bool {
     let mut left: Vec<&T> = other.iter().collect();
     one.len() == other.len()

@@ -22,7 +22,7 @@ pub(crate) struct Check {
     pub(crate) id: String,
     /// The function or area.
     pub(crate) category: String,
-    /// What is run.
+    /// The program with its input.
     pub(crate) case: Json,
     expected: Expected,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Finding {
     pub(crate) got: String,
 }
 
-/// What `prn` and `memory_out` hold is text in readable form; the rest is compared as JSON.
+/// Fields whose values are text in readable form; the rest is compared as JSON.
 const READABLE: &[&str] = &["prn", "memory_out"];
 /// Everything that is compared when a program succeeds. What a record leaves out is empty.
 const COMPARED: &[&str] = &["value", "prn", "signal", "prints", "memory_out", "journal_out", "summaries", "tool_calls"];
@@ -90,7 +90,7 @@ impl Check {
         self.case.get("program").and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// Does our run of it end without an error?
+    /// Returns whether our run of it ends without an error.
     #[cfg(test)]
     pub(crate) fn ends_well(&self) -> bool {
         record(&self.case).get("reason").is_none()
@@ -179,7 +179,7 @@ pub(crate) fn record_in_default(case: &Json) -> Json {
     }
 }
 
-/// How long a program of the suite may compute.
+/// Time limit of a program of the suite.
 const USUAL_TIME: Duration = Duration::from_secs(5);
 
 /// The tools of a case, and a deadline.

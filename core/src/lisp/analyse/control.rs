@@ -105,7 +105,7 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::Def { global, value, doc, when }, form.span))
     }
 
-    /// `(defn n "doc"? [params] body…)`
+    /// The form `defn`. Its syntax: `(defn n "doc"? [params] body…)`
     pub(super) fn defn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
         args.first().map(|name| defined_name("defn", name)).transpose()?;
         count("defn", args, form.span)?;

@@ -58,7 +58,7 @@ pub(super) enum SelfName {
 }
 
 impl Analyser<'_> {
-    /// `(fn name? [params] body…)`
+    /// The form `fn`. Its syntax: `(fn name? [params] body…)`
     pub(super) fn fn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
         count("fn", args, form.span)?;
         let (name, args) = match args {
@@ -270,7 +270,7 @@ fn placeholders(parts: &[Form], may_nest: bool) -> Result<(usize, bool), Box<Err
 }
 
 impl Analyser<'_> {
-    /// `(defmulti name "doc"? dispatch :default key?)`
+    /// The form `defmulti`. Its syntax: `(defmulti name "doc"? dispatch :default key?)`
     pub(super) fn defmulti_form(&mut self, form: &Form, args: &[Form], _: Tail) -> AnalysisResult {
         count("defmulti", args, form.span)?;
         let name = defined_name("defmulti", &args[0])?;

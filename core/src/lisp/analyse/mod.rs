@@ -59,7 +59,7 @@ pub struct Names<'a> {
     pub dialect: Dialect,
 }
 
-/// Analyses a program. Errors are those of language contract §1 up to the static name checks, with spans.
+/// Analyses a program. Errors are those of forms and of the static name checks, with spans.
 pub fn analyse(forms: &[Form], names: &Names<'_>) -> Result<ir::Program, Error> {
     analyse_watched(forms, names, &Watch::none())
 }

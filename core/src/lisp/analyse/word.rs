@@ -72,7 +72,7 @@ fn words() -> HashMap<Keyword, Word> {
             change(name, &|word| {
                 word.function = function;
                 word.is_current = row.reference == InReference::Absent;
-                // Functions that analyse their arguments like a form are not values (language contract §6).
+                // Functions that analyse their arguments like a form are not values.
                 word.value = (!CALLED.contains(&row.name)).then(|| Meaning::Constant(builtins::value(row)));
             });
         }

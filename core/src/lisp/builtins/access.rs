@@ -220,7 +220,7 @@ fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Value::Str(_) => Value::str(""),
         Value::List(_) => Vec::new().into(),
         Value::Set(_) => Value::Set(Arc::new(Set::default())),
-        // Contract §3: nested, these are records in the reference, and an empty record is an empty map.
+        // Nested, these are records in the reference, and an empty record is an empty map.
         Value::Map(_) => Map::default().into(),
         record if is_record(record) => Map::default().into(),
         other => return Err(wrong(1, "a list, string, map or set", other)),

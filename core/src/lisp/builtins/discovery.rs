@@ -1,5 +1,5 @@
-//! Discovery (language contract §16): `doc`, `dir`, `apropos` and similar, over the table of builtins, the agent's
-//! tools and the program's definitions. Symbols arrive unevaluated. Nothing here reaches outside of the program.
+//! Discovery: `doc`, `dir`, `apropos` and similar, over the table of builtins, the agent's tools and the program's
+//! definitions. Symbols arrive unevaluated. Nothing here reaches outside of the program.
 
 use super::reference::description;
 use super::{Arity, Builtin, Clojure, Implementation, InReference, SECTIONS, find, namespaces, rows};

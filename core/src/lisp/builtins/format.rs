@@ -1,4 +1,4 @@
-//! `format`: a text with values inserted, like `printf` (language contract §14.8).
+//! `format`: a text with values inserted, like `printf`.
 //!
 //! `%[flags][width][.precision]conversion` with the flags `-`, `0`, `+`, `,` and space, and the conversions
 //! `s d f e x X o b c n %`.

@@ -1,4 +1,4 @@
-//! Methods of strings in Java notation (language contract §15): `(.length s)`. Positions count grapheme clusters.
+//! Methods of strings in Java notation: `(.length s)`. Positions count grapheme clusters.
 
 use super::parts::{replace_text, split_text};
 use super::position::{self, Position, number, offset, position};

@@ -1,4 +1,4 @@
-//! JSON for programs (language contract §14.11). Invalid input gives nil, never an error.
+//! JSON for programs. Invalid input gives nil, never an error.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! Keys by which items are sorted, grouped and summed: a field, a path of fields, or a function.
 //!
-//! In: a program's key (language contract §14.5: keyword, string, key path or function). Out: an item's value under it.
+//! In: a program's key (a keyword, a string, a key path or a function). Out: an item's value under it.
 //! It must never fail on an item without the field: that is nil.
 
 use crate::lisp::machine::{Callee, Machine};
@@ -13,7 +13,7 @@ const KEY: &str = "a keyword, string, key path or function";
 
 /// A key as an argument of `sort-by`, `group-by`, `sum-by` and similar, resolved once.
 pub(super) enum Key<'v> {
-    /// A keyword, looked up flexibly (contract §13) in many similar items.
+    /// A keyword, looked up flexibly in many similar items.
     Word(Field),
     /// A string, looked up flexibly. nil is a field that no item has.
     Field(&'v Value),

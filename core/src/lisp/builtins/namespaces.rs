@@ -1,4 +1,4 @@
-//! Namespaces: the known prefixes, and the builtins they contain (language contract §5).
+//! Namespaces: the known prefixes, and the builtins they contain.
 //!
 //! A qualified name is another notation for a builtin. `data/`, `tool/` and `budget/` are not listed: they are the
 //! program's inputs, not builtins.

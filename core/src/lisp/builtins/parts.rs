@@ -1,4 +1,4 @@
-//! Splitting, joining and replacing strings (language contract §14.8).
+//! Splitting, joining and replacing strings.
 
 use unicode_segmentation::UnicodeSegmentation;
 

@@ -1,5 +1,4 @@
-//! Positions in strings, counted in grapheme clusters (language contract §14.8): substrings by position, and positions
-//! of substrings.
+//! Positions in strings, counted in grapheme clusters: substrings by position, and positions of substrings.
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 

@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .cost(Cost::Sorting),
 ];
 
-/// The function, the first result and the rest of `(reduce f init? coll)`.
+/// Splits a call of `reduce`, with or without an initial value: the function, the first result and the remaining items.
 fn fold<'v>(args: &'v mut [Value], call: &str) -> EvalResult<(Callee<'v>, Option<Value>, Items)> {
     let position = args.len();
     let Some((function, rest)) = args.split_first_mut() else { return Err(wrong(1, "a function", &Value::Nil)) };

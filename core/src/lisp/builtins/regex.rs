@@ -1,4 +1,4 @@
-//! Regular expressions (language contract §14.9): compiling, searching, and the rows `re-…` and `extract…`.
+//! Regular expressions: compiling, searching, and the rows `re-…` and `extract…`.
 //!
 //! Only the first part of a text is searched, and every search counts steps.
 

@@ -1,4 +1,4 @@
-//! Whole strings: case, white space, lines, and tests for substrings (language contract §14.8).
+//! Whole strings: case, white space, lines, and tests for substrings.
 
 use super::position::next;
 use super::{Arity, Builtin, Clojure};

@@ -1,4 +1,4 @@
-//! Dates, instants and durations (language contract §15). All times are UTC; the current time comes from the machine.
+//! Dates, instants and durations. All times are UTC; the current time comes from the machine.
 
 use num_traits::ToPrimitive;
 

@@ -1,4 +1,4 @@
-//! The legacy dialect: translates forms of older versions to modern ones before analysis (language contract §23).
+//! The legacy dialect: translates forms of older versions to modern ones before analysis.
 //!
 //! In: the forms from the reader, and the meanings of names outside of the program. Out: forms of the current language,
 //! each with the span of the old one, and hints that name the modern form. Nothing else is resolved; quoted symbols and

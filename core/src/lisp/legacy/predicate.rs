@@ -1,4 +1,4 @@
-//! The predicate builders `where`, `all-of`, `any-of` and `none-of` as functions of the current language (§23.2).
+//! The predicate builders `where`, `all-of`, `any-of` and `none-of` as functions of the current language.
 //!
 //! Each is expanded from a template in which placeholders are replaced by the arguments. Arguments are evaluated once,
 //! outside of the resulting function, so that names of the templates never capture names of the program.

@@ -13,7 +13,7 @@ use crate::value::{Keyword, Map, Value};
 impl Machine<'_> {
     /// Calls a value with these arguments; a value that is not callable fails as in call position.
     ///
-    /// Definitions made by the function are undone when it returns (language contract §7.5).
+    /// Definitions made by the function are undone when it returns.
     pub fn call(&mut self, function: &Value, args: &mut [Value]) -> EvalResult {
         let mark = self.globals.enter();
         let value = self.apply(function, args)?;

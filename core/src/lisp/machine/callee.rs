@@ -51,7 +51,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// The same without maps and lists (language contract §7.3), which are a `type_error`, as strings and other values.
+    /// The same without maps and lists, which are a `type_error`, as strings and other values.
     pub fn strict(position: usize, function: &'v Value) -> EvalResult<Self> {
         match function {
             Value::Function(shared) => Ok(Self(match Callable::of(shared) {

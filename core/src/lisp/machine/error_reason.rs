@@ -2,7 +2,7 @@
 //!
 //! In: the error and the builtin that called the function. Out: the same error with the reason it has for the caller.
 //! Only the reason changes; message, hint, function and span always describe the original error. The reasons are those
-//! of the reference (language contract §1, policy 3).
+//! of the reference implementation.
 
 use super::builtin::{Arity, Builtin};
 use crate::lisp::builtins::CAPTURE_NAME;

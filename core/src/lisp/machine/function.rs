@@ -203,7 +203,7 @@ impl FunctionBody for Callable {
     }
 }
 
-/// The readable form of language contract §17.
+/// The readable form.
 impl fmt::Display for Callable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! The journal of finished tasks and the notes on finished steps (language contract §12).
+//! The journal of finished tasks and the notes on finished steps.
 
 use super::Machine;
 use crate::lisp::{Error, EvalResult, described};

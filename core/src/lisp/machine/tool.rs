@@ -1,4 +1,4 @@
-//! Tool calls: their arguments (language contract §11) and their records.
+//! Tool calls: their arguments and their records.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! The reader: turns a program's text into forms with spans (language contract §2).
+//! The reader: turns a program's text into forms with spans.
 //!
 //! In: a text, its limits and the dialect. Out: its top-level forms, or the first syntax error. Names are not resolved
 //! and nothing is expanded, except `@x` to a call of `deref` and `'(…)` to a list that begins with `quote`. Linear

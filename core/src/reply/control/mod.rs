@@ -1,8 +1,8 @@
 //! The control object of the mode `json_loop`: one JSON object per reply that selects the next action.
 //!
 //! In: reply text, recovery level, how the reply ended, the type of the answer. Out: [`ControlReply`]: the object with its
-//! [`Control`], or the text of what is wrong with it. Source: agent contract §26.1 and §26.5, settled decision 9. It
-//! must never choose between two actions: exactly one is set, or the reply is rejected.
+//! [`Control`], or the text of what is wrong with it. It must never choose between two actions: exactly one is set, or
+//! the reply is rejected.
 
 #[cfg(test)]
 mod tests;

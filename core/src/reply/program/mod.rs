@@ -1,4 +1,4 @@
-//! From a model's reply to a program (language contract §21).
+//! From a model's reply to a program.
 //!
 //! In: the reply, the recovery level and how the reply ended. Out: the program's text with the extraction rule, its
 //! span, its fixes and the message for the history, or the reason why there is no program. Only text and brackets are
@@ -114,9 +114,8 @@ pub fn program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Progra
     Search::of(&normal, recovery).run()
 }
 
-/// The first code block of a reply, tagged or not (settled decision 6). A block of another language does not count, nor
-/// one with an unknown tag that does not start with a parenthesis. A reply without such a block is handled as in
-/// [`program`].
+/// The first code block of a reply, tagged or not. A block of another language does not count, nor one with an unknown
+/// tag that does not start with a parenthesis. A reply without such a block is handled as in [`program`].
 pub fn first_program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
     whole(finish)?;
     let normal = NormalizedReply::of(reply);

@@ -32,7 +32,7 @@ pub(super) enum Edge {
     Cut,
 }
 
-/// Which string of a value ends later than where it first could, and how many such places it passes.
+/// A string of a value that ends later than where it first could, and the number of such places that it passes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PutOff {
     /// The number of string values before it; keys do not count.

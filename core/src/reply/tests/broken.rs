@@ -37,7 +37,7 @@ const PIECES: &[&str] = &[
     "}",
 ];
 
-/// What a careless writer does.
+/// The errors of a careless writer.
 #[derive(Clone, Copy, PartialEq)]
 enum Habit {
     UnescapedQuotes,

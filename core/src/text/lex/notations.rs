@@ -1,5 +1,4 @@
-//! Lexers of the small notations: JSON (also with the comments that models write), signatures, and templates (the
-//! Mustache subset of the agent contract §13).
+//! Lexers of the small notations: JSON (also with the comments that models write), signatures, and templates.
 
 use super::{Lexer, Token, TokenKind, run};
 

@@ -41,7 +41,7 @@ impl Serialize for Json {
     }
 }
 
-/// What an implementation of `Serialize` failed with.
+/// The error of an implementation of `Serialize`.
 #[derive(Debug)]
 struct Failure(String);
 

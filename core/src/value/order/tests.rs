@@ -1,4 +1,4 @@
-//! Tests of equality, order and hash: tables from the contract, properties of random values, deep and shared values.
+//! Tests of equality, order and hash: tables of the language, properties of random values, deep and shared values.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -7,7 +7,7 @@ use ptc_core::text::lex::lisp::{Lexeme, Lexemes};
 
 use super::session::COMMANDS;
 
-/// What the program's surroundings add to the language's own names.
+/// Names that the program's surroundings add to those of the language.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     /// Names that are defined.
@@ -16,7 +16,7 @@ pub(super) struct Known {
     pub data: Vec<String>,
 }
 
-/// Where the word before `at` starts, and the words it may become.
+/// Returns the start of the word before `at`, and its completions.
 pub(super) fn candidates(line: &str, at: usize, known: &Known) -> (usize, Vec<String>) {
     let before = line.get(..at).unwrap_or_default();
     let (start, mut words) = match before.split_once(' ') {
@@ -57,7 +57,7 @@ fn language(known: &Known) -> Vec<String> {
     names.map(str::to_owned).chain(spaces).collect()
 }
 
-/// What a namespace holds, qualified.
+/// Returns the members of a namespace, qualified.
 fn members(namespace: &str, known: &Known) -> Vec<String> {
     let qualified = |name: &str| format!("{namespace}/{name}");
     match namespace {

@@ -21,7 +21,7 @@ use crate::cli::arguments::lisp::LispReplFlags;
 use crate::cli::output::{UsageError, exit, print_note};
 use session::{Reply, Session, is_command};
 
-/// What is shown before each program.
+/// Prompt before each program.
 const PROMPT: &str = "ptc> ";
 
 pub(super) fn repl(flags: &LispReplFlags, face: Face) -> Result<u8, UsageError> {

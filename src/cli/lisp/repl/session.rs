@@ -1,4 +1,4 @@
-//! What a session of the REPL keeps, and what each input does to it.
+//! State of a REPL session, and the effect of each input on it.
 //!
 //! In: one input, a program or a command with `:`. Out: text on stdout and stderr.
 
@@ -22,7 +22,7 @@ use crate::cli::output::{exit, print_error, print_line, print_note, safe};
 use crate::port::SystemClock;
 use crate::program::{NoTools, Setting, run};
 
-/// What an input is called in messages.
+/// Name of inputs in messages.
 const NAME: &str = "repl";
 /// Results that `*1` to `*3` name.
 const RESULTS: usize = 3;
@@ -39,7 +39,7 @@ const HELP: &str = "Type a program; it runs when its brackets are closed. *1 *2 
   :quit        leave (or Ctrl-D)
 Tab completes names, Ctrl-C stops a running program or drops what is typed.";
 
-/// What became of an input.
+/// Outcome of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply {
     /// It was done.
@@ -50,7 +50,7 @@ pub(super) enum Reply {
     Quit,
 }
 
-/// Does the input begin with a command? Any other keyword is a program.
+/// Returns whether the input begins with a command. Any other keyword is a program.
 pub(super) fn is_command(input: &str) -> bool {
     let word = input.split_whitespace().next().unwrap_or_default();
     COMMANDS.contains(&word) || matches!(word, ":q" | ":exit")
@@ -80,7 +80,7 @@ impl Session {
         Self { context, memory, results, timeout_ms, limits: Limits::default(), stop, face }
     }
 
-    /// Where its text goes to.
+    /// Returns the destination of its text.
     pub(super) fn face(&self) -> Face {
         self.face
     }

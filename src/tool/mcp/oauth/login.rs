@@ -31,7 +31,7 @@ const DONE_PAGE: &str = "<!doctype html><meta charset=utf-8><title>ptc-workbench
 const FOREIGN_PAGE: &str = "<!doctype html><meta charset=utf-8><title>ptc-workbench</title><p>This request does not belong to the \
                             login that is in progress.";
 
-/// Why a login failed.
+/// Reason why a login failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginError {
     /// The server does not use OAuth, or cannot be used with it; the text completes "the server …".
@@ -214,7 +214,7 @@ fn query(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-/// Checks that tokens do not travel in plain text.
+/// Checks that tokens are not sent in plain text.
 pub(super) fn check_transport(url: &str) -> Result<(), String> {
     match Url::parse(url) {
         Ok(url) if url.scheme() == "https" || is_local(&url) => Ok(()),

@@ -25,14 +25,14 @@ const REVOCATION_TIME: Duration = Duration::from_secs(15);
 /// The member of the metadata that names the endpoint.
 const ENDPOINT: &str = "revocation_endpoint";
 
-/// What became of the tokens of a server.
+/// Outcome of a logout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogoutReport {
-    /// There were none.
+    /// There was no token.
     NoToken,
-    /// They are revoked and removed.
+    /// The tokens are revoked and removed.
     Revoked,
-    /// They are removed from this machine and may still be valid; the text is the reason.
+    /// The tokens are removed from this machine and may still be valid; the text is the reason.
     RemovedOnly(String),
 }
 
@@ -77,7 +77,7 @@ async fn revoke(url: &str, access: &ServerAccess, file: &TokenFile) -> Result<()
     Ok(())
 }
 
-/// How a revocation names its client.
+/// Credentials of the client in a revocation.
 struct ClientProof {
     id: String,
     secret: Option<String>,

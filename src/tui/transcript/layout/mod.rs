@@ -24,21 +24,21 @@ use ptc_core::text::estimate_tokens;
 /// Columns before the body of a card.
 pub(super) const BODY_INDENT: u16 = 3;
 
-/// What a layout depends on apart from the card.
+/// Inputs of a layout besides the card.
 pub(super) struct Frame<'a> {
     /// Columns of the whole card.
     pub(super) columns: usize,
-    /// How texts from outside are shown.
+    /// The view in which untrusted text is shown.
     pub(super) view: View,
-    /// Unfolded?
+    /// The card is unfolded.
     pub(super) open: bool,
-    /// Has the run ended?
+    /// The run has ended.
     pub(super) over: bool,
     /// Unix time in ms.
     pub(super) now_ms: i64,
-    /// Where the card belongs.
+    /// Address of the card's run, turn or call.
     pub(super) at: &'a Address,
-    /// How the card's run began.
+    /// Start event of the card's run.
     pub(super) start: Option<&'a RunStart>,
     /// The messages of the runs.
     pub(super) store: &'a MessageStore,
@@ -50,7 +50,7 @@ impl Frame<'_> {
         self.columns.saturating_sub(usize::from(BODY_INDENT)).max(1)
     }
 
-    /// How a text of this language is shown in this view.
+    /// Returns the look of a text of this language in this view.
     fn look(&self, language: Language) -> Look {
         if self.view == View::Rich { Look::Rich(language) } else { Look::Raw }
     }
@@ -74,19 +74,19 @@ impl Frame<'_> {
 pub(super) struct Laid<'a> {
     /// Before the body.
     pub(super) head: Vec<Row>,
-    /// What may be long, grow and fold.
+    /// The part that may be long, grow and fold.
     pub(super) body: Option<Shown<'a>>,
     /// After it.
     pub(super) tail: Vec<Row>,
 }
 
-/// What a body shows.
+/// The content of a body.
 pub(super) struct Shown<'a> {
     /// The text or value.
     pub(super) what: What<'a>,
     /// Columns for it.
     pub(super) columns: usize,
-    /// How it is shown.
+    /// Its look.
     pub(super) look: Look,
     /// The attempt it belongs to; another attempt is another text.
     pub(super) attempt: u32,

@@ -1,4 +1,4 @@
-//! A turn: what was answered, what was found in it, how it was checked, what went wrong.
+//! A turn: its reply, the extracted content, checks and errors.
 
 use ptc_core::text::{LineCol, cut, estimate_tokens};
 use ptc_core::value::Json;
@@ -57,7 +57,7 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
     Laid { head, body, tail: indent(tail, 3) }
 }
 
-/// What was read from the reply, else the reply itself; the text above it belongs to the head.
+/// Returns the content that was read from the reply, else the reply itself; adds the thought of a control object to the head.
 fn body<'a>(card: &'a TurnCard, frame: &Frame<'_>, head: &mut Vec<Row>) -> Option<Shown<'a>> {
     let counted = card.counted_attempt(frame.over);
     let shown = |what, look| {
@@ -134,7 +134,7 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
     row.ending(right)
 }
 
-/// What happened in a folded turn: the first error, else the called tools, else the start of its text.
+/// Returns the summary of a folded turn: the first error, else the called tools, else the start of its text.
 fn summary(card: &TurnCard) -> Vec<Piece> {
     let gap = Piece::literal(Role::Text, "  ");
     if let Some(error) = card.first_error() {
@@ -148,8 +148,8 @@ fn summary(card: &TurnCard) -> Vec<Piece> {
     start.map(|start| vec![gap, Piece::new(Role::Dim, start)]).unwrap_or_default()
 }
 
-/// What the turn cost and how much of it came from the cache, each with the columns from which on the header shows it: on narrower screens it
-/// follows the rest of the card.
+/// Returns the cost of the turn and its tokens from the cache, each with the columns from which on the header shows it: on narrower screens
+/// it follows the rest of the card.
 fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
     let tokens = card.tokens();
     // A turn that was not read has its tokens only.
@@ -159,7 +159,7 @@ fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
     amount.into_iter().chain(cached(tokens).map(|amount_text| (CACHED_FROM, amount_text))).collect()
 }
 
-/// What the reply is written in.
+/// Returns the language of the reply.
 fn language(card: &TurnCard) -> Language {
     match card.record.want() {
         "program" => Language::Lisp,
@@ -253,7 +253,7 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     rows
 }
 
-/// What came of the turn.
+/// Returns the rows of the outcome of a turn.
 fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let columns = frame.body();
     let mut rows = Vec::new();
@@ -340,7 +340,7 @@ fn rate(card: &TurnCard, now_ms: i64) -> String {
     }
 }
 
-/// What the turn is doing right now.
+/// Returns the current activity of the turn.
 fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> {
     match progress {
         Progress::Waiting => {
@@ -386,7 +386,7 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
     }
 }
 
-/// Which attempt it is, when it is not the first.
+/// Returns the number of the attempt, when it is not the first.
 fn attempt(card: &TurnCard) -> String {
     let last = card.last_attempt().map_or(1, |attempt| attempt.number + u32::from(attempt.is_discarded()));
     if last > 1 { format!("attempt {last}: ") } else { String::new() }
@@ -399,7 +399,7 @@ fn repaired(card: &TurnCard, extract: &Extract, columns: usize) -> Option<Vec<Ro
     Some(repair::rows(card.reply().get(start..end)?, extract.repaired.as_ref()?.text(), language, columns))
 }
 
-/// Which rule found the JSON and what had to be repaired, or why there is none.
+/// Returns the rule that found the content with its repairs, or the error.
 fn read_from(extract: &Extract, reply: &str, columns: usize) -> Vec<Row> {
     if let Some(record) = &extract.error {
         let mut record = record.clone();

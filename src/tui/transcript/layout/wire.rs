@@ -1,4 +1,4 @@
-//! What went over the wire in a turn: the body without its messages, then every network read with its time.
+//! The network traffic of a turn: the body without its messages, then every network read with its time.
 
 use std::io::Read as _;
 

@@ -1,4 +1,4 @@
-//! What a turn did: compaction, tool calls, questions, prints, value, error at its place, memory, checklist.
+//! The work of a turn: compaction, tool calls, questions, prints, value, error at its place, memory, checklist.
 
 use ptc_core::text::width::width;
 use ptc_core::text::{SafeText, cut};
@@ -47,7 +47,7 @@ fn some_rows(text: &str, columns: usize, language: Language) -> Vec<Row> {
     rows
 }
 
-/// What a request leaves out of the history.
+/// Returns the summary of a compaction: the part of the history that a request omits.
 pub(super) fn compaction(done: &CompactionDone, columns: usize) -> Vec<Row> {
     let counts: Vec<String> =
         done.counts.iter().map(|(name, number)| format!("{} {}", count(*number), name.replace('_', " "))).collect();
@@ -64,7 +64,7 @@ pub(super) fn compaction(done: &CompactionDone, columns: usize) -> Vec<Row> {
     prose(vec![Piece::literal(Role::Accent, "⋯ ")], &text, Role::Dim, columns)
 }
 
-/// The tool calls, one under the other, each with what came of it.
+/// The tool calls, one under the other, each with its outcome.
 pub(super) fn calls(card: &TurnCard, over: bool, now_ms: i64, columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
     let mut rows: Vec<Row> = card.calls.iter().flat_map(|line| call(line, over, now_ms, room)).collect();
@@ -112,7 +112,7 @@ fn gate(gate: Gate, answer: Option<&AnswerGiven>, over: bool) -> Vec<Row> {
     labelled("gate", vec![row])
 }
 
-/// What was edited where a session was forked, and by whom.
+/// Returns the edits with which a session was forked, and their authors.
 pub(super) fn edits(edits: &[Edit], columns: usize) -> Vec<Row> {
     let row = |edit: &Edit| {
         let head = vec![Piece::new(Role::Accent, &format!("✎ {} edited by {}  ", edit.target, edit.by))];
@@ -142,7 +142,7 @@ pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, o
     labelled("asks", rows)
 }
 
-/// What a program printed and gave, or where it broke.
+/// Returns the prints and the value of a program, and its error at its place.
 pub(super) fn program(end: &ProgramEnd, text: Option<&str>, columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     if !end.prints.is_empty() {
@@ -202,7 +202,7 @@ fn at_its_place(excerpt: &Excerpt) -> [Row; 2] {
     ]
 }
 
-/// What a program defined, and what it took away; `replaced`: the values that names had before.
+/// Returns the definitions that a program set and removed; `replaced`: the previous values of names.
 pub(super) fn memory(change: &MemoryChange, replaced: &[(String, String)], columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
     let mut rows = Vec::new();
@@ -229,7 +229,7 @@ pub(super) fn memory(change: &MemoryChange, replaced: &[(String, String)], colum
     labelled("memory", rows)
 }
 
-/// What changed in the journal of finished tasks.
+/// Returns the changes in the journal of finished tasks.
 pub(super) fn tasks(tasks: &TasksKept, columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
     let kept = tasks.set.iter().flat_map(|(id, value)| {

@@ -1,4 +1,4 @@
-//! What lies outside the pane: counted in rows near the pane, in turns farther away.
+//! Content outside the pane: counted in rows near the pane, in turns farther away.
 //!
 //! In: the visible cells. Out: a number that is exact in its unit. Rows are known of cells that were laid out, and a layout of all of them
 //! is not for one frame: cells are measured up to [`MOST_CELLS`] and [`MOST_ROWS`] away, so that the same place has the same
@@ -14,12 +14,12 @@ const MOST_CELLS: usize = 48;
 const MOST_ROWS: usize = 1_000;
 
 impl Transcript {
-    /// What the last layout left above and below the visible rows.
+    /// Returns the content above and below the visible rows, as of the last layout.
     pub fn hidden(&self) -> (Hidden, Hidden) {
         self.viewport.hidden
     }
 
-    /// Counts what lies above and below.
+    /// Counts the content above and below.
     pub(super) fn measure_hidden(&mut self, now_ms: i64) {
         let (Some(first), Some(last)) = (self.viewport.visible.first(), self.viewport.visible.last()) else { return };
         let (first, above) = (first.cell, first.lines.start);

@@ -1,4 +1,4 @@
-//! Transcripts next to each other: blocks of cells, their heights, empty rows after them, and positions as a block and rows after its start.
+//! Transcripts next to each other: blocks of cells, their heights, empty rows after them; a position is a block and rows after its start.
 //!
 //! In: turns of root runs, the first cells of blocks. Out: heights and positions that are equal in all transcripts once each block
 //! is padded to the height of its counterparts. Turns of child runs belong to the turn that called them.
@@ -114,7 +114,8 @@ impl Transcript {
         self.viewport.visible.iter().filter_map(turn).collect()
     }
 
-    /// The cell of an open turn and the rows of its card after the first, by their numbers: what was answered, found and computed, without remarks.
+    /// The cell of an open turn and the rows of its card after the first, by their numbers: reply, extracted content and results, without
+    /// remarks.
     pub fn turn_texts(&mut self, turn: &Address, now_ms: i64) -> Option<(usize, Vec<(usize, String)>)> {
         let index = self.turn_index(turn).filter(|index| self.cells[*index].open && self.viewport.columns > 0)?;
         self.measure(index, now_ms);

@@ -1,4 +1,4 @@
-//! What must be seen: where the pane begins so that it is.
+//! Moves of the pane that make a card, or a line of one, visible.
 //!
 //! In: the selected card, a line of one, cards that are about to grow. Out: another anchor. Nothing is selected here.
 

@@ -1,4 +1,4 @@
-//! What of a candidate is written into the agent file: its hunks, each chosen or not.
+//! The part of a candidate that is written into the agent file: its hunks, each chosen or not.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

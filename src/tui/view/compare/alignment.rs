@@ -13,7 +13,8 @@ use crate::tui::compare::Compare;
 use crate::tui::transcript::Transcript;
 use crate::tui::view::run;
 
-/// Bands of corresponding blocks: band 0 is what precedes the first turn, band `n` the turns of row `n - 1`, the last one how the runs ended.
+/// Bands of corresponding blocks: band 0 precedes the first turn, band `n` has the turns of row `n - 1`, the last band has the ends of the
+/// runs.
 struct Bands<'a> {
     compare: &'a mut Compare,
     columns: Vec<usize>,

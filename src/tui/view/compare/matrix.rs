@@ -43,7 +43,7 @@ pub(super) fn layout(compare: &mut Compare, body: Rect) {
     matrix.top = matrix.top.clamp((matrix.cell + 1).saturating_sub(rows), matrix.cell);
 }
 
-/// How far it is.
+/// Returns the progress of a matrix.
 pub(super) fn progress_row(matrix: &MatrixView) -> Row {
     let state = &matrix.state;
     let mut parts = vec![format!(" {} of {}", state.done(), plural(state.total() as u64, "trial"))];
@@ -70,7 +70,7 @@ fn agents(matrix: &MatrixView) -> Vec<&str> {
     agents
 }
 
-/// How many trials of each agent passed, where there are several: `saved 3/10`.
+/// Returns the number of passed trials of each agent, where there are several: `saved 3/10`.
 fn totals(matrix: &MatrixView) -> Vec<String> {
     let agents = agents(matrix);
     if agents.len() < 2 {
@@ -243,7 +243,7 @@ fn bar(marks: &[TrialMark]) -> Vec<Piece> {
     pieces
 }
 
-/// How a trial looks.
+/// Returns the role and the mark of a trial.
 fn look(mark: TrialMark) -> (Role, &'static str) {
     match mark {
         TrialMark::Passed => (Role::Good, "▰"),

@@ -115,7 +115,7 @@ fn layout_transcripts(compare: &mut Compare, areas: &[(usize, [Rect; 3])], now_m
     compare.marks = marks;
 }
 
-/// What differs at a line, wrapped.
+/// Returns the differences at a line, wrapped.
 fn detail(comparison: &Comparison, item: Option<&Item>, columns: usize) -> Vec<Line> {
     let frame = Frame { columns, whole: true, words: false };
     let lines = match item.map(|item| item.target) {
@@ -193,7 +193,7 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// What can be done where there is nothing yet.
+/// Returns the keys that are useful before there are runs, with their effects.
 fn beginnings(model: &Model) -> Vec<(String, String)> {
     let (mark, beside) =
         (model.keymap.first_name(Action::Session(SessionAction::Mark)), model.keymap.first_name(Action::CompareMarked));
@@ -396,7 +396,7 @@ fn different_line(comparison: &Comparison, column: usize) -> Option<&str> {
     lines.filter(|line| line.sign() == sign).map(|line| line.text.trim()).find(|line| !line.is_empty())
 }
 
-/// What a run has on a line.
+/// Returns the content of a line for one run.
 fn text(comparison: &Comparison, target: Target, column: usize, frame: Frame) -> Option<String> {
     let shown = comparison.columns.get(column)?;
     match target {

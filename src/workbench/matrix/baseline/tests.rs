@@ -1,4 +1,4 @@
-//! What counts as better and worse, and the file.
+//! Comparison of cells with a baseline, and the baseline file.
 
 use super::*;
 use crate::event::Kept;

@@ -1,4 +1,4 @@
-//! Measures of hand-made events: what is time, what is waiting, what is an error, what was shown.
+//! Measures of constructed events: times, waits, errors, shown data.
 
 use super::*;
 use crate::event::{

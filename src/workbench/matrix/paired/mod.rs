@@ -1,7 +1,8 @@
-//! Paired comparison: whether one version of an agent is better than another on the same cases.
+//! Paired comparison of the versions (agent, mode and model) of a matrix on the same cases.
 //!
-//! In: the reports of a matrix. Out: a [`PairedReport`] for every agent, mode and model against the first: differences with intervals, an
-//! exact test, what is missing for a decision, the cases that changed. It counts cases, not trials: trials of one case depend on each other.
+//! In: the reports of a matrix. Out: a [`PairedReport`] for every other version against the first: differences with intervals, an exact
+//! test, the number of cases missing for a decision, the cases that differ. It counts cases, not trials: trials of one case are not
+//! independent.
 
 mod statistics;
 
@@ -12,26 +13,26 @@ use statistics::{bootstrap_mean, holm, pairs_needed};
 use super::plan::Cell;
 use super::report::CellReport;
 
-/// Largest probability at which a difference counts.
+/// Probability below which a difference is significant.
 const SIGNIFICANCE: f64 = 0.05;
-/// The seed of the bootstrap intervals: the same results give the same intervals.
+/// Seed of the bootstrap intervals: equal results give equal intervals.
 const SEED: u64 = 1;
 
-/// What the comparison shows.
+/// Verdict of a paired comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairedVerdict {
-    /// More cases pass, and not by chance.
+    /// More cases pass, and the difference is significant.
     Better,
-    /// Fewer cases pass, and not by chance.
+    /// Fewer cases pass, and the difference is significant.
     Worse,
-    /// There is a difference, and it may be chance.
+    /// There is a difference, but it is not significant.
     Undecided,
     /// No case differs.
     Equal,
 }
 
 impl PairedVerdict {
-    /// The word for it.
+    /// Returns the name for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -42,53 +43,54 @@ impl PairedVerdict {
     }
 }
 
-/// A case of both sides.
+/// A case whose pass rates differ between two versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairedCase {
-    /// Its name; `None` for an agent without cases.
+    /// Name of the case; `None` for an agent without cases.
     pub case: Option<String>,
-    /// Passed trials and trials of the first.
+    /// Passed trials and all trials of the first version.
     pub then: (u32, u32),
-    /// Those of the other.
+    /// Passed trials and all trials of the other version.
     pub now: (u32, u32),
-    /// A session of each side, one that failed where there is one.
+    /// A session of each version, a failed one if there is one.
     pub sessions: (String, String),
 }
 
-/// One version against the first.
+/// Comparison of a version with the first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairedReport {
-    /// Agent, mode and model of the first.
+    /// Agent, mode and model of the first version.
     pub base: Cell,
-    /// Those of the other.
+    /// Agent, mode and model of the other version.
     pub other: Cell,
-    /// Cases that both have tried.
+    /// Number of cases that both versions have tried.
     pub cases: u32,
-    /// Cases whose pass rate is higher.
+    /// Number of cases with a higher pass rate.
     pub gained: u32,
-    /// Cases whose pass rate is lower.
+    /// Number of cases with a lower pass rate.
     pub lost: u32,
-    /// `McNemar`'s exact probability that this is chance; with several trials of a case the sign test over cases.
+    /// `McNemar`'s exact probability that the difference is chance; with several trials of a case, the sign test over cases.
     pub probability: f64,
-    /// The same after Holm's correction for all comparisons of the matrix.
+    /// The probability after Holm's correction for all comparisons of the matrix.
     pub adjusted: f64,
-    /// What it shows.
+    /// Verdict of the comparison.
     pub verdict: PairedVerdict,
-    /// About how many more cases would decide, at the differences seen; `None` when it is decided or none differs.
+    /// Estimated number of further cases needed for a decision, at the differences seen; `None` when it is decided or as many cases gained
+    /// as lost.
     pub more: Option<u64>,
     /// Difference of the pass rates.
     pub rate: Option<MeanInterval>,
     /// Difference of the scores.
     pub score: Option<MeanInterval>,
-    /// Difference of the costs per trial, where all are known.
+    /// Difference of the costs per trial; `None` unless all are known.
     pub cost: Option<MeanInterval>,
-    /// Difference of the tokens per trial, where all are known.
+    /// Difference of the tokens per trial; `None` unless all are known.
     pub tokens: Option<MeanInterval>,
-    /// The cases that differ, those that lost first.
+    /// Cases that differ, those with a lower pass rate first.
     pub changed: Vec<PairedCase>,
 }
 
-/// Every agent, mode and model of a matrix against the first, in their order. Empty when there is one, or when they share no case.
+/// Compares every version of a matrix with the first, in their order. Empty for one version, or without common cases.
 pub fn paired(reports: &[CellReport]) -> Vec<PairedReport> {
     let mut versions: Vec<(&Cell, Vec<&CellReport>)> = Vec::new();
     for report in reports.iter().filter(|report| report.trials > 0) {
@@ -117,7 +119,7 @@ pub fn paired(reports: &[CellReport]) -> Vec<PairedReport> {
     found
 }
 
-/// Do both cells have one agent, mode and model?
+/// Returns whether two cells have the same agent, mode and model.
 fn is_version(one: &Cell, other: &Cell) -> bool {
     (&one.agent, &one.mode, &one.model) == (&other.agent, &other.mode, &other.model)
 }
@@ -131,7 +133,7 @@ fn compared(base: &Cell, first: &[&CellReport], other: &Cell, cells: &[&CellRepo
         let values: Option<Vec<f64>> = pairs.iter().map(|(then, now)| Some(of(now)? - of(then)?)).collect();
         bootstrap_mean(&values?, SEED)
     };
-    // Rates as products: equal rates of different trial counts are equal to the last bit.
+    // Rates are compared as products of integers, so that equal rates of different trial counts are equal.
     let order = |(then, now): &(&CellReport, &CellReport)| {
         (u64::from(now.passed) * u64::from(then.trials)).cmp(&(u64::from(then.passed) * u64::from(now.trials)))
     };
@@ -181,7 +183,7 @@ mod tests {
     use crate::workbench::matrix::report::report;
     use crate::workbench::matrix::{Measures, Outcome, Trial};
 
-    /// The reports of versions whose trials of each case passed (`+`) or failed (`-`), one word for each case.
+    /// Reports of versions whose trials of each case passed (`+`) or failed (`-`), one word per case.
     fn reports(versions: &[(&str, &str)]) -> Vec<CellReport> {
         let cell = |agent: &str, case: usize| Cell {
             agent: agent.to_owned(),

@@ -1,17 +1,18 @@
 //! Statistics of paired results: exact tests, bootstrap intervals, corrections, sample sizes.
 //!
-//! In: counts and differences of pairs. Out: probabilities and intervals. Pure functions; what is random comes from a seed.
+//! In: counts and differences of pairs. Out: probabilities and intervals. Pure functions; randomness comes from a seed.
 
 use crate::workbench::random::SplitMix;
 
-/// The quantile of the normal distribution for a two-sided test at 5 %.
+/// Quantile of the normal distribution for a two-sided test at 5 %.
 const Z_TEST: f64 = 1.959_963_984_540_054;
-/// The quantile for a power of 80 %.
+/// Quantile of the normal distribution for a power of 80 %.
 const Z_POWER: f64 = 0.841_621_233_572_914;
-/// Resamples of a bootstrap interval.
+/// Number of resamples of a bootstrap interval.
 const RESAMPLES: usize = 4_000;
 
-/// `McNemar`'s exact test: the two-sided probability of a split at least as uneven as `gained` to `lost` when both are equally likely.
+/// `McNemar`'s exact test: returns the two-sided probability of a split at least as uneven as `gained` to `lost` if both are equally
+/// likely.
 pub(in crate::workbench) fn mcnemar_exact(gained: u32, lost: u32) -> f64 {
     let n = u64::from(gained) + u64::from(lost);
     if n == 0 {
@@ -32,8 +33,8 @@ pub(in crate::workbench) fn mcnemar_exact(gained: u32, lost: u32) -> f64 {
     (2.0 * sum).min(1.0)
 }
 
-/// Holm's correction: the probabilities of several tests, adjusted so that the chance of one false finding among all stays bounded. In the
-/// order of the input.
+/// Holm's correction: adjusts the probabilities of several tests so that the chance of any false finding stays bounded. Keeps the order of
+/// the input.
 pub(super) fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|one, other| probabilities[*one].total_cmp(&probabilities[*other]));
@@ -48,8 +49,8 @@ pub(super) fn holm(probabilities: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The pairs that a `McNemar` test at 5 % needs to find this difference with a power of 80 % (Connor 1987): `gained` and `lost` of `pairs`.
-/// `None` without a difference.
+/// Returns the number of pairs that a `McNemar` test at 5 % needs to find this difference with a power of 80 % (Connor 1987): `gained` and
+/// `lost` of `pairs`. `None` without a difference.
 pub(super) fn pairs_needed(gained: u32, lost: u32, pairs: u32) -> Option<u64> {
     if gained == lost || pairs == 0 {
         return None;
@@ -74,7 +75,8 @@ pub struct MeanInterval {
     pub high: f64,
 }
 
-/// The mean of differences with its bootstrap interval (95 %, percentiles). The same seed gives the same interval. `None` without values.
+/// Returns the mean of differences with its bootstrap interval (95 %, percentiles). Equal seeds give equal intervals. `None` without
+/// values.
 pub(super) fn bootstrap_mean(values: &[f64], seed: u64) -> Option<MeanInterval> {
     let mean = mean(values.iter().copied(), values.len())?;
     let mut random = SplitMix(seed);
@@ -93,7 +95,7 @@ fn mean(values: impl Iterator<Item = f64>, count: usize) -> Option<f64> {
     (count > 0).then(|| values.sum::<f64>() / count as f64)
 }
 
-/// The percentile of sorted values, linear between neighbours.
+/// Returns the percentile of sorted values, interpolated linearly between neighbours.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
     #[expect(clippy::cast_precision_loss, reason = "a count of resamples")]

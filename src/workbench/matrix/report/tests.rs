@@ -1,4 +1,4 @@
-//! Numbers of hand-made trials.
+//! Reports of constructed trials.
 
 use super::*;
 use crate::event::{Kept, Tokens};

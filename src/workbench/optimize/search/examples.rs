@@ -1,17 +1,18 @@
-//! Examples as a step of the search: a candidate whose prompt shows runs of training cases that were solved.
+//! Examples as a step of the search: a candidate whose prompt shows runs of solved training cases.
 //!
-//! In: a candidate of the front and what is known of it and its ancestors. Out: the training cases whose runs may be shown, in an order by the seed. A case that is also
-//! one of validation or held out is never among them.
+//! In: a candidate of the front with its results and those of its ancestors. Out: the training cases whose runs may be shown, in an order
+//! given by the seed. Validation and held-out cases are never among them.
 
 use super::{Action, Search};
 use crate::workbench::optimize::Component;
 use crate::workbench::random::SplitMix;
 
-/// Most cases among which the examples are chosen.
+/// Maximum number of cases from which the examples are chosen.
 const MOST_CASES: usize = 12;
 
 impl Search {
-    /// The step that adds examples, once for a candidate whose texts have all had their turn or are given up, and only where solved training cases are known.
+    /// Returns the action that adds examples: once for a candidate whose texts all had a proposal or are given up, and only if solved
+    /// training cases are known.
     pub(super) fn examples_step(&self, parent: usize) -> Option<Action> {
         let candidate = &self.candidates[parent];
         if candidate.has_examples_step || candidate.proposals < self.open_components(parent).len() {

@@ -1,18 +1,19 @@
-//! Merges: candidates that take the changes of two others.
+//! Merges: candidates that combine the changes of two others.
 //!
-//! In: the front of a search. Out: a candidate of two of them that come from a common ancestor by changes of different texts. Each pair is merged once.
+//! In: the front of a search. Out: a candidate of two of them whose changes since a common ancestor are of different texts. Each pair is
+//! considered once.
 
 use std::collections::BTreeSet;
 
 use super::{Candidate, Search};
 use crate::workbench::optimize::Component;
 
-/// Most cases on which a merged candidate is compared with its parents.
+/// Maximum number of cases on which a merged candidate is compared with its parents.
 const MERGE_CASES: usize = 5;
 
 impl Search {
-    /// A candidate with the changes of two of the front that come from a common ancestor by changes of different texts, and the cases on which it is
-    /// compared with them: those where they differ.
+    /// Merges two candidates of the front whose changes since a common ancestor are of different texts. Returns the new candidate and the
+    /// cases on which it is compared with them: those on which their scores differ.
     pub(super) fn merge(&mut self) -> Option<(Candidate, Vec<String>)> {
         let front: Vec<usize> = self.front().into_iter().map(|(number, _)| number).collect();
         let pairs =
@@ -61,7 +62,7 @@ impl Search {
         None
     }
 
-    /// A candidate and all that it comes from.
+    /// Returns a candidate and all its ancestors.
     pub(in crate::workbench::optimize) fn ancestors(&self, candidate: usize) -> BTreeSet<usize> {
         let mut all = BTreeSet::from([candidate]);
         let mut due = vec![candidate];

@@ -1,4 +1,4 @@
-//! The data of a search: its settings, its candidates, what is done next and what comes of it. Plain data.
+//! The data of a search: settings, candidates, actions and outcomes. Plain data.
 
 use std::collections::BTreeMap;
 
@@ -6,48 +6,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::workbench::optimize::components::{Component, Texts};
 
-/// What a search is given.
+/// Settings of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
-    /// The seed of all choices.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Cases of a minibatch.
+    /// Number of cases in a minibatch.
     pub batch: usize,
-    /// Most candidates, the first one included.
+    /// Maximum number of candidates, the first one included.
     pub most_candidates: usize,
-    /// Most requests to models.
+    /// Maximum number of requests to models.
     pub most_calls: Option<u64>,
-    /// Most cost, in the unit of the configured prices.
+    /// Maximum cost, in the price table's unit.
     pub most_cost: Option<f64>,
-    /// Cases whose failures the proposer reads, by name.
+    /// Names of the cases whose failures the proposer reads.
     pub training: Vec<String>,
-    /// Cases by which candidates are compared.
+    /// Names of the cases on which candidates are compared.
     pub validation: Vec<String>,
-    /// Cases that only the first and the best candidate are tried on, at the end.
+    /// Names of the cases on which only the first and the best candidate are tried, at the end.
     pub held_out: Vec<String>,
 }
 
-/// What came of a candidate on a case.
+/// Result of a candidate on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CaseScore {
-    /// The share of what is expected that holds, from 0 to 1.
+    /// Score from 0 to 1: the weighted share of expectations that hold, or the similarity.
     pub score: f64,
-    /// Does the case pass?
+    /// The case passes.
     pub passed: bool,
-    /// Requests to models.
+    /// Number of requests to models.
     pub calls: u64,
     /// The cost that was paid.
     pub cost: f64,
 }
 
-/// What became of a candidate.
+/// Status of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It is compared with its parents on a minibatch.
+    /// It is being compared with its parents on a minibatch.
     #[default]
     Trying,
-    /// It was no better than its parents there.
+    /// It was no better than its parents on the minibatch.
     Rejected,
     /// It was tried on all validation cases.
     Accepted,
@@ -56,72 +56,72 @@ pub enum Standing {
 /// A version of the agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Candidate {
-    /// The candidates that it was made from: none, one, or the two of a merge.
+    /// Candidates from which it was made: none, one, or the two of a merge.
     pub parents: Vec<usize>,
-    /// The text that was changed; `None` for the first and for merges.
+    /// The text that was changed; `None` for the first candidate and for merges.
     pub changed: Option<Component>,
-    /// Why, as the proposer wrote.
+    /// The proposer's reason.
     pub reason: String,
     /// All its texts.
     pub texts: Texts,
     /// Results by case.
     pub results: BTreeMap<String, CaseScore>,
-    /// What became of it.
+    /// Status of the candidate.
     pub standing: Standing,
-    /// Which component of it is changed next.
+    /// Index of the component that is changed next, modulo their number.
     pub(super) rotation: usize,
-    /// Proposals for it so far.
+    /// Number of proposals for it so far.
     pub(super) proposals: usize,
-    /// Examples were added to it, or could not be.
+    /// Examples were requested for it, with or without success.
     pub(super) has_examples_step: bool,
 }
 
-/// What is to be done.
+/// Next action of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Try a candidate on these cases, each once.
     Try {
-        /// Its number.
+        /// Number of the candidate.
         candidate: usize,
         /// Names of cases.
         cases: Vec<String>,
     },
-    /// Ask for another text of a component; for [`Component::Examples`] show runs of the passed cases.
+    /// Request another text of a component; for [`Component::Examples`] show runs of the passed cases.
     Propose {
-        /// The candidate that is changed.
+        /// The candidate to change.
         parent: usize,
-        /// What of it.
+        /// The text to change.
         component: Component,
         /// Training cases that the parent fails.
         failures: Vec<String>,
-        /// Training cases that it passes: their answers may serve as examples.
+        /// Training cases that the parent passes: their answers may serve as examples.
         passes: Vec<String>,
     },
-    /// Nothing more: why.
+    /// End the search, with the reason.
     Finish(Ending),
 }
 
-/// Why a search ended.
+/// The reason why a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// The best candidate passes every validation case.
     Solved,
-    /// There are as many candidates as wanted.
+    /// The maximum number of candidates is reached.
     Candidates,
-    /// A budget is used.
+    /// A budget is used up.
     Budget,
-    /// Many rounds gave nothing better.
+    /// Many rounds in a row gave no better candidate.
     Idle,
-    /// For each text several proposals in a row gave nothing new.
+    /// For each text, several consecutive proposals gave no new text.
     Exhausted,
 }
 
-/// What came of an action.
+/// Outcome of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// Results, one for each case.
     Tried(Vec<(String, CaseScore)>),
-    /// A proposal: the text and the reason for it, or why it cannot be used; then requests and cost.
+    /// A proposal: the text and its reason, or the reason why it cannot be used; then requests and cost.
     Proposed(Result<(String, String), String>, u64, f64),
 }

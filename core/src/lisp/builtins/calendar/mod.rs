@@ -1,8 +1,8 @@
 //! Dates and times as `java.time` writes them: constructors, fields, moves, comparisons and differences.
 //!
 //! A local datetime, one with an offset and an instant are the same type here: an instant with the zone in which it is
-//! printed. Zones are offsets, as strings ("Z", "+02:00"). Days of the week, months and units of time are strings ("MONDAY", "JANUARY", "DAYS"); a period is a map of :years, :months and :days; a formatter
-//! is the string of its pattern.
+//! printed. Zones are offsets, as strings ("Z", "+02:00"). Days of the week, months and units of time are strings ("MONDAY", "JANUARY",
+//! "DAYS"); a period is a map of :years, :months and :days; a formatter is the string of its pattern.
 
 mod fields;
 mod moves;

@@ -1,4 +1,4 @@
-//! `describe`: a summary of a value, in a map of bounded size (language contract §14.12).
+//! `describe`: a summary of a value, in a map of bounded size.
 //!
 //! In: any value and the options `:paths`, `:depth` and `:sample`. Out: types, counts, ranges and examples. It must
 //! never examine more than the caps below, and says so when it skips something.

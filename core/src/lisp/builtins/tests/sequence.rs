@@ -1,4 +1,4 @@
-//! Sequence functions: differences to Clojure that the contract asks for, limits, and laws that hold for all data.
+//! Sequence functions: intended differences to Clojure, limits, and laws that hold for all data.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

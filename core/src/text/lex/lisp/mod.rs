@@ -1,4 +1,4 @@
-//! The tokenizer of PTC-Lisp: the only definition of its tokens (language contract §2).
+//! The tokenizer of PTC-Lisp: the only definition of its tokens.
 //!
 //! In: a text, valid or not. Out: lexemes that cover all of it in order, without gaps or overlaps, on character
 //! boundaries, in linear time and without allocation. Used by the reader, the formatter, the extraction of programs
