@@ -8,16 +8,17 @@ use std::io::IsTerminal as _;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::McpFlags;
-use super::output::{UsageError, exit, print_note};
+use super::output::{UsageError, exit, print_note, safe_line};
 use crate::port::{EndSignal, EndSignals};
 use crate::serve::ServedAgent;
-use crate::serve::mcp::{McpOptions, serve};
+use crate::serve::mcp::{AgentTools, McpOptions, serve};
 use crate::tool::ConsentPolicy;
 use crate::workbench::Workbench;
 
 pub(super) async fn mcp(flags: &McpFlags, allow_tools: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let mut signals = EndSignals::catch();
-    let agents = ServedAgent::find_all(&flags.agent, workbench)?;
+    let tools = AgentTools::new(ServedAgent::find_all(&flags.agent, workbench)?)?;
+    tools.notes().iter().for_each(|note| print_note(&safe_line(note)));
     // Stdin belongs to the client, so that no question can be asked there.
     let policy = if allow_tools { ConsentPolicy::Allow } else { ConsentPolicy::Refuse };
     let workbench = workbench.clone().with_policy(policy);
@@ -28,7 +29,7 @@ pub(super) async fn mcp(flags: &McpFlags, allow_tools: bool, workbench: &Workben
     }
     let options = McpOptions { allow_runs: flags.allow_runs };
     let end = CancellationToken::new();
-    let served = serve(workbench, agents, options, tokio::io::stdin(), tokio::io::stdout(), end.clone());
+    let served = serve(workbench, tools, options, tokio::io::stdin(), tokio::io::stdout(), end.clone());
     tokio::pin!(served);
     let signal = tokio::select! {
         served = &mut served => return served.map(|()| exit::OK).map_err(UsageError),

@@ -22,7 +22,10 @@ use crate::workbench::{Feed, Running};
 /// Time for a client to read the rest of a stream after its run was stopped by the server.
 const LAST_READS: Duration = Duration::from_secs(5);
 
-/// What a run did.
+/// The hint of a run that waits and has no session.
+const UNSAVED_HINT: &str = "A run without a session cannot be answered: start the server without --no-save.";
+
+/// Progress of a run.
 #[derive(Debug)]
 pub enum RunProgress {
     /// Events, in order.
@@ -36,7 +39,7 @@ pub enum RunProgress {
 pub(super) struct Account {
     agent: String,
     metrics: Arc<Metrics>,
-    /// What it had used before it was resumed.
+    /// Usage before it was resumed.
     before: Spent,
     started: Instant,
     _slot: OwnedSemaphorePermit,
@@ -68,7 +71,7 @@ pub struct ActiveRun {
     deadline: Option<Instant>,
     /// The end of the server.
     end: CancellationToken,
-    /// When the server stopped it.
+    /// Time at which the server stopped it.
     stopped: Option<Instant>,
 }
 
@@ -175,8 +178,8 @@ impl ActiveRun {
         if let Some((_, account)) = self.open.take() {
             account.close(&step);
         }
-        if let (Some(_), Some(fail), Some(id)) = (&step.waits_for, &mut step.fail, &self.session) {
-            fail.hint = Some(answer_hint(id));
+        if let (Some(_), Some(fail)) = (&step.waits_for, &mut step.fail) {
+            fail.hint = Some(self.session.as_deref().map_or_else(|| UNSAVED_HINT.to_owned(), answer_hint));
         }
         self.ended = Some(step);
     }
@@ -196,7 +199,7 @@ impl Drop for ActiveRun {
     }
 }
 
-/// How a client answers a run that waits.
+/// Returns the hint for a client on how to answer a run that waits for input.
 pub(super) fn answer_hint(id: &str) -> String {
     format!("Answer with POST /runs/{id}/answers.")
 }

@@ -18,13 +18,13 @@ use crate::workbench::{Source, StartError, Workbench};
 /// An agent that is served.
 #[derive(Debug, Clone)]
 pub struct ServedAgent {
-    /// The name in requests: that of its file without folder and ending, or of the example.
+    /// The name in requests: that of its file without folder and ending, or of the example. `mcp` replaces characters that clients refuse.
     pub name: String,
     /// The file or the example as the owner named it.
     pub label: String,
     /// The agent.
     pub agent: Agent,
-    /// What a run executes.
+    /// Plan that a run executes.
     pub plan: Plan,
     /// The definitions that the sessions of its runs have: with its program, and without it.
     recorded: Vec<Agent>,
@@ -72,7 +72,7 @@ impl ServedAgent {
         Ok(Self { name, label, agent, plan, recorded })
     }
 
-    /// Is this the definition of its runs? A name alone is no identity: other agents may have the same one.
+    /// Returns whether a run with this definition is one of this agent. The name is not enough: other agents may have the same one.
     pub fn has_made(&self, record: &AgentRecord) -> bool {
         record.name == self.agent.name
             && Agent::recorded(&record.toml).is_ok_and(|agent| self.recorded.contains(&comparable(agent)))
@@ -98,11 +98,11 @@ impl ServedAgent {
         match &self.agent.schema {
             Some(own) if own.get("type").and_then(Json::as_str) != Some("object") => None,
             Some(own) => Some(Schema { json: own.clone(), wrap: Wrap::None }),
-            None => json_schema::answer(&self.plan.output, &self.agent.field_descriptions),
+            None => json_schema::returned(&self.plan.output, &self.agent.field_descriptions),
         }
     }
 
-    /// Can its answer be a JSON object? Any JSON can.
+    /// Returns whether its answer can be a JSON object. An answer of the type `any` can.
     pub fn may_answer_object(&self) -> bool {
         if self.agent.mode == Mode::Text && self.plan.variant == Variant::Plain {
             return false;
@@ -125,7 +125,7 @@ impl ServedAgent {
         }
     }
 
-    /// What it does, in a sentence: its description, else the first line of its prompt.
+    /// Returns its summary: the first line of its description, else of its prompt.
     pub fn summary(&self) -> String {
         let described = self.agent.description.as_deref().filter(|text| !text.trim().is_empty());
         let text = described.unwrap_or(&self.agent.prompt);
@@ -154,7 +154,7 @@ impl ServedAgent {
         Context::for_plan(&step, &self.plan).map(|context| context.json).map_err(|error: ErrorRecord| error.message)
     }
 
-    /// Is this object its inputs, and not the text of its only one?
+    /// Returns whether this object contains its only input by name, and is not the value of that input.
     fn has_inputs_of(&self, object: &Json) -> bool {
         let params = self.plan.signature.params.as_deref().unwrap_or_default();
         let members = object.members().unwrap_or_default();
@@ -173,7 +173,7 @@ impl ServedAgent {
         names
     }
 
-    /// What a list of agents shows of it.
+    /// Returns its entry in a list of agents.
     pub fn to_json(&self) -> Json {
         let text = |text: &str| Json::str(text);
         let answer = self.answer_schema().unwrap_or(Json { node: Node::Null, ..Json::default() });

@@ -22,7 +22,7 @@ use crate::session::{RecorderError, Session, SessionId};
 use crate::tool::ConsentPolicy;
 use crate::workbench::{Answers, RunSpec, Running, SessionKey, StartError, Workbench};
 
-/// How the runs of a server are made.
+/// Options of the runs of a server.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     /// The model of all runs; each agent's own when absent.
@@ -37,12 +37,12 @@ pub struct RunOptions {
     pub allow_tools: bool,
 }
 
-/// Why a request starts no run.
+/// Reason why a request starts no run.
 #[derive(Debug)]
 pub enum RunRefusal {
     /// As many runs as may run at once are running.
     Busy {
-        /// How many may run at once.
+        /// Most runs at once.
         max_runs: usize,
     },
     /// The server ends.
@@ -67,7 +67,7 @@ impl RunRefusal {
         match self {
             Self::Busy { max_runs } => own(
                 Reason::Cancelled,
-                format!("as many runs as are allowed at once are in progress: {max_runs}"),
+                format!("the limit of concurrent runs is reached: {max_runs}"),
                 "Try again later, or raise --max-runs.",
             ),
             Self::Ending => own(Reason::Cancelled, "the server ends".to_owned(), "Try again when it runs."),
@@ -79,7 +79,7 @@ impl RunRefusal {
             Self::Session(message) => own(
                 Reason::SessionUnreadable,
                 message.clone(),
-                "Check the id. The owner continues runs of agents that were edited since with `ptc-workbench resume`.",
+                "Check the id. If the agent was edited since, the owner of the server can continue the run with `ptc-workbench resume`.",
             ),
             Self::Conflict => own(
                 Reason::Cancelled,
@@ -268,12 +268,12 @@ fn only_start(session: &Session) -> Option<RunStart> {
     }
 }
 
-/// Does another program, or another request, write this session? Errors of the disk have kinds of their own.
+/// Returns whether another program, or another request, writes this session. Errors of the disk have kinds of their own.
 fn is_taken(session: &Session, error: &RecorderError) -> bool {
     error.is_append && error.error.kind() == ErrorKind::Other && !session.header.is_of_later_version()
 }
 
-/// Where the run of a session is, with its Step so far.
+/// State of a session's run, with its Step so far.
 enum SessionState {
     Ended(Box<Step>),
     /// It waits for the answer to this question.

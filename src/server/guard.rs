@@ -6,9 +6,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 
-/// Which requests a listener answers.
+/// Requests that a listener answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
     /// Those for this machine, from programs and pages of this machine.
@@ -17,7 +17,7 @@ pub enum Guard {
     Open,
 }
 
-/// Why a request is refused.
+/// Reason why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// Its `Host` is another machine's, absent or unreadable.
@@ -36,7 +36,7 @@ impl std::fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// What to do.
+    /// Returns advice for the sender of the request.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Host(_) => "Send requests to 127.0.0.1 or localhost.",
@@ -68,6 +68,14 @@ impl Guard {
     }
 }
 
+/// The origin of the page of this machine that sent a request; `None` for requests of programs and of pages of other machines.
+pub fn loopback_origin(headers: &HeaderMap) -> Option<&HeaderValue> {
+    let mut origins = headers.get_all(&ORIGIN).iter();
+    let (Some(origin), None) = (origins.next(), origins.next()) else { return None };
+    let (_, authority) = origin.to_str().ok()?.split_once("://")?;
+    is_loopback(name_of(authority)).then_some(origin)
+}
+
 /// The values of a header as one text; unreadable bytes become `?`.
 fn text(headers: &HeaderMap, name: &hyper::header::HeaderName) -> Option<String> {
     let values: Vec<String> = headers
@@ -93,7 +101,7 @@ fn is_loopback(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Guard, Refusal};
+    use super::{Guard, Refusal, loopback_origin};
     use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 
     fn check(guard: Guard, host: Option<&str>, origin: Option<&str>) -> Result<(), Refusal> {
@@ -135,5 +143,31 @@ mod tests {
         }
         assert_eq!(check(Guard::Open, Some("agents.example"), Some("https://agents.example")), Ok(()));
         assert_eq!(check(Guard::Open, Some("agents.example"), None), Ok(()));
+    }
+
+    #[test]
+    fn only_one_origin_of_this_machine_is_a_loopback_origin() {
+        let found = |origins: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for origin in origins {
+                headers.append(ORIGIN, HeaderValue::from_bytes(origin.as_bytes()).unwrap());
+            }
+            loopback_origin(&headers).cloned()
+        };
+        for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080"] {
+            assert_eq!(found(&[origin]), Some(HeaderValue::from_str(origin).unwrap()));
+        }
+        let others: &[&[&str]] = &[
+            &[],
+            &["null"],
+            &["*"],
+            &["https://agents.example"],
+            &["http://localhost.evil.example"],
+            &["http://localhost:3000", "http://localhost:3001"],
+            &["http://\u{fc}"],
+        ];
+        for origins in others {
+            assert_eq!(found(origins), None, "{origins:?}");
+        }
     }
 }

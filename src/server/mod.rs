@@ -10,7 +10,7 @@ mod listener;
 mod timed_writes;
 
 pub use body::{Body, BodyError, BodySender, TooLarge, TooSlow, pieces, read_body, streamed, whole};
-pub use guard::{Guard, Refusal};
+pub use guard::{Guard, Refusal, loopback_origin};
 use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderValue};
 pub use hyper::{Method, StatusCode};

@@ -1,8 +1,10 @@
 //! `/v1`: agents as models of the chat completions protocol.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use super::kit::{Got, Wish};
+use super::kit::{Got, Served, Wish};
 use super::{ASK, DOUBLE, JSON, TEXT};
 use crate::openai::server::{Play, Server, answer, delta, ending};
 
@@ -101,6 +103,79 @@ async fn the_schema_of_a_request_is_checked_against_the_answer() {
 }
 
 #[tokio::test]
+async fn clients_are_asked_not_to_repeat_requests_that_would_start_another_run() {
+    let ask = async |served: &Served, model: &str| {
+        let asked = served.request("POST", "/v1/chat/completions").body(body(model, "{}", &json!({})));
+        let reply = asked.send().await.unwrap();
+        let header = |name: &str| reply.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        let (repeats, session) = (header("x-should-retry"), header("x-ptc-session"));
+        let status = reply.status().as_u16();
+        let error: Value = serde_json::from_str(&reply.text().await.unwrap()).unwrap();
+        (status, repeats, session, error["error"]["code"].as_str().unwrap().to_owned())
+    };
+    let never = Some("false".to_owned());
+    let served = Wish::of(&[("ask", ASK)]).start().await;
+    // A run that waits: clients of this protocol repeat requests with status 409.
+    let (status, repeats, session, code) = ask(&served, "ask").await;
+    assert_eq!((status, repeats, code.as_str()), (422, never.clone(), "suspended"));
+    assert_eq!(served.get(&format!("/runs/{}", session.unwrap())).await.status, 202);
+    let (status, repeats, _, _) = ask(&served, "none").await;
+    assert_eq!((status, repeats), (404, never.clone()));
+    let broken = Play::json("401 Unauthorized", r#"{"error": {"message": "no"}}"#);
+    let model = Server::play([broken, Play::silent([""; 0])]).await;
+    let mut wish = Wish::of(&[("writer", TEXT)]).with_model_at(&model.base_url);
+    wish.options.max_runs = 1;
+    let served = wish.start().await;
+    let (status, repeats, session, _) = ask(&served, "writer").await;
+    assert_eq!((status, repeats, session.is_some()), (502, never, true));
+    // A server that is busy may be asked again.
+    let running = served.request("POST", "/v1/chat/completions").body(body("writer", "x", &json!({})));
+    let running = tokio::spawn(running.send());
+    while model.received().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let (status, repeats, _, _) = ask(&served, "writer").await;
+    assert_eq!((status, repeats), (429, None));
+    running.abort();
+}
+
+#[tokio::test]
+async fn completions_without_a_session_have_ids_of_their_own() {
+    let mut wish = Wish::of(&[("double", DOUBLE), ("ask", ASK)]);
+    wish.options.save = false;
+    let served = wish.start().await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let reply = served.post("/v1/chat/completions", body("double", "4", &json!({}))).await.json();
+        ids.push(reply["id"].as_str().unwrap().to_owned());
+    }
+    ids.dedup();
+    assert!(ids.len() == 3 && ids.iter().all(|id| id.starts_with("chatcmpl-")), "{ids:?}");
+    let waits = served.post("/v1/chat/completions", body("ask", "{}", &json!({}))).await;
+    assert!(
+        waits.status == 422 && waits.text.contains("--no-save") && !waits.text.contains("/answers"),
+        "{}",
+        waits.text
+    );
+}
+
+#[tokio::test]
+async fn tokens_that_no_service_counted_are_no_zeros() {
+    let uncounted = Play::events([
+        delta("Words"),
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n".to_owned(),
+    ]);
+    let model = Server::play([uncounted]).await;
+    let served = Wish::of(&[("writer", TEXT)]).with_model_at(&model.base_url).start().await;
+    let whole = served.post("/v1/chat/completions", body("writer", "x", &json!({}))).await.json();
+    assert_eq!(whole["choices"][0]["message"]["content"], "Words");
+    assert!(whole.get("usage").is_none(), "{whole}");
+    let more = json!({"stream": true, "stream_options": {"include_usage": true}});
+    let stream = served.post("/v1/chat/completions", body("writer", "x", &more)).await;
+    assert!(streamed(&stream) == "Words" && !stream.text.contains("usage"), "{}", stream.text);
+}
+
+#[tokio::test]
 async fn what_an_agent_cannot_do_is_refused_in_words() {
     let served = Wish::of(&[("judge", JSON), ("ask", ASK), ("writer", TEXT)]).start().await;
     let history = json!([{"role": "system", "content": "Be brief"}, {"role": "user", "content": "x"}]);
@@ -122,7 +197,7 @@ async fn what_an_agent_cannot_do_is_refused_in_words() {
             "response_format",
         ),
         (json!({"model": "gpt", "messages": [{"role": "user", "content": "x"}]}), 404, "no agent `gpt`"),
-        (json!({"model": "ask", "messages": [{"role": "user", "content": "{}"}]}), 409, "/answers"),
+        (json!({"model": "ask", "messages": [{"role": "user", "content": "{}"}]}), 422, "/answers"),
     ];
     let with = |model: &str, key: &str, value: Value| {
         let mut request = json!({"model": model, "messages": [{"role": "user", "content": "x"}]});

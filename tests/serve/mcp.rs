@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ptc_workbench::agent::Agent;
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::serve::ServedAgent;
-use ptc_workbench::serve::mcp::{McpOptions, serve};
+use ptc_workbench::serve::mcp::{AgentTools, McpOptions, serve};
 use ptc_workbench::workbench::Workbench;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ pub(super) struct Client {
     task: JoinHandle<Result<(), String>>,
     pub(super) workbench: Workbench,
     last: u64,
-    /// What it answers when it is asked; `None` for a client that cannot be asked.
+    /// Its answer to a question; `None` for a client that cannot be asked.
     reply: Option<Value>,
     _dir: Arc<TempDir>,
 }
@@ -55,10 +55,10 @@ impl Client {
             let agent = Agent::from_toml(toml, name).unwrap();
             ServedAgent::new((*name).to_owned(), format!("{name}.toml"), agent, &workbench).unwrap()
         });
-        let agents = agents.collect();
+        let tools = AgentTools::new(agents.collect()).unwrap();
         let (own, theirs) = tokio::io::duplex(1 << 20);
         let (read, write) = tokio::io::split(theirs);
-        let task = tokio::spawn(serve(workbench.clone(), agents, options, read, write, CancellationToken::new()));
+        let task = tokio::spawn(serve(workbench.clone(), tools, options, read, write, CancellationToken::new()));
         let (read, input) = tokio::io::split(own);
         let lines = BufReader::new(read).lines();
         let mut client = Self { lines, input, task, workbench, last: 0, reply, _dir: dir };
@@ -220,6 +220,17 @@ async fn every_answer_of_a_served_agent_fits_the_schema_that_its_tool_declares()
         (":string", "\"a\"", json!({"value": "a"})),
         (":int", "3", json!({"value": 3})),
         ("{a :int}?", "nil", json!({"value": null})),
+        ("{o :string?, n :int}", "{:o nil :n 1}", json!({"o": null, "n": 1})),
+        ("{o :string?, n :int}", "{:n 1}", json!({"n": 1})),
+        (
+            "{in {e :enum[x]?}, l [{a :int?}]}",
+            "{:in {:e nil} :l [{:a nil}]}",
+            json!({"in": {"e": null}, "l": [{"a": null}]}),
+        ),
+        ("[{a :int?}]?", "[{:a nil}]", json!({"items": [{"a": null}]})),
+        ("{a-b :int}", "{:a-b 1}", json!({"a_b": 1})),
+        ("{n :int}", "{:n 1 :more 2}", json!({"n": 1, "more": 2})),
+        ("{k :keyword}", "{:k \"gr\u{fc}n\"}", json!({"k": "gr\u{fc}n"})),
         (":any", "[1]", Value::Null),
     ];
     for (output, value, expected) in rows {

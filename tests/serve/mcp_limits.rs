@@ -1,5 +1,7 @@
 //! Limits of the MCP server: exact numbers, sizes of results, errors for what cannot be read, who may resume.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
@@ -181,6 +183,23 @@ async fn every_request_of_a_batch_is_answered() {
     }
     ids.sort();
     assert_eq!(ids, ["101", "102", "null"]);
+}
+
+#[tokio::test]
+async fn each_message_of_a_batch_has_its_own_error() {
+    let mut client = Client::start(&[], READS, None).await;
+    let twice = r#"{"jsonrpc":"2.0","id":"twice","method":"ping","params":{"n":1,"n":2}}"#;
+    let good = r#"{"jsonrpc":"2.0","id":"good","method":"ping"}"#;
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1,"a":2}}"#;
+    send(&mut client, format!("[{twice}, {notification},{good}]").as_bytes()).await;
+    let mut replies = BTreeMap::new();
+    for _ in 0..2 {
+        let reply = next(&mut client).await;
+        replies.insert(reply["id"].as_str().unwrap().to_owned(), reply["error"]["code"].clone());
+    }
+    let expected = [("good", Value::Null), ("twice", json!(-32600))];
+    assert_eq!(replies, BTreeMap::from(expected.map(|(id, code)| (id.to_owned(), code))));
+    assert!(client.request("ping", json!({})).await["result"].is_object());
 }
 
 #[tokio::test]

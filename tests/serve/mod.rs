@@ -1,10 +1,12 @@
 //! Agents over HTTP and over MCP: what clients get, what is refused, what is recorded.
 
+mod browsers;
 mod chat;
 mod command;
 mod kit;
 mod mcp;
 mod mcp_limits;
+mod mcp_messages;
 mod runs;
 mod states;
 

@@ -31,7 +31,9 @@ async fn a_run_gives_its_step_and_leaves_a_session_that_replays() {
 async fn the_schemas_of_an_agent_describe_its_context_and_its_answer() {
     let list = DOUBLE.replace("{twice :int}", "[:int]").replace("{:twice (* 2 data/n)}", "[data/n]");
     let text = DOUBLE.replace("{twice :int}", ":string").replace("{:twice (* 2 data/n)}", "(str data/n)");
-    for toml in [DOUBLE, &list, &text] {
+    let open = DOUBLE.replace("{twice :int}", "{twice :int?, a-b {c :int?}}");
+    let open = open.replace("{:twice (* 2 data/n)}", "{:twice nil :a-b {:c nil} :more data/n}");
+    for toml in [DOUBLE, &list, &text, &open] {
         let served = Wish::of(&[("double", toml)]).start().await;
         let described = served.get("/agents/double").await.json();
         let context = json!({"n": 2});

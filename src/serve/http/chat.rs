@@ -4,6 +4,8 @@
 //! none. Out: a completion, or chunks. A plain text agent streams as its model writes; other agents send
 //! their answer when it is checked.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use serde_json::{Map, Value, json};
@@ -13,13 +15,20 @@ use super::{Failure, failure_reply, read_object, status_of_step, with_session};
 use crate::agent::{Mode, RawSchema, Step, Variant};
 use crate::event::{Envelope, Event, PartKind, ReplyStatus};
 use crate::port::SystemClock;
-use crate::serve::active::answer_hint;
 use crate::serve::{Runs, ServedAgent, core_json};
-use crate::server::{Reply, Request, StatusCode, json_reply};
+use crate::server::{HeaderValue, Reply, Request, StatusCode, json_reply};
 
-/// A failed request, in the protocol's form.
+/// The header by which clients of the protocol decide whether they repeat a request, whatever its status.
+const SHOULD_RETRY: &str = "x-should-retry";
+
+/// A failed request, in the protocol's form. The clients of this protocol repeat failed requests by themselves, and each repetition
+/// would be another run. The header forbids it, except where the server was busy or ends.
 pub(super) fn failed(failure: &Failure) -> Reply {
-    failure_reply(failure, &json!({ "error": error_of(failure) }))
+    let mut reply = failure_reply(failure, &json!({ "error": error_of(failure) }));
+    if !matches!(failure.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        reply.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+    }
+    reply
 }
 
 fn error_of(failure: &Failure) -> Value {
@@ -45,7 +54,7 @@ fn model_of(served: &ServedAgent) -> Value {
     json!({ "id": served.name, "object": "model", "created": 0, "owned_by": "ptc-workbench" })
 }
 
-/// What a request asks for.
+/// A request for a chat completion.
 struct ChatRequest {
     text: String,
     streams: bool,
@@ -64,34 +73,49 @@ pub(super) async fn complete(runs: &Runs, request: Request) -> Result<Reply, Fai
     let context = served.context_of_text(&asked.text).map_err(Failure::bad_request)?;
     let run = runs.start(served, context, 0)?;
     drop(body);
-    let id = format!("chatcmpl-{}", run.session().unwrap_or("unsaved"));
-    let head = Head { id, model: served.name.clone(), created: SystemClock.now() / 1_000 };
+    let now = SystemClock.now();
+    let head = Head { id: completion_id(run.session(), now), model: served.name.clone(), created: now / 1_000 };
     if asked.streams {
         let is_live =
             served.agent.mode == Mode::Text && served.plan.variant == Variant::Plain && asked.schema.is_none();
         let first = head.chunk(&json!({ "role": "assistant", "content": "" }), None);
         let writer = ChunkWriter { head, is_live, sent: String::new(), asked };
-        return Ok(sse::reply(run, first, writer));
+        return Ok(sse::reply(run, first, writer).await);
     }
     let step = run.finish().await;
-    let content = content_of(&step, &asked)?;
-    let reply = json_reply(
-        StatusCode::OK,
-        &json!({
-            "id": head.id,
-            "object": "chat.completion",
-            "created": head.created,
-            "model": head.model,
-            "choices": [{
-                "index": 0,
-                "message": { "role": "assistant", "content": content, "refusal": null },
-                "logprobs": null,
-                "finish_reason": "stop",
-            }],
-            "usage": usage_of(&step),
-        }),
-    );
+    let reply = match content_of(&step, &asked) {
+        Ok(content) => json_reply(StatusCode::OK, &completion(&head, &content, &step)),
+        Err(failure) => failed(&failure),
+    };
     Ok(with_session(reply, step.session.as_deref()))
+}
+
+fn completion(head: &Head, content: &str, step: &Step) -> Value {
+    let mut completion = json!({
+        "id": head.id,
+        "object": "chat.completion",
+        "created": head.created,
+        "model": head.model,
+        "choices": [{
+            "index": 0,
+            "message": { "role": "assistant", "content": content, "refusal": null },
+            "logprobs": null,
+            "finish_reason": "stop",
+        }],
+    });
+    if let Some(usage) = usage_of(step) {
+        completion["usage"] = usage;
+    }
+    completion
+}
+
+/// The id of a completion: that of its session, else the time and a number of its own.
+fn completion_id(session: Option<&str>, now_ms: i64) -> String {
+    static UNSAVED: AtomicU64 = AtomicU64::new(0);
+    session.map_or_else(
+        || format!("chatcmpl-{now_ms:x}-{}", UNSAVED.fetch_add(1, Ordering::Relaxed)),
+        |id| format!("chatcmpl-{id}"),
+    )
 }
 
 fn read_chat(body: &Map<String, Value>, served: &ServedAgent) -> Result<ChatRequest, Failure> {
@@ -142,7 +166,7 @@ fn only_message(body: &Map<String, Value>) -> Result<String, Failure> {
         let message = match messages.len() {
             0 => "`messages` is empty".to_owned(),
             count => format!(
-                "{count} messages: an agent takes one user message, its input; its system prompt is its own, and it has no history"
+                "{count} messages: send one user message, the agent's input; agents have their own system prompt and no history"
             ),
         };
         return Err(Failure::bad_request(message));
@@ -199,10 +223,8 @@ fn content_of(step: &Step, asked: &ChatRequest) -> Result<String, Failure> {
     if let Some(fail) = &step.fail {
         let mut failure = Failure { status: status_of_step(step), error: Box::new(fail.clone()) };
         if failure.status == StatusCode::ACCEPTED {
-            // A client of this protocol would take a success for an answer.
-            failure.status = StatusCode::CONFLICT;
-            let id = step.session.as_deref().unwrap_or_default();
-            failure.error.hint = Some(answer_hint(id));
+            // A client of this protocol would take a success for an answer. It repeats requests with status 409, which starts more runs.
+            failure.status = StatusCode::UNPROCESSABLE_ENTITY;
         }
         return Err(failure);
     }
@@ -216,16 +238,17 @@ fn content_of(step: &Step, asked: &ChatRequest) -> Result<String, Failure> {
     Ok(answer.as_str().map_or_else(|| answer.to_text(), ToOwned::to_owned))
 }
 
-fn usage_of(step: &Step) -> Value {
-    let tokens = step.usage.total.totals().tokens.unwrap_or_default();
-    json!({
+/// The tokens of a run; `None` where no service counted them.
+fn usage_of(step: &Step) -> Option<Value> {
+    let tokens = step.usage.total.totals().tokens?;
+    Some(json!({
         "prompt_tokens": tokens.input,
         "completion_tokens": tokens.output,
         "total_tokens": tokens.total(),
-    })
+    }))
 }
 
-/// What all chunks share.
+/// Members that all chunks share.
 struct Head {
     id: String,
     model: String,
@@ -281,7 +304,7 @@ impl Writer for ChunkWriter {
             None => Err(Failure::new(
                 StatusCode::BAD_GATEWAY,
                 Reason::LlmError,
-                "the reply broke off after a part of it was sent, and the repeated one is another: ask again",
+                "the reply broke off after a part of it was sent, and the repeated reply differs: send the request again",
             )),
         });
         let rest = match content {
@@ -293,9 +316,9 @@ impl Writer for ChunkWriter {
             text.push_str(&self.head.chunk(&json!({ "content": rest }), None));
         }
         text.push_str(&self.head.chunk(&json!({}), Some("stop")));
-        if self.asked.includes_usage {
+        if let Some(usage) = usage_of(step).filter(|_| self.asked.includes_usage) {
             let mut object = self.head.object(&json!([]));
-            object["usage"] = usage_of(step);
+            object["usage"] = usage;
             text.push_str(&sse::unnamed(&object.to_string()));
         }
         text.push_str(&sse::unnamed("[DONE]"));

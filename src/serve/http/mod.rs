@@ -1,9 +1,10 @@
 //! Agents over HTTP: which path does what, who may ask, and errors in one form.
 //!
 //! In: requests from [`server`](crate::server). Out: replies. `native` speaks of runs and Steps, `chat` the protocol of chat
-//! completions. It must never answer without the key where one is set, except `/healthz`.
+//! completions. It must never answer without the key where one is set, except `/healthz` and preflight requests of browsers.
 
 mod chat;
+mod cors;
 mod native;
 mod sse;
 
@@ -25,8 +26,8 @@ use super::{RunRefusal, Runs, rounded};
 use crate::agent::Step;
 use crate::event::ErrorRecord;
 use crate::server::{
-    Handler, HeaderValue, Method, Reply, Request, StatusCode, TooLarge, TooSlow, header, json_reply, read_body,
-    typed_reply,
+    Handler, HeaderValue, Method, Reply, Request, StatusCode, TooLarge, TooSlow, header, json_reply, loopback_origin,
+    read_body, typed_reply,
 };
 
 /// Most bytes of a request.
@@ -124,7 +125,7 @@ impl AgentService {
         Self { runs, key: key.map(digest), log }
     }
 
-    /// Has the request the key? Digests are compared, so that the time depends on no byte of the key.
+    /// Returns whether the request has the key. Digests are compared, so that the time depends on no byte of the key.
     fn is_allowed(&self, request: &Request) -> bool {
         let Some(key) = &self.key else { return true };
         let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -206,7 +207,15 @@ impl Handler for AgentService {
     fn answer(&self, request: Request) -> BoxFuture<'_, Reply> {
         async move {
             let what = format!("{} {}", request.method(), request.uri().path());
-            let reply = self.route(request).await;
+            let page = loopback_origin(request.headers()).cloned();
+            let preflight = if page.is_some() { cors::preflight(&request) } else { None };
+            let mut reply = match preflight {
+                Some(reply) => reply,
+                None => self.route(request).await,
+            };
+            if let Some(origin) = page {
+                cors::allow(origin, &mut reply);
+            }
             (self.log)(&format!("{what} {}", reply.status().as_u16()));
             reply
         }

@@ -104,7 +104,7 @@ fn text_of(answer: &Json) -> String {
     answer.as_str().map_or_else(|| answer.to_text(), ToOwned::to_owned)
 }
 
-/// Whether the reply is a stream.
+/// Form of the reply: a stream of events, or the Step alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Streaming {
     Events,
@@ -122,7 +122,7 @@ fn stream(body: &serde_json::Map<String, Value>, accepts_events: bool) -> Result
 
 async fn reply(run: ActiveRun, streaming: Streaming) -> Reply {
     match streaming {
-        Streaming::Events => sse::reply(run, String::new(), EventWriter),
+        Streaming::Events => sse::reply(run, String::new(), EventWriter).await,
         Streaming::Step => step_reply(&run.finish().await),
     }
 }

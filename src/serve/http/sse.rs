@@ -36,19 +36,20 @@ pub(super) fn unnamed(data: &str) -> String {
     format!("{}\n", lines.concat())
 }
 
-/// The reply that follows a run.
-pub(super) fn reply(run: ActiveRun, first: String, writer: impl Writer) -> Reply {
+/// The reply that follows a run, once its start is recorded: a client that has the id of a session can read it after a crash.
+pub(super) async fn reply(mut run: ActiveRun, first: String, writer: impl Writer) -> Reply {
+    let start = run.next().await;
     let (sender, body) = streamed();
     let mut reply = with_session(Reply::new(body), run.session());
-    tokio::spawn(follow(run, first, writer, sender));
+    tokio::spawn(follow(run, first, start, writer, sender));
     let headers = reply.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     reply
 }
 
-async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, sender: BodySender) {
-    let mut text = first;
+async fn follow(mut run: ActiveRun, first: String, start: RunProgress, mut writer: impl Writer, sender: BodySender) {
+    let (mut text, mut start) = (first, Some(start));
     let mut quiet = Instant::now() + KEEP_ALIVE;
     loop {
         if !text.is_empty() {
@@ -58,7 +59,7 @@ async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, send
             quiet = Instant::now() + KEEP_ALIVE;
         }
         let progress = tokio::select! {
-            progress = run.next() => progress,
+            progress = next(&mut run, &mut start) => progress,
             () = sleep_until(quiet) => {
                 text.push_str(": the run has not ended\n\n");
                 continue;
@@ -76,6 +77,14 @@ async fn follow(mut run: ActiveRun, first: String, mut writer: impl Writer, send
                 return;
             }
         }
+    }
+}
+
+/// Returns what was taken before, else what comes next.
+async fn next(run: &mut ActiveRun, taken: &mut Option<RunProgress>) -> RunProgress {
+    match taken.take() {
+        Some(progress) => progress,
+        None => run.next().await,
     }
 }
 

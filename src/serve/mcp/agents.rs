@@ -3,7 +3,7 @@
 //! In: names from a client. Out: texts. It must never open a file outside the folder of the server.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -18,8 +18,10 @@ use rmcp::service::RequestContext;
 
 use super::arguments::{AgentArguments, Arguments, CheckArguments, LispArguments, NoArguments, RunArguments, read};
 use super::human::ElicitingHuman;
+use super::progress::followed;
 use super::{Answer, WorkbenchServer};
 use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
+use crate::config::{document, read_regular_file};
 use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Human, Stop, SystemClock};
 use crate::program::{self, Setting, fail_message};
@@ -28,7 +30,7 @@ use crate::serve::runs::refuse_files;
 use crate::workbench::format::{inflected, plural};
 use crate::workbench::{RunSpec, Running, Source};
 
-/// How a client answers the questions of a run.
+/// Hint for a client on how to answer the questions of a run.
 const RESUME_HINT: &str =
     "answer with the tool session_resume: the session, and the answers in the order of the questions";
 /// Agent files that a list shows at most.
@@ -78,14 +80,13 @@ impl WorkbenchServer {
 
 pub(super) fn list(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let NoArguments {} = read(arguments)?;
-    let mut lines = Vec::new();
     let root = root()?;
     let mut files: Vec<PathBuf> = toml_files(&root);
     files.sort();
-    for file in files.iter().take(MOST_FILES) {
-        let name = file.strip_prefix(&root).unwrap_or(file).display().to_string();
-        let Ok(Source::Agent(agent)) = Source::find(&name, file, server.workbench.file_access()) else { continue };
-        lines.push(line(&name, &agent));
+    let mut lines: Vec<String> =
+        files.iter().take(MOST_FILES).filter_map(|file| file_line(server, &root, file)).collect();
+    if files.len() > MOST_FILES {
+        lines.push(format!("{} more TOML files are not shown", files.len() - MOST_FILES));
     }
     for example in BUNDLED {
         if let Ok(agent) = example.agent() {
@@ -104,7 +105,7 @@ fn toml_files(root: &Path) -> Vec<PathBuf> {
         let read = std::fs::read_dir(folder).into_iter().flatten().flatten();
         read.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).collect::<Vec<_>>()
     };
-    let is_agent = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml") && path.is_file();
+    let is_agent = |path: &PathBuf| is_toml(path) && path.is_file();
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for entry in entries(root) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -116,6 +117,31 @@ fn toml_files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The line of a file in the list, with its first error if it has one. `None` for files that are no agents, and for links that lead out
+/// of the folder.
+fn file_line(server: &WorkbenchServer, root: &Path, file: &Path) -> Option<String> {
+    let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
+    if !file.canonicalize().is_ok_and(|file| file.starts_with(root)) {
+        return None;
+    }
+    match Source::find(&name, file, server.workbench.file_access()) {
+        Ok(Source::Agent(agent)) => Some(line(&name, &agent)),
+        Ok(Source::Pipeline(_)) => Some(format!("{name}: a pipeline")),
+        Err(_) if read_regular_file(file).is_ok_and(|text| !may_define_agent(&text)) => None,
+        Err(error) => {
+            let first = error.lines().next().unwrap_or_default();
+            let error = first.strip_prefix(&*file.to_string_lossy()).unwrap_or(first).trim_start_matches([':', ' ']);
+            Some(format!("{name}: error: {error}"))
+        }
+    }
+}
+
+/// Returns whether a text with errors was written as an agent or a pipeline: it has one of their main keys, or it is not TOML.
+fn may_define_agent(text: &str) -> bool {
+    let Ok(document) = document::parse(text) else { return true };
+    ["prompt", "mode", "signature", "program", "steps"].into_iter().any(|key| document.get(key).is_some())
+}
+
 fn line(name: &str, agent: &Agent) -> String {
     let signature = agent.signature.as_deref().unwrap_or("no signature");
     format!("{name}: {}, {}", agent.mode, signature.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -123,11 +149,30 @@ fn line(name: &str, agent: &Agent) -> String {
 
 pub(super) fn read_text(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let AgentArguments { agent: name } = read(arguments)?;
-    let agent = server.agent(&name)?;
     match file_of(&name)? {
-        Some(file) => std::fs::read_to_string(&file).map_err(|error| format!("{name}: {error}")),
-        None => Ok(agent.to_toml()),
+        Some(file) => file_text(server, &name, &file),
+        None => server.agent(&name).map(|agent| agent.to_toml()),
     }
+}
+
+/// The text of a file, which may have errors if it was written as an agent. Hidden files and files with another ending must be agents:
+/// the folder may contain secrets.
+fn file_text(server: &WorkbenchServer, name: &str, file: &Path) -> Result<String, String> {
+    let root = root()?;
+    let is_hidden = |part: Component<'_>| part.as_os_str().to_string_lossy().starts_with('.');
+    let is_listed = is_toml(file) && !file.strip_prefix(&root).unwrap_or(file).components().any(is_hidden);
+    if !is_listed {
+        server.agent(name)?;
+    }
+    let text = read_regular_file(file).map_err(|error| format!("{name}: {error}"))?;
+    if is_listed && !may_define_agent(&text) {
+        server.agent(name)?;
+    }
+    Ok(text)
+}
+
+fn is_toml(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "toml")
 }
 
 pub(super) fn check(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
@@ -264,8 +309,8 @@ pub(super) async fn finish(
     running: Running,
     context: &RequestContext<RoleServer>,
 ) -> Result<Step, String> {
-    let Running { stop, task, .. } = running;
-    stopped_with(server, context, &stop, task).await.map_err(|error| error.to_string())
+    let Running { stop, feed, task, .. } = running;
+    stopped_with(server, context, &stop, followed(context, feed, task)).await.map_err(|error| error.to_string())
 }
 
 /// Waits for work that this stop ends. The client stops it by cancelling its request or leaving, a signal by ending the program.

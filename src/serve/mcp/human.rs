@@ -1,7 +1,7 @@
 //! The client's user, who is asked by elicitation.
 //!
 //! In: questions of a run. Out: answers, or none: the client cannot ask, its user declined, or its input has ended. Then the run waits
-//! in its session.
+//! in its session. A question that no answer is awaited for any more is withdrawn, so that the client closes its dialog.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -9,9 +9,13 @@ use std::future::Future;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use rmcp::RoleServer;
-use rmcp::model::{ElicitRequestParams, ElicitationAction, ElicitationSchema};
-use rmcp::service::{ElicitationMode, Peer};
+use rmcp::model::{
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationSchema, RequestId, ServerRequest,
+};
+use rmcp::service::{ElicitationMode, Peer, PeerRequestOptions};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::port::{Human, Question};
@@ -40,12 +44,45 @@ impl ElicitingHuman {
         let requested_schema: ElicitationSchema = serde_json::from_value(form).ok()?;
         let message = question.text.clone();
         let asked = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
-        let result = self.peer.create_elicitation(asked).await.ok()?;
+        let result = self.elicit(asked).await?;
         if result.action != ElicitationAction::Accept {
             return None;
         }
         let fields: BTreeMap<String, Value> = serde_json::from_value(result.content?).ok()?;
         fields.get(FIELD)?.as_str().map(ToOwned::to_owned)
+    }
+
+    /// Sends a form and waits for its result. `None`: the client reports an error, or it has left.
+    async fn elicit(&self, asked: ElicitRequestParams) -> Option<ElicitResult> {
+        let request = ServerRequest::ElicitRequest(ElicitRequest::new(asked));
+        let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await.ok()?;
+        let mut pending = PendingElicitation { peer: self.peer.clone(), id: Some(sent.id.clone()) };
+        let response = sent.await_response().await;
+        pending.id = None;
+        match response.ok()? {
+            ClientResult::ElicitResult(result) => Some(result),
+            _ => None,
+        }
+    }
+}
+
+/// An elicitation whose result is awaited. Dropping it before cancels the request at the client.
+struct PendingElicitation {
+    peer: Peer<RoleServer>,
+    /// `None` when the client has responded.
+    id: Option<RequestId>,
+}
+
+impl Drop for PendingElicitation {
+    fn drop(&mut self) {
+        let (Some(id), Ok(runtime)) = (self.id.take(), Handle::try_current()) else { return };
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let withdrawn =
+                CancelledNotificationParam::new(Some(id), Some("the run does not wait any more".to_owned()));
+            // A client that left needs no notification.
+            _ = peer.notify_cancelled(withdrawn).await;
+        });
     }
 }
 

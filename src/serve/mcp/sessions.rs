@@ -57,7 +57,7 @@ impl WorkbenchServer {
         if self.options.allow_runs || maker(&self.agents, session).is_some() {
             return Ok(());
         }
-        Err("not a run of a served agent as it is now: others are resumed with --allow-runs".to_owned())
+        Err("not a run of a served agent in its current version; other runs need --allow-runs".to_owned())
     }
 }
 

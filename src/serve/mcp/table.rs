@@ -19,7 +19,7 @@ type Wait = for<'a> fn(
     &'a RequestContext<RoleServer>,
 ) -> BoxFuture<'a, Result<Answer, String>>;
 
-/// What a tool does.
+/// Function of a tool.
 #[derive(Clone, Copy)]
 pub(super) enum Call {
     /// Reads files and computes.
@@ -63,11 +63,16 @@ pub(super) const RESUME: &str = "session_resume";
 pub(super) const TOOLS: &[ToolRow] = &[
     reading(
         "agents_list",
-        "List the agents: files in the server's folder, and examples",
+        "List the agents: files in the server's folder, also those with errors, and examples",
         schema::<NoArguments>,
         Call::Read(agents::list),
     ),
-    reading("agent_read", "Read the text of an agent file", schema::<AgentArguments>, Call::Read(agents::read_text)),
+    reading(
+        "agent_read",
+        "Read the text of an agent file, also of one with errors",
+        schema::<AgentArguments>,
+        Call::Read(agents::read_text),
+    ),
     reading(
         "agent_check",
         "Check an agent file or the text of one: errors and warnings with their places",

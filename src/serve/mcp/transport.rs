@@ -11,11 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use ptc_core::value::Json;
-use ptc_core::value::json::{self, Node};
+use ptc_core::value::json;
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
 use rmcp::service::{RequestContext, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Mutex as AsyncMutex, Notify};
 use tokio_util::sync::CancellationToken;
@@ -75,6 +76,18 @@ fn read_message(json: &Json) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Ref
     Ok(Some(message))
 }
 
+/// The JSON of a message. `None`: a reply or a notification that cannot be read, which gets no error.
+fn read_json(text: &str) -> Result<Option<Json>, Refusal> {
+    match json::parse_unique(text) {
+        Ok(message) => Ok(Some(message)),
+        Err(error) => match Refusal::of_text(text, &error) {
+            Some(refusal) => Err(refusal),
+            // Of two members of one name the first counts.
+            None => Ok(json::parse(text).ok()),
+        },
+    }
+}
+
 async fn write(output: Arc<AsyncMutex<impl AsyncWrite + Unpin>>, line: String) -> io::Result<()> {
     let mut output = output.lock().await;
     output.write_all(line.as_bytes()).await?;
@@ -85,8 +98,8 @@ async fn write(output: Arc<AsyncMutex<impl AsyncWrite + Unpin>>, line: String) -
 pub(super) struct AnsweringTransport<R, W> {
     lines: Lines<R>,
     output: Arc<AsyncMutex<W>>,
-    /// Messages of the last line that are not read yet.
-    messages: VecDeque<Json>,
+    /// Messages of the last line that are not read yet, and errors for those that cannot be read.
+    messages: VecDeque<Result<Json, Refusal>>,
     /// An error reply that is being written; nothing is read before its end.
     refusal: Option<BoxFuture<'static, io::Result<()>>>,
     open: Arc<Open>,
@@ -121,7 +134,7 @@ where
                 self.refusal = None;
             }
             let read = if let Some(message) = self.messages.pop_front() {
-                read_message(&message)
+                message.and_then(|message| read_message(&message))
             } else {
                 let line = self.lines.next().await?;
                 self.split(&line).map(|()| None)
@@ -145,14 +158,12 @@ where
         if text.is_empty() {
             return Ok(());
         }
-        match json::parse_unique(text) {
-            Ok(Json { node: Node::List(items), .. }) if !items.is_empty() => self.messages.extend(items),
-            Ok(message) => self.messages.push_back(message),
-            Err(error) => match Refusal::of_text(text, &error) {
-                Some(refusal) => return Err(refusal),
-                // A reply or a notification has no error reply: of two members of one name the first counts.
-                None => self.messages.extend(json::parse(text).ok()),
-            },
+        // One message of a batch with an error does not prevent the others.
+        match serde_json::from_str::<Vec<&RawValue>>(text) {
+            Ok(items) if !items.is_empty() => {
+                self.messages.extend(items.iter().filter_map(|item| read_json(item.get()).transpose()));
+            }
+            _ => self.messages.extend(read_json(text).transpose()),
         }
         Ok(())
     }

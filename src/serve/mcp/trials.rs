@@ -67,7 +67,7 @@ pub(super) fn run_cases<'a>(
         let counts = report.counts();
         lines.push(format!("{} passed, {} failed, {}", counts.passed, counts.failed, plural(counts.errors, "error")));
         if report.stopped {
-            lines.push("stopped: what had not begun was not run".to_owned());
+            lines.push("stopped: the remaining trials were not run".to_owned());
         }
         Ok(Answer::Text(lines.join("\n")))
     }

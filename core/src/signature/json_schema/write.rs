@@ -1,4 +1,4 @@
-//! Types → JSON Schema (signature contract §7). Key order is fixed; fields keep their order.
+//! Types → JSON Schema. Key order is fixed; fields keep their order.
 
 use super::super::names::{self, underscored};
 use super::super::{Field, Type};
@@ -19,10 +19,19 @@ pub fn strict_answer(ty: &Type, descriptions: &[(String, String)]) -> Option<Sch
     if is_open(ty) { None } else { wrapped(ty, Style::StrictAnswer, descriptions) }
 }
 
+/// The schema of answers as runs return them, for their readers; `None` if any JSON is allowed.
+///
+/// It allows everything that the check of an answer lets through: optional fields may be missing or null, open records may have more
+/// fields, keywords may have letters of any language. Names have `_` for `-`, as [`normalize_keys`](crate::signature::normalize_keys)
+/// writes them.
+pub fn returned(ty: &Type, descriptions: &[(String, String)]) -> Option<Schema> {
+    wrapped(ty, Style::Returned, descriptions)
+}
+
 /// The schema of a tool's arguments: an object of the parameters, `-` in names as `_`.
 pub fn tool(params: &[Field]) -> Json {
     let writer = Writer { style: Style::Tool, descriptions: &[] };
-    Json::object(writer.record(params, &mut Vec::new()))
+    Json::object(writer.record(params, true, &mut Vec::new()))
 }
 
 /// The description of the field at the end of `path`: from the list, else from the signature.
@@ -65,6 +74,7 @@ fn wrapped(ty: &Type, style: Style, descriptions: &[(String, String)]) -> Option
 enum Style {
     Answer,
     StrictAnswer,
+    Returned,
     Tool,
 }
 
@@ -80,6 +90,7 @@ impl Writer<'_> {
         let named = |name: &str| vec![("type".to_owned(), Json::str(name))];
         match ty {
             Type::String => named("string"),
+            Type::Keyword if self.style == Style::Returned => named("string"),
             Type::Keyword => with(named("string"), "pattern", Json::str(names::KEYWORD_PATTERN)),
             Type::Int => named("integer"),
             Type::Float | Type::Number => named("number"),
@@ -91,7 +102,7 @@ impl Writer<'_> {
             Type::List(item) => with(named("array"), "items", Json::object(self.members(item, path))),
             // `{}` is a map with any fields.
             Type::Record { fields, closed: false } if fields.is_empty() => named("object"),
-            Type::Record { fields, .. } => self.record(fields, path),
+            Type::Record { fields, closed } => self.record(fields, *closed || self.style != Style::Returned, path),
             Type::Optional(inner) => nullable(self.members(inner, path)),
             Type::Narrowed { base, keywords } => {
                 self.members(base, path).into_iter().chain(keywords.iter().cloned()).collect()
@@ -99,25 +110,30 @@ impl Writer<'_> {
         }
     }
 
-    fn record<'t>(&self, fields: &'t [Field], path: &mut Vec<&'t str>) -> Members {
+    fn record<'t>(&self, fields: &'t [Field], is_closed: bool, path: &mut Vec<&'t str>) -> Members {
+        let (has_underscores, is_nullable) = match self.style {
+            Style::Answer => (false, false),
+            Style::StrictAnswer => (false, true),
+            Style::Returned => (true, true),
+            Style::Tool => (true, false),
+        };
         let mut properties = Vec::new();
         let mut required = Vec::new();
         for field in fields {
-            let name = if self.style == Style::Tool { underscored(&field.name) } else { field.name.clone() };
+            let name = if has_underscores { underscored(&field.name) } else { field.name.clone() };
             path.push(&field.name);
-            let optional = field.ty.is_optional() && self.style != Style::StrictAnswer;
-            let mut members = self.members(if optional { field.ty.required() } else { &field.ty }, path);
+            let mut members = self.members(if is_nullable { &field.ty } else { field.ty.required() }, path);
             if let Some(text) = describe(field, path, self.descriptions) {
                 members.retain(|(key, _)| key != "description");
                 members.push(("description".to_owned(), Json::str(text)));
             }
             path.pop();
-            if !optional {
+            if !field.ty.is_optional() || self.style == Style::StrictAnswer {
                 required.push(Json::str(name.as_str()));
             }
             properties.push((name, Json::object(members)));
         }
-        closed_object(properties, required)
+        if is_closed { closed_object(properties, required) } else { open_object(properties, required) }
     }
 }
 
@@ -126,13 +142,16 @@ fn with(mut members: Members, key: &str, value: Json) -> Members {
     members
 }
 
-fn closed_object(properties: Members, required: Vec<Json>) -> Members {
+fn open_object(properties: Members, required: Vec<Json>) -> Members {
     vec![
         ("type".to_owned(), Json::str("object")),
         ("properties".to_owned(), Json::object(properties)),
         ("required".to_owned(), Json::list(required)),
-        ("additionalProperties".to_owned(), Node::Bool(false).into()),
     ]
+}
+
+fn closed_object(properties: Members, required: Vec<Json>) -> Members {
+    with(open_object(properties, required), "additionalProperties", Node::Bool(false).into())
 }
 
 /// The schema that also accepts null.
