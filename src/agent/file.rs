@@ -56,7 +56,7 @@ impl Agent {
         problems.or_error(agent, file, text)
     }
 
-    /// What could be read of a TOML text, and every problem, as `file:line:column: message`.
+    /// Reads a TOML text as far as possible; returns every problem, as `file:line:column: message`.
     pub(crate) fn read_partially(text: &str, file: &str, access: &FileAccess) -> (Self, Vec<FileError>) {
         let text = &text.replace("\r\n", "\n");
         let mut problems = Problems::default();
@@ -187,12 +187,13 @@ pub(super) fn write(agent: &Agent, wanted: fn(&str) -> bool) -> String {
     out
 }
 
-/// Is it a list of tables that TOML can express, and that people write as `[[name]]`?
+/// Returns whether a value is a list of tables that TOML can express and that is written as `[[name]]`.
 fn is_sections(name: &str, value: &Json) -> bool {
-    name == "cases" && value.items().is_some_and(|items| !items.is_empty() && items.iter().all(is_section))
+    ["cases", "messages", "messages_after"].contains(&name)
+        && value.items().is_some_and(|items| !items.is_empty() && items.iter().all(is_section))
 }
 
-/// Is it a table that TOML can express?
+/// Returns whether a value is a table that TOML can express.
 fn is_section(value: &Json) -> bool {
     value.members().is_some() && document::to_inline(value).is_some()
 }

@@ -6,6 +6,9 @@ use super::{Agent, CallEntry, Inputs, QuestionEntry, Step, Turn, Usage};
 use crate::event::{Address, Envelope, Event, JsonText, PlanState, Role, SentMessage, Source, TotalUsage, Waits};
 use crate::record::RunRecord;
 
+/// The section of texts from an earlier conversation.
+const HISTORY: &str = "history";
+
 /// Folds the events of one run and of its child runs.
 #[derive(Debug, Clone, Default)]
 pub struct StepFold {
@@ -89,7 +92,7 @@ impl StepFold {
         self.inputs.as_ref()
     }
 
-    /// Has the run ended?
+    /// Returns whether the run has ended.
     pub fn is_complete(&self) -> bool {
         self.record.end.is_some()
     }
@@ -124,7 +127,10 @@ impl StepFold {
         };
         let Some(end) = &run.end else { return step };
         let answer = end.value.as_ref().map(JsonText::json);
-        let is_mission = |message: &&SentMessage| message.source == Source::Prompt && message.role == Role::User;
+        let is_mission = |message: &&SentMessage| {
+            let is_earlier = message.parts.iter().any(|part| part.section() == HISTORY);
+            message.source == Source::Prompt && message.role == Role::User && !is_earlier
+        };
         Step {
             value: answer.as_ref().map(Json::to_value).unwrap_or_default(),
             answer,

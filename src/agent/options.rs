@@ -92,6 +92,8 @@ options! {
     "compression" Is::FlagOrTable(|_, _, _| {}), "In `ptc_lisp`: sends one message with the current state instead of the history.";
     "plan" Is::List(|agent, to, found| to.plan = settings::read_plan(agent, found)), "Items that the run works through: texts, or tables `{ id, description }`. The prompt shows which are done.";
     "progress" Is::Text(|to, text| to.progress = Some(text.to_owned())), "A PTC-Lisp expression whose text replaces the checklist of `plan`.";
+    "messages" Is::List(|agent, to, found| to.messages = settings::read_messages(agent, "messages", found)), "Messages of an earlier conversation before the prompt, one `[[messages]]` each.";
+    "messages_after" Is::List(|agent, to, found| to.messages_after = settings::read_messages(agent, "messages_after", found)), "Messages after the prompt with which a run begins: replies, tool calls and their results.";
     "cases" Is::Cases, "Inputs with expected outputs, one `[[cases]]` each, or names of files of cases (docs/testing.md, docs/improve.md).";
     "retry" Is::Table(|agent, to, found| to.retry = settings::read_retry(agent, found)), "What happens after a temporary failure of the model.";
     "prompt_limit" Is::Table(|agent, to, found| to.prompt_chars = settings::read_prompt_chars(agent, found)), "How long the prompt may get.";
@@ -149,7 +151,7 @@ impl Agent {
         self.options.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// Does an option ask for something (not `false`, not an empty table or list)?
+    /// Returns whether an option asks for something: it is not `false`, an empty table or an empty list.
     pub(super) fn asks(&self, name: &str) -> bool {
         self.option(name).is_some_and(|value| match &value.node {
             Node::Bool(truth) => *truth,

@@ -3,7 +3,10 @@
 //! In: an [`Agent`] with options as written. Out: [`Settings`], or findings about invalid values.
 
 mod members;
+mod messages;
 mod retry;
+
+use std::sync::Arc;
 
 use ptc_core::heap;
 use ptc_core::limits;
@@ -11,12 +14,14 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::{Agent, Diagnostic, Mode};
+use crate::model::Message;
 
 use members::{COALESCE, FORMAT, PROMPT_LIMIT, TRIGGER, TRIM, check_members};
 pub(in crate::agent) use members::{may_have, tables, whole_number};
+pub(in crate::agent) use messages::read_messages;
 pub(in crate::agent) use retry::read_retry;
 
-/// How a run in `ptc_lisp` ends (settled decision 6).
+/// The condition on which a run in `ptc_lisp` ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Completion {
     /// By `return` or `fail`; after the last turn the latest good value counts.
@@ -24,11 +29,11 @@ pub enum Completion {
     ReturnRequired,
     /// By `return` or `fail` only.
     Explicit,
-    /// By a reply without a program: the core specification's rule.
+    /// By a reply without a program.
     AnswerWithoutCode,
 }
 
-/// How programs travel.
+/// The part of a reply that holds the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Transport {
     /// In a fenced block of the reply.
@@ -38,7 +43,7 @@ pub enum Transport {
     ToolCall,
 }
 
-/// What happens to memory that is too large.
+/// The handling of memory that is too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MemoryStrategy {
     /// The run fails.
@@ -48,7 +53,7 @@ pub enum MemoryStrategy {
     Rollback,
 }
 
-/// How a long history is shortened.
+/// The shortening of a long history.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Compaction {
     /// The oldest messages are left out.
@@ -71,7 +76,7 @@ pub enum Compaction {
     },
 }
 
-/// How values are shown to the model.
+/// Sizes and layout of what the model is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
     /// Characters of printed lines and errors in feedback.
@@ -180,6 +185,10 @@ pub struct Settings {
     pub refs: Vec<super::Ref>,
     /// `memory`: names and PTC-Lisp expressions that are evaluated before the first turn.
     pub memory: Vec<(String, String)>,
+    /// `messages`: an earlier conversation before the prompt.
+    pub messages: Vec<Arc<Message>>,
+    /// `messages_after`: what follows the prompt when the run begins.
+    pub messages_after: Vec<Arc<Message>>,
 }
 
 /// Refuses a memory limit in a process that does not count its allocations: it would have no effect. The default is off

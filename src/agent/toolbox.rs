@@ -69,7 +69,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     (tools, children)
 }
 
-/// What a tool does not declare is taken from its child agent.
+/// Completes a tool from its child agent: signature and description, where it declares none.
 fn complete_tool(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
     if tool.returns == Returns::Delegate {
         tool.signature = ptc_core::signature::parse(DELEGATE).ok();
@@ -87,7 +87,7 @@ fn complete_tool(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>)
     if tool.description.is_none() {
         let message = format!("the tool `{}` has no description; say what its agent is for", tool.name);
         let found = note(&format!("tools.{}", tool.name), message);
-        // The form of the core specification takes any task, and one that calls itself knows what it is for.
+        // A delegated tool takes any task, and an agent that calls itself knows its own purpose.
         let is_needed = matches!(tool.kind, Kind::Agent(_)) && tool.returns != Returns::Delegate;
         findings.push(if is_needed { found } else { found.warning() });
     }
@@ -147,9 +147,10 @@ fn unreachable(agent: &Agent, tool: &Tool) -> Option<Diagnostic> {
     Some(note(&format!("tools.{}.expose", tool.name), message).warning())
 }
 
-/// Are its arguments undeclared? (An agent's own signature declares them.)
+/// Returns whether the arguments of a native tool are undeclared. (An agent's own signature declares them.)
 fn is_unexplained(tool: &Tool) -> bool {
-    tool.is_native() && tool.signature.is_none() && !matches!(tool.kind, Kind::Agent(_) | Kind::Llm(_))
+    let is_described = tool.signature.is_some() || tool.parameters.is_some();
+    tool.is_native() && !is_described && !matches!(tool.kind, Kind::Agent(_) | Kind::Llm(_))
 }
 
 /// A builtin tool with its card where the declaration has none.
@@ -169,7 +170,7 @@ fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
     let mut names: Vec<String> = Vec::new();
     for item in agent.option("builtin_tools").and_then(Json::items).unwrap_or_default() {
         match item.as_str() {
-            // One word of the source documents means both.
+            // One word adds both tools.
             Some("grep") => names.extend(["grep".to_owned(), "grep-n".to_owned()]),
             Some(name) if Builtin::from_name(name).is_some() => names.push(name.to_owned()),
             _ => {

@@ -20,7 +20,7 @@ use crate::export::step;
 use crate::session::{Marks, Ruled, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
 use crate::workbench::{
-    CaseSpec, FileNaming, Workbench, captured_agent, sent_bytes, store_captured_files, write_new_agent,
+    CaseSpec, FileNaming, Workbench, check_captured_agent, sent_bytes, store_captured_files, write_new_agent,
 };
 use marks::MarkJson;
 
@@ -120,16 +120,12 @@ fn make_captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Res
     let file = flags.output.as_deref();
     let name = file.and_then(|file| file.file_stem()?.to_str()).unwrap_or("captured");
     let naming = if file.is_some() { FileNaming::Name } else { FileNaming::Record };
-    let agent = captured_agent(&session, &turn, name, naming)?;
-    if !agent.unsent.is_empty() {
-        let unsent = agent.unsent.join(", ");
-        let note = format!("warning: the agent names parts of the request that it does not send: {unsent}");
-        print_note(&safe_line(&note));
-    }
+    let agent = workbench.captured_agent(&session, &turn, name, naming)?;
     match file {
         None => {
+            check_captured_agent(&agent, "captured.toml")?;
             store_captured_files(&agent, &workbench.folders.sessions_dir)?;
-            print_exact(&agent.text);
+            print_exact(&agent.file_text());
         }
         Some(file) => {
             write_new_agent(file, &agent)?;
@@ -139,6 +135,9 @@ fn make_captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Res
                 print_note(&safe_line(&format!("input {} ({})", path.display(), input.record.media_type)));
             }
         }
+    }
+    for difference in &agent.differences {
+        print_note(&safe_line(&format!("differs from the captured request: {difference}")));
     }
     Ok(())
 }
@@ -160,7 +159,7 @@ fn list(sessions: &[Summary], marks: &Marks, as_json: bool, plain: bool) {
     print_line(lines.trim_end_matches('\n'));
 }
 
-/// What `sessions case --json` prints.
+/// Output of `sessions case --json`.
 #[derive(Serialize)]
 struct CaseJson<'a> {
     name: &'a str,
@@ -169,7 +168,7 @@ struct CaseJson<'a> {
     cassette: Option<String>,
 }
 
-/// What `sessions example --json` prints.
+/// Output of `sessions example --json`.
 #[derive(Serialize)]
 struct ExampleJson<'a> {
     session: &'a str,

@@ -148,7 +148,7 @@ fn grants(grants: &Grants, revoke: Option<&str>, as_json: bool) -> Result<u8, Us
     Ok(exit::OK)
 }
 
-/// That the server which has just been asked does not have this tool.
+/// Returns a message if the server of a tool, which has just been asked, does not have it.
 fn missing(state: &ToolState, servers: &[(String, Result<ServerState, String>)]) -> Option<String> {
     let Kind::Mcp(mcp) = &state.tool.kind else { return None };
     let (_, asked) = servers.iter().find(|(name, _)| *name == mcp.server)?;
@@ -161,7 +161,7 @@ fn missing(state: &ToolState, servers: &[(String, Result<ServerState, String>)])
     Some(format!("the server {} has no tool `{name}`{near}", mcp.server))
 }
 
-/// What a server of the configuration offers, before an agent names it.
+/// Prints the tools that a configured server offers, before an agent names it.
 async fn server(name: &str, as_json: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let state = match workbench.look_at_server(name).await? {
         Ok(state) => state,
@@ -224,14 +224,11 @@ fn show(plan: &Plan, state: &ToolState) {
     if let Some(listing) = state.listing.as_ref().filter(|listing| !listing.lost.is_empty()) {
         print_line(&format!("    not in the signature: {}", safe_line(&listing.lost.join("; "))));
     }
-    print_line(&safe_line(&format!(
-        "    providers get {} {}",
-        tool.provider_name(),
-        tool.schema().parameters.as_str()
-    )));
+    let schema = tool.schema();
+    print_line(&safe_line(&format!("    providers get {} {}", schema.name, schema.parameters.as_str())));
 }
 
-/// What a server offers that was looked at.
+/// Prints the tools and the last log lines of a server; nothing if it could not be asked.
 fn show_server(server: &str, state: &Result<ServerState, String>) {
     let Ok(state) = state else { return };
     print_line(&safe_line(&format!("server {server}: {}", plural(state.tools.len() as u64, "tool"))));
@@ -260,7 +257,7 @@ fn callers(tool: &Tool) -> &'static str {
     }
 }
 
-/// What is special about a tool.
+/// Returns notes about a tool: its child agent, cache, effects and time limit.
 fn notes(plan: &Plan, tool: &Tool) -> String {
     let child = plan.child(&tool.name);
     let notes = [

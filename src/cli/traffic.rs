@@ -1,10 +1,11 @@
 //! `sessions import` of traffic: HTTP archives, and lines with a request and its response.
 //!
-//! In: a file. Out: captured sessions, and their ids on stdout; an exit code other than 0 when one of them could not be written. It must never
-//! import a part of a file without a word.
+//! In: a file. Out: captured sessions, and their ids on stdout; an exit code other than 0 when one of them could not be written. It
+//! must never silently import a part of a file.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -12,12 +13,12 @@ use super::arguments::ImportFlags;
 use super::output::{UsageError, exit, print_error, print_json, print_line, print_note, safe_line};
 use crate::event::hex_sha;
 use crate::model::known_secrets;
-use crate::proxy::{CaptureOptions, ExchangeLine, IDLE, Retention, TrafficFormat, import_traffic};
+use crate::proxy::{CaptureOptions, ExchangeLine, Retention, TrafficFormat, import_traffic};
 use crate::session::Imported;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 
-/// What was reported so far.
+/// Sessions, requests and problems reported so far.
 #[derive(Default)]
 struct Seen {
     sessions: BTreeSet<String>,
@@ -31,7 +32,14 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
     let fail = |error: String| UsageError(format!("{}: {error}", flags.file.display()));
     let bytes = std::fs::read(&flags.file).map_err(|error| fail(format!("cannot be read: {error}")))?;
     let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };
-    let Some(format) = TrafficFormat::of(text) else { return Ok(None) };
+    let Some(format) = TrafficFormat::of(text) else {
+        let files = TrafficFormat::FILES;
+        return if may_be_trace(text) {
+            Ok(None)
+        } else {
+            Err(fail(format!("it has no known format. These files can be imported: traces of PtcRunner, {files}")))
+        };
+    };
     let name = flags.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let imported =
         Imported { format: format.name().to_owned(), id: "unknown".to_owned(), file: name, sha: hex_sha(&bytes) };
@@ -40,7 +48,8 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
     let options = CaptureOptions {
         dir: workbench.folders.sessions_dir.clone(),
         retention: Retention { sessions: usize::MAX, bytes: u64::MAX },
-        idle: IDLE,
+        // A file has all of a conversation, however long its pauses are.
+        idle: Duration::MAX,
         live: None,
         prices: Box::new(move |upstream, model| config.facts(upstream, model).price),
         report: Box::new(move |line: Result<&ExchangeLine, &str>| {
@@ -88,7 +97,15 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
     Ok(Some(if counts.failed > 0 { exit::USAGE } else { exit::OK }))
 }
 
-/// How many sessions there are besides the first.
+/// Returns whether a text may be a trace of `PtcRunner`, or is a file that its reader describes.
+fn may_be_trace(text: &str) -> bool {
+    let has_version = |rest: &str| rest.trim_start_matches([' ', ':']).starts_with(|c: char| c.is_ascii_digit());
+    text.trim().is_empty()
+        || text.contains("\"ptc-workbench-session\"")
+        || text.split("\"schema_version\"").skip(1).any(has_version)
+}
+
+/// Returns ` and N others` for the sessions after the first; empty without them.
 fn and_others(sessions: &[String]) -> String {
     match sessions.len() {
         0 | 1 => String::new(),

@@ -17,7 +17,7 @@ use crate::event::StructuredBy;
 /// Name of the file.
 pub(super) const FILE: &str = "catalog.toml";
 
-const HEAD: &str = "# Written by `ptc-workbench models check`. Delete a section, and its model is asked as if it had never been checked.\n\n";
+const HEAD: &str = "# Written by `ptc-workbench models check`. Delete a section to forget the check of its model.\n\n";
 
 /// Something that a server does not accept; requests to it do without from the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ pub struct LearnedModel {
     pub checked: String,
     /// The strongest way in which it takes a schema, if that is known.
     pub structured_output: Option<StructuredBy>,
-    /// What it refused.
+    /// Its restrictions.
     #[serde(default)]
     pub refused: Vec<Restriction>,
 }

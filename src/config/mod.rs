@@ -34,6 +34,7 @@ pub use folders::Folders;
 pub use learned::{LearnedModel, LearnedModels, Restriction, without_query};
 pub use locked_file::LockedFile;
 pub use model::ModelEntry;
+pub(crate) use options::carries_key;
 pub use options::{OPTIONS, options_over};
 pub use private::{create_private_dir, create_private_file, private_options, write_private_file};
 pub use provider::{Api, KeyCommand, KeySource, Protocol, Provider, Timeouts};
@@ -76,7 +77,7 @@ pub struct Config {
     pub tls: TlsFiles,
     /// Settings of the interface.
     pub interface: Interface,
-    /// Where runs are reported while they happen.
+    /// Reporting of runs while they happen.
     pub telemetry: TelemetryConfig,
     /// Key bindings: action and its chords.
     pub keys: Vec<(String, Vec<String>)>,
@@ -132,9 +133,9 @@ pub struct Interface {
     pub theme: String,
     /// True if the program captures the mouse.
     pub mouse: bool,
-    /// How the terminal is notified that a long run has ended or asks.
+    /// Notification of the terminal when a long run has ended or asks.
     pub notify: Notify,
-    /// Whether long runs have a list of their turns next to them.
+    /// List of turns next to long runs.
     pub turn_list: TurnList,
     /// True for line-by-line output (`--plain`); `None`: depends on the environment.
     pub plain: Option<bool>,
@@ -286,7 +287,7 @@ const INTERFACE: &[Key<Interface>] = &[
         about: KeyDoc::Text(
             "`off`, `bell` or `osc9`",
             "off",
-            "Notifies when a run of ten seconds or more ends, or a run asks: the bell, or a desktop notification (OSC 9).",
+            "Notifies when a run of ten seconds or more ends or asks a question: the bell, or a desktop notification (OSC 9).",
         ),
         read: |entry, interface, problems| {
             set(&mut interface.notify, entry.named(&Names { what: "notification", rows: &Notify::ALL }), problems);

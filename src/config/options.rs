@@ -77,6 +77,11 @@ pub(super) fn extra_body(entry: &Entry<'_>) -> Result<JsonText, Problem> {
     Ok(JsonText::of(entry.json))
 }
 
+/// Returns whether `extra_body` refuses a member: its value looks like a key.
+pub(crate) fn carries_key(name: &str, value: &Json) -> bool {
+    value.as_str().is_some_and(|text| is_plain_secret(name, text)) || plain_secret(value).is_some()
+}
+
 /// Returns the name of a member whose value looks like a key.
 fn plain_secret(json: &Json) -> Option<&str> {
     let inside = json.items().unwrap_or_default().iter().find_map(plain_secret);

@@ -460,7 +460,7 @@ fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {
     let secret = |entry: &&Entry<'_>| is_plain_secret(entry.key, entry.json.as_str().unwrap_or_default());
     if let Some(entry) = entry.entries()?.iter().find(secret) {
         let message = format!(
-            "`{}` carries a key, and keys do not stand in this file; use `api_key_env` or `api_key_file`, or write `${{NAME}}` for \
+            "`{}` contains a key, and keys must not be in this file; use `api_key_env` or `api_key_file`, or write `${{NAME}}` for \
              a variable of the environment",
             entry.path
         );

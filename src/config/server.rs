@@ -26,15 +26,15 @@ pub struct ServerEntry {
     pub headers: Vec<(String, String)>,
     /// Least severity of the log messages that it sends, if it is asked for one.
     pub log_level: Option<&'static str>,
-    /// What becomes of its requests for replies of a model.
+    /// Handling of its requests for replies of a model.
     pub sampling: Sampling,
     /// Certificates in addition to those of the system, for a server with a URL.
     pub tls: TlsFiles,
-    /// How this program logs in, for a server with a URL.
+    /// Login settings, for a server with a URL.
     pub oauth: OAuthSettings,
 }
 
-/// What becomes of a server's requests for replies of a model.
+/// Handling of a server's requests for replies of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sampling {
     /// They are refused.
@@ -47,7 +47,7 @@ pub enum Sampling {
 /// The values of `sampling`.
 const SAMPLING: [(&str, Sampling); 2] = [("refuse", Sampling::Refuse), ("ask", Sampling::Ask)];
 
-/// How this program logs in at the authorisation server of an MCP server.
+/// Settings of the login at the authorisation server of an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OAuthSettings {
     /// The ID of this client; without one the program registers itself.
@@ -124,7 +124,7 @@ const KEYS: &[Key<Target>] = &[
         about: KeyDoc::Text(
             "refuse, ask",
             "refuse",
-            "What becomes of its requests for replies of a model: they are refused, or you are asked about each, and the run's model replies.",
+            "Its requests for replies of a model: refused, or answered by the run's model after you are asked about each.",
         ),
         read: |entry, target, problems| {
             let sampling = entry.named(&Names { what: "way of sampling", rows: &SAMPLING });

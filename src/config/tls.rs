@@ -32,7 +32,7 @@ pub(super) const CA_FILE: (&str, KeyDoc) = (
     KeyDoc::Text(
         "file",
         "",
-        "Certificates of authorities that are trusted in addition to those of the system, in PEM; without a path in a section, that of the whole file. Relative to the folder of `config.toml`, or to the home folder with `~/`.",
+        "Certificates of authorities that are trusted in addition to those of the system, in PEM; sections without one use the top-level key. Relative to the folder of `config.toml`, or to the home folder with `~/`.",
     ),
 );
 
@@ -42,6 +42,6 @@ pub(super) const CLIENT_CERTIFICATE_FILE: (&str, KeyDoc) = (
     KeyDoc::Text(
         "file",
         "",
-        "The certificate that this program shows to servers that require one, followed by its private key, in PEM; found as `ca_file`.",
+        "The certificate that this program shows to servers that require one, followed by its private key, in PEM; path as for `ca_file`.",
     ),
 );

@@ -8,7 +8,7 @@ use ptc_core::reasons::Reason;
 use super::modes::{Next, RunInputs, Start, View, machine};
 use crate::agent::{Context, Diagnostic, Place, Plan};
 use crate::event::{Message, MessagePart, Role, RunText, Source};
-use crate::model::Request;
+use crate::model::{self, Request};
 use crate::program::Job;
 use crate::prompt::json::Opening;
 use crate::prompt::{self, Trusted, outgoing};
@@ -57,8 +57,19 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
     prompt::mask(&mut system, &hidden, Trusted::Shown);
     prompt::mask(&mut user, &hidden, Trusted::Shown);
     let asked = machine.request(&view).asked;
-    let message = |role: Role, m: u32, parts: Vec<MessagePart>| Message { m, role, source: Source::Prompt, parts };
-    let messages = vec![message(Role::System, 0, system), message(Role::User, 1, user)];
+    let earlier = |message: &Arc<model::Message>| {
+        let mut parts = prompt::carried(message);
+        prompt::mask(&mut parts, &hidden, Trusted::Masked);
+        (message.role, parts)
+    };
+    let before = plan.settings.messages.iter().map(earlier);
+    let after = plan.settings.messages_after.iter().map(earlier);
+    let all = [(Role::System, system)].into_iter().chain(before).chain([(Role::User, user)]).chain(after);
+    let message = |(m, (role, parts)): (u32, (Role, Vec<MessagePart>))| {
+        let source = if role == Role::Assistant { Source::Reply } else { Source::Prompt };
+        Message { m, role, source, parts }
+    };
+    let messages: Vec<Message> = (0..).zip(all).map(message).collect();
     let sent: Vec<_> = messages.iter().map(|message| Arc::new(outgoing(message, &RunText::default()))).collect();
     let request = prompt::request(plan, view.turn.clone(), 0, &sent, &asked);
     Ok(Preview { request, messages, findings })

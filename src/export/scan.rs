@@ -1,6 +1,6 @@
-//! What looks like a secret: the one table of scan rules.
+//! The scan for secrets: the one table of scan rules.
 //!
-//! In: a text. Out: where in it something looks like a key, by which rule. It must never hold or print what it found.
+//! In: a text. Out: the positions in it that look like a key, each with its rule. It must never store or print what it found.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use crate::model::{entropy, search_decoded};
 pub struct ScanRule {
     /// Stable name.
     pub name: &'static str,
-    /// What it finds.
+    /// The secrets that it finds.
     pub meaning: &'static str,
     /// The regular expression; where it has a group, only the group is the secret.
     pattern: &'static str,
@@ -68,7 +68,7 @@ pub const SCAN_RULES: &[ScanRule] = &[
     rule("url_password", "a password inside an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/@]{3,})@"),
     ScanRule {
         name: "assignment",
-        meaning: "a random text under a name that speaks of a key, token, secret or password",
+        meaning: "a random text under a name such as key, token, secret or password",
         pattern: r#"(?i)[a-z0-9_.-]*(?:key|token|secret|passwd|password|credential)[a-z0-9_.-]*\\?["']?\s*(?::=|=>|[:=]|\s)\s*\\?["']?([A-Za-z0-9+/_.~-]{16,}=*)"#,
         random: true,
     },

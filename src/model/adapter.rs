@@ -1,6 +1,6 @@
 //! A model with a provider's HTTP interface, in any supported protocol.
 //!
-//! In: a request. Out: deltas and a reply, streamed or at once; a schema travels in the strongest way the server accepts.
+//! In: a request. Out: deltas and a reply, streamed or at once; a schema is sent in the strongest way the server accepts.
 //! It must never send a key anywhere but to `base_url`, nor take a broken stream for a reply.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,7 +79,7 @@ impl Adapter {
         Self { gate, ..self }
     }
 
-    /// Is there a key, when one is needed? Errors are of class [`ErrorClass::Auth`] and name the setting.
+    /// Checks that the key is available, where one is configured. Errors are of class [`ErrorClass::Auth`] and name the setting.
     pub fn check_key(&self) -> Result<(), ModelError> {
         self.endpoint.key.as_ref().map_or(Ok(()), KeySource::check)
     }
@@ -101,7 +101,7 @@ impl Adapter {
         limits(self.language, &self.draft(&with_unique_ids(request)))
     }
 
-    /// What the service refused so far.
+    /// Returns the restrictions of the service that were learned from its refusals so far.
     pub fn learned(&self) -> Vec<Restriction> {
         self.dialect().learned_since(self.first)
     }
@@ -165,9 +165,9 @@ struct Answer<'a> {
     key: Mutex<Option<Secret>>,
     /// The command was run again after a refusal; that happens once.
     is_key_renewed: AtomicBool,
-    /// What the last attempt asked for.
+    /// Dialect of the last attempt.
     used: Mutex<Dialect>,
-    /// What changed after a reply that ignored the schema and holds no answer: it is asked for again at once.
+    /// Change of the dialect after a reply that ignored the schema and contains no answer: the next attempt follows at once.
     ignored: Mutex<Option<String>>,
 }
 
@@ -260,7 +260,7 @@ impl Attempts for Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// What of the dialect this question makes use of.
+    /// Returns the parts of the dialect that the request makes use of.
     fn made_use(&self) -> Used {
         let Endpoint { structured_output, stream, .. } = &self.model.endpoint;
         let options = &self.request.options;
@@ -284,7 +284,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Was a tool of the last attempt strict?
+    /// Returns whether a tool of the last attempt was strict.
     fn sends_strict_tools(&self) -> bool {
         let dialect = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let draft = Draft { request: self.request, endpoint: &self.model.endpoint, dialect };
@@ -367,7 +367,8 @@ pub(super) fn key_name(endpoint: &Endpoint, language: &dyn Language) -> Option<(
     configured.or_else(|| language.account().map(|(name, advice)| (name.to_owned(), advice.to_owned())))
 }
 
-/// What the protocol cannot carry, and why a schema does not travel in the strongest way.
+/// Returns texts about options that the protocol cannot carry, a schema that is not sent in the strongest way, and a conflict of
+/// `extra_body`.
 fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
     let endpoint = draft.endpoint;
     let conflict = draft.body(language).err().map(|path| conflict_message(&path));
@@ -383,7 +384,7 @@ fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
         && endpoint.known.way.is_some();
     let way = draft.structured_by().filter(|way| chosen && Some(*way) != best).map(|way| {
         format!(
-            "structured output by {}: what is known of {} says so; structured_output under [models] overrides it",
+            "structured output by {}, as known for {}; structured_output under [models] overrides it",
             way.name(),
             endpoint.alias
         )
@@ -391,7 +392,7 @@ fn limits(language: &dyn Language, draft: &Draft<'_>) -> Vec<String> {
     left_out.into_iter().chain(way).chain(conflict).collect()
 }
 
-/// Why a body with further members cannot be sent.
+/// Returns the error text for an `extra_body` with a member that the program sets itself.
 fn conflict_message(path: &str) -> String {
     format!("extra_body sets `{path}`, which this program sets itself")
 }
@@ -406,8 +407,8 @@ fn without_added_nulls(reply: Reply, request: &Request) -> Reply {
     Reply { calls: calls.collect(), ..reply }
 }
 
-/// Is a reply the JSON that was promised, or, where its length was limited, the beginning of one? What was thought aloud before does
-/// not count.
+/// Returns whether a reply is the requested JSON or, where its length limit was reached, the beginning of it. Text up to `</think>` is
+/// reasoning and ignored; an empty reply and one with tool calls pass.
 fn keeps_to_json(reply: &Reply) -> bool {
     let (thought, answer_text) = reply.text.rsplit_once("</think>").unwrap_or(("", &reply.text));
     let answer_text = answer_text.trim_start();
@@ -425,7 +426,7 @@ fn begins_json(first: char) -> bool {
     matches!(first, '{' | '[' | '"' | '-' | '0'..='9' | 't' | 'f' | 'n')
 }
 
-/// What a call of the tool that carries the schema means here.
+/// Returns the meaning of a call of the tool that carries the schema.
 fn respond(request: &Request, structured_by: Option<StructuredBy>) -> Respond {
     match structured_by {
         Some(StructuredBy::Tool) if request.tools.is_empty() => Respond::Alone,

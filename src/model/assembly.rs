@@ -15,12 +15,12 @@ use crate::event::{PartKind, Tokens};
 /// Pieces of the reply, in order.
 pub(super) type Pieces = Vec<(PartKind, Utf16Text)>;
 
-/// What is known of a reply so far.
+/// The parts of a reply that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     /// The tools that it calls.
     pub(super) calls: Calls,
-    /// Why the model stopped.
+    /// Finish reason, once it is known.
     pub(super) finish: Option<Finish>,
     /// Something of a reply was there.
     pub(super) heard: bool,
@@ -36,9 +36,12 @@ pub(super) struct Assembly {
     pub(super) opaque: Vec<Value>,
     /// Names of tools that the service ran itself, each once; their calls and results are no calls of the reply.
     pub(super) server_tools: Vec<String>,
+    /// Calls of tools that are no functions are calls of the reply too. Requests of this program offer functions only; those of other
+    /// programs offer tools with a text in place of arguments, shells and the like, which the program executes.
+    pub(super) reads_client_tools: bool,
 }
 
-/// Why a piece of a reply cannot be read.
+/// Error of a piece of a reply that cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChunkError {
     /// It is not the JSON of this protocol.
@@ -59,7 +62,7 @@ impl Assembly {
         Self { calls: Calls::new(respond), ..Self::default() }
     }
 
-    /// Is the reply whole, whatever may still follow?
+    /// Returns whether the reply is whole, whatever may still follow.
     pub(super) fn is_whole(&self) -> bool {
         self.finish.is_some() || (self.done && self.heard)
     }
@@ -134,7 +137,7 @@ pub(super) fn rounded_up(number: f64) -> Option<u64> {
     (number.is_finite() && number >= 0.0).then(|| number.ceil() as u64)
 }
 
-/// Does an optional member report an error?
+/// Returns whether an optional member reports an error: it is present and not null.
 pub(super) fn is_error(raw: Option<&RawValue>) -> bool {
     raw.is_some_and(|error| error.get() != "null")
 }

@@ -74,7 +74,7 @@ impl FileKind {
         TYPES.iter().find(|known| known.media_type == media_type).map(|known| known.kind)
     }
 
-    /// Can a request of this protocol carry it? Texts are sent as texts.
+    /// Returns whether a request of this protocol can carry files of this kind. Texts are sent as texts.
     fn is_taken(self, protocol: Protocol) -> bool {
         match self {
             Self::Text | Self::Image => true,
@@ -148,7 +148,7 @@ pub(super) fn refused_file(request: &Request, endpoint: &Endpoint) -> Option<Mod
             ),
             (Some(_), None) => refused(
                 format!("the bytes of the file {} are missing (SHA-256 {})", file.name, file.sha256),
-                "they belong into the folder `files` next to the session; put them back, or name the file again",
+                "they belong in the folder `files` next to the session; put them back, or name the file again",
             ),
             (Some(_), Some(_)) => None,
         }

@@ -1,4 +1,4 @@
-//! What a server is known to accept. It starts with the best guess and only ever asks for less.
+//! The dialect of a server: the request features that it accepts. It starts with the best guess and only ever asks for less.
 //!
 //! In: a refusal in the server's words. Out: the next, simpler form of the request, and a text that explains it to the user.
 //! It must never step back for a refusal that is about something else.
@@ -8,7 +8,7 @@ use super::outlet::Refused;
 use crate::config::{Protocol, Restriction};
 use crate::event::StructuredBy;
 
-/// How the limit of output tokens is called in chat completions.
+/// Name of the limit of output tokens in chat completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokensKey {
     /// The older name; nearly every compatible server knows it.
@@ -28,17 +28,17 @@ pub(super) enum SchemaForm {
     OpenApi,
 }
 
-/// What is asked of a server.
+/// Features that requests to a server use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each says whether a server takes one thing")]
 pub(super) struct Dialect {
-    /// How a schema travels.
+    /// Way in which a schema is sent.
     pub(super) structured: StructuredBy,
-    /// Where a control object is wanted, the answer is asked to be an object.
+    /// A control object is requested in the JSON object mode, not only in the prompt.
     pub(super) object: bool,
     /// The form in which a schema is written.
     pub(super) form: SchemaForm,
-    /// How the limit of output tokens is called.
+    /// Name of the limit of output tokens.
     pub(super) tokens: TokensKey,
     /// Ask for token counts at the end of a stream.
     pub(super) stream_usage: bool,
@@ -56,7 +56,7 @@ pub(super) struct Dialect {
     pub(super) named: bool,
 }
 
-/// What of the dialect a request made use of.
+/// Parts of the dialect that a request made use of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each says whether one thing was in the request")]
 pub(super) struct Used {
@@ -139,13 +139,13 @@ impl Dialect {
         }
     }
 
-    /// What was learned since the first guess.
+    /// Returns the restrictions that were learned since the first guess.
     pub(super) fn learned_since(self, first: Self) -> Vec<Restriction> {
         let is_learned = |refused: &Restriction| self.without(*refused) == self && first.without(*refused) != first;
         Restriction::ALL.into_iter().filter(is_learned).collect()
     }
 
-    /// What to ask for instead after a refusal, and what changed in words; `None` when the refusal is about something else.
+    /// Returns the dialect for the next attempt after a refusal, and the change in words; `None` when the refusal is about something else.
     pub(super) fn concede(
         self,
         status: u16,
@@ -176,7 +176,7 @@ impl Dialect {
             let next = Self { effort_word: false, ..self };
             return Some((
                 next,
-                "refuses reasoning as it was asked for; asking for it by a number of tokens, or not at all".to_owned(),
+                "refuses this form of reasoning; requesting it as a number of tokens, or omitting it".to_owned(),
             ));
         }
         if used.sampling && self.sampling && is_about(refused, &SAMPLING) && is_flat(refused) {
@@ -195,7 +195,7 @@ impl Dialect {
         less.or_else(|| self.without_object(status, refused, used))
     }
 
-    /// A control object asked for in words only, where that the answer is an object is what was refused.
+    /// Asks for a control object in the prompt alone, when the server refuses the JSON object mode.
     fn without_object(self, status: u16, refused: &Refused, used: Used) -> Option<(Self, String)> {
         // One service demands the word in a message; a system text of the developer's own does not count.
         let is_refused = refuses(&STRUCTURE, status, refused) || names(refused, &["the word 'json'"]);
@@ -206,13 +206,13 @@ impl Dialect {
         })
     }
 
-    /// Is the tool that carries the schema asked for by its name?
+    /// Returns whether the tool that carries the schema is requested by its name.
     fn names_respond(self, used: Used) -> bool {
         self.named && used.structured && self.structured == StructuredBy::Tool && !used.tools
     }
 
-    /// What to ask for after a server took a schema and answered with something else: it does not know what it took. Nothing is
-    /// weaker than a way that is only words.
+    /// Returns the dialect for the next attempt after a server accepted a schema and ignored it, and the change in words. `None` where the
+    /// setting fixes the way, or the way guarantees no schema (`json_object`, `prompt`).
     pub(super) fn after_ignored(self, used: Used, ways: &[StructuredBy]) -> Option<(Self, String)> {
         if self.names_respond(used) {
             let next = Self { named: false, ..self };
@@ -295,13 +295,13 @@ const EFFORT: [&str; 8] = [
 
 const SAMPLING: [&str; 3] = ["temperature", "top_p", "topp"];
 
-/// Is the refusal about one of these, or about something that it does not name?
+/// Returns whether the refusal is about one of these, or names nothing.
 fn refuses(words: &[&str], status: u16, refused: &Refused) -> bool {
     is_about(refused, words) || (refused.param.is_none() && is_vague(status, refused))
 }
 
-/// Is the refusal about tools that are strict? Their schemas are compiled by the service, which has limits of its own. Where nothing is
-/// named, the refusal may be about a schema for the answer as well.
+/// Returns whether the refusal is about strict tools. The service compiles their schemas and has limits of its own for that. A refusal that
+/// does not name tools may also be about a schema for the answer, and counts only where none was sent.
 fn is_about_strict_tools(status: u16, refused: &Refused, used: Used) -> bool {
     let names_tools = is_about(refused, &["tool", "function"]);
     if refused.param.is_some() && !is_about(refused, &["tool", "function", "strict"]) {
@@ -321,13 +321,13 @@ fn is_about(refused: &Refused, words: &[&str]) -> bool {
     words.iter().any(|word| place.contains(word))
 }
 
-/// Do parameter or answer name one of these?
+/// Returns whether the text of the refusal contains one of these words.
 fn names(refused: &Refused, words: &[&str]) -> bool {
     let body = refused.body.as_str();
     words.iter().any(|word| body.contains(word))
 }
 
-/// Is the parameter refused as such, not only its value?
+/// Returns whether the parameter is refused as such, not only its value.
 fn is_flat(refused: &Refused) -> bool {
     let words = [
         "not supported",

@@ -244,7 +244,7 @@ fn advice(class: ErrorClass, status: Option<u16>, service: &ServiceError, target
             Some(param) => {
                 format!("the service does not accept {param:?} as sent: change or remove it in model_options")
             }
-            None => "read the service's words: the request as sent is in the session".to_owned(),
+            None => "see the message of the service; the request as sent is in the session".to_owned(),
         },
         _ => return None,
     };

@@ -1,7 +1,7 @@
 //! One way to send a request and read its answer, for every provider: one client, time limits, raw bytes on tape.
 //!
 //! In: an address, headers, a body. Out: the status and the body piece by piece, or an error that names the address.
-//! It must never follow a redirect (keys would travel along), never use a proxy for this machine, never name a query.
+//! It must never follow a redirect (keys would be sent along), never use a proxy for this machine, never name a query.
 
 use std::error::Error as _;
 use std::io::ErrorKind;
@@ -23,10 +23,10 @@ use crate::config::{Timeouts, TlsFiles};
 
 /// Largest reply that is read.
 pub(super) const REPLY_MAX_BYTES: usize = 64 * 1024 * 1024;
-/// How much of an error's body is read.
+/// Most bytes of an error's body that are read.
 pub(super) const ERROR_BODY_MAX_BYTES: usize = 64 * 1024;
 
-/// Where a request goes, in the words of messages.
+/// Destination of a request, with the names that messages need.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     /// The provider's name.
@@ -39,7 +39,7 @@ pub(super) struct Target {
     pub(super) key: Option<(String, String)>,
     /// The model's id.
     pub(super) model: String,
-    /// How long to wait.
+    /// Time limits.
     pub(super) timeouts: Timeouts,
     /// Certificates of the configuration.
     pub(super) tls: TlsFiles,
@@ -63,11 +63,11 @@ pub(super) struct Response<'a> {
     inner: reqwest::Response,
     /// HTTP status.
     pub(super) status: u16,
-    /// How often the request was sent again, because the service closed a reused connection before it replied.
+    /// Number of times the request was sent again because the service closed a reused connection before it replied.
     pub(super) retries: u32,
     deadline: Instant,
     silence_ms: u64,
-    /// When the reply must have brought something besides comments, pings and blanks.
+    /// Deadline for a part of the reply other than comments, pings and blanks.
     idle_deadline: Instant,
 }
 
@@ -113,7 +113,7 @@ impl Response<'_> {
         self.inner.headers()
     }
 
-    /// Does the content type contain this word?
+    /// Returns whether the content type contains this word.
     pub(super) fn is_type(&self, word: &str) -> bool {
         let found = self.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         found.to_ascii_lowercase().contains(word)
@@ -168,7 +168,7 @@ impl Response<'_> {
 
     fn silent(&self, bytes: usize) -> ModelError {
         let Target { provider, .. } = self.target;
-        let message = format!("{provider} fell silent for {} ms after {bytes} bytes of its reply", self.silence_ms);
+        let message = format!("{provider} sent nothing for {} ms after {bytes} bytes of its reply", self.silence_ms);
         let hint = format!(
             "run again; the server or the network stalled. A server that thinks longer needs a larger silence_ms under [providers.{provider}]"
         );
@@ -255,7 +255,7 @@ fn builder(loopback: bool, connect_ms: u64) -> ClientBuilder {
     if loopback { builder.no_proxy() } else { builder }
 }
 
-/// Does the address lie on this machine?
+/// Returns whether the host of an address is this machine: `localhost` or a loopback address.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
@@ -271,7 +271,7 @@ fn no_first_byte(target: &Target) -> ModelError {
     ModelError::new(ErrorClass::Timeout, message).hint(hint)
 }
 
-/// Why no answer came at all.
+/// Returns the error of a request that got no answer at all.
 fn unreachable_server(target: &Target, error: &reqwest::Error) -> ModelError {
     let place = target.shown();
     let provider = &target.provider;
@@ -340,7 +340,7 @@ fn cause(error: &reqwest::Error) -> Cause {
     }
 }
 
-/// What to do where the secure connection failed; empty for every other error.
+/// Returns advice for a failed TLS connection; empty for every other error.
 pub(crate) fn tls_advice(error: &reqwest::Error) -> &'static str {
     match cause(error) {
         Cause::Tls => {

@@ -16,7 +16,7 @@ use super::tape::Tape;
 use super::{ErrorClass, Finish, ModelError, Reply, Request, fault};
 use crate::event::{JsonText, NativeCall, Opaque, PartKind};
 
-/// How long a stream may continue after the model has stopped, in ms: token counts and the end mark come at once or never.
+/// Most time that a stream may continue after the model has stopped, in ms: token counts and the end mark come at once or never.
 const AFTER_FINISH_MS: u64 = 5_000;
 /// Finish reasons of servers for a failed reply.
 const BROKEN: [&str; 6] = [
@@ -162,7 +162,7 @@ impl<'a> Listener<'a> {
             None | Some("message") => self.take_event(&event.data, tape).await,
             // Named events repeat their name in their data; data that is not JSON is of another protocol.
             Some(other) if !event.data.trim_start().starts_with('{') => {
-                tracing::debug!(event = other, "an unknown event was read over");
+                tracing::debug!(event = other, "an unknown event was skipped");
                 Ok(())
             }
             Some(_) => self.take_event(&event.data, tape).await,
@@ -180,7 +180,7 @@ impl<'a> Listener<'a> {
             Ok(pieces) => pieces,
             Err(ChunkError::Error) => return Err(fault::of_event(self.target, json, self.scrub)),
             Err(ChunkError::Malformed(why)) if self.assembly.is_whole() => {
-                tracing::debug!(why, "something malformed after the end was read over");
+                tracing::debug!(why, "malformed data after the end was skipped");
                 return Ok(());
             }
             Err(ChunkError::Malformed(why)) => return Err(self.malformed(&why).into()),
@@ -266,7 +266,7 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// Whether a body begins as a stream of events does; no JSON text begins so.
+/// Returns whether a body begins as a stream of events does; no JSON text begins so.
 fn is_event_stream(body: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();

@@ -1,7 +1,7 @@
 //! The model port: whatever answers a request. Adapters for providers and the built-in models are in this folder.
 //!
 //! In: a protocol-neutral [`Request`]. Out: deltas and notes while it answers, then a [`Reply`] or a [`ModelError`].
-//! This folder is the only place that opens sockets. It must never let a known secret out.
+//! Only this folder opens outgoing connections. It must never let a known secret out.
 
 mod adapter;
 mod answered;
@@ -88,8 +88,8 @@ pub use {
     answered::{OtherModel, asked},
     body::{carries, strict_tools},
     captured::{
-        CapturedMessage, CapturedReply, CapturedRequest, Coding, Echoes, MediaPart, ReplyOutcome, media_of, pack_body,
-        protocol_of, unpack_body,
+        CapturedMessage, CapturedReply, CapturedRequest, Coding, Echoes, FurtherMembers, MediaPart, ReplyOutcome,
+        further_members, media_of, pack_body, protocol_of, unpack_body,
     },
     closure::Pinned,
     embedding::{Embedding, cosine, embedded, has_embeddings, hashed},
@@ -114,10 +114,10 @@ use crate::event::{NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 
 /// Something that answers requests.
 pub trait Model: Send + Sync {
-    /// What it is, for the record.
+    /// Returns the recorded description of the model.
     fn info(&self) -> ModelRecord;
 
-    /// Is it a user? The time of its replies is waiting.
+    /// Returns whether a user replies; that time counts as waiting.
     fn is_human(&self) -> bool {
         false
     }
@@ -144,7 +144,7 @@ impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
 /// The engine's side of one question to a model.
 #[derive(Debug)]
 pub struct Call {
-    /// Where deltas and notes go, in order.
+    /// Channel for deltas and notes, in order.
     pub events: mpsc::Sender<ModelEvent>,
     /// Stops the answer.
     pub cancel: CancellationToken,
@@ -159,7 +159,7 @@ pub enum ModelEvent {
     Delta {
         /// Attempt, from 1.
         attempt: u32,
-        /// What it is.
+        /// Kind of the piece.
         kind: PartKind,
         /// Its text.
         text: String,
@@ -178,7 +178,7 @@ impl Call {
     /// Emits an event to the engine. When the receiver is gone the run is over and the event has no reader.
     pub async fn emit(&self, event: ModelEvent) {
         if self.events.send(event).await.is_err() {
-            tracing::debug!("a model spoke after its run had ended");
+            tracing::debug!("a model event arrived after the end of its run");
         }
     }
 

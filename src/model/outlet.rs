@@ -16,7 +16,7 @@ use crate::event::{PartKind, ReplyEnd, ReplyStatus, RetryWait, Sent, Tokens};
 #[derive(Debug)]
 pub(super) struct Outlet<'a> {
     call: &'a Call,
-    /// What must not leave.
+    /// Filter for the secrets that must not leave.
     pub(super) scrub: &'a Scrub,
     /// Attempt, from 1.
     pub(super) attempt: u32,
@@ -84,7 +84,8 @@ impl<'a> Outlet<'a> {
         let echoes = if is_joined { usize::MAX } else { self.echoes.load(Ordering::Relaxed) };
         let Some(wire) = tape.wire(self.attempt, self.scrub, echoes) else { return };
         if wire.frames.is_empty() && wire.bytes > 0 {
-            self.notice("the raw frames of this reply are not kept: it echoed a secret in pieces").await;
+            self.notice("the raw frames of this reply are not recorded: it contains a secret split across frames")
+                .await;
         }
         self.emit(ModelEvent::Wire(wire)).await;
     }
@@ -132,7 +133,7 @@ pub(super) struct StreamFilter<'a> {
     text: String,
 }
 
-/// What a reply may be made of; each kind is a text of its own.
+/// Kinds of parts of a reply; each kind is a text of its own.
 const KINDS: [PartKind; 3] = [PartKind::Text, PartKind::Reasoning, PartKind::Call];
 
 #[derive(Debug, Default)]
@@ -191,12 +192,12 @@ impl<'a> StreamFilter<'a> {
     }
 }
 
-/// Why an attempt failed, and what the retry needs to know about it.
+/// Failure of an attempt, with the details that the retry needs.
 #[derive(Debug)]
 pub(super) struct Failure {
     /// The error as the engine may get it.
     pub(super) error: ModelError,
-    /// How long the server asks to wait, in ms.
+    /// Wait that the server asks for, in ms.
     pub(super) retry_after_ms: Option<u64>,
     /// The service's answer to a refused request: the named parameter and the whole text.
     pub(super) refused: Option<Box<Refused>>,

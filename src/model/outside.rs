@@ -28,7 +28,7 @@ pub struct Outgoing {
     pub tls: TlsFiles,
 }
 
-/// What came back.
+/// Answer to a request of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Incoming {
     /// HTTP status.
@@ -45,7 +45,7 @@ pub struct Incoming {
 
 /// Sends a request and reads the whole answer. Errors: what went wrong and at which host. Dropping it closes the connection.
 pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
-    let url = Url::parse(&out.url).map_err(|error| format!("the address is none: {error}"))?;
+    let url = Url::parse(&out.url).map_err(|error| format!("invalid URL: {error}"))?;
     let host = url.host_str().unwrap_or_default().to_owned();
     let method = Method::from_bytes(out.method.as_bytes()).map_err(|_| format!("{:?} is not a method", out.method))?;
     let mut headers = header_map(&out.headers)?;
@@ -83,7 +83,7 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
 /// An error of the one client, for protocols whose library uses it.
 pub(crate) type HttpClientError = reqwest::Error;
 
-/// What a protocol over HTTP needs to speak to this address by the one client: the client, and the headers of each request.
+/// Returns the client for a protocol over HTTP at this address, and the headers of each request.
 pub fn speaker(
     url: &str,
     headers: &[(String, String)],

@@ -28,7 +28,7 @@ const GROWING_MAX: usize = 16 << 10;
 /// Letters and digits at the end of a body that do not count as the start of a secret.
 const GROWING_LETTERS: usize = 3;
 
-/// Whether secrets are added that the process learns later.
+/// Secrets that are added when the process learns them later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Growth {
     /// None.
@@ -101,7 +101,7 @@ impl Scrub {
         if growth == Growth::Growing { all.with_late_secrets() } else { all }
     }
 
-    /// Is no secret known?
+    /// Returns whether no secret is known.
     pub fn is_empty(&self) -> bool {
         self.index().is_empty()
     }
@@ -210,7 +210,7 @@ impl Scrub {
     }
 }
 
-/// Where the end of the bytes begins that could become a secret when more follows.
+/// Returns the offset from which the end of the bytes could become a secret when more follows.
 fn growing_from(index: &SecretIndex, bytes: &[u8]) -> usize {
     let from = bytes.len().saturating_sub(GROWING_MAX);
     from + index.growing_from(bytes.get(from..).unwrap_or_default())
@@ -251,7 +251,7 @@ fn masked(text: &str, places: &[Range<usize>]) -> String {
 /// A cleaned piece of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CleanPiece {
-    /// What may be shown now.
+    /// Text that may be shown now.
     pub(super) text: String,
     /// Secrets that were masked in it.
     pub(super) found: usize,
@@ -260,7 +260,7 @@ pub(super) struct CleanPiece {
 }
 
 /// A text that arrives in pieces, cleaned: what could become a secret waits for the next piece.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
     /// The end of what was shown: letters that occur in a secret are held back from the third one on.
     shown: String,
@@ -290,14 +290,14 @@ impl Stream {
         self.release(ready, carried, &found)
     }
 
-    /// What was held back to the end.
+    /// Returns the text that was held back until the end.
     pub(super) fn finish(&mut self, scrub: &Scrub) -> CleanPiece {
         let (text, before) = (format!("{}{}", self.shown, self.pending), self.shown.len());
         let found = pending_places(scrub.find(&text), before);
         self.release(self.pending.len(), 0, &found)
     }
 
-    /// Does the text so far end within what could become a secret?
+    /// Returns whether the text so far ends within a possible secret.
     pub(super) fn is_growing(&self) -> bool {
         self.pending.bytes().filter(u8::is_ascii_alphanumeric).count() > GROWING_LETTERS
     }
@@ -338,7 +338,7 @@ impl ByteScan {
         has_secret
     }
 
-    /// Do the bytes so far end within what could become a secret?
+    /// Returns whether the bytes so far end within a possible secret.
     pub(super) fn is_growing(&self) -> bool {
         self.is_growing
     }

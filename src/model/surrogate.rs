@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 pub(super) struct Utf16Text(Vec<u8>);
 
 impl Utf16Text {
-    /// Is there nothing in it?
+    /// Returns whether the text is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -45,7 +45,7 @@ impl From<&str> for Utf16Text {
 }
 
 /// Joins the pieces of one text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Joiner {
     high: Option<u32>,
 }
@@ -78,7 +78,7 @@ impl Joiner {
         out
     }
 
-    /// What is left when no piece follows.
+    /// Returns U+FFFD for a first half that still waits, when no piece follows.
     pub(super) fn finish(&mut self) -> Option<char> {
         self.high.take().map(|_| char::REPLACEMENT_CHARACTER)
     }

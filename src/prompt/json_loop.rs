@@ -1,7 +1,7 @@
 //! Prompts of the mode `json_loop`: the protocol card, the tools, the mission with its context, and what goes back after each reply.
 //!
 //! In: plan, context, what a reply did. Out: message parts. An assistant message is a control object as the model sent it; what was no
-//! object is in no message but that which quotes it. Source: agent contract §26.2, §26.4, decision N8.
+//! object is in no message but that which quotes it.
 
 use ptc_core::limits::FEEDBACK_ISSUES;
 use ptc_core::reply::AnswerShape as Shape;
@@ -21,10 +21,10 @@ use crate::tool::Tool;
 
 const CARD: &str = include_str!("../../assets/prompts/json_loop.md");
 
-/// Characters of a reply that are quoted after it broke the protocol (agent contract §26.4).
+/// Characters of a reply that are quoted after it broke the protocol.
 const QUOTED_CHARS: usize = 400;
 
-/// What a request of this mode asks for.
+/// Returns the request options of this mode.
 pub fn asked(plan: &Plan) -> Asked {
     let asked = Asked { tool_names: names(plan), ..Asked::only(Want::ControlJson) };
     // Next to native tools a schema of the whole reply would forbid their calls.
@@ -112,7 +112,7 @@ fn tools(plan: &Plan) -> String {
         return "\n# Tools\n\nNo tools are available: set tool_call to null.\n".to_owned();
     }
     if plan.settings.native_tools {
-        let names = plan.native_tools().map(Tool::provider_name).collect::<Vec<_>>().join(", ");
+        let names = plan.native_tools().map(|tool| tool.schema().name).collect::<Vec<_>>().join(", ");
         return format!(
             "\n# Tools\n\nThe tool definitions of this request describe them. Use one of these names in tool_call: {names}\n"
         );
@@ -124,7 +124,7 @@ fn tools(plan: &Plan) -> String {
     format!("\n# Tools\n\n{}", lines.collect::<Vec<_>>().concat())
 }
 
-/// What a typed final answer must look like.
+/// Returns the description of a typed final answer.
 fn expected(plan: &Plan) -> String {
     if let Some(schema) = &plan.agent.schema {
         return format!("final_answer is JSON that satisfies this JSON Schema:\n{}\n", schema.to_pretty());
@@ -142,7 +142,7 @@ fn example(plan: &Plan) -> String {
     Json::empty().with("thought", Json::str("...")).with("final_answer", answer).to_text()
 }
 
-/// What ends every message that goes back, while another turn may follow. `left`: how many may.
+/// Returns the end of every message that goes back, while another turn may follow. `left`: the number of turns that may.
 pub fn next(left: u32) -> Option<MessagePart> {
     let text = match left {
         0 => return None,
@@ -203,7 +203,7 @@ pub fn answered(answer: &str, left: u32) -> Vec<MessagePart> {
     answer_parts.into_iter().chain(next(left)).collect()
 }
 
-/// What goes back after a reply that broke the protocol.
+/// Returns the feedback to a reply that broke the protocol.
 pub fn broken(plan: &Plan, problem: &str, reply: &str, left: u32) -> Vec<MessagePart> {
     let mut parts = vec![
         ours("feedback", "Your reply could not be used.\n\nError: "),
@@ -226,7 +226,7 @@ pub fn broken(plan: &Plan, problem: &str, reply: &str, left: u32) -> Vec<Message
     joined(parts)
 }
 
-/// What goes back after an answer that does not fit.
+/// Returns the feedback to an answer that does not fit.
 pub fn misfit(plan: &Plan, issues: &[Issue], left: u32) -> Vec<MessagePart> {
     let lines = signature::error_lines(issues, FEEDBACK_ISSUES.usual() as usize, Issue::to_string);
     let lines = lines.iter().map(|line| format!("- {line}\n")).collect::<Vec<_>>().concat();

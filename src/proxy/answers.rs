@@ -43,14 +43,14 @@ pub(super) struct RecordedReply {
     pub(super) headers: Vec<(String, String)>,
     /// The reads of the body.
     pub(super) pieces: Vec<Vec<u8>>,
-    /// Why the connection broke after them, if it did.
+    /// Reason why the connection broke after them, if it did.
     pub(super) broken: Option<String>,
     /// The client closed the connection: what would have followed is unknown.
     has_client_left: bool,
 }
 
 struct Recorded {
-    /// When it was sent, and when it ended, in Unix ms: recordings are in this order.
+    /// Unix times of its sending and its end, in ms: recordings are in this order.
     at_ms: (i64, i64),
     /// Session and turn.
     place: String,
@@ -78,7 +78,7 @@ impl Recorded {
         self.bodies.first().map(|recorded| recorded.normal.as_str()).unwrap_or_default()
     }
 
-    /// Is the recording of a request to this upstream? One of an upstream that this proxy does not have is of any.
+    /// Returns whether the recording is of a request to this upstream. One of an upstream that this proxy does not have counts for all.
     fn is_for(&self, upstream: &str, upstreams: &Upstreams) -> bool {
         self.upstream == upstream || upstreams.all().iter().all(|known| known.name != self.upstream)
     }
@@ -92,10 +92,10 @@ struct Found<'a> {
     reply: &'a RecordedReply,
 }
 
-/// Why no recording answers a request.
+/// Error of a request that no recording answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Miss {
-    /// What was asked.
+    /// Path of the request.
     pub path: String,
     /// The reason, such as the nearest recorded request and how it differs.
     pub why: String,
@@ -117,7 +117,7 @@ pub struct Answers {
     misses: Mutex<Vec<Miss>>,
 }
 
-/// What a recording is read from.
+/// Parts of a recorded turn.
 struct Turn {
     at_ms: (i64, i64),
     method: String,
@@ -129,7 +129,7 @@ struct Turn {
     /// Bytes of the reply were not recorded, because they hold a secret.
     is_withheld: bool,
     end: Option<TurnOutcome>,
-    /// What was wrong.
+    /// Message of the recorded error.
     problem: Option<String>,
 }
 
@@ -155,7 +155,7 @@ impl Turn {
     }
 }
 
-/// How a recorded reply ended.
+/// End of a recorded reply.
 enum TurnOutcome {
     Whole,
     /// The connection to the service broke.
@@ -198,17 +198,17 @@ impl Answers {
         Ok(answers)
     }
 
-    /// How many requests it can answer.
+    /// Returns the number of requests it can answer.
     pub fn len(&self) -> usize {
         self.all.iter().filter(|recorded| recorded.reply.is_ok()).count()
     }
 
-    /// Has it requests that ask no model, such as lists of models?
+    /// Returns whether it has requests that ask no model, such as lists of models.
     pub(super) fn has_other_requests(&self) -> bool {
         self.all.iter().any(|recorded| recorded.protocol.is_none())
     }
 
-    /// Can it answer none?
+    /// Returns whether it can answer no request.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -306,13 +306,13 @@ impl Answers {
         let path = path_of(asked.path);
         let why = match (same.iter().find(|(_, recorded)| is_for(recorded)), same.first()) {
             (Some((_, Recorded { place, reply: Err(why), .. })), _) => {
-                format!("{place} has this request to {path}, but {why}")
+                format!("{place} contains this request to {path}, but {why}")
             }
             (_, Some((_, other))) => format!(
-                "no recording has this request to {} of the upstream {}; {} has it to {} of {}",
+                "this request is not recorded for {} of {}; {} contains it for {} of {}",
                 asked.path, asked.upstream, other.place, other.path, other.upstream
             ),
-            (_, None) => format!("no recording has this request to {path}; {}", self.nearest(asked, &normal)),
+            (_, None) => format!("this request to {path} is not recorded; {}", self.nearest(asked, &normal)),
         };
         let miss = Miss { path: path.to_owned(), why };
         self.misses.lock().unwrap_or_else(PoisonError::into_inner).push(miss.clone());

@@ -25,19 +25,19 @@ pub(super) const MEMORY_BYTES: usize = 64 << 20;
 /// Time after which a conversation is ended. What follows later is a session of its own.
 pub const IDLE: Duration = Duration::from_mins(15);
 
-/// How often idle conversations are looked for, at the least.
+/// Longest time between two searches for idle conversations.
 const LOOK_EACH: Duration = Duration::from_secs(20);
 
-/// How long text that a screen follows waits to be written.
+/// Time for which text that a screen follows waits to be written.
 const FOLLOW_EACH: Duration = Duration::from_millis(50);
 
-/// How long the recorder waits for more notes when it has taken all there are: many are taken in one go, while traffic passes undisturbed.
-const GATHER: Duration = Duration::from_millis(5);
+/// Least time between a note and its record: a request has passed on before its session is written, which takes longer than passing it.
+const DELAY: Duration = Duration::from_millis(5);
 
-/// Notes that are taken at once.
+/// Notes that are taken at once after a pause in the traffic.
 const TAKEN: usize = 256;
 
-/// How much lower the recorder's priority is: traffic passes first, its record is written soon after.
+/// Added to the nice value of the recorder's thread: traffic passes first, its record is written soon after.
 #[cfg(target_os = "linux")]
 const RECORDER_NICE: i32 = 10;
 
@@ -47,11 +47,11 @@ pub type Prices = Box<dyn Fn(&str, &str) -> Option<Price> + Send>;
 /// Gets exchanges that have ended, and problems of recording in words.
 pub type Report = Box<dyn Fn(Result<&ExchangeLine, &str>) + Send>;
 
-/// How traffic is recorded.
+/// Options of recording.
 pub struct CaptureOptions {
     /// Folder of sessions.
     pub dir: PathBuf,
-    /// Which sessions are kept.
+    /// Limits of the sessions that are kept.
     pub retention: Retention,
     /// Prices of models.
     pub prices: Prices,
@@ -131,28 +131,33 @@ impl Drop for Capture {
     }
 }
 
-/// Takes notes until the end.
+/// Takes notes until the end, each at least [`DELAY`] after it came.
 async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOptions) {
     let mut idle = tokio::time::interval(options.idle.min(LOOK_EACH).max(Duration::from_millis(1)));
     idle.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut follow = tokio::time::interval(FOLLOW_EACH);
     follow.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut recorder = Recorder::new(options);
-    let mut notes = Vec::with_capacity(TAKEN);
+    // Notes that came since the last pause, and those before it.
+    let (mut recent, mut due) = (Vec::new(), Vec::new());
     'all: loop {
+        let is_idle = recent.is_empty() && due.is_empty();
         tokio::select! {
-            taken = queue.recv_many(&mut notes, TAKEN) => {
-                for note in notes.drain(..) {
+            taken = queue.recv_many(&mut recent, TAKEN), if is_idle => {
+                if taken == 0 {
+                    break;
+                }
+            }
+            () = tokio::time::sleep(DELAY), if !is_idle => {
+                for note in due.drain(..) {
                     if matches!(note, Note::Close) {
                         break 'all;
                     }
                     recorder.take(note);
                 }
-                if taken == 0 {
-                    break;
-                }
-                if taken < TAKEN {
-                    tokio::time::sleep(GATHER).await;
+                std::mem::swap(&mut recent, &mut due);
+                while let Ok(note) = queue.try_recv() {
+                    recent.push(note);
                 }
             }
             _ = follow.tick(), if recorder.is_followed() => recorder.show_text(SystemClock.now()),

@@ -4,78 +4,36 @@
 //! messages are those of the last request and more, or when it names one of its replies; several clients may have begun with the same words. It
 //! must never put two requests that are answered at the same time into one conversation.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use super::digest::Digest;
 
-use ptc_core::value::json;
-
-use crate::event::{MessagePart, NativeCall, Role};
-use crate::model::{CapturedMessage, CapturedRequest, media_of};
-
-/// How many replies of a conversation requests can continue by their ids: the last ones.
+/// Most replies of a conversation that requests can continue by their ids: the last ones.
 pub(super) const REPLIES_MOST: usize = 64;
-
-/// A digest of a message: role, text, calls and results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digest(u64);
-
-impl Digest {
-    /// Of a message of a request.
-    pub fn of(message: &CapturedMessage) -> Self {
-        let mut text = String::new();
-        let mut parts = Vec::new();
-        for part in &message.parts {
-            match part {
-                MessagePart::Text { text: more, .. } => text.push_str(more),
-                MessagePart::Call { call } => parts.push(words_of(call)),
-                MessagePart::Result { call, result, .. } => parts.push(format!("{call} {result}")),
-                // Other programs' files are texts that name them; their bytes are in the digests of files.
-                MessagePart::Reply { .. } | MessagePart::File { .. } => {}
-            }
-        }
-        Self::new(message.role, &text, &parts)
-    }
-
-    /// Of a reply, as the next request repeats it.
-    pub fn of_reply(text: &str, calls: &[NativeCall]) -> Self {
-        Self::new(Role::Assistant, text, &calls.iter().map(words_of).collect::<Vec<_>>())
-    }
-
-    fn new(role: Role, text: &str, parts: &[String]) -> Self {
-        let mut hasher = DefaultHasher::new();
-        role.name().hash(&mut hasher);
-        // Clients trim replies before they repeat them.
-        text.trim().hash(&mut hasher);
-        parts.hash(&mut hasher);
-        Self(hasher.finish())
-    }
-}
-
-/// Name and arguments; clients write the arguments again with other blanks.
-fn words_of(call: &NativeCall) -> String {
-    let args = json::parse(&call.args).map_or_else(|_| call.args.clone(), |args| args.to_text());
-    format!("{} {args}", call.name)
-}
-
-/// Digests of the files in a request: the texts in their place have only type and size.
-pub(super) fn files_of(request: &CapturedRequest, body: &[u8]) -> Vec<u64> {
-    let is_words = |part: &MessagePart| match part {
-        MessagePart::Text { section, .. } => matches!(section.as_str(), "system" | "user" | "assistant" | "tool"),
-        _ => true,
-    };
-    if request.messages.iter().flat_map(|message| &message.parts).all(is_words) {
-        return Vec::new();
-    }
-    let digest = |bytes: Option<Vec<u8>>| {
-        let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
-        hasher.finish()
-    };
-    media_of(body).into_iter().map(|part| digest(part.bytes)).collect()
-}
 
 /// The number of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationId(pub u64);
+
+/// State of the reply to the last request of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReplyState {
+    /// It is not whole.
+    Open,
+    /// The service marked its end; its body may go on.
+    Marked,
+    /// It is whole and has ended.
+    Answered,
+    /// The service answers later, to other requests: the reply is unknown.
+    Deferred,
+    /// The request was not answered.
+    Failed,
+}
+
+impl ReplyState {
+    /// Returns whether the service has, or will have, a reply: the same request again is no retry.
+    fn is_reply(self) -> bool {
+        matches!(self, Self::Marked | Self::Answered | Self::Deferred)
+    }
+}
 
 #[derive(Debug)]
 struct Conversation {
@@ -92,8 +50,7 @@ struct Conversation {
     continues: Option<String>,
     thread: Option<String>,
     frame: u64,
-    is_answered: bool,
-    is_open: bool,
+    state: ReplyState,
     last_ms: i64,
 }
 
@@ -152,8 +109,7 @@ impl Conversations {
             continues: asked.continues,
             thread: asked.thread,
             frame: asked.frame,
-            is_answered: false,
-            is_open: true,
+            state: ReplyState::Open,
             last_ms: asked.at_ms,
         };
         match self.known.iter_mut().find(|known| known.id == id) {
@@ -168,9 +124,31 @@ impl Conversations {
 
     /// Notes the end of the last request: its reply when it was answered.
     pub fn end(&mut self, id: ConversationId, reply: Option<Digest>, reply_id: Option<String>, at_ms: i64) {
+        let state = if reply.is_some() { ReplyState::Answered } else { ReplyState::Failed };
+        self.set_reply(id, state, reply, reply_id, at_ms);
+    }
+
+    /// Notes that the reply to the last request is whole while its body goes on: the next request may come. The caller ends the last one
+    /// before that.
+    pub fn mark(&mut self, id: ConversationId, reply: Digest, reply_id: Option<String>, at_ms: i64) {
+        self.set_reply(id, ReplyState::Marked, Some(reply), reply_id, at_ms);
+    }
+
+    /// Notes that the service answers the last request later, to a request that asks no model.
+    pub fn defer(&mut self, id: ConversationId, reply_id: Option<String>, at_ms: i64) {
+        self.set_reply(id, ReplyState::Deferred, None, reply_id, at_ms);
+    }
+
+    fn set_reply(
+        &mut self,
+        id: ConversationId,
+        state: ReplyState,
+        reply: Option<Digest>,
+        reply_id: Option<String>,
+        at_ms: i64,
+    ) {
         if let Some(known) = self.known.iter_mut().find(|known| known.id == id) {
-            known.is_open = false;
-            known.is_answered = reply.is_some();
+            known.state = state;
             known.reply = reply;
             known.reply_id = reply_id;
             known.last_ms = at_ms;
@@ -179,8 +157,9 @@ impl Conversations {
 
     /// Forgets conversations that nothing has continued since then, and the oldest beyond a number; returns them.
     pub fn forget(&mut self, before_ms: i64, most: usize) -> Vec<ConversationId> {
+        let is_open = |known: &&Conversation| matches!(known.state, ReplyState::Open | ReplyState::Marked);
         let mut idle: Vec<(i64, ConversationId)> =
-            self.known.iter().filter(|known| !known.is_open).map(|known| (known.last_ms, known.id)).collect();
+            self.known.iter().filter(|known| !is_open(known)).map(|known| (known.last_ms, known.id)).collect();
         idle.sort_unstable();
         let beyond = self.known.len().saturating_sub(most);
         let forgotten: Vec<ConversationId> = idle
@@ -193,12 +172,12 @@ impl Conversations {
         forgotten
     }
 
-    /// How many are known.
+    /// Returns the number of known conversations.
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Is none known?
+    /// Returns whether no conversation is known.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
@@ -208,7 +187,7 @@ impl Conversation {
     /// The ids of the replies that a request can continue.
     fn take_replies(&mut self) -> Vec<String> {
         let mut replies = std::mem::take(&mut self.earlier);
-        if self.is_answered {
+        if self.state.is_reply() {
             replies.extend(self.reply_id.take());
         }
         let beyond = replies.len().saturating_sub(REPLIES_MOST - 1);
@@ -216,15 +195,16 @@ impl Conversation {
         replies
     }
 
-    /// How well a request continues this conversation; `None`: it does not.
+    /// Returns the rank of this conversation for a request, the greatest for the best match; `None`: the request does not continue it.
     fn fits(&self, asked: &Asked) -> Option<(u8, bool, usize, bool)> {
-        if self.is_open || self.key != asked.key {
+        if self.state == ReplyState::Open || self.key != asked.key {
             return None;
         }
         let (same_system, same_frame) = (self.system == asked.system, self.frame == asked.frame);
         if let Some(continued) = &asked.continues {
             let is_next = self.reply_id.as_ref() == Some(continued);
-            let is_retry = !self.is_answered && self.continues == asked.continues && self.messages == asked.messages;
+            let is_retry =
+                !self.state.is_reply() && self.continues == asked.continues && self.messages == asked.messages;
             if is_next || is_retry {
                 return Some((4, same_system, 0, same_frame));
             }
@@ -241,7 +221,7 @@ impl Conversation {
         let length = self.messages.len();
         let score = match (rest.first(), self.reply) {
             // The same again: only after a failure. Else two clients asked the same. Without messages, the rest of the body must be the same.
-            (None, _) => (!self.is_answered && same_system && (length > 0 || same_frame)).then_some(2),
+            (None, _) => (!self.state.is_reply() && same_system && (length > 0 || same_frame)).then_some(2),
             (Some(next), Some(reply)) if *next == reply => Some(3),
             // Every request begins with no messages: only the reply shows that it continues this one.
             (Some(_), _) if length == 0 => None,
@@ -255,14 +235,13 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
-
     use super::*;
-    use crate::config::Protocol;
+    use crate::event::{MessagePart, Role};
+    use crate::model::CapturedMessage;
 
     fn message(role: Role, text: &str) -> Digest {
-        let part = MessagePart::Text { section: String::new(), text: text.to_owned(), untrusted: false };
+        let section = role.name().to_owned();
+        let part = MessagePart::Text { section, text: text.to_owned(), untrusted: false };
         Digest::of(&CapturedMessage { role, parts: vec![part] })
     }
 
@@ -309,6 +288,34 @@ mod tests {
         all.end(first, None, None, 4);
         assert_eq!(all.place(next.clone()), (first, false), "a retry after a failure");
         assert!(all.place(Asked { continues: Some("resp_2".into()), ..next }).1);
+    }
+
+    #[test]
+    fn a_reply_whose_end_is_marked_is_continued_and_its_conversation_is_not_forgotten() {
+        let mut all = Conversations::default();
+        let next = [(USER, "hello"), (MODEL, "hi"), (USER, "and?")];
+        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        let (early, is_new) = all.place(asked(&next, 2));
+        assert!(is_new && early != first, "it is being answered");
+        all.end(early, None, None, 3);
+        assert_eq!(all.forget(100, 0), [early]);
+        all.mark(first, Digest::of_reply("hi", &[]), None, 4);
+        assert_eq!(all.forget(100, 0), [], "its body goes on");
+        assert!(all.place(asked(&[(USER, "hello")], 5)).1, "it was answered");
+        assert_eq!(all.place(asked(&next, 6)), (first, false));
+        assert!(all.place(asked(&next, 7)).1, "the next request is being answered");
+    }
+
+    #[test]
+    fn a_reply_that_comes_later_is_continued_by_its_id_and_is_no_empty_reply() {
+        let mut all = Conversations::default();
+        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        all.defer(first, Some("resp_1".into()), 2);
+        assert!(all.place(asked(&[(USER, "hello")], 3)).1, "the service has accepted it");
+        assert_eq!(all.place(asked(&[(USER, "hello"), (MODEL, "hi"), (USER, "and?")], 4)), (first, false));
+        all.end(first, Some(Digest::of_reply("so", &[])), Some("resp_2".into()), 5);
+        let after = |id: &str| Asked { continues: Some(id.into()), ..asked(&[(USER, "and?")], 6) };
+        assert_eq!(all.place(after("resp_1")), (first, false));
     }
 
     #[test]
@@ -360,22 +367,6 @@ mod tests {
     }
 
     #[test]
-    fn images_of_one_size_have_other_digests() {
-        let files = |byte: u8| {
-            let image = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), vec![byte; 300]].concat();
-            let url = format!("data:image/png;base64,{}", STANDARD.encode(image));
-            let content =
-                serde_json::json!([{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": url}}]);
-            let body =
-                serde_json::json!({"model": "m", "messages": [{"role": "user", "content": content}]}).to_string();
-            let read = CapturedRequest::read(Protocol::OpenAi, "/v1/chat/completions", body.as_bytes()).unwrap();
-            files_of(&read, body.as_bytes())
-        };
-        assert_eq!(files(1).len(), 1);
-        assert_ne!(files(1), files(2));
-    }
-
-    #[test]
     fn a_conversation_that_the_service_keeps_is_continued_by_its_id() {
         let mut all = Conversations::default();
         let of = |thread: &str, at_ms| Asked { thread: Some(thread.into()), ..asked(&[(USER, "go on")], at_ms) };
@@ -399,13 +390,6 @@ mod tests {
         assert_eq!(all.place(of(&next, 8, 10)), (ids[2], false), "the last with these tools");
         assert_eq!(all.place(of(&next, 7, 11)), (ids[0], false), "the one with these tools");
         assert_eq!(all.place(of(&next, 1, 12)), (ids[3], false), "the last");
-    }
-
-    #[test]
-    fn arguments_written_with_other_blanks_are_the_same_call() {
-        let call = |args: &str| NativeCall { id: "1".into(), name: "find".into(), args: args.into() };
-        assert_eq!(Digest::of_reply("", &[call("{\"a\": 1}")]), Digest::of_reply(" ", &[call("{\"a\":1}")]));
-        assert_ne!(Digest::of_reply("", &[call("{\"a\":1}")]), Digest::of_reply("", &[call("{\"a\":2}")]));
     }
 
     #[test]

@@ -3,15 +3,18 @@
 //! In: what passes. Out: notes, in order, and a line for users at the end. A client that leaves, or a proxy that ends, drops it: every
 //! exchange that begins ends. It must never wait for the recorder unless its memory is full.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_ENCODING, HeaderMap};
+use hyper::header::HeaderMap;
 use ptc_core::value::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::body_secrets::body_keys;
+use super::headers;
 use crate::config::Protocol;
 use crate::event::Tokens;
 use crate::model::{Coding, ErrorClass, Scrub, protocol_of, retries_text};
@@ -24,18 +27,18 @@ const DECODED_MAX_BYTES: u64 = 16 << 20;
 /// A body without known secrets.
 pub(super) struct CleanBody {
     pub(super) bytes: Vec<u8>,
-    /// How many secrets it had.
+    /// Number of secrets that were masked.
     pub(super) masked: u64,
-    /// What else was done because it is compressed.
+    /// Further change of the body, because it is compressed.
     pub(super) change: Option<BodyChange>,
 }
 
-/// How the recorded form of a compressed body differs from the one that was sent.
+/// Difference of the recorded form of a compressed body from the one that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyChange {
-    /// It holds a secret.
+    /// It is recorded as it was before it was compressed: it holds a secret.
     Decoded,
-    /// It is too long to search.
+    /// It is not recorded: it is too long to search.
     Omitted,
 }
 
@@ -66,7 +69,7 @@ pub(super) struct Begun {
     pub(super) came: Option<Bytes>,
     /// The secrets that must not be recorded, the client's keys among them.
     pub(super) scrub: Scrub,
-    /// What rules and the user did with it.
+    /// Notices about changes by rules and by the user.
     pub(super) notices: Vec<String>,
 }
 
@@ -82,26 +85,52 @@ impl Begun {
         self.scrub.text(&format!("{} {path}", self.method))
     }
 
+    /// Adds the secrets in the bodies to those that are known.
+    pub(super) fn learn_secrets(&mut self) {
+        let bodies = [Some((&self.body, self.body_coding())), self.came.as_ref().map(|came| (came, self.coding()))];
+        let bodies = bodies.into_iter().flatten();
+        let keys: Vec<_> = bodies.flat_map(|(body, coding)| body_keys(&decoded(body, coding))).collect();
+        if !keys.is_empty() {
+            self.scrub = self.scrub.clone().knowing(keys);
+        }
+    }
+
     /// The body without known secrets: everything that is recorded of the request is read from it.
     pub(super) fn clean_body(&self) -> CleanBody {
-        self.clean(&self.body)
+        self.clean(&self.body, self.body_coding())
+    }
+
+    /// Returns the body that is sent as it was before it was compressed.
+    pub(super) fn sent_plain(&self) -> Cow<'_, [u8]> {
+        decoded(&self.body, self.body_coding())
+    }
+
+    /// Returns a clean body of the request as it was before it was compressed.
+    pub(super) fn plain<'b>(&self, clean: &'b CleanBody) -> Cow<'b, [u8]> {
+        let coding = if clean.change.is_some() { Coding::Identity } else { self.body_coding() };
+        decoded(&clean.bytes, coding)
     }
 
     /// The body that the client sent, likewise, where it is another one.
     pub(super) fn clean_came(&self) -> Option<CleanBody> {
-        self.came.as_ref().map(|came| self.clean(came))
+        self.came.as_ref().map(|came| self.clean(came, self.coding()))
     }
 
-    fn coding(&self) -> Coding {
-        Coding::of(self.headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()))
+    /// The coding of the body that is sent: one that was changed here is not compressed.
+    fn body_coding(&self) -> Coding {
+        if self.came.is_some() { Coding::Identity } else { self.coding() }
     }
 
-    fn clean(&self, body: &[u8]) -> CleanBody {
+    pub(super) fn coding(&self) -> Coding {
+        headers::coding(&self.headers)
+    }
+
+    fn clean(&self, body: &[u8], coding: Coding) -> CleanBody {
         if self.scrub.is_empty() {
             return CleanBody { bytes: body.to_vec(), masked: 0, change: None };
         }
         // Compressed bytes show no secret: such a body is recorded as it was sent only if it has none.
-        if let Some(decoded) = self.coding().decoded(body, DECODED_MAX_BYTES) {
+        if let Some(decoded) = coding.decoded(body, DECODED_MAX_BYTES) {
             if decoded.len() as u64 >= DECODED_MAX_BYTES {
                 return CleanBody { bytes: Vec::new(), masked: 0, change: Some(BodyChange::Omitted) };
             }
@@ -130,13 +159,21 @@ impl Begun {
     }
 }
 
+/// Returns a body as it was before it was compressed; one that is not compressed, or too long, as it is.
+pub(super) fn decoded(body: &[u8], coding: Coding) -> Cow<'_, [u8]> {
+    match coding.decoded(body, DECODED_MAX_BYTES) {
+        Some(decoded) if (decoded.len() as u64) < DECODED_MAX_BYTES => Cow::Owned(decoded),
+        Some(_) | None => Cow::Borrowed(body),
+    }
+}
+
 /// The name of a program in its headers: the first word of `User-Agent`.
 pub(super) fn client_of(headers: &HeaderMap) -> String {
     let agent = headers.get(hyper::header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     agent.unwrap_or_default().split_whitespace().next().unwrap_or_default().to_owned()
 }
 
-/// How an exchange ended.
+/// End of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeEnd {
     /// The whole reply passed.
@@ -168,7 +205,7 @@ pub(super) const CLIENT_LEFT: &str = "the client closed the connection before th
 /// The problem of an exchange that the end of the proxy ended.
 pub(super) const PROXY_ENDED: &str = "the proxy ended before the end of the reply";
 
-/// Why a reply that a rule cut breaks off.
+/// The problem of an exchange whose reply a rule cut.
 pub(super) const RULE_CUT: &str = "a rule of the proxy cut the reply";
 
 /// A message to the recorder.
@@ -243,7 +280,7 @@ pub(super) async fn room_for(
     }
 }
 
-/// Why a reply was not passed on to its end, when nobody decided that: the proxy ended, or else the client left.
+/// Returns the problem of a reply that ended early without a decision of a rule or the user: the proxy ended, or else the client left.
 pub(super) fn left_text(listener: &ListenerEnd, client_left: &'static str) -> String {
     if listener.is_aborted() { PROXY_ENDED } else { client_left }.to_owned()
 }
@@ -321,7 +358,7 @@ pub struct ExchangeLine {
     pub ms: u64,
     /// Tokens as the service counted them.
     pub usage: Option<Tokens>,
-    /// What was wrong, in words.
+    /// Description of the problem.
     pub problem: Option<String>,
 }
 

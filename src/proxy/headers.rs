@@ -5,11 +5,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName,
+    HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL, SET_COOKIE, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
 };
 
-use crate::model::{MASK, Scrub, Secret, is_secret_name};
+use crate::model::{Coding, MASK, Scrub, Secret, is_secret_name};
 
 /// Headers of one connection.
 const HOP_BY_HOP: [HeaderName; 7] =
@@ -18,7 +19,7 @@ const HOP_BY_HOP: [HeaderName; 7] =
 /// Encodings of replies that can be read here.
 const ENCODINGS: [&str; 4] = ["gzip", "x-gzip", "deflate", "identity"];
 
-/// What separates the parts of addresses and of the lists that they are in.
+/// Characters that separate the parts of addresses and of the lists that contain addresses.
 const ADDRESS_MARKS: &[char] = &['?', '&', '#', ';', ',', '<', '>', '"', ' '];
 
 /// Shortest value that may be a key under a name that may not be a secret's, in bytes. It is masked wherever it occurs, and `?keyword=` may
@@ -68,6 +69,17 @@ pub(super) fn without_length(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
+/// The headers of a request whose body was changed, and is not compressed any more.
+pub(super) fn without_coding(mut headers: HeaderMap) -> HeaderMap {
+    headers.remove(CONTENT_ENCODING);
+    headers
+}
+
+/// Returns the coding of the body that follows.
+pub(super) fn coding(headers: &HeaderMap) -> Coding {
+    Coding::of(headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()))
+}
+
 /// The headers that are recorded: none that holds a key or a cookie, and in the others no known secret and no key in an address.
 pub(super) fn recorded(headers: &HeaderMap, scrub: &Scrub) -> Vec<(String, String)> {
     let kept = headers.iter().filter(|(name, value)| !is_secret(name, value));
@@ -88,10 +100,12 @@ pub(super) fn keys(headers: &HeaderMap, path_and_query: &str) -> Vec<Secret> {
             let values = text.split(';').filter_map(|cookie| cookie.split_once('=')).map(|(_, value)| value.trim());
             keys.extend(values.filter(|value| value.len() >= COOKIE_MIN_BYTES).map(str::to_owned));
         }
+        if name == SEC_WEBSOCKET_PROTOCOL {
+            // Browsers can set no other header: OpenAI's clients send `openai-insecure-api-key.KEY`.
+            keys.extend(text.split([',', ' ', '.']).filter(|part| is_random(part)).map(str::to_owned));
+        }
         if is_address(text) {
-            let values = text.split(ADDRESS_MARKS).filter_map(parameter_key);
-            // A word, such as that of `?keyword=`, would be masked everywhere.
-            keys.extend(values.filter(|value| is_random(value)).map(str::to_owned));
+            keys.extend(address_keys(text).map(str::to_owned));
         }
     }
     let in_query = query(path_and_query).filter(|(name, _)| is_secret_name(name));
@@ -113,7 +127,19 @@ fn query(path_and_query: &str) -> impl Iterator<Item = (&str, &str)> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-fn last_word(value: &str) -> &str {
+/// Returns the values of the parameters of an address that are keys by their names.
+pub(super) fn address_keys(text: &str) -> impl Iterator<Item = &str> {
+    // A word, such as that of `?keyword=`, would be masked everywhere.
+    text.split(ADDRESS_MARKS).filter_map(parameter_key).filter(|value| is_random(value))
+}
+
+/// Returns whether a header that a body names is a key, by its value: `Bearer …` or `Basic …`.
+pub(super) fn is_secret_header(name: &str, value: &str) -> bool {
+    let name = HeaderName::try_from(name).unwrap_or(AUTHORIZATION);
+    HeaderValue::try_from(value).is_ok_and(|value| has_secret_scheme(&name, &value))
+}
+
+pub(super) fn last_word(value: &str) -> &str {
     value.rsplit(' ').next().unwrap_or(value)
 }
 
@@ -130,12 +156,12 @@ fn basic_password(value: &str) -> Option<String> {
     Some(user_and_password.split_once(':')?.1.to_owned())
 }
 
-/// Does the value of a header hold an address, whose query may hold keys?
+/// Returns whether the value of a header contains an address, whose query may hold keys.
 fn is_address(value: &str) -> bool {
     value.contains("://") || value.starts_with('/')
 }
 
-/// Is this no word or words, but a text that a key may be?
+/// Returns whether a value may be a key: it has a digit, no space, and at least [`RANDOM_MIN_BYTES`].
 fn is_random(value: &str) -> bool {
     value.len() >= RANDOM_MIN_BYTES && value.bytes().any(|byte| byte.is_ascii_digit()) && !value.contains(' ')
 }
@@ -160,21 +186,22 @@ fn without_address_keys(value: &str) -> String {
     parts.collect()
 }
 
-/// Does a header hold a key, by its name or by its value?
+/// Returns whether a header holds a key, by its name or by its value.
 fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
     let is_count = name.as_str().contains("ratelimit");
-    let has_scheme = || {
-        let Some((scheme, rest)) = value.to_str().ok().and_then(scheme) else { return false };
-        let is_key = match scheme.to_ascii_lowercase().as_str() {
-            "bearer" => is_random(rest),
-            "basic" => value.to_str().is_ok_and(|value| basic_password(value).is_some()),
-            _ => false,
-        };
-        is_key && *name != WWW_AUTHENTICATE
-    };
-    [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, SET_COOKIE].contains(name)
+    [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, SET_COOKIE, SEC_WEBSOCKET_PROTOCOL].contains(name)
         || is_secret_name(name.as_str()) && !is_count
-        || has_scheme()
+        || has_secret_scheme(name, value)
+}
+
+fn has_secret_scheme(name: &HeaderName, value: &HeaderValue) -> bool {
+    let Some((scheme, rest)) = value.to_str().ok().and_then(scheme) else { return false };
+    let is_key = match scheme.to_ascii_lowercase().as_str() {
+        "bearer" => is_random(rest),
+        "basic" => value.to_str().is_ok_and(|value| basic_password(value).is_some()),
+        _ => false,
+    };
+    is_key && *name != WWW_AUTHENTICATE
 }
 
 #[cfg(test)]

@@ -21,13 +21,13 @@ use crate::model::{CapturedReply, CapturedRequest, Coding, Scrub, UpstreamReply}
 use crate::port::SystemClock;
 use crate::server::Reply;
 
-/// Who answered, in a recording.
+/// Author of a reply of the user, in a recording.
 pub(super) const BY_USER: &str = "the user";
 
 /// Largest reply that is held, in bytes; what is larger passes.
 const REPLY_MAX_BYTES: usize = 16 << 20;
 
-/// What a reply must know of its request.
+/// Data of a request that its reply needs.
 pub(super) struct Asks {
     pub(super) protocol: Protocol,
     /// Path and query as the client sent them.
@@ -71,8 +71,9 @@ pub(super) async fn hold_request(
     mut begun: Begun,
     pending: &mut PendingRequest,
 ) -> (Begun, Verdict) {
-    let request = CapturedRequest::read(begun.protocol, &begun.path, &begun.body).unwrap_or_default();
-    let (form, text) = shown_body(&begun.body);
+    let plain = begun.sent_plain();
+    let request = CapturedRequest::read(begun.protocol, &begun.path, &plain).unwrap_or_default();
+    let (form, text) = shown_body(&plain);
     let held = HeldExchange {
         id: 0,
         side: HeldSide::Request,
@@ -163,7 +164,7 @@ impl WaitingReply {
         }
     }
 
-    /// What of it can be edited. The text of a streamed reply, where it is all that it has.
+    /// Returns the text that can be edited, and its form: the body, or the text of a streamed reply that has nothing else.
     fn shown(&self, protocol: Protocol) -> (HeldForm, String) {
         let header = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
         let coding = Coding::of(header(CONTENT_ENCODING));

@@ -3,6 +3,8 @@
 //! In: the numbers of messages. Out: the same numbers. A conversation numbers its messages as they come, so that a list of thousands is a few
 //! ranges. It must never change their order.
 
+use super::digest::Digest;
+
 /// Messages by number, in order, and whether they are system messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct MessageList(Vec<MessageRange>);
@@ -40,9 +42,70 @@ impl MessageList {
     }
 }
 
+/// Conversation up to a reply, as the service keeps it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kept {
+    /// The messages of its last request, those that the service kept before among them.
+    pub(super) messages: MessageList,
+    /// The first of them is a member of the body on its own, which the next request may replace.
+    pub(super) has_system_member: bool,
+    /// Number of messages, at the end, of the last request: without a reply the service does not keep them.
+    pub(super) own: usize,
+    pub(super) reply: KeptReply,
+}
+
+/// The reply to the last request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum KeptReply {
+    /// It did not come, or failed.
+    #[default]
+    Missing,
+    Known(Digest),
+    /// The service has it, the session does not.
+    Deferred,
+}
+
+impl Kept {
+    /// Returns the messages that the service has up to the reply, without the system text if the next request replaces it.
+    pub(super) fn before_reply(&self, is_system_replaced: bool) -> Vec<(u32, bool)> {
+        let mut messages = self.messages.to_vec();
+        if self.reply == KeptReply::Missing {
+            messages.truncate(messages.len().saturating_sub(self.own));
+        }
+        if is_system_replaced && messages.first().is_some_and(|(_, is_system)| *is_system) {
+            messages.remove(0);
+        }
+        messages
+    }
+}
+
+/// Numbers as inclusive ranges.
+pub(super) fn ranges(numbers: &[u32]) -> Vec<(u32, u32)> {
+    let mut out: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match out.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => out.push((*number, *number)),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_messages_of_a_request_are_kept_if_it_was_answered_or_will_be() {
+        let messages = MessageList::of(&[(0, true), (1, false), (2, false)]);
+        let kept = |reply| Kept { messages: messages.clone(), has_system_member: true, own: 1, reply };
+        let known = KeptReply::Known(Digest::of_reply("hi", &[]));
+        assert_eq!(kept(KeptReply::Missing).before_reply(false), [(0, true), (1, false)]);
+        for reply in [known, KeptReply::Deferred] {
+            assert_eq!(kept(reply).before_reply(false), [(0, true), (1, false), (2, false)]);
+            assert_eq!(kept(reply).before_reply(true), [(1, false), (2, false)]);
+        }
+    }
 
     #[test]
     fn a_list_keeps_every_order_and_consecutive_messages_take_the_room_of_one() {

@@ -5,9 +5,11 @@
 //! recorder's memory is full.
 
 mod answers;
+mod body_secrets;
 mod capture;
 mod client_secrets;
 mod conversations;
+mod digest;
 mod exchange;
 mod headers;
 mod held;

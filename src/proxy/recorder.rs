@@ -7,27 +7,32 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::capture::CaptureOptions;
-use super::conversations::{Asked, ConversationId, Conversations, Digest, files_of};
+use super::conversations::{Asked, ConversationId, Conversations};
+use super::digest::{Digest, files_of};
 use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, RULE_CUT};
 use super::headers;
 use super::reply::{OpenReply, clean_came};
 use super::session::{CapturedSession, ids_of_file};
 use crate::event::{RawReply, Role};
-use crate::model::CapturedRequest;
+use crate::model::{CapturedRequest, ReplyOutcome};
 use crate::session::{Imported, SessionId};
 
 /// Conversations that are kept open; those that waited longest are ended first.
 const OPEN_MOST: usize = 256;
 
+/// Most bytes of bodies that are kept together: the next one of a conversation is recorded as what differs. Beyond, those of the conversations
+/// that waited longest are freed.
+const BASES_MAX_BYTES: usize = 256 << 20;
+
 /// The conversation of requests that ask no model, in the place of a protocol's name.
 const NO_MODEL: &str = "no model";
 
-/// What became of a file's conversations that are not written.
+/// Conversations of a file that are not written.
 #[derive(Debug, Default)]
 pub(super) struct Unwritten {
     /// Sessions that exist already: the file was imported before.
     pub(super) known: Vec<String>,
-    /// How many sessions could not be written, or not to their end.
+    /// Number of sessions that could not be written, or not to their end.
     pub(super) failed: usize,
 }
 
@@ -41,6 +46,24 @@ struct Open {
     begun: Box<Begun>,
     line: ExchangeLine,
     reply: Option<OpenReply>,
+    /// From the request to the last piece of the reply.
+    last_ms: u64,
+    /// The service marked the end of the reply: the next request of the conversation may come before the end of the body.
+    is_marked: bool,
+}
+
+/// An exchange that has ended.
+struct Recorded {
+    conversation: ConversationId,
+    outcome: ReplyOutcome,
+    is_answered: bool,
+}
+
+/// The warning of a turn whose reply only reports that the service has accepted the request.
+fn deferred_text(begun: &Begun, outcome: &ReplyOutcome) -> String {
+    let path = begun.path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let (state, id) = (outcome.finish.as_deref().unwrap_or_default(), outcome.id.as_deref().unwrap_or("ID"));
+    format!("the service answers later ({state}): its answer to GET {path}/{id} is recorded with --record-all")
 }
 
 /// Writes captured sessions.
@@ -137,8 +160,15 @@ impl Recorder {
                 let Some(open) = self.open.get_mut(&id) else { return };
                 let is_first = open.line.first_ms.is_none();
                 open.line.first_ms.get_or_insert(ms);
+                open.last_ms = ms;
                 let Some(reply) = &mut open.reply else { return };
                 let events = reply.take(ms, &bytes);
+                let marked = if open.is_marked { None } else { reply.marked_end() };
+                if let Some(outcome) = marked {
+                    open.is_marked = true;
+                    let digest = Digest::of_reply(&outcome.text, &outcome.calls);
+                    self.conversations.mark(open.conversation, digest, outcome.id, at_ms);
+                }
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     if is_first {
                         session.streams(ms);
@@ -158,7 +188,7 @@ impl Recorder {
         }
     }
 
-    /// Does text that a screen follows wait to be written?
+    /// Returns whether text that a screen follows waits to be written.
     pub(super) fn is_followed(&self) -> bool {
         self.is_followed
     }
@@ -177,10 +207,12 @@ impl Recorder {
         }
     }
 
-    fn begin(&mut self, id: u64, at_ms: i64, begun: Box<Begun>) {
+    fn begin(&mut self, id: u64, at_ms: i64, mut begun: Box<Begun>) {
+        begun.learn_secrets();
         let body = begun.clean_body();
+        let plain = begun.plain(&body);
         let change = body.change.map(|change| change.notice().to_owned());
-        let read = begun.asked_in().map(|protocol| CapturedRequest::read(protocol, &begun.path, &body.bytes));
+        let read = begun.asked_in().map(|protocol| CapturedRequest::read(protocol, &begun.path, &plain));
         let (key, thread, request, problem) = match read {
             Some(Ok(request)) => (begun.protocol.name(), request.thread.clone(), request, None),
             Some(Err(why)) => (begun.protocol.name(), None, CapturedRequest::default(), Some(why)),
@@ -195,7 +227,7 @@ impl Recorder {
             key: format!("{}/{key}", begun.upstream),
             system: digests(true),
             messages: digests(false),
-            files: files_of(&request, &body.bytes),
+            files: files_of(&request, &plain),
             continues: request.continues.clone(),
             thread: thread.or_else(|| self.group.take()),
             // Nothing else distinguishes bodies that cannot be read.
@@ -203,6 +235,9 @@ impl Recorder {
             at_ms,
         };
         let (conversation, is_new) = self.conversations.place(asked);
+        if !is_new {
+            self.end_marked(conversation, at_ms);
+        }
         let lacks = request.continues.as_ref().filter(|_| is_new).map(|id| {
             format!("it continues {id}, which this session does not have: the messages before are not recorded")
         });
@@ -223,9 +258,12 @@ impl Recorder {
             problem: None,
         };
         if let Some(session) = self.sessions.get_mut(&conversation) {
-            session.begin_turn(at_ms, &begun, &request, body);
+            let is_other = session.is_other_model(&request.model);
+            let price = is_other.then(|| (self.options.prices)(&begun.upstream, &request.model)).flatten();
+            session.begin_turn(at_ms, &begun, &request, body, price);
             if begun.asked_in().is_none() {
-                session.inform(at_ms, format!("{} asks no model: its bodies are recorded", begun.method_and_path()));
+                session
+                    .inform(at_ms, format!("{} asks no model: only its bodies are recorded", begun.method_and_path()));
             }
             if self.is_rebuilt && session.turns() == 1 {
                 session.warn(at_ms, REBUILT.to_owned());
@@ -235,7 +273,19 @@ impl Recorder {
             }
             line.place = Some((session.id.clone(), session.turns()));
         }
-        self.open.insert(id, Open { conversation, begun, line, reply: None });
+        self.open.insert(id, Open { conversation, begun, line, reply: None, last_ms: 0, is_marked: false });
+        self.free_bases(conversation);
+    }
+
+    /// Frees kept bodies beyond their limit, except that of one conversation.
+    fn free_bases(&mut self, except: ConversationId) {
+        let mut bytes: usize = self.sessions.values().map(CapturedSession::base_bytes).sum();
+        while bytes > BASES_MAX_BYTES {
+            let others = self.sessions.iter_mut().filter(|(id, session)| **id != except && session.base_bytes() > 0);
+            let Some((_, oldest)) = others.min_by_key(|(_, session)| session.last_ms()) else { return };
+            bytes -= oldest.base_bytes();
+            oldest.free_base();
+        }
     }
 
     fn start_session(&mut self, conversation: ConversationId, at_ms: i64, begun: &Begun, request: &CapturedRequest) {
@@ -265,7 +315,27 @@ impl Recorder {
     }
 
     fn end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) {
-        let Some(Open { conversation, begun, mut line, reply }) = self.open.remove(&id) else { return };
+        let Some(Recorded { conversation, outcome, is_answered }) = self.record_end(id, at_ms, ms, end) else { return };
+        if is_answered && outcome.is_deferred {
+            self.conversations.defer(conversation, outcome.id, at_ms);
+        } else {
+            let digest = is_answered.then(|| Digest::of_reply(&outcome.text, &outcome.calls));
+            self.conversations.end(conversation, digest, outcome.id, at_ms);
+        }
+    }
+
+    /// Ends the exchange of a conversation whose next request has come: its reply is whole, and only its body goes on. What is left of the
+    /// body passes and is not recorded: a turn ends before the next one begins.
+    fn end_marked(&mut self, conversation: ConversationId, at_ms: i64) {
+        let open = self.open.iter().find(|(_, open)| open.conversation == conversation);
+        if let Some((id, ms)) = open.map(|(id, open)| (*id, open.last_ms)) {
+            // The conversation is that of the next request already.
+            _ = self.record_end(id, at_ms, ms, &ExchangeEnd::Complete);
+        }
+    }
+
+    fn record_end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) -> Option<Recorded> {
+        let Open { conversation, begun, mut line, reply, .. } = self.open.remove(&id)?;
         let (events, outcome) = reply.map(OpenReply::finish).unwrap_or_default();
         line.ms = ms;
         line.usage = outcome.usage;
@@ -288,18 +358,20 @@ impl Recorder {
             for event in events {
                 session.of_turn(at_ms, event);
             }
+            if is_answered && outcome.is_deferred {
+                session.warn(at_ms, begun.scrub.text(&deferred_text(&begun, &outcome)));
+            }
             session.end_turn(at_ms, &line, &outcome, end, problem);
         }
-        let digest = is_answered.then(|| Digest::of_reply(&outcome.text, &outcome.calls));
-        self.conversations.end(conversation, digest, outcome.id, at_ms);
         (self.options.report)(Ok(&line));
+        Some(Recorded { conversation, outcome, is_answered })
     }
 
     /// Ends conversations that wait for too long, and the oldest beyond a number.
     fn close_beyond(&mut self, at_ms: i64) {
         let idle_ms = i64::try_from(self.options.idle.as_millis()).unwrap_or(i64::MAX);
         for id in self.conversations.forget(at_ms.saturating_sub(idle_ms), OPEN_MOST) {
-            self.close(id, at_ms);
+            self.close(id);
         }
     }
 
@@ -308,9 +380,9 @@ impl Recorder {
         self.options.retention.apply(&self.options.dir);
     }
 
-    fn close(&mut self, id: ConversationId, at_ms: i64) {
+    fn close(&mut self, id: ConversationId) {
         if let Some(session) = self.sessions.remove(&id)
-            && let Some(error) = session.end(at_ms)
+            && let Some(error) = session.end()
         {
             self.unwritten.failed += 1;
             (self.options.report)(Err(&error));
@@ -332,7 +404,7 @@ impl Recorder {
         }
         let sessions: Vec<ConversationId> = self.sessions.keys().copied().collect();
         for id in sessions {
-            self.close(id, at_ms);
+            self.close(id);
         }
         self.options.retention.apply(&self.options.dir);
     }

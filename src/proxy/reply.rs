@@ -19,9 +19,9 @@ const TEXT_BYTES: usize = 4 << 10;
 /// Time after which text is written, in ms.
 const TEXT_MS: u64 = 1_000;
 
-/// Why bytes are withheld.
+/// Reasons to withhold bytes.
 const PACKED: &str = "they are compressed and hold a known secret, or cannot be searched for one";
-const IN_PIECES: &str = "they hold a known secret in pieces";
+const IN_PIECES: &str = "they contain a known secret split across pieces";
 
 /// A reply that is being recorded.
 pub(super) struct OpenReply {
@@ -72,7 +72,12 @@ impl OpenReply {
         due
     }
 
-    /// Is there text that was not written yet?
+    /// Returns the outcome of a reply whose end the service has marked, while its body goes on.
+    pub(super) fn marked_end(&self) -> Option<ReplyOutcome> {
+        self.reader.marked_end()
+    }
+
+    /// Returns whether there is text that was not written yet.
     pub(super) fn has_text(&self) -> bool {
         self.text.is_some()
     }
@@ -120,9 +125,9 @@ struct ReplyBytes {
     scrub: Scrub,
     /// The bytes since the last part.
     bytes: Vec<u8>,
-    /// When they came, and how many each time.
+    /// Time and number of bytes of each read.
     reads: Vec<(u64, usize)>,
-    /// How many reads end where the decoded text cuts no secret.
+    /// Number of reads up to the last one at whose end the decoded text cuts no secret.
     settled: usize,
     /// Secrets that were overwritten in the bytes.
     blotted: usize,
@@ -132,7 +137,7 @@ struct ReplyBytes {
     withheld: Option<&'static str>,
 }
 
-/// What can be written of the bytes.
+/// Part of the bytes that can be written.
 #[derive(Clone, Copy)]
 struct NextPart {
     /// So many reads.
@@ -225,7 +230,7 @@ fn packed(bytes: &[u8], reads: &[(u64, usize)]) -> String {
     pack(reads).unwrap_or_default()
 }
 
-/// Why bytes in which this number of secrets was overwritten must not be recorded.
+/// Returns the reason to withhold bytes in which this number of secrets was overwritten; `None` when they can be recorded.
 fn withheld_by(echoes: Echoes, blotted: usize) -> Option<&'static str> {
     if echoes.is_packed { Some(PACKED) } else { (echoes.is_joined || blotted < echoes.found).then_some(IN_PIECES) }
 }

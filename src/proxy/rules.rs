@@ -18,12 +18,12 @@ use super::upstreams::Upstreams;
 use crate::event::MessagePart;
 use crate::model::CapturedRequest;
 
-/// What is wrong with a file of rules.
+/// Error in a file of rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulesError {
     /// From 1.
     pub line: usize,
-    /// What is wrong there.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Display for RulesError {
 
 impl std::error::Error for RulesError {}
 
-/// What a condition looks at.
+/// Part of a request that a condition tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subject {
     Model,
@@ -57,7 +57,7 @@ struct Condition {
     is_negated: bool,
 }
 
-/// What happens to a request.
+/// Effect of a rule on a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Change {
     /// It waits.
@@ -83,7 +83,7 @@ struct Rule {
     /// As it is written.
     text: String,
     conditions: Vec<Condition>,
-    /// How many requests it is for.
+    /// Number of requests that it applies to; `None`: all.
     first: Option<usize>,
     used: AtomicUsize,
     changes: Vec<Change>,
@@ -93,20 +93,20 @@ struct Rule {
 #[derive(Debug, Default)]
 pub struct Rules(Vec<Rule>);
 
-/// What the rules make of a request.
+/// Effects of the rules on a request.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Changed {
     /// The new body, when it was changed.
     pub(super) body: Option<Vec<u8>>,
-    /// How long it waits.
+    /// Time that it waits.
     pub(super) delay: Duration,
-    /// What answers it.
+    /// Status and message of the error that answers it.
     pub(super) fail: Option<(u16, String)>,
     /// Its connection is closed.
     pub(super) is_dropped: bool,
     /// Bytes of the reply after which the connection is closed.
     pub(super) cut: Option<usize>,
-    /// What of it waits for the user.
+    /// Parts of the exchange that wait for the user.
     pub(super) holds: Vec<HeldSide>,
     /// The rules that changed something.
     pub(super) notices: Vec<String>,
@@ -124,7 +124,7 @@ impl Rules {
         rules.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Are there none?
+    /// Returns whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -149,9 +149,26 @@ impl Rules {
 
     /// Applies all rules that fit, in order.
     pub(super) fn apply(&self, upstream: &str, path: &str, body: &[u8], request: Option<&CapturedRequest>) -> Changed {
+        let fits = |rule: &Rule| rule.conditions.iter().all(|condition| condition.fits(upstream, path, request));
+        self.apply_fitting(fits, body)
+    }
+
+    /// Applies the rules that fit a request that asks no model: those that name its path, and neither a model nor a text.
+    pub(super) fn apply_to_other(&self, upstream: &str, path: &str, body: &[u8]) -> Changed {
+        let fits = |rule: &Rule| {
+            rule.conditions.iter().any(|condition| condition.subject == Subject::Path)
+                && rule.conditions.iter().all(|condition| {
+                    matches!(condition.subject, Subject::Path | Subject::Upstream)
+                        && condition.fits(upstream, path, None)
+                })
+        };
+        self.apply_fitting(fits, body)
+    }
+
+    fn apply_fitting(&self, fits: impl Fn(&Rule) -> bool, body: &[u8]) -> Changed {
         let mut changed = Changed::default();
         for rule in &self.0 {
-            if !rule.conditions.iter().all(|condition| condition.fits(upstream, path, request)) {
+            if !fits(rule) {
                 continue;
             }
             if rule.first.is_some_and(|first| rule.used.fetch_add(1, Ordering::Relaxed) >= first) {
@@ -316,6 +333,23 @@ mod tests {
         let rules = Rules::read("# faults\n\nwhen model = m-mini first 2: fail 429; delay 5").unwrap();
         let seen: Vec<bool> = (0..4).map(|_| apply(&rules).fail.is_some()).collect();
         assert_eq!(seen, [true, true, false, false]);
+    }
+
+    #[test]
+    fn requests_that_ask_no_model_are_changed_by_rules_for_their_path() {
+        let fail = |rule: &str| {
+            Rules::read(rule).unwrap().apply_to_other("openai", "/v1/embeddings", b"{}").fail.map(|(status, _)| status)
+        };
+        assert_eq!(fail("when path ~ embeddings: fail 503"), Some(503));
+        assert_eq!(fail("when upstream = openai and path = /v1/embeddings: fail 503"), Some(503));
+        for other in [
+            "when path ~ chat: fail 503",
+            "when upstream = openai: fail 503",
+            "when path ~ embeddings and model != m: fail 503",
+            "when path ~ embeddings and text !~ x: fail 503",
+        ] {
+            assert_eq!(fail(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::answers::{Answers, AskedRequest, RecordedReply};
 use super::capture::Capture;
 use super::client_secrets::ClientSecrets;
-use super::exchange::{Begun, BodyChange, Exchange, ExchangeEnd, PROXY_ENDED};
+use super::exchange::{Begun, BodyChange, Exchange, ExchangeEnd, PROXY_ENDED, decoded};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
@@ -36,7 +36,7 @@ const REQUEST_MAX_BYTES: usize = 64 << 20;
 /// Longest body of a request that only loads a model, in bytes.
 const LOADING_MAX_BYTES: usize = 1 << 10;
 
-/// Where replies come from besides the upstreams.
+/// Sources of replies besides the upstreams.
 #[derive(Default)]
 pub struct Replies {
     /// Recorded replies.
@@ -54,7 +54,7 @@ pub struct ProxyService {
     records_all: bool,
     replies: Replies,
     rules: Rules,
-    /// Where requests and replies wait for the user; `None` without a screen.
+    /// Gates at which requests and replies wait for the user; `None` without a screen.
     holds: Option<Holds>,
     secrets: ClientSecrets,
     /// Gets requests that are not recorded.
@@ -134,10 +134,19 @@ impl ProxyService {
     async fn answer_or_pass(&self, request: Request, pending: &mut PendingRequest) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
         let Some(route) = self.upstreams.route(&path, request.headers()) else {
-            let message = format!("no upstream of this proxy has the path {}", headers::recorded_path(&path));
+            let names: Vec<&str> = self.upstreams.all().iter().map(|upstream| upstream.name.as_str()).collect();
+            let message = format!(
+                "no upstream of this proxy has the path {}; /NAME/… chooses one by name: {}",
+                headers::recorded_path(&path),
+                names.join(", ")
+            );
             return refusal(StatusCode::NOT_FOUND, "no_upstream", &message);
         };
         pending.set_upstream(&route.upstream.name);
+        if is_websocket(request.headers()) {
+            let message = "the proxy passes no WebSockets; switch the client to HTTP";
+            return refusal(StatusCode::NOT_IMPLEMENTED, "websocket", message);
+        }
         match route.protocol.filter(|_| request.method() == Method::POST) {
             Some(protocol) => self.ask(request, &route, protocol, pending).await,
             None => self.answer_other(request, &route, pending).await,
@@ -158,7 +167,8 @@ impl ProxyService {
             Ok(body) => body,
             Err(error) => return broken_body(error.as_ref()),
         };
-        let changed = self.changed(route, protocol, &body);
+        let coding = headers::coding(&head.headers);
+        let changed = self.changed(route, protocol, &decoded(&body, coding));
         let came = changed.body.is_some().then(|| body.clone());
         let body = changed.body.clone().map_or(body, Bytes::from);
         let mut begun = Begun {
@@ -177,7 +187,8 @@ impl ProxyService {
         if let Some(holds) = self.holds_at(HeldSide::Request, &changed) {
             (begun, verdict) = held::hold_request(holds, self.capture.as_ref(), begun, pending).await;
         }
-        let body = begun.body.clone();
+        let (body, is_changed) = (begun.body.clone(), begun.came.is_some());
+        let sent = headers::without_length(headers::passed(&head.headers));
         let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: body.clone() };
         let is_load = is_model_load(protocol, &begun);
         let is_sent =
@@ -211,7 +222,7 @@ impl ProxyService {
         if let Some((status, message)) = changed.fail {
             return failed(exchange, protocol, status, &message).await;
         }
-        let sent = headers::without_length(headers::passed(&head.headers));
+        let sent = if is_changed { headers::without_coding(sent) } else { sent };
         match self.client.send(head.method, url, sent, UpstreamBody::Whole(body)).await {
             Ok(reply) => {
                 note_retries(reply.retries(), route, exchange.as_ref(), pending);
@@ -248,6 +259,8 @@ impl ProxyService {
             return (!asks_upstream).then(|| loaded(&begun.body));
         }
         // Recordings have no secrets: what is looked up, and shown when it is not found, must have none either.
+        let mut begun = begun.clone();
+        begun.learn_secrets();
         let body = begun.clean_body();
         if body.change == Some(BodyChange::Omitted) {
             let message = "the body is compressed and too long to be looked up";
@@ -266,7 +279,7 @@ impl ProxyService {
         }
     }
 
-    /// Where this request, or its reply, waits for the user.
+    /// Returns the gates at which this request, or its reply, waits for the user; `None` when it passes.
     fn holds_at(&self, side: HeldSide, changed: &Changed) -> Option<&Holds> {
         self.holds.as_ref().filter(|holds| holds.is_closed(side) || changed.holds.contains(&side))
     }
@@ -295,7 +308,13 @@ async fn wait(delay: Duration) {
     }
 }
 
-/// Does the request only load the model? Ollama's clients send it without messages, or without a prompt.
+/// Returns whether a request asks for a WebSocket.
+fn is_websocket(headers: &HeaderMap) -> bool {
+    let upgrade = headers.get(hyper::header::UPGRADE).and_then(|value| value.to_str().ok());
+    upgrade.is_some_and(|upgrade| upgrade.to_ascii_lowercase().contains("websocket"))
+}
+
+/// Returns whether the request only loads the model. Ollama's clients send it without messages, or without a prompt.
 fn is_model_load(protocol: Protocol, begun: &Begun) -> bool {
     protocol == Protocol::Ollama
         && begun.body.len() <= LOADING_MAX_BYTES

@@ -9,23 +9,25 @@ use std::path::Path;
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
-use super::conversations::{Digest, REPLIES_MOST};
+use super::conversations::REPLIES_MOST;
+use super::digest::Digest;
 use super::exchange::{Begun, CleanBody, ExchangeEnd, ExchangeLine};
 use super::headers;
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
-use super::message_list::MessageList;
+use super::message_list::{Kept, KeptReply, MessageList, ranges};
 use crate::config::Protocol;
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Message, MessagePart, ModelRecord, Notice, NoticeLevel, Price,
     RawReply, RawRequest, Remaining, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source,
-    ToolSchema, Totals, TurnEnd, TurnStart, UsageRecord, Want, hex_sha,
+    Spending, ToolSchema, Totals, TurnEnd, TurnStart, UsageRecord, Want, hex_sha,
 };
 use crate::model::{CapturedMessage, CapturedRequest, ReplyOutcome, pack_body};
 use crate::session::{Captured, Header, Imported, RecorderError, SessionId, SessionWriter};
 use crate::workbench::format::plural;
 
-/// Largest body that the next one is compared with, in bytes.
-const BASE_MAX_BYTES: usize = 4 << 20;
+/// The warning of a request that continues a reply that came to another request.
+const DEFERRED: &str =
+    "the reply that it continues is not in this session: the service answered later, to a request that asks no model";
 
 /// A session that is being written.
 pub(super) struct CapturedSession {
@@ -44,25 +46,20 @@ pub(super) struct CapturedSession {
     last: Kept,
     /// The tools of the last request.
     last_tools: Vec<ToolSchema>,
-    /// What the service keeps up to each of the last replies that have an id.
+    /// The conversation up to each of the last replies that have an id, as the service keeps it.
     kept: VecDeque<(String, Kept)>,
     has_schema: bool,
     last_text: Option<String>,
     last_error: Option<ErrorRecord>,
-    price: Option<Price>,
+    /// The model of the first request.
+    model: ModelRecord,
+    /// The model of the current request, if it is another one.
+    by: Option<Box<ModelRecord>>,
+    spending: Spending,
+    /// Unix time in ms of the last event.
+    last_ms: i64,
     line: ConversationLine,
     live: Option<LiveTraffic>,
-}
-
-/// What a service keeps of a conversation up to a reply.
-#[derive(Clone, Default)]
-struct Kept {
-    messages: MessageList,
-    /// The first of them is a member of the body on its own, which the next request may replace.
-    has_system_member: bool,
-    /// How many of them, at the end, are of the last request: without a reply the service does not keep them.
-    own: usize,
-    reply: Option<Digest>,
 }
 
 impl CapturedSession {
@@ -95,17 +92,18 @@ impl CapturedSession {
         };
         let run = Address::run(0);
         let upstream = &begun.upstream;
-        let (name, alias) = match (begun.asked_in(), model) {
-            (None, _) => ("other requests".to_owned(), upstream.clone()),
-            (Some(_), "") => (upstream.clone(), upstream.clone()),
-            (Some(_), model) => (model.to_owned(), format!("{upstream}:{model}")),
+        let name = match (begun.asked_in(), model) {
+            (None, _) => "other requests".to_owned(),
+            (Some(_), "") => upstream.clone(),
+            (Some(_), model) => model.to_owned(),
         };
+        let first = model_record(upstream, model, price);
         let shown = if begun.asked_in().is_some() { model.to_owned() } else { name.clone() };
         let toml = format!("name = {}\nmode = \"text\"\nprompt = \"captured\"\n", Json::str(name.as_str()).to_text());
         let start = RunStart {
             agent: AgentRecord { name, sha: hex_sha(toml.as_bytes()), toml },
             mode: "text".to_owned(),
-            model: ModelRecord { alias, provider: upstream.clone(), id: model.to_owned(), price },
+            model: first.clone(),
             context: JsonText::of(&Json::empty()),
             ..RunStart::default()
         };
@@ -133,25 +131,29 @@ impl CapturedSession {
             has_schema: false,
             last_text: None,
             last_error: None,
-            price,
+            model: first,
+            by: None,
+            spending: Spending::default(),
+            last_ms: at_ms,
             line,
             live,
         })
     }
 
-    /// Are its events shown on a screen?
+    /// Returns whether its events are shown on a screen.
     pub(super) fn is_shown(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.is_shown(&self.id))
     }
 
     fn write(&mut self, at_ms: i64, address: Address, event: Event) {
+        self.last_ms = at_ms;
         let envelope = self.writer.write(at_ms, address, event);
         if let Some(live) = &self.live {
             live.event(&self.id, envelope);
         }
     }
 
-    /// How far it is has changed.
+    /// Sets its state and shows it.
     fn show(&mut self, state: ConversationState) {
         self.line.state = state;
         if let Some(live) = &self.live {
@@ -165,12 +167,12 @@ impl CapturedSession {
         self.show(ConversationState::Streams);
     }
 
-    /// How many requests it has.
+    /// Returns the number of its requests.
     pub(super) fn turns(&self) -> u32 {
         self.totals.turns
     }
 
-    /// Why its last lines are not on the disk.
+    /// Returns the error that keeps its last lines off the disk, if there is one.
     pub(super) fn error(&self) -> Option<String> {
         let error = self.writer.error()?;
         Some(format!("{} cannot be written: {error}; its lines are kept in memory", self.writer.path().display()))
@@ -200,9 +202,26 @@ impl CapturedSession {
         self.notice(at_ms, NoticeLevel::Warning, text);
     }
 
-    /// Begins a turn with a request, which was read from `body`.
-    pub(super) fn begin_turn(&mut self, at_ms: i64, begun: &Begun, request: &CapturedRequest, body: CleanBody) {
-        let Begun { scrub, .. } = begun;
+    /// Returns whether a request asks another model than the first one of the session.
+    pub(super) fn is_other_model(&self, model: &str) -> bool {
+        !model.is_empty() && model != self.model.id
+    }
+
+    /// Begins a turn with a request, which was read from `body`. `price`: of its model, if that [is another one](Self::is_other_model).
+    pub(super) fn begin_turn(
+        &mut self,
+        at_ms: i64,
+        begun: &Begun,
+        request: &CapturedRequest,
+        body: CleanBody,
+        price: Option<Price>,
+    ) {
+        let Begun { scrub, upstream, .. } = begun;
+        let is_other = self.is_other_model(&request.model);
+        self.by = is_other.then(|| Box::new(model_record(upstream, &request.model, price)));
+        if begun.asked_in().is_some() && !request.model.is_empty() {
+            self.line.model.clone_from(&request.model);
+        }
         let CleanBody { bytes: body, masked, .. } = body;
         (self.line.turns, self.line.at_ms, self.line.problem) = (self.line.turns + 1, at_ms, None);
         self.show(ConversationState::Asked);
@@ -225,7 +244,8 @@ impl CapturedSession {
         // There the tools stay, too, unless others are sent.
         let keeps_tools = !kept.is_empty() && request.tools.is_empty() && begun.protocol == Protocol::Anthropic;
         let tools = if keeps_tools { std::mem::take(&mut self.last_tools) } else { request.tools.clone() };
-        self.last = Kept { messages: MessageList::of(&messages), has_system_member, own: own.len(), reply: None };
+        self.last =
+            Kept { messages: MessageList::of(&messages), has_system_member, own: own.len(), reply: KeptReply::Missing };
         self.last_tools.clone_from(&tools);
         let made = RequestMade {
             messages: ranges(&numbers),
@@ -263,7 +283,7 @@ impl CapturedSession {
         };
         self.of_turn(at_ms, raw.into());
         self.of_turn(at_ms, sent.into());
-        self.body = (body.len() <= BASE_MAX_BYTES).then(|| (self.turn(), body));
+        self.body = Some((self.turn(), body));
         if masked > 0 {
             let found = plural(masked, "known secret");
             self.warn(at_ms, format!("overwritten with `*` in the recording of the body: {found}"));
@@ -282,29 +302,28 @@ impl CapturedSession {
         // It need not be the last reply.
         let found = request.continues.as_ref().and_then(|id| self.kept.iter().rev().find(|(known, _)| known == id));
         let found = found.map(|(_, kept)| kept.clone());
-        let Kept { messages, has_system_member, own, reply } = found.unwrap_or_else(|| std::mem::take(&mut self.last));
-        let mut messages = messages.to_vec();
+        let kept = found.unwrap_or_else(|| std::mem::take(&mut self.last));
         // Instructions of the Responses API are for one reply; a system text stays unless another one comes.
         let is_replaced = match protocol {
-            Protocol::Responses => has_system_member,
+            Protocol::Responses => kept.has_system_member,
             _ => request.messages.iter().any(|message| message.role == Role::System),
         };
-        if reply.is_none() {
-            messages.truncate(messages.len().saturating_sub(own));
-        }
-        if is_replaced && messages.first().is_some_and(|(_, is_system)| *is_system) {
-            messages.remove(0);
-        }
-        if let Some(reply) = reply {
+        let mut messages = kept.before_reply(is_replaced);
+        match kept.reply {
             // Messages name replies by their turns.
-            messages.push((self.numbered(at_ms, reply, Role::Assistant, &[]), false));
+            KeptReply::Known(reply) => messages.push((self.numbered(at_ms, reply, Role::Assistant, &[]), false)),
+            KeptReply::Deferred => self.warn(at_ms, DEFERRED.to_owned()),
+            KeptReply::Missing => {}
         }
         messages
     }
 
     /// The number of a message; one that is new is recorded.
     fn message(&mut self, at_ms: i64, message: &CapturedMessage) -> u32 {
-        self.numbered(at_ms, Digest::of(message), message.role, &message.parts)
+        let as_reply = Digest::of(message);
+        // Other messages of the model may differ only in what a reply does not have.
+        let digest = if self.replies.contains_key(&as_reply) { as_reply } else { Digest::of_all(message) };
+        self.numbered(at_ms, digest, message.role, &message.parts)
     }
 
     /// The same for a message with this digest.
@@ -366,13 +385,17 @@ impl CapturedSession {
             requests: 1,
             error: error.clone(),
             first_ms: line.first_ms,
+            by: self.by.clone(),
             ..ReplyEnd::new(1, status)
         };
         self.of_turn(at_ms, reply.into());
         let more = Totals { tokens: outcome.usage, ..Totals::default() };
         self.totals = self.totals.plus(&more);
         self.line.tokens = self.totals.tokens;
-        self.line.cost = self.price.zip(self.totals.tokens).map(|(price, tokens)| price.cost(&tokens));
+        if let Some(tokens) = outcome.usage {
+            self.spending.add_tokens(self.by.as_deref().unwrap_or(&self.model).price, tokens);
+        }
+        self.line.cost = self.spending.cost();
         self.line.problem = error.as_ref().map(|error| error.message.clone());
         self.line.errors += u32::from(error.is_some());
         self.show(if error.is_some() { ConversationState::Failed } else { ConversationState::Answered });
@@ -386,9 +409,13 @@ impl CapturedSession {
         self.of_turn(at_ms, turn_end.into());
         self.writer.sync();
         if error.is_none() {
-            let digest = Digest::of_reply(&outcome.text, &outcome.calls);
-            self.replies.insert(digest, self.turn());
-            self.last.reply = Some(digest);
+            self.last.reply = if outcome.is_deferred {
+                KeptReply::Deferred
+            } else {
+                let digest = Digest::of_reply(&outcome.text, &outcome.calls);
+                self.replies.insert(digest, self.turn());
+                KeptReply::Known(digest)
+            };
             if let Some(id) = &outcome.id {
                 if self.kept.len() >= REPLIES_MOST {
                     self.kept.pop_front();
@@ -400,8 +427,24 @@ impl CapturedSession {
         self.last_error = error;
     }
 
-    /// Ends the session; returns why its last lines are lost.
-    pub(super) fn end(mut self, at_ms: i64) -> Option<String> {
+    /// Returns the bytes of the body that is kept for the next one.
+    pub(super) fn base_bytes(&self) -> usize {
+        self.body.as_ref().map_or(0, |(_, body)| body.len())
+    }
+
+    /// Frees the body that is kept for the next one, which is then recorded whole.
+    pub(super) fn free_base(&mut self) {
+        self.body = None;
+    }
+
+    /// Unix time in ms of the last event.
+    pub(super) fn last_ms(&self) -> i64 {
+        self.last_ms
+    }
+
+    /// Ends the session at the time of its last event; returns why its last lines are lost.
+    pub(super) fn end(mut self) -> Option<String> {
+        let at_ms = self.last_ms;
         let usage = UsageRecord { totals: self.totals, schema_used: self.has_schema, ..UsageRecord::default() };
         let (value, fail) = match (self.last_error.take(), self.last_text.take()) {
             (Some(error), _) => (None, Some(error)),
@@ -418,6 +461,11 @@ impl CapturedSession {
     }
 }
 
+fn model_record(upstream: &str, model: &str, price: Option<Price>) -> ModelRecord {
+    let alias = if model.is_empty() { upstream.to_owned() } else { format!("{upstream}:{model}") };
+    ModelRecord { alias, provider: upstream.to_owned(), id: model.to_owned(), price }
+}
+
 /// The ids of sessions that are read from a file, for conversations that begin with the same request at the same time, in their order: the same
 /// whenever the file is read.
 pub(super) fn ids_of_file<'a>(
@@ -431,16 +479,4 @@ pub(super) fn ids_of_file<'a>(
         let number = hex_sha(&text).get(..8).and_then(|start| u32::from_str_radix(start, 16).ok());
         SessionId::new(at_ms, number.unwrap_or_default())
     })
-}
-
-/// Numbers as inclusive ranges.
-fn ranges(numbers: &[u32]) -> Vec<(u32, u32)> {
-    let mut out: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match out.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => out.push((*number, *number)),
-        }
-    }
-    out
 }

@@ -22,7 +22,7 @@ pub struct Upstream {
     pub base_path: String,
 }
 
-/// Why there are no such upstreams.
+/// Error in the specification of an upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamError(pub String);
 
@@ -38,7 +38,7 @@ impl std::error::Error for UpstreamError {}
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Upstreams(Vec<Upstream>);
 
-/// Where a request goes.
+/// Destination of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Route<'u> {
     pub(super) upstream: &'u Upstream,
@@ -50,6 +50,10 @@ pub(super) struct Route<'u> {
 
 /// Upstreams where none are named.
 const USUAL: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
+
+/// First segments of Ollama's paths after `/api/`, other than those that ask a model.
+const OLLAMA_COMMANDS: [&str; 13] =
+    ["blobs", "copy", "create", "delete", "embed", "embeddings", "me", "ps", "pull", "push", "show", "tags", "version"];
 
 /// First segments of paths of the protocols, which are no names.
 const RESERVED: [&str; 4] = ["v1", "v1beta", "api", "openai"];
@@ -90,11 +94,14 @@ impl Upstreams {
         let is_named = |upstream: &&Upstream| upstream.name == first;
         if let Some(named) = self.0.iter().find(is_named)
             && let Some(rest) = path_and_query.strip_prefix('/').and_then(|path| path.strip_prefix(first))
-            && (!RESERVED.contains(&first) || rest.starts_with("/v1/") && !self.is_path_of_other(named, path_and_query))
+            && (!RESERVED.contains(&first)
+                || rest.starts_with("/v1/") && !named.is_azure() && !self.is_path_of_other(named, path_and_query))
         {
             return of(named, if rest.is_empty() { "/" } else { rest });
         }
-        let kind = protocol.or_else(|| kind_of(path_and_query, headers))?;
+        // Gemini has the paths of OpenAI's API too.
+        let kind = if path_and_query.starts_with("/v1beta/") { Some(Protocol::Gemini) } else { protocol };
+        let kind = kind.or_else(|| kind_of(path_and_query, headers))?;
         let kind = if kind == Protocol::Responses { Protocol::OpenAi } else { kind };
         let of_kind = |upstream: &&Upstream| match upstream.kind {
             Some(Protocol::Responses) => kind == Protocol::OpenAi,
@@ -145,6 +152,11 @@ impl Upstream {
         }
     }
 
+    /// Returns whether the service is Azure's: its own paths begin with `/openai/`.
+    fn is_azure(&self) -> bool {
+        self.root.host_str().is_some_and(|host| host.ends_with(".azure.com") || host.ends_with(".azure-api.net"))
+    }
+
     /// The address of a path of it; `None` where the path leads above its address.
     pub(super) fn url(&self, path_and_query: &str) -> Option<Url> {
         if has_parent_segment(path_and_query) {
@@ -155,10 +167,11 @@ impl Upstream {
     }
 }
 
-/// An address without user name, password and query, which may hold secrets.
+/// An address without user name, password, query and fragment, which may hold secrets.
 pub(super) fn shown_address(url: &Url) -> Url {
     let mut shown = url.clone();
     shown.set_query(None);
+    shown.set_fragment(None);
     // Only addresses without a host refuse this; they have no user name either.
     _ = shown.set_username("");
     _ = shown.set_password(None);
@@ -172,7 +185,7 @@ fn without_user(text: &str) -> String {
     format!("{}{host}", user.get(..start.unwrap_or_default()).unwrap_or_default())
 }
 
-/// Does a path have a segment `..`, in one of the forms that the URL standard resolves?
+/// Returns whether a path has a segment `..`, in one of the forms that the URL standard resolves.
 fn has_parent_segment(path_and_query: &str) -> bool {
     let path = path_and_query.split('?').next().unwrap_or_default();
     path.split(['/', '\\']).any(|segment| segment.to_ascii_lowercase().replace("%2e", ".") == "..")
@@ -242,17 +255,29 @@ fn doubled_segment(root: &Url, kind: Option<Protocol>) -> Option<&'static str> {
 }
 
 /// The protocol of a request that asks no model, such as a list of models.
-fn kind_of(path: &str, headers: &HeaderMap) -> Option<Protocol> {
-    if headers.contains_key("anthropic-version") || path.starts_with("/v1/messages") {
+fn kind_of(path_and_query: &str, headers: &HeaderMap) -> Option<Protocol> {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    if ["anthropic-version", "anthropic-beta"].iter().any(|name| headers.contains_key(*name))
+        || path.starts_with("/v1/messages")
+    {
         return Some(Protocol::Anthropic);
     }
-    if headers.contains_key("x-goog-api-key") || path.starts_with("/v1beta") {
+    let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let (parent, has_method) = (parent.rsplit('/').next().unwrap_or_default(), last.contains(':'));
+    let is_of_gemini = has_method && matches!(parent, "models" | "tunedModels");
+    if headers.contains_key("x-goog-api-key")
+        || path.starts_with("/v1beta")
+        || is_of_gemini && !path.contains("/projects/")
+    {
         return Some(Protocol::Gemini);
     }
-    if path.starts_with("/api/") {
+    // The first segment of `/api/…`; the program `ollama` asks `/` whether the server runs.
+    let command = path.strip_prefix("/api/").map(|rest| rest.split('/').next().unwrap_or_default());
+    if path == "/" || command.is_some_and(|command| OLLAMA_COMMANDS.contains(&command)) {
         return Some(Protocol::Ollama);
     }
-    path.contains("/v1/").then_some(Protocol::OpenAi)
+    // Vertex AI names services of several vendors: its paths need the name of an upstream.
+    (path.contains("/v1/") && !has_method).then_some(Protocol::OpenAi)
 }
 
 #[cfg(test)]
@@ -287,10 +312,31 @@ mod tests {
             ("/groq/openai/v1/chat/completions", "https://api.groq.com/openai/v1/chat/completions"),
             ("/openai/v1/chat/completions", "https://api.openai.com/openai/v1/chat/completions"),
             ("/favicon.ico", ""),
+            ("/", "http://127.0.0.1:11434/"),
+            ("/api/event_logging/batch", ""),
+            (
+                "/v1/models/g:countTokens?key=1",
+                "https://generativelanguage.googleapis.com/v1/models/g:countTokens?key=1",
+            ),
+            (
+                "/v1beta/openai/chat/completions",
+                "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+            ),
+            ("/v1/projects/p/locations/l/publishers/anthropic/models/c:streamRawPredict", ""),
         ];
         for (path, expected) in rows {
             assert_eq!(url(&all, path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn paths_of_azure_are_unchanged() {
+        let all = upstreams(&["openai=https://me.openai.azure.com"]).unwrap();
+        for path in ["/openai/v1/chat/completions", "/openai/deployments/d/chat/completions?api-version=1"] {
+            assert_eq!(url(&all, path), format!("https://me.openai.azure.com{path}"));
+        }
+        let direct = upstreams(&["openai=http://x"]).unwrap();
+        assert_eq!(url(&direct, "/openai/v1/models"), "http://x/v1/models");
     }
 
     #[test]

@@ -190,6 +190,14 @@ const COMMON: &[ToolKey] = &[
         "signature",
         KeyDoc::Text("signature", "", "Parameters and result: arguments are converted and checked before the call."),
     ),
+    (
+        "parameters",
+        KeyDoc::Text(
+            "JSON Schema",
+            "that of the signature",
+            "The schema of the arguments as models get it, sent unchanged: a table, or JSON text. Without a signature, arguments are passed on unchecked.",
+        ),
+    ),
     ("description", KeyDoc::Text("text", "", "What it does, for models.")),
     ("cache", KeyDoc::Text("true or false", "false", "An equal call of the same run is answered from memory.")),
     ("expose", KeyDoc::Text("native, ptc_lisp, both", "both", "Who may call it: models natively, programs, or both.")),
@@ -252,6 +260,7 @@ impl Tool {
         {
             table.convert_args(params);
         }
+        let parameters = parameters(name, table).map_err(&mut note).unwrap_or_default();
         let expose = named(name, table, "expose", &EXPOSES).map_err(&mut note).unwrap_or_default();
         let returns = named(name, table, "returns", &RETURNS).map_err(&mut note).unwrap_or_default();
         let timeout_ms = table.get("timeout_ms").map(|_| limited(table, "timeout_ms", &TOOL_TIMEOUT)).transpose();
@@ -261,6 +270,7 @@ impl Tool {
                 name: name.to_owned(),
                 signature_text,
                 signature: parsed,
+                parameters,
                 description: text("description"),
                 cache: table.get("cache").is_some_and(|flag| flag.node == Node::Bool(true)),
                 expose,
@@ -316,6 +326,17 @@ pub(super) fn limited(table: &Json, key: &str, limit: &Limit) -> Result<u64, Wro
         _ => None,
     };
     number.ok_or_else(|| (key.to_owned(), out_of_range(key, limit, json.to_text())))
+}
+
+/// Reads the schema of the arguments; JSON text where TOML is not sufficient.
+fn parameters(name: &str, table: &Json) -> Result<Option<Json>, Wrong> {
+    let Some(written) = table.get("parameters") else { return Ok(None) };
+    let parsed = written.as_str().map_or_else(|| Some(written.clone()), |text| json::parse(text).ok());
+    parsed.filter(|schema| schema.members().is_some()).map(Some).ok_or_else(|| {
+        let message =
+            format!("the tool `{name}`: `parameters` must be a JSON Schema: a table, or a JSON object as text");
+        ("parameters".to_owned(), message)
+    })
 }
 
 /// Reads a required text.

@@ -68,6 +68,8 @@ pub struct Tool {
     pub signature_text: Option<String>,
     /// Its parsed signature.
     pub signature: Option<Signature>,
+    /// JSON Schema of its arguments that models get in the place of that of the signature.
+    pub parameters: Option<Json>,
     /// Its description for models and users.
     pub description: Option<String>,
     /// True if equal calls in the same run are answered from a cache.
@@ -153,7 +155,7 @@ pub struct Invocation<'a> {
     pub requests: &'a mpsc::UnboundedSender<ToolRequest>,
 }
 
-/// What a tool needs of the run during its call.
+/// Request of a tool to the run during its call.
 #[derive(Debug)]
 pub enum ToolRequest {
     /// An answer of the user.
@@ -176,13 +178,13 @@ pub struct ToolImage {
 /// A request of a tool for a reply of the run's model.
 #[derive(Debug)]
 pub struct ToolSample {
-    /// What the model gets.
+    /// The prompt of the model.
     pub prompt: SamplePrompt,
     /// Receives the reply, or the reason why there is none.
     pub answer: oneshot::Sender<Result<SampleReply, String>>,
 }
 
-/// What the model gets, without known secrets. It comes from outside.
+/// Prompt of the model, without known secrets. It comes from outside.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SamplePrompt {
     /// The tool and server that ask, for the record.
@@ -281,13 +283,17 @@ impl Tool {
         }
     }
 
-    /// Returns the tool as providers see it: names with `_`.
+    /// Returns the tool as providers see it: names with `_`. With a schema of its own it keeps its name, if providers accept it.
     pub fn schema(&self) -> ToolSchema {
-        let params = self.signature.as_ref().and_then(|signature| signature.params.as_deref()).unwrap_or_default();
+        let derived = || {
+            let params = self.signature.as_ref().and_then(|signature| signature.params.as_deref());
+            json_schema::tool(params.unwrap_or_default())
+        };
+        let is_accepted = self.name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
         ToolSchema {
-            name: self.provider_name(),
+            name: if self.parameters.is_some() && is_accepted { self.name.clone() } else { self.provider_name() },
             description: self.description.clone(),
-            parameters: JsonText::of(&json_schema::tool(params)),
+            parameters: JsonText::of(&self.parameters.clone().unwrap_or_else(derived)),
         }
     }
 

@@ -1,28 +1,31 @@
-//! Agents out of captured requests: what another program asked, as an agent that can be run, forked and compared.
+//! Agents from captured requests: a request of another program, as an agent that can be run, forked and compared.
 //!
-//! In: a turn of a captured session. Out: an agent: its texts, images and other files, tools, schema, options and model. The tools answer what
-//! they answered in the conversation. The session is never changed.
+//! In: a turn of a captured session. Out: an agent: its texts, images and other files, tools, schema, options and model. The tools return
+//! the results that they had in the conversation. The session is never changed.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use ptc_core::limits::FILE_BYTES;
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{Type, from_json_schema};
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
 use toml_edit::{DocumentMut, Item, Table, Value, value};
 
 use super::body::sent_body;
-use crate::agent::{Agent, InputFile};
+use super::captured_messages::CapturedMessages;
+use super::captured_request::RequestParts;
+use super::captured_tools::{ToolNames, tool_table};
+use crate::agent::{Agent, InputFile, Plan, RawSchema, error_messages};
 use crate::config::document::to_inline;
-use crate::config::{create_private_dir, private_options};
-use crate::event::{Address, ErrorRecord, Event, NativeCall, RequestMade, Role, SentMessage, SentPart, ToolSchema};
+use crate::config::{Protocol, create_private_dir, private_options};
+use crate::event::{Address, ErrorRecord, Event, Options, Role, SentMessage, SentPart};
 use crate::model::{MediaPart, media_of, media_type};
 use crate::port::Attachments as _;
 use crate::session::{AttachmentStore, Session};
 
 /// An agent of a request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct CapturedAgent {
     /// The text of its file.
     pub text: String,
@@ -30,14 +33,22 @@ pub struct CapturedAgent {
     pub files: Vec<InputFile>,
     /// The kinds of the parts that are no text and whose bytes are not in the request: the agent names them and does not send them.
     pub unsent: Vec<String>,
+    /// The differences between its first request and the captured one.
+    pub differences: Vec<String>,
+    /// The model that the request names, as `upstream:model`.
+    pub model: Option<String>,
+    /// The protocol of the request.
+    pub protocol: Option<Protocol>,
+    /// The members of the body that its `extra_body` repeats: an object.
+    pub extra_body: Json,
 }
 
-/// How the inputs of an agent name its files.
+/// Form in which the inputs of an agent name its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileNaming {
     /// By the names of files next to its own.
     Name,
-    /// By what a session records of them: their bytes are stored next to the sessions.
+    /// By their records in a session; the bytes are stored next to the sessions.
     Record,
 }
 
@@ -71,18 +82,14 @@ pub fn captured_agent(
         _ => None,
     });
     let made = made.ok_or_else(none)?;
-    let start = session.events().find_map(|envelope| match envelope.event {
-        Event::RunStart(start) => Some(start),
-        _ => None,
-    });
-    let model = start.map(|start| start.model.alias).filter(|alias| !alias.ends_with(':'));
     if messages.is_empty() && made.tools.is_empty() {
         return Err(refused(format!(
             "no message of the request at {turn} could be read: `sessions show {} --body {turn}` prints its body",
             session.header.id
         )));
     }
-    let media = Media::of(session, turn, &messages, name);
+    let body = sent_body(session, turn.as_str()).unwrap_or_default();
+    let media = Media::of(&body, &messages, name);
     let inputs: Vec<(String, Json)> = media
         .files
         .iter()
@@ -91,12 +98,88 @@ pub fn captured_agent(
             (input.clone(), value)
         })
         .collect();
-    let mut file = document(name, model.as_deref(), &made, &media.without_sent(&messages), &all_messages(session));
+    let mut parts = RequestParts::of(session, turn, &made, &body);
+    let schema = parts.schema.as_ref().map(|schema| RawSchema::compile(&schema.json()));
+    if let Some(Err(why)) = schema {
+        parts.schema = None;
+        parts.differences.push(format!("the schema of the answer is not sent: {why}"));
+    }
+    let names = ToolNames::of(&parts.tools);
+    let mut captured = CapturedMessages::of(&media.without_sent(&messages), &names);
+    if captured.prompt.trim().is_empty() && !inputs.is_empty() {
+        captured.differences.push("the text of the message is the names of its files: it has no other".to_owned());
+    }
+    let renamed = names.changed().map(|(captured, name)| format!("the tool {captured} is named {name}"));
+    let differences = captured.differences.iter().cloned().chain(parts.differences.clone()).chain(renamed);
+    let differences = differences.chain(media.differences(&messages)).collect();
+    let mut file = document(name, &parts, captured, &names, &all_messages(session));
     if !inputs.is_empty() {
         add_inputs(&mut file, &inputs);
     }
     let files = media.files.into_iter().map(|(_, file)| file).collect();
-    Ok(CapturedAgent { text: file.to_string(), files, unsent: media.unsent })
+    Ok(CapturedAgent {
+        text: file.to_string(),
+        files,
+        unsent: media.unsent,
+        differences,
+        model: parts.model,
+        protocol: parts.protocol,
+        extra_body: parts.extra,
+    })
+}
+
+impl CapturedAgent {
+    /// The differences to the captured request as comments of an agent file; empty without any.
+    pub fn comments(&self) -> String {
+        let mut lines = Vec::new();
+        if !self.differences.is_empty() {
+            lines.push("differences to the captured request:".to_owned());
+            lines.extend(self.differences.iter().map(|difference| format!("* {difference}")));
+        }
+        if let (Some(protocol), true) = (self.protocol, inline(&self.extra_body).is_some()) {
+            let name = protocol.name();
+            lines.push(format!("extra_body is for the protocol {name}: services with another one may refuse it"));
+        }
+        let line = |text: &String| format!("# {}\n", text.replace(char::is_control, " "));
+        lines.iter().map(line).collect()
+    }
+
+    /// The text of its file with the differences as comments.
+    pub fn file_text(&self) -> String {
+        format!("{}{}", self.comments(), self.text)
+    }
+
+    /// The same agent with other members of the body.
+    #[must_use]
+    pub(super) fn with_extra_body(self, extra: Json) -> Self {
+        let Ok(mut file) = self.text.parse::<DocumentMut>() else { return self };
+        let Some(options) = file.get_mut("model_options").and_then(Item::as_table_mut) else { return self };
+        match inline(&extra) {
+            Some(extra) => options["extra_body"] = value(extra),
+            None => _ = options.remove("extra_body"),
+        }
+        if options.is_empty() {
+            file.remove("model_options");
+        }
+        Self { text: file.to_string(), extra_body: extra, ..self }
+    }
+}
+
+/// Checks a captured agent as a run does; `file` is the path of its file.
+///
+/// Errors: it cannot be read, or it cannot run.
+pub fn check_captured_agent(agent: &CapturedAgent, file: &str) -> Result<(), ErrorRecord> {
+    let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
+    let text = agent.file_text();
+    if text.len() as u64 > FILE_BYTES.most() {
+        let most = FILE_BYTES.most();
+        return Err(refused(format!("the request makes an agent file of more than {most} bytes (`file_bytes`)")));
+    }
+    let read = Agent::from_toml(&text, file);
+    let read = read.map_err(|error| refused(format!("the request makes no valid agent: {error}")))?;
+    let unusable =
+        |findings: Vec<_>| refused(format!("the request makes no agent that can run: {}", error_messages(&findings)));
+    Plan::new(&read).map(|_| ()).map_err(unusable)
 }
 
 /// Stores the files of an agent next to the sessions in a folder. Errors: one cannot be written.
@@ -110,7 +193,7 @@ pub fn store_captured_files(agent: &CapturedAgent, sessions_dir: &Path) -> Resul
 
 /// Creates an agent file, and its files next to it, for their owner only; one that exists is not changed.
 ///
-/// Errors: the text is no valid agent; a file exists or cannot be written.
+/// Errors: the agent cannot run; a file exists or cannot be written.
 pub fn write_new_agent(path: &Path, agent: &CapturedAgent) -> Result<(), ErrorRecord> {
     let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
     let next_to = |file: &InputFile| path.with_file_name(&file.path);
@@ -123,9 +206,8 @@ pub fn write_new_agent(path: &Path, agent: &CapturedAgent) -> Result<(), ErrorRe
         for (file, path) in agent.files.iter().zip(&paths) {
             create(path, &file.bytes, &mut created).map_err(|error| refused(format!("{}: {error}", path.display())))?;
         }
-        Agent::from_toml(&agent.text, &path.display().to_string())
-            .map_err(|error| refused(format!("the request makes no valid agent: {error}")))?;
-        create(path, agent.text.as_bytes(), &mut created)
+        check_captured_agent(agent, &path.display().to_string())?;
+        create(path, agent.file_text().as_bytes(), &mut created)
             .map_err(|error| refused(format!("{}: {error}", path.display())))
     };
     let written = write();
@@ -155,16 +237,15 @@ fn create<'p>(path: &'p Path, content: &[u8], created: &mut Vec<&'p Path>) -> io
 struct Media {
     /// Those whose bytes are known, with the names of their inputs.
     files: Vec<(String, InputFile)>,
-    /// Are the bytes of each part known? In the order of the request.
+    /// For each part, in the order of the request: true if its bytes are known.
     are_sent: Vec<bool>,
     /// The kinds of the others.
     unsent: Vec<String>,
 }
 
 impl Media {
-    fn of(session: &Session, turn: &Address, messages: &[SentMessage], name: &str) -> Self {
+    fn of(body: &str, messages: &[SentMessage], name: &str) -> Self {
         let kinds: Vec<String> = media_kinds(messages).map(ToOwned::to_owned).collect();
-        let body = sent_body(session, turn.as_str()).unwrap_or_default();
         let of_body = media_of(body.as_bytes());
         // Messages that the service keeps come first, and are not in the body.
         let kept = kinds.len().saturating_sub(of_body.len());
@@ -199,6 +280,22 @@ impl Media {
         Some((format!("{kind}_{number}"), file))
     }
 
+    /// The differences that files make to the messages of the request.
+    fn differences(&self, messages: &[SentMessage]) -> Vec<String> {
+        let last = messages.iter().rposition(|message| message.role == Role::User).unwrap_or_default();
+        let mut found = Vec::new();
+        if !self.files.is_empty() {
+            found.push("files come before the text of a message, after their names, types and sizes".to_owned());
+        }
+        if !self.files.is_empty() && media_kinds(&messages[..last]).next().is_some() {
+            found.push("files of earlier messages are sent with the last message of the user".to_owned());
+        }
+        if !self.unsent.is_empty() {
+            found.push(format!("parts that are named and not sent: {}", self.unsent.join(", ")));
+        }
+        found
+    }
+
     /// The messages without the placeholder texts of sent files.
     fn without_sent(&self, messages: &[SentMessage]) -> Vec<SentMessage> {
         let mut are_sent = self.are_sent.iter();
@@ -210,7 +307,7 @@ impl Media {
     }
 }
 
-/// Is it the placeholder text of an image, a sound or a document?
+/// Returns whether a part is the placeholder text of an image, a sound or a document.
 fn is_media(part: &SentPart) -> bool {
     matches!(part, SentPart::Text { section, .. } if section != Role::User.name())
 }
@@ -241,7 +338,14 @@ fn add_inputs(file: &mut DocumentMut, inputs: &[(String, Json)]) {
     file["context"] = Item::Table(context);
 }
 
-fn events_of<'s>(session: &'s Session, turn: &Address) -> impl Iterator<Item = Event> + use<'s> {
+/// The members of a table in one line; `None` without any.
+fn inline(members: &Json) -> Option<Value> {
+    members.members().filter(|members| !members.is_empty())?;
+    to_inline(members)?.parse().ok()
+}
+
+/// The events of a turn.
+pub(super) fn events_of<'s>(session: &'s Session, turn: &Address) -> impl Iterator<Item = Event> + use<'s> {
     let turn = turn.clone();
     session.events().filter(move |envelope| envelope.address == turn).map(|envelope| envelope.event)
 }
@@ -255,56 +359,51 @@ fn all_messages(session: &Session) -> Vec<SentMessage> {
 
 fn document(
     name: &str,
-    model: Option<&str>,
-    made: &RequestMade,
-    messages: &[SentMessage],
+    parts: &RequestParts,
+    messages: CapturedMessages,
+    names: &ToolNames,
     all: &[SentMessage],
 ) -> DocumentMut {
     let mut file = DocumentMut::new();
     file["name"] = value(name);
-    let is_json = made.schema.is_some() && made.tools.is_empty();
+    let is_json = parts.schema.is_some() && parts.tools.is_empty();
     file["mode"] = value(if is_json { "json" } else { "text" });
-    if let Some(model) = model {
+    if let Some(model) = &parts.model {
         file["model"] = value(model);
     }
     // The text of another program has no tags of ours.
     file["literal"] = value(true);
-    let system: Vec<String> =
-        messages.iter().filter(|message| message.role == Role::System).map(SentMessage::text).collect();
-    file["prompt"] = value(prompt(messages));
-    file["system_prompt"] = value(system.join("\n\n"));
-    if let Some(schema) = made.schema.as_ref().filter(|_| is_json) {
+    file["prompt"] = value(messages.prompt);
+    file["system_prompt"] = value(messages.system);
+    if let Some(schema) = &parts.schema {
         file["schema"] = value(schema.json().to_pretty());
     }
-    file["max_turns"] = value(if made.tools.is_empty() { 1 } else { 10 });
-    let options = options(made);
+    file["max_turns"] = value(if parts.tools.is_empty() || parts.forces_call { 1 } else { 10 });
+    if parts.has_cache {
+        file["cache"] = value(true);
+    }
+    for (key, list) in [("messages", messages.before), ("messages_after", messages.after)] {
+        if !list.is_empty() {
+            file[key] = Item::ArrayOfTables(list);
+        }
+    }
+    let options = options(&parts.options, &parts.extra);
     if !options.is_empty() {
         file["model_options"] = Item::Table(options);
     }
-    if !made.tools.is_empty() {
+    if !parts.tools.is_empty() {
         let mut tools = Table::new();
         tools.set_implicit(true);
-        for tool in &made.tools {
-            tools[&tool.name] = Item::Table(tool_table(tool, all));
+        for (tool, name) in parts.tools.iter().zip(names.in_order()) {
+            tools[name] = Item::Table(tool_table(tool, all));
         }
         file["tools"] = Item::Table(tools);
     }
     file
 }
 
-/// The task: the user's messages before the first reply; where the conversation went further, all of it as text.
-fn prompt(messages: &[SentMessage]) -> String {
-    let others: Vec<&SentMessage> = messages.iter().filter(|message| message.role != Role::System).collect();
-    if others.iter().all(|message| message.role == Role::User) {
-        return others.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n\n");
-    }
-    let parts = others.iter().map(|message| format!("# {}\n\n{}", message.role.name(), message.lines().trim_end()));
-    parts.collect::<Vec<_>>().join("\n\n")
-}
-
-fn options(made: &RequestMade) -> Table {
+fn options(options: &Options, extra: &Json) -> Table {
     let mut table = Table::new();
-    let options = &made.options;
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     if let Some(temperature) = options.temperature {
         table["temperature"] = value(temperature);
@@ -324,70 +423,13 @@ fn options(made: &RequestMade) -> Table {
     if let Some(reasoning) = &options.reasoning {
         table["reasoning"] = value(reasoning);
     }
-    table
-}
-
-/// A tool that answers what it answered in the conversation.
-fn tool_table(tool: &ToolSchema, all: &[SentMessage]) -> Table {
-    let mut table = Table::new();
-    table["kind"] = value("table");
-    table["signature"] = value(signature(&tool.parameters.json()));
-    table["description"] = value(tool.description.clone().unwrap_or_else(|| tool.name.clone()));
-    let answers = answers_of(&tool.name, all);
-    if !answers.is_empty() {
-        let rows = Json::list(answers.into_iter().map(|(args, result)| {
-            Json::object([
-                ("args", json_of(args).unwrap_or_else(Json::empty)),
-                ("result", json_of(result).unwrap_or_default()),
-            ])
-        }));
-        // Values that TOML cannot represent are stored as JSON text.
-        let inline = to_inline(&rows).and_then(|text| text.parse::<Value>().ok());
-        table["rows"] = value(inline.unwrap_or_else(|| Value::from(rows.to_text())));
+    if let Some(are_strict) = options.strict_tools {
+        table["strict_tools"] = value(are_strict);
     }
-    table["default"] = value("not recorded");
-    table
-}
-
-fn json_of(text: &str) -> Option<Json> {
-    json::parse(text).ok()
-}
-
-/// Arguments and result of each call of a tool. Results name their call by its id; where a protocol has none, they come in the order of the
-/// calls.
-fn answers_of<'m>(tool: &str, all: &'m [SentMessage]) -> Vec<(&'m str, &'m str)> {
-    let mut calls: Vec<&NativeCall> = Vec::new();
-    let mut answers = Vec::new();
-    for part in all.iter().flat_map(|message| &message.parts) {
-        match part {
-            SentPart::Call(call) if call.name == tool => calls.push(call),
-            SentPart::Result { call, name, result } => {
-                let by_id = calls.iter().position(|known| !call.is_empty() && known.id == *call);
-                let next = || (call.is_empty() && name == tool && !calls.is_empty()).then_some(0);
-                if let Some(place) = by_id.or_else(next) {
-                    answers.push((calls.remove(place).args.as_str(), result.as_str()));
-                }
-            }
-            _ => {}
-        }
+    if let Some(extra) = inline(extra) {
+        table["extra_body"] = value(extra);
     }
-    answers
-}
-
-/// The signature of a tool, as far as its schema has one: what cannot be expressed is `:any`.
-fn signature(parameters: &Json) -> String {
-    let required: Vec<&str> =
-        parameters.get("required").and_then(Json::items).unwrap_or_default().iter().filter_map(Json::as_str).collect();
-    let fields = parameters.get("properties").and_then(Json::members).unwrap_or_default().iter().map(|member| {
-        let known = from_json_schema(&member.value).unwrap_or(Type::Any);
-        let of = if required.contains(&member.key.as_str()) || known.is_optional() {
-            known
-        } else {
-            Type::Optional(Box::new(known))
-        };
-        format!("{} {}", member.key, of.render())
-    });
-    format!("({}) -> :any", fields.collect::<Vec<_>>().join(", "))
+    table
 }
 
 #[cfg(test)]
@@ -396,7 +438,7 @@ mod tests {
 
     fn captured(text: &str) -> CapturedAgent {
         let image = InputFile::new("seen-image-1.png", b"\x89PNG\r\n\x1a\n".to_vec()).unwrap();
-        CapturedAgent { text: text.to_owned(), files: vec![image], unsent: Vec::new() }
+        CapturedAgent { text: text.to_owned(), files: vec![image], ..CapturedAgent::default() }
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Cases out of sessions: "make a case from this session" and "make a regression test".
+//! Cases from sessions: "make a case from this session" and "make a regression test".
 //!
-//! In: a session, what its case is to be called, an agent file. Out: the agent file with one more case, comments and order kept; for a
-//! regression test also a cassette, a copy of the session next to the agent file. The session itself is never changed.
+//! In: a session, the name of its case, an agent file. Out: the agent file with one more case, comments and order kept; for a regression
+//! test also a cassette, a copy of the session next to the agent file. The session itself is never changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::tool::FileAccess;
 /// The folder of an agent file's cassettes, next to it.
 const CASSETTES: &str = "cassettes";
 
-/// What is to be made.
+/// Options of a new case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseSpec {
     /// The run of the session, when it holds several.
@@ -34,24 +34,24 @@ pub struct CaseSpec {
     pub file: Option<PathBuf>,
     /// Also a cassette, which answers for the model.
     pub cassette: bool,
-    /// What a judge is to find in the answer, in the place of the recorded answer.
+    /// Rubric for a judge of the answer; replaces the recorded answer as the expectation.
     pub rubric: Option<String>,
 }
 
-/// What was made.
+/// A new case and its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeCase {
     /// The name of the case.
     pub name: String,
     /// The agent file.
     pub file: PathBuf,
-    /// The file was made as well.
+    /// True if the agent file was created.
     pub is_new_file: bool,
     /// The cassette.
     pub cassette: Option<PathBuf>,
 }
 
-/// Why no case was made, and what to do.
+/// Error of making a case, with what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseError(pub String);
 
@@ -73,14 +73,14 @@ impl From<CaseError> for ErrorRecord {
 /// A run that has ended.
 struct Ended {
     address: Address,
-    /// What it was asked for at its end, edits included; for a cassette, which holds the edits itself, what it began with.
+    /// Inputs of the run at its end, edits included; for a cassette, which contains the edits itself, those of its start.
     asked: Inputs,
     end: RunEnd,
 }
 
 impl Workbench {
     /// Makes a case of a session's run: its inputs, and its answer as the exact value that is expected (or the reason of its failure).
-    /// With a cassette the case names that instead: it passes when its replay comes out as recorded.
+    /// With a cassette the case names that instead: it passes when its replay matches the recording.
     ///
     /// Errors: the run has not ended, continues another one or contains no agent; the file holds another agent, or a case of
     /// this name; the name leads to an example that is part of the program; a file cannot be read or written.
@@ -160,7 +160,7 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
     let end = end.ok_or_else(|| CaseError(format!("{id} has not ended; `resume` continues it")))?;
     if let Some(fail) = end.fail.as_ref().filter(|fail| Case::is_untried(fail)) {
         return Err(CaseError(format!(
-            "the run failed with {}: {}; that says nothing about the agent",
+            "the run failed with {}: {}; this is not a failure of the agent",
             fail.reason, fail.message
         )));
     }
@@ -172,7 +172,7 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
     Ok(Ended { address, asked, end })
 }
 
-/// The agent file that something goes into.
+/// Returns the agent file that a case or an example is added to.
 pub(super) fn place(file: Option<&Path>, recorded: &Agent) -> Result<PathBuf, CaseError> {
     if let Some(file) = file {
         let name = file.display().to_string();
@@ -226,7 +226,7 @@ impl Workbench {
     }
 }
 
-/// Copies what embeddings were found to be of the session's answers next to its cassette, whose tests then ask for none.
+/// Copies the embedding rulings on a session next to its cassette, so that tests of the cassette request no embeddings.
 fn keep_similarities(session: &Session, cassette: &Path) -> io::Result<()> {
     let [Some(from), Some(to)] = [session.path.parent(), cassette.parent()] else { return Ok(()) };
     let found = read_rulings(from, session.header.id.as_str())?;
@@ -253,7 +253,7 @@ fn judged_table(name: &str, ended: &Ended, rubric: &str, label: Option<&Label>) 
     Ok(named.with("context", Case::write_context(&ended.asked.context)).with("expect", expect))
 }
 
-/// The table of the case. An answer that a user labelled as a failure is what must not be answered.
+/// The table of the case. An answer that a user labelled as a failure becomes a `not` expectation.
 fn table(name: &str, ended: &Ended, cassette: Option<&str>, label: Option<&Label>) -> Result<Json, CaseError> {
     let named = Json::empty().with("name", Json::str(name));
     if let Some(cassette) = cassette {

@@ -11,23 +11,23 @@ use crate::config::ServerEntry;
 use crate::model::{is_loopback, listens, shown_address};
 use crate::replay::ReplayOutcome;
 
-/// What findings about the configuration are called.
+/// Subject of findings about the configuration.
 const CONFIGURATION: &str = "configuration";
 
-/// How a finding came out.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
     /// It works.
     Good,
-    /// It is not there, and nothing needs it now.
+    /// It is missing, and nothing needs it now.
     Note,
     /// It does not work.
     Bad,
 }
 
 impl Health {
-    /// What `--json` calls it.
+    /// Returns its name in the output of `--json`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -40,11 +40,11 @@ impl Health {
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How it came out.
+    /// Its result.
     pub health: Health,
-    /// What was looked at.
+    /// Its subject.
     pub what: String,
-    /// What was found, and what to do when it is bad.
+    /// A description of the result, with what to do when it is bad.
     pub message: String,
 }
 
@@ -153,17 +153,14 @@ impl Workbench {
             }
         }
         match sessions.len() {
-            0 => finding(
-                Health::Bad,
-                "example sessions",
-                "this program was built without any; model demo has no answers",
-            ),
+            0 => finding(Health::Bad, "example sessions", "built without example sessions; model `demo` cannot answer"),
             n => finding(Health::Good, "example sessions", format!("{n} replay without a difference")),
         }
     }
 }
 
-/// Is the program of a server of tools there? None is started, and no address beyond this machine is asked.
+/// Checks that the program or the local address of an MCP server is there. No program is started, and no address outside this machine is
+/// contacted.
 async fn server_of_tools(server: &ServerEntry) -> Finding {
     let what = format!("tools of {}", server.name);
     let look = format!("ptc-workbench tools --server {}", server.name);
@@ -174,7 +171,7 @@ async fn server_of_tools(server: &ServerEntry) -> Finding {
                 finding(Health::Good, &what, format!("something answers at {shown}"))
             }
             true => finding(Health::Note, &what, format!("nothing listens at {shown}")),
-            false => finding(Health::Note, &what, format!("at {shown}, not asked here: `{look}` asks it")),
+            false => finding(Health::Note, &what, format!("at {shown}, not contacted here: `{look}` contacts it")),
         };
     }
     let program = server.command.first().map_or("", String::as_str);
@@ -188,7 +185,7 @@ async fn server_of_tools(server: &ServerEntry) -> Finding {
     finding(health, &what, message)
 }
 
-/// Where a program lies that is started by this name in this folder.
+/// Returns the file that a command name starts: a name with `/` is relative to the folder, others are looked up in PATH.
 fn found_program(name: &str, folder: Option<&str>, path: Option<&OsStr>) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| path.is_file();
     if name.contains('/') {
@@ -198,7 +195,7 @@ fn found_program(name: &str, folder: Option<&str>, path: Option<&OsStr>) -> Opti
     std::env::split_paths(path?).map(|dir| dir.join(name)).find(is_program)
 }
 
-/// Can files be made in this folder? It is made when it does not exist.
+/// Checks that files can be created in a folder, which is created if it does not exist.
 fn writable(what: &str, dir: &Path) -> Finding {
     let probe = || -> std::io::Result<()> {
         std::fs::create_dir_all(dir)?;

@@ -26,10 +26,10 @@ use crate::port::{Human, SystemClock};
 use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
 use crate::session::{Parent, ParentKind, Prefix, Session, copy_files};
 
-/// Something that is changed at the point of a fork.
+/// A change at the point of a fork.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
-    /// What: a target of [`Edit`].
+    /// Its target, as in [`Edit`].
     pub target: String,
     /// The new content.
     pub after: Json,
@@ -60,18 +60,18 @@ impl Changed {
     }
 }
 
-/// What is to be forked.
+/// Options of a fork.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForkSpec {
     /// The point: `ADDRESS[:STAGE]`.
     pub at: String,
-    /// What is changed there, in order.
+    /// Changes at the point, in order.
     pub changes: Vec<Changed>,
     /// Another model for the following turns.
     pub model: Option<String>,
-    /// Who changed it: command, user.
+    /// Author of the changes: command, user.
     pub by: Editor,
-    /// What the new session is to the old one.
+    /// Relation of the new session to the old one.
     pub kind: ParentKind,
 }
 
@@ -87,7 +87,7 @@ impl Workbench {
     }
 }
 
-/// What a run is asked for at a point of a recording, earlier edits included.
+/// Returns the inputs of a run at a point of a recording, earlier edits included.
 pub(super) fn inputs_at(recording: &Recording, meets: &Address) -> Result<Inputs, StartError> {
     let run = meets.turn_part().run_part();
     let edits = RecordedEdits::of(recording).map_err(unusable)?;
@@ -194,7 +194,7 @@ impl Workbench {
         self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, human })
     }
 
-    /// Are the edits usable: would the run open with them? `max_turns` is what it had before.
+    /// Checks that the edits are usable and that the run starts with them. `max_turns` is the limit before the edits.
     fn check_edits(&self, begun: &Recording, point: &Point, max_turns: u32) -> Result<(), StartError> {
         let edits = RecordedEdits::of(begun).map_err(unusable)?;
         let Some(edited) = edits.turn(&point.target) else { return Ok(()) };
@@ -217,7 +217,8 @@ impl Workbench {
     }
 }
 
-/// What does not fit the signature of a tool in a result that the user wrote. The run continues with it: a tool may answer anything.
+/// Returns a warning if a result that the user wrote does not fit the tool's signature. The run continues with it: a tool may answer
+/// anything.
 fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Changed]) -> Vec<Diagnostic> {
     let written = changes.iter().rev().find(|change| change.target == Edit::RESULT);
     let called = recording.at(&point.address).iter().find_map(|envelope| match &envelope.event {
@@ -243,7 +244,7 @@ fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Chan
     vec![Diagnostic::error(Place::Tools, Reason::ValidationError, message).warning()]
 }
 
-/// A change as it is recorded: of the reply where it is one of the program in it.
+/// Converts a change to its recorded form: a change of the program in a reply becomes one of the reply.
 fn settled(recorded_turn: &RecordedTurn<'_>, change: Changed) -> Result<Changed, String> {
     match change.target.as_str() {
         PROGRAM => {
@@ -255,7 +256,7 @@ fn settled(recorded_turn: &RecordedTurn<'_>, change: Changed) -> Result<Changed,
     }
 }
 
-/// Can these edits be made at this point?
+/// Checks that these edits can be made at this point.
 fn fits(point: &Point, changes: &[Changed]) -> Result<(), StartError> {
     for Changed { target, .. } in changes {
         let wanted: &[Stage] = match target.as_str() {
@@ -273,7 +274,7 @@ fn fits(point: &Point, changes: &[Changed]) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Does the edited turn get as far as its request? Else the new session would hold nothing but its failure.
+/// Checks that the edited turn gets as far as its request. Otherwise the new session would contain nothing but its failure.
 async fn opens(begun: &Arc<Recording>, point: &Point) -> Result<(), StartError> {
     if !matches!(point.stage, Stage::Request | Stage::After) {
         return Ok(());
@@ -288,7 +289,7 @@ impl Workbench {
     pub fn pin(&self, session: &Session, turn: &Address) -> Result<Agent, StartError> {
         if let Some(origin) = session.header.foreign_origin() {
             return Err(unusable(format!(
-                "{} was {origin}: its programs can be looked at, but not run again, because it does not hold what they were given",
+                "{} was {origin}: its programs can be viewed but not run again, because their inputs are not recorded",
                 session.header.id
             )));
         }

@@ -13,7 +13,7 @@ pub struct Marks {
     pub untried: &'static str,
     /// Worth knowing.
     pub warning: &'static str,
-    /// Neither.
+    /// Neither good nor bad.
     pub none: &'static str,
     /// Not the same.
     pub differs: &'static str,
@@ -37,7 +37,7 @@ pub struct Marks {
     pub open: &'static str,
 }
 
-/// Marks for eyes.
+/// Marks as signs.
 pub const SIGNS: Marks = Marks {
     good: "✓",
     bad: "✗",
@@ -57,7 +57,7 @@ pub const SIGNS: Marks = Marks {
     open: "[ ]",
 };
 
-/// Marks for ears.
+/// Marks as words, for screen readers.
 pub const WORDS: Marks = Marks {
     good: "ok",
     bad: "error",
@@ -149,12 +149,12 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     })
 }
 
-/// How many of these tokens came from the provider's cache; `None` where none did or it is unknown.
+/// Formats the number of tokens from the provider's cache; `None` if there are none or it is unknown.
 pub fn cached(tokens: Option<Tokens>) -> Option<String> {
     tokens?.cache_read.filter(|read| *read > 0).map(|read| format!("{} cached", count(read)))
 }
 
-/// What came from the cache of replies, in one line; nothing where all models were asked.
+/// Formats the usage of the cache of replies, in one line; `None` if all models were asked.
 pub fn cache_line(taken: FromCache) -> Option<String> {
     let replies = if taken.replies == 1 { "reply" } else { "replies" };
     let paid =
@@ -163,10 +163,10 @@ pub fn cache_line(taken: FromCache) -> Option<String> {
     (!taken.is_nothing()).then(line)
 }
 
-/// What judges used, in one line: it is in no other figure.
+/// Formats the usage of judges, in one line; no other figure includes it.
 pub fn judges_line(judges: &JudgesUsage) -> String {
     let paid = if judges.cost > 0.0 { format!(", cost {}", cost(Some(judges.cost))) } else { String::new() };
-    format!("judges: {}, {} tokens{paid}, in no other figure", plural(judges.votes, "vote"), count(judges.tokens))
+    format!("judges: {}, {} tokens{paid}, not in other totals", plural(judges.votes, "vote"), count(judges.tokens))
 }
 
 /// A cost in the price table's unit; `–` when unknown.

@@ -1,7 +1,7 @@
 //! A run or a replay as an interface follows it.
 //!
-//! In: a started run with the queue of its questions, or a session to replay. Out: a [`RunHandle`]: updates in order, the end as the last one;
-//! answers, a stop and a folder for the session go back. It must never block: what waits for a disk runs on a blocking thread.
+//! In: a started run with the queue of its questions, or a session to replay. Out: a [`RunHandle`]: updates in order, the end as the last
+//! one; answers, a stop and a folder for the session go back. It must never block: work that waits for a disk runs on a blocking thread.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub enum RunUpdate {
     Question(Question),
     /// The run has ended and its session is only in memory: the user names a folder. Repeated when that folder cannot be written either.
     Unwritten {
-        /// What could not be written, and why.
+        /// Text for the user: what could not be written, and why.
         reason: String,
         /// A folder to suggest.
         suggested: PathBuf,
@@ -38,7 +38,7 @@ pub enum RunUpdate {
     Ended(RunEnding),
 }
 
-/// How a run or a replay ended, beyond its events.
+/// End of a run or a replay, beyond its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnding {
     /// A live run has ended.
@@ -51,7 +51,7 @@ pub enum RunEnding {
     Identical(Option<Address>),
     /// The replay differs.
     Diverged {
-        /// Where the first difference is.
+        /// Address of the first difference.
         at: Address,
         /// Heading and report of each divergence.
         parts: Vec<(String, String)>,
@@ -65,12 +65,12 @@ pub enum RunEnding {
 pub struct RunHandle {
     session: Option<String>,
     feed: Feed,
-    /// What follows the events that the feed holds.
+    /// Updates that follow the events of the feed.
     last: Arc<LastUpdates>,
     stop: Stopper,
     queue: Option<Arc<QuestionQueue>>,
     pending: Mutex<Pending>,
-    /// The user is gone: questions are not taken.
+    /// True once the run is suspended: new questions are dropped.
     is_unattended: AtomicBool,
     /// Takes the folder for a session that could not be written; `None` is the spare one.
     folder: mpsc::UnboundedSender<Option<PathBuf>>,
@@ -226,7 +226,7 @@ impl RunHandle {
         }
     }
 
-    /// Is a question pending?
+    /// Returns whether a question is pending.
     fn is_asking(&self) -> bool {
         lock(&self.pending).asked.as_ref().is_some_and(|asked| !asked.answer.is_closed())
     }
@@ -293,7 +293,7 @@ async fn save(
         Ok(Ok(moved)) => return moved.unwrap_or(RunEnding::Run),
         Err(error) => return RunEnding::Unsaved(error.to_string()),
     };
-    let mut reason = format!("{unwritten}. Which folder shall take the session?");
+    let mut reason = format!("{unwritten}. Choose another folder for the session");
     loop {
         updates.push(RunUpdate::Unwritten { reason, suggested: saving.spare_dir.clone() });
         let (folder, saving) = (folders.recv().await.flatten(), saving.clone());

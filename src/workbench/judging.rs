@@ -1,7 +1,7 @@
 //! Judging by rubrics: each vote is a run of the judge in a session of its own, which names the judged session as its parent.
 //!
-//! In: a case, the Step of its run. Out: the verdict, with the rulings that it depends on. The run has ended when its judges begin: nothing is
-//! added to its session, so that it replays, resumes and answers as a cassette as before.
+//! In: a case, the Step of its run. Out: the verdict, with the rulings that it depends on. The run has ended when its judges begin: nothing
+//! is added to its session, so that it replays, resumes and serves as a cassette as before.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::session::{Parent, ParentKind, Ruled, SessionKey, read_rulings, write_
 /// The run that is judged.
 #[derive(Debug, Clone)]
 pub(super) struct JudgedRun {
-    /// What came of it.
+    /// Its Step.
     pub(super) step: Arc<Step>,
     /// Its session's id, where it has one.
     pub(super) session: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct JudgedRun {
     pub(super) seed: u64,
     /// The number of the trial, from 1.
     pub(super) trial: u32,
-    /// What is known already where the run is a recording.
+    /// Rulings that are known already, if the run is a recording.
     pub(super) recorded: Vec<Ruling>,
 }
 
@@ -59,7 +59,8 @@ impl Workbench {
         (judgement.unwrap_or_else(error), only_rulings(rulings))
     }
 
-    /// The ruling on one question, and why a judge gave no vote. All judges are asked at the same time, as their providers' gates allow.
+    /// Returns the ruling on one question, and why a judge gave no vote. All judges are asked at the same time, as their providers' gates
+    /// allow.
     pub(super) async fn ruled(&self, question: &Question, run: &JudgedRun, stop: &Stop) -> (Ruling, Option<String>) {
         let rubric = &question.rubric;
         if rubric.measure == Measure::Embedding {
@@ -87,7 +88,7 @@ impl Workbench {
         (ruling, failed)
     }
 
-    /// Can the configured model judge? It does where a rubric names no model. Errors: what to do.
+    /// Checks that the configured model can judge, which it does where a rubric names no model. Errors: what to do.
     pub(super) fn check_default_judge(&self) -> Result<(), StartError> {
         let name = &self.config.default_model;
         if matches!(self.choose(name)?, ModelChoice::Http(_)) {
@@ -100,7 +101,7 @@ impl Workbench {
         Err(StartError::Model { reason: Reason::LlmRequired, message })
     }
 
-    /// One vote, and why it is none.
+    /// Returns one vote; if the judge gave none, a vote with the score 0, and the reason.
     async fn vote(
         &self,
         question: &Question,
@@ -130,7 +131,7 @@ impl Workbench {
             cost: None,
             from_cache: FromCache::default(),
         };
-        let origin = Origin { parent, group: None };
+        let origin = Origin { parent, ..Origin::default() };
         let workbench = self.for_trial(format!("{} vote {place}", trial_name(run.trial)));
         let Running { session, saving, task, .. } = match workbench.unattended().start_in(spec, origin, stop.child()) {
             Ok(running) => running,
@@ -157,7 +158,7 @@ impl Workbench {
         }
     }
 
-    /// What judges found about a session, oldest first.
+    /// Returns the rulings on a session, oldest first.
     pub fn rulings_on(&self, key: &SessionKey) -> Vec<Ruled> {
         let id = match key {
             SessionKey::Example(id) => id.clone(),
@@ -186,7 +187,7 @@ fn only_rulings(rulings: Vec<(Question, Ruling)>) -> Vec<Ruling> {
     rulings.into_iter().map(|(_, ruling)| ruling).collect()
 }
 
-/// Runs something of a case on a thread that may block. Errors: it broke off.
+/// Runs a function of a case on a blocking thread. Errors: it panicked.
 async fn blocking<T: Send + 'static>(
     case: &Arc<Case>,
     run: &JudgedRun,

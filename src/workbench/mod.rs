@@ -1,4 +1,4 @@
-//! What a user can do, once, for both faces: run, replay, list, look at the prompt, ask what works here.
+//! Operations for users, shared by both interfaces: run, replay, list, preview a prompt, check the machine.
 //!
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
@@ -11,6 +11,10 @@ mod body;
 mod budget;
 mod bundle;
 mod captured_agent;
+mod captured_messages;
+mod captured_models;
+mod captured_request;
+mod captured_tools;
 mod case;
 mod child_models;
 pub mod comparison;
@@ -86,7 +90,8 @@ pub use agreement::{Agreement, AgreementSpec, AgreementTable, Kappa, LabelledRun
 pub use body::{sent_body, sent_bytes};
 pub use budget::{Budget, Hit};
 pub use captured_agent::{
-    CapturedAgent, FileNaming, agent_of_request, captured_agent, store_captured_files, write_new_agent,
+    CapturedAgent, FileNaming, agent_of_request, captured_agent, check_captured_agent, store_captured_files,
+    write_new_agent,
 };
 pub use case::{CaseError, CaseSpec, MadeCase};
 pub use definitions::Definitions;
@@ -127,25 +132,25 @@ pub use tree::Branch;
 /// The workbench of one user.
 #[derive(Debug, Clone)]
 pub struct Workbench {
-    /// What is configured.
+    /// Configuration.
     pub config: Config,
-    /// Where files lie.
+    /// Folders of the program's files.
     pub folders: Folders,
     /// One gate per provider: all runs of this workbench wait in it together.
     gates: Gates,
-    /// Who decides about tools that start a process or leave the machine.
+    /// Policy for tools that start a process or leave the machine.
     policy: ConsentPolicy,
     /// The files that definitions may name.
     access: FileAccess,
-    /// Where runs share them, their adapters.
+    /// Adapters that runs share; `None` if each run has its own.
     adapters: Option<Adapters>,
     /// The vectors of texts that answers are compared with.
     embeddings: Embeddings,
     /// The folder of stored replies of trials.
     reply_cache: Option<Arc<Path>>,
-    /// Those of the trial whose runs this workbench starts.
+    /// Stored replies of the trial whose runs this workbench starts.
     replies: Option<TrialReplies>,
-    /// Where its runs are posted.
+    /// Telemetry of its runs.
     telemetry: SharedTelemetry,
 }
 

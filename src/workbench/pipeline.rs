@@ -120,7 +120,7 @@ impl Pipeline {
                 let lost = plan.lost(&answer_names(before, &plan));
                 plan.warnings.extend(lost.map(|lost| {
                     let message =
-                        format!("step {}: of the answer of step {}: {}", agent.name, before.agent.name, lost.message);
+                        format!("step {}, answer of step {}: {}", agent.name, before.agent.name, lost.message);
                     Diagnostic { message, ..lost }
                 }));
             }
@@ -164,7 +164,7 @@ fn of_step(index: usize, agent: &Agent, findings: Vec<Diagnostic>) -> Vec<Diagno
     findings.into_iter().map(label).collect()
 }
 
-/// Does an answer of this type have a field of this name?
+/// Returns whether an answer of this type has a field of this name.
 fn names_field(output: &Type, name: &str) -> bool {
     let Type::Record { fields, .. } = output.base() else { return false };
     fields.iter().any(|field| underscored(&field.name) == underscored(name))
@@ -196,11 +196,11 @@ fn answer_names(before: &Plan, next: &Plan) -> Vec<String> {
 /// A pipeline as it is read before it runs: its steps, and what goes from one to the next.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PipelineOutline {
-    /// What is run.
+    /// The pipeline.
     pub definition: Pipeline,
     /// Its steps in order.
     pub steps: Vec<StepOutline>,
-    /// Why it cannot run.
+    /// Errors that prevent a run.
     pub errors: Vec<String>,
 }
 
@@ -267,7 +267,7 @@ impl Workbench {
     }
 }
 
-/// What is to be run.
+/// Options of a pipeline run.
 pub struct PipelineSpec {
     /// The agents.
     pub pipeline: Pipeline,
@@ -275,7 +275,7 @@ pub struct PipelineSpec {
     pub model: Option<String>,
     /// The context of the first step; its own when absent.
     pub context: Option<Context>,
-    /// Who answers questions.
+    /// Answers questions.
     pub human: Arc<dyn Human>,
     /// Keep a session file.
     pub save: bool,

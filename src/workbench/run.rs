@@ -19,7 +19,7 @@ use crate::event::ErrorRecord;
 use crate::port::{Attachments as _, Clock, Human, RunClock, Stop, SystemClock};
 use crate::session::{AttachmentStore, Group, Header, Parent, Recorder, RecorderError, SessionId};
 
-/// What is to be run.
+/// Options of a run.
 pub struct RunSpec {
     /// The agent, in its mode.
     pub agent: Agent,
@@ -27,7 +27,7 @@ pub struct RunSpec {
     pub model: Option<String>,
     /// The context; the agent's own when absent.
     pub context: Option<Context>,
-    /// Who answers for the model `human`.
+    /// Answers for the model `human`.
     pub human: Arc<dyn Human>,
     /// Keep a session file.
     pub save: bool,
@@ -37,13 +37,15 @@ pub struct RunSpec {
     pub journal: Option<Map>,
 }
 
-/// What the session of a run belongs to and comes from.
+/// Origin of the session of a run.
 #[derive(Debug, Default)]
 pub(super) struct Origin {
     /// The matrix cell.
     pub(super) group: Option<Group>,
     /// The session that it is about.
     pub(super) parent: Option<Parent>,
+    /// Warnings that the run begins with.
+    pub(super) notices: Vec<String>,
 }
 
 /// A run in the background.
@@ -53,7 +55,7 @@ pub struct Running {
     pub session: Option<String>,
     /// Its file, as it began.
     pub path: Option<PathBuf>,
-    /// How it is saved, when it is.
+    /// State of its saving, if it is saved.
     pub saving: Option<Saving>,
     /// Its events.
     pub feed: Feed,
@@ -61,11 +63,11 @@ pub struct Running {
     pub stop: Stop,
     /// Warnings about the definition.
     pub warnings: Vec<Diagnostic>,
-    /// Gives the Step.
+    /// Returns the Step.
     pub task: JoinHandle<Step>,
 }
 
-/// Why a run did not start.
+/// Error of starting a run.
 #[derive(Debug)]
 pub enum StartError {
     /// The definition is not usable.
@@ -74,7 +76,7 @@ pub enum StartError {
     Model {
         /// Stable reason.
         reason: Reason,
-        /// What is wrong and what to do.
+        /// The problem and what to do.
         message: String,
     },
     /// The session that it would begin with is not usable, in words.
@@ -119,7 +121,7 @@ impl From<StartError> for ErrorRecord {
 
 impl Workbench {
     /// The name of the model that a run of this agent in its mode would use: the user's choice, else that of the mode's section
-    /// `[modes.NAME]`, else the agent's, else the configured one. Every entrance asks here.
+    /// `[modes.NAME]`, else the agent's, else the configured one. All callers use this.
     pub fn model_name(&self, chosen: Option<&str>, agent: &Agent) -> String {
         if let Some(name) = chosen {
             self.trust_recording(name);
@@ -134,7 +136,7 @@ impl Workbench {
     }
 
     /// Starts a run whose session has an origin, and that ends with this stop.
-    pub(super) fn start_in(&self, spec: RunSpec, origin: Origin, stop: Stop) -> Result<Running, StartError> {
+    pub(super) fn start_in(&self, spec: RunSpec, mut origin: Origin, stop: Stop) -> Result<Running, StartError> {
         let name = self.model_name(spec.model.as_deref(), &spec.agent);
         let answering = self.answering(&spec.agent, spec.model.as_deref(), None)?;
         let Ready { plan, below } = self.ready(&spec.agent, &answering)?;
@@ -144,6 +146,7 @@ impl Workbench {
         self.refuse_file_keys(&agent, &context)?;
         self.refuse_unknown_servers(&agent, &context.json)?;
         refuse_journal(&plan, spec.journal.as_ref())?;
+        let mut notices = std::mem::take(&mut origin.notices);
         let human = Arc::clone(&spec.human);
         let models = LiveModels::of(self, Arc::clone(&human));
         let model = self.model_of(answering, spec.human)?;
@@ -155,7 +158,7 @@ impl Workbench {
         let files = stored_files(path.as_deref(), &context)?;
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let feed = self.feed(session.as_deref());
-        let notices = self.secret_findings(&agent, &context);
+        notices.extend(self.secret_findings(&agent, &context));
         let (descriptions, seed, journal) = (context.descriptions, spec.seed, spec.journal);
         let input = Input { descriptions, seed, journal, notices, ..Input::new(context.json) };
         let warnings = plan.warnings.iter().cloned().chain(below).collect();
@@ -195,7 +198,7 @@ impl Workbench {
     /// The same with an origin.
     fn new_session_in(&self, origin: Origin) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
-        let Origin { group, parent } = origin;
+        let Origin { group, parent, .. } = origin;
         let header = Header { parent, group, ..Header::new(SessionId::draw(now), now) };
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(RunClock::start()));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
@@ -211,7 +214,7 @@ pub(super) fn stored_files(session: Option<&Path>, context: &Context) -> Result<
     Ok(files)
 }
 
-/// Results of tasks mean nothing to an agent that keeps none.
+/// Refuses results of tasks for an agent that keeps no journal.
 fn refuse_journal(plan: &Plan, journal: Option<&Map>) -> Result<(), StartError> {
     let has_programs = plan.agent.has_programs();
     if journal.is_none() || (has_programs && plan.settings.journaling) {

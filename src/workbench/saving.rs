@@ -1,7 +1,7 @@
-//! Where the session of a run ends up: in its folder, or in another one when that can no longer be written.
+//! Saving of a run's session: in its folder, or in another one when that can no longer be written.
 //!
-//! In: the state of the writing. Out: the last attempt, the move to a spare folder, what is lost. It must never give up events while a
-//! place takes them.
+//! In: the status of the recorder. Out: the last attempt, the move to a spare folder, the events that are lost. It must never drop events
+//! while a folder can be written.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use ptc_core::reasons::Reason;
 use super::Workbench;
 use crate::session::{Recorder, RecorderError, RecorderStatus, Unwritten};
 
-/// How the session of a run is saved, and where it may go.
+/// Status of the recorder of a run's session, and the spare folder.
 #[derive(Debug, Clone)]
 pub struct Saving {
     /// The state of the writing.
@@ -19,7 +19,7 @@ pub struct Saving {
     pub spare_dir: PathBuf,
 }
 
-/// Where a session is after its run.
+/// Location of a session after its run.
 #[derive(Debug)]
 pub enum Settled {
     /// In its own folder, whole.
@@ -28,14 +28,14 @@ pub enum Settled {
     Elsewhere {
         /// The file that has everything.
         path: PathBuf,
-        /// What its own folder lacks.
+        /// Events that its own folder lacks.
         unwritten: Unwritten,
     },
-    /// Nowhere whole: what the file lacks goes with the program.
+    /// Incomplete everywhere: missing lines are lost at exit.
     Partly {
-        /// What its own folder lacks.
+        /// Events that its own folder lacks.
         unwritten: Unwritten,
-        /// Why the spare folder did not take it.
+        /// Error of writing to the spare folder.
         spare: RecorderError,
     },
 }
@@ -62,7 +62,7 @@ impl Saving {
 }
 
 impl Workbench {
-    /// How the session of this recorder is saved.
+    /// Returns the saving of this recorder's session, and gives the recorder the spare folder.
     pub(super) fn saving(&self, recorder: &Recorder) -> Saving {
         let (keeping, spare_dir) = (recorder.status(), self.folders.spare_dir.clone());
         keeping.set_spare_dir(&spare_dir);
@@ -83,7 +83,7 @@ impl std::fmt::Display for Settled {
             ),
             Self::Partly { unwritten, spare } => write!(
                 f,
-                "{unwritten}, and {} did not take it either: {}. Only what the file holds is saved: free disk space, or name a folder with --spare-sessions",
+                "{unwritten}, and {} could not be written either: {}. Only what the file holds is saved: free disk space, or name a folder with --spare-sessions",
                 spare.path.display(),
                 spare.error
             ),
@@ -91,7 +91,7 @@ impl std::fmt::Display for Settled {
     }
 }
 
-/// Waits until the session is saved. A trial whose session is nowhere whole cannot be looked at later: it was not tried.
+/// Waits until the session is saved. A trial whose session is incomplete everywhere cannot be looked at later: it was not tried.
 ///
 /// Errors: what is lost and what to do.
 pub(super) async fn settled(saving: Option<Saving>) -> Result<(), String> {

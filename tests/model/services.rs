@@ -1,4 +1,4 @@
-//! What services do beyond their protocols: tools of their own, other content types and codings, odd counts, names in pieces.
+//! Behaviour of services beyond their protocols: tools of their own, other content types and codings, odd counts, names in pieces.
 
 use std::io::Write as _;
 
@@ -296,6 +296,24 @@ async fn parts_of_a_summary_and_tools_of_the_service_are_shown() {
     let asked = ask(RESPONSES, &server, &RESPONSES.model(&server), &request("hi")).await;
     assert_eq!((asked.reply().text.as_str(), asked.text_of(1, PartKind::Reasoning).as_str()), ("a", "One.\n\nTwo."));
     assert!(asked.notices()[0].contains("its own tool web_search"), "{:?}", asked.notices());
+}
+
+#[tokio::test]
+async fn items_of_tools_that_are_no_functions_break_no_reply_and_are_no_calls_of_an_agent() {
+    let item = |event: &str, item: &serde_json::Value| json!({"type": format!("response.output_item.{event}"), "output_index": 2, "item": item});
+    let search = json!({"type": "tool_search_call", "id": "t", "call_id": null, "execution": "server", "arguments": {"paths": ["a"]}});
+    let output =
+        json!({"type": "response.shell_call_output_content.delta", "output_index": 2, "delta": {"stdout": "a"}});
+    let custom = json!({"type": "custom_tool_call", "id": "x", "call_id": "c", "name": "patch", "input": "+a"});
+    let piece = json!({"type": "response.custom_tool_call_input.delta", "output_index": 2, "delta": "+a"});
+    let frames =
+        [item("added", &search), item("done", &search), output, item("added", &custom), piece, item("done", &custom)];
+    let frames = frames.map(|frame| format!("data: {frame}\n\n")).concat();
+    let server =
+        Server::play([RESPONSES.play([RESPONSES.begin(), frames, RESPONSES.text("a"), RESPONSES.end("stop")])]).await;
+    let asked = ask(RESPONSES, &server, &RESPONSES.model(&server), &request("hi")).await;
+    let reply = asked.reply();
+    assert_eq!((reply.text.as_str(), reply.calls.len(), &reply.finish), ("a", 0, &Some(Finish::Stop)));
 }
 
 fn extra(json: &str) -> Request {

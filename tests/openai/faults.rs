@@ -113,7 +113,7 @@ async fn silence_has_limits_before_and_within_a_reply() {
     let silent = [
         (Play::Stall(vec![]), 40, "gave no answer within 40 ms"),
         (Play::silent::<&str>([]), 40, "gave no answer within 40 ms"),
-        (Play::silent([delta("half")]), 10_000, "fell silent for 30 ms after"),
+        (Play::silent([delta("half")]), 10_000, "sent nothing for 30 ms after"),
     ];
     for (play, first_byte_ms, message) in silent {
         let mut server = Server::play([play]).await;

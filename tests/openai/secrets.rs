@@ -97,7 +97,7 @@ async fn raw_frames_with_a_key_in_pieces_are_withheld_and_that_is_reported() {
     let asked = ask_server(&server, &model, &request("hi")).await;
     assert_eq!(asked.reply().text, "[secret]");
     assert_eq!(asked.raw(1), b"");
-    assert!(asked.notices()[0].contains("echoed a secret in pieces"), "{:?}", asked.notices());
+    assert!(asked.notices()[0].contains("contains a secret split across frames"), "{:?}", asked.notices());
     assert!(!asked.everything().contains(&KEY[9..]));
 }
 

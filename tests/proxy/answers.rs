@@ -180,7 +180,7 @@ async fn a_recording_answers_for_its_upstream_and_the_form_that_the_query_asks_f
     // Another upstream of the proxy is another service; an upstream that it does not have may have had another name.
     let other = ask(&proxied, "/ollama/v1/responses").await;
     assert_eq!(other.status, 404);
-    assert!(other.text().contains("of the upstream ollama") && other.text().contains("of openai"), "{}", other.text());
+    assert!(other.text().contains("of ollama;") && other.text().contains("of openai"), "{}", other.text());
     assert_eq!(ask(&proxied, "/v1beta/models/g:generateContent?alt=sse").await.status, 404);
     for file in &files {
         rewrite(file, |line| {
@@ -240,7 +240,7 @@ async fn a_reply_that_was_not_recorded_is_a_miss_that_names_the_reason() {
     let proxied = answering(&files, false, vec![]).await;
     let got = proxied.chat(&[("user", "hi")]).await;
     assert_eq!(got.status, 404);
-    assert!(got.text().contains("r0/t1 has this request to /v1/chat/completions, but no reply"), "{}", got.text());
+    assert!(got.text().contains("r0/t1 contains this request to /v1/chat/completions, but no reply"), "{}", got.text());
     assert_eq!(proxied.misses(), 1);
 }
 

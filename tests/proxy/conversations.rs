@@ -1,4 +1,4 @@
-//! Which requests belong to one conversation, and the notices about messages that are not in the session.
+//! Assignment of requests to conversations, and the notices about messages that are not in the session.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::kit::{Proxied, Wish, fetch};
 use crate::cli::program::Program;
-use crate::openai::server::{Play, Server, answer};
+use crate::openai::server::{Play, Server, answer, delta, ending};
 
 fn notices(session: &Session) -> Vec<String> {
     let of = session.events().filter(|envelope| envelope.event.kind() == "notice");
@@ -87,6 +87,99 @@ async fn a_request_that_goes_back_to_an_earlier_reply_has_the_messages_before_it
     let wanted = "it continues resp_unknown, which this session does not have: the messages before are not recorded";
     assert_eq!(notices(unknown), [wanted]);
     assert!(!notices(session).iter().any(|text| text.contains("it continues")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_the_service_gives_later_is_no_empty_answer() {
+    let proxied = Proxied::script(|number, _| {
+        let output =
+            json!([{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "at last"}]}]);
+        let reply = match number {
+            0 => json!({"id": "resp_0", "object": "response", "status": "queued", "model": "m", "output": []}),
+            _ => json!({"id": "resp_1", "object": "response", "status": "completed", "model": "m", "output": output}),
+        };
+        Play::json("200 OK", reply.to_string())
+    })
+    .await;
+    let first = json!({"model": "m", "background": true, "input": "a long question"});
+    let second = json!({"model": "m", "previous_response_id": "resp_0", "input": "and?"});
+    for body in [first, second] {
+        assert_eq!(fetch(proxied.post("/v1/responses", body.to_string())).await.status, 200);
+    }
+    let (sessions, _dir) = proxied.end().await;
+    let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+    assert_eq!(roles(session, "r0/t2"), ["user", "user"], "the reply between is unknown");
+    let wanted = [
+        "the service answers later (queued): its answer to GET /v1/responses/resp_0 is recorded with --record-all",
+        "the reply that it continues is not in this session: the service answered later, to a request that asks no model",
+        "kept by the service and not repeated in the body: 1 earlier message",
+    ];
+    assert_eq!(notices(session), wanted);
+    assert!(verify(session).await.findings.is_empty());
+}
+
+/// Replies whose end is marked, by path: the list of messages in their requests, and the stream.
+fn marked_replies() -> [(&'static str, &'static str, String); 4] {
+    let events = |all: &[Value]| all.iter().map(|event| format!("data: {event}\n\n")).collect::<Vec<_>>().concat();
+    let responses = events(&[
+        json!({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}),
+        json!({"type": "response.output_text.delta", "output_index": 0, "delta": "hello"}),
+        json!({"type": "response.completed", "response": {"id": "resp_1", "status": "completed"}}),
+    ]);
+    let messages = events(&[
+        json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "content": []}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        json!({"type": "message_stop"}),
+    ]);
+    let line = |text: &str, done: bool| {
+        format!("{}\n", json!({"message": {"role": "assistant", "content": text}, "done": done}))
+    };
+    [
+        ("/v1/chat/completions", "messages", [delta("hello"), ending("stop")].concat()),
+        ("/v1/responses", "input", responses),
+        ("/v1/messages", "messages", messages),
+        ("/api/chat", "messages", [line("hello", false), line("", true)].concat()),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_whose_end_is_marked_is_continued_before_the_end_of_its_body() {
+    for (path, list, stream) in marked_replies() {
+        let sent = stream.clone();
+        let proxied = Proxied::script(move |number, _| {
+            let play = if number == 0 { Play::silent([&sent]) } else { Play::events([&sent]) };
+            if path == "/api/chat" { play.into_lines() } else { play }
+        })
+        .await;
+        let ask = |messages: &[(&str, &str)]| {
+            let messages: Vec<Value> =
+                messages.iter().map(|(role, text)| json!({"role": role, "content": text})).collect();
+            proxied.post(path, json!({"model": "m", "stream": true, (list): messages}).to_string())
+        };
+        let mut first = ask(&[("user", "hi")]).send().await.unwrap();
+        let mut seen = Vec::new();
+        while seen.len() < stream.len() {
+            seen.extend(first.chunk().await.unwrap().unwrap());
+        }
+        let next = fetch(ask(&[("user", "hi"), ("assistant", "hello"), ("user", "and?")])).await;
+        assert!(next.is_whole, "{path}");
+        drop(first);
+        let lines = Arc::clone(&proxied.lines);
+        let (sessions, _dir) = proxied.end().await;
+        let [session] = sessions.as_slice() else { panic!("{path}: {} sessions", sessions.len()) };
+        let of_turns = session.events().filter(|envelope| envelope.address != Address::run(0));
+        let of_turns: Vec<(String, String)> =
+            of_turns.map(|envelope| (envelope.address.to_string(), envelope.event.kind().to_owned())).collect();
+        let second = of_turns.iter().position(|(turn, _)| turn == "r0/t2").unwrap();
+        assert!(of_turns[..second].iter().all(|(turn, _)| turn == "r0/t1"), "{path}: {of_turns:?}");
+        assert!(of_turns[second..].iter().all(|(turn, _)| turn == "r0/t2"), "{path}: {of_turns:?}");
+        assert_eq!(of_turns[second - 1].1, "turn.end", "{path}");
+        let problems: Vec<Option<String>> = lines.lock().unwrap().iter().map(|line| line.problem.clone()).collect();
+        assert_eq!(problems, [None::<String>, None], "{path}");
+        assert_eq!(roles(session, "r0/t2"), ["user", "assistant", "user"], "{path}");
+        assert!(verify(session).await.findings.is_empty(), "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! What an import does with the same request several times, with a file that was imported before, with rewinds and with spans without messages.
+//! Imports of the same request several times, of a file that was imported before, of rewinds and of spans without messages.
 
 use ptc_workbench::proxy::Retention;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn pair(question: &str, reply: &str) -> Value {
         "response": {"model": "gpt-x", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}})
 }
 
-/// What the sessions returned.
+/// Returns the answers of the sessions, sorted.
 fn returned(program: &Program, sessions: &Value) -> Vec<String> {
     let mut all: Vec<String> = sessions.as_array().unwrap().iter().map(|id| returned_of(program, id)).collect();
     all.sort();
@@ -202,4 +202,68 @@ fn spans_without_messages_are_calls_of_their_trace_with_a_notice() {
     assert!(shown[0].get("fail").is_none_or(Value::is_null), "{shown}");
     let printed = program.run(["sessions", "show", session]).exits(0).stdout.clone();
     assert!(printed.contains("the span has no message content") && !printed.contains("error"), "{printed}");
+}
+
+#[test]
+fn a_log_of_gemini_cli_is_replayed_like_the_program_does() {
+    let program = Program::new();
+    let record = |id: &str, second: u32, kind: &str, content: Value, more: Value| {
+        let mut record = json!({"id": id, "timestamp": format!("2026-09-01T10:00:{second:02}.000Z"), "type": kind, "content": content});
+        record.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        record
+    };
+    let words = |text: &str| json!([{"text": text}]);
+    let reply = |tokens: u32| json!({"model": "gemini-x", "thoughts": [], "tokens": {"input": tokens, "output": 5, "total": tokens + 5}});
+    let result = json!([{"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "a b"}}}]);
+    let mut called = reply(10);
+    called["toolCalls"] = json!([{"id": "c1", "name": "ls", "args": {"path": "."}, "result": result, "status": "success", "displayName": "Lister"}]);
+    let text = lines(&[
+        json!({"sessionId": "g1", "projectHash": "h", "startTime": "2026-09-01T10:00:00.000Z", "kind": "main"}),
+        record("m1", 1, "user", words("list the files"), json!({})),
+        json!({"$set": {"lastUpdated": "2026-09-01T10:00:01.000Z"}}),
+        // The same message again, when more of it is known.
+        record("m2", 3, "gemini", json!("I look."), reply(10)),
+        record("m2", 3, "gemini", json!("I look."), called),
+        record("m3", 4, "user", result, json!({})),
+        record("m4", 5, "gemini", json!("Two files."), reply(20)),
+        record("m5", 6, "info", json!("a notice of the program"), json!({})),
+        record("m6", 7, "user", words("a wrong question"), json!({})),
+        json!({"$rewindTo": "m6"}),
+        record("m7", 8, "user", words("which is larger?"), json!({})),
+        record("m8", 9, "gemini", json!("The first."), reply(30)),
+        // A compression: what follows is what the model gets from here on.
+        json!({"$set": {"messages": [
+            record("s1", 9, "user", words("a summary"), json!({})),
+            record("s2", 9, "gemini", words("Got it."), json!({})),
+            record("m8", 9, "gemini", json!([{"text": "The first."}]), reply(30))]}}),
+        record("m9", 10, "user", words("go on"), json!({})),
+        record("m10", 11, "gemini", json!("Done."), reply(40)),
+        json!({"$set": {"summary": "files were listed"}}),
+    ]);
+    program.file("session-1.jsonl", text);
+    let done = program.run(["sessions", "import", "session-1.jsonl", "--json"]);
+    assert_eq!(done.exits(0).stderr, "");
+    let report = done.json();
+    assert_eq!((&report["requests"], &report["skipped"]), (&json!(4), &json!(0)), "{report}");
+    let [before, after] = report["sessions"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    assert_eq!([before, after].map(|session| returned_of(&program, session)), ["The first.", "Done."]);
+    let kinds = |body: &Value| -> Vec<String> {
+        let parts =
+            body["contents"].as_array().unwrap().iter().flat_map(|content| content["parts"].as_array().unwrap());
+        let kind = |part: &Value| {
+            part["text"].as_str().map_or_else(|| part.as_object().unwrap().keys().cloned().collect(), str::to_owned)
+        };
+        parts.map(kind).collect()
+    };
+    let second = body(&program, before, 2);
+    assert_eq!(kinds(&second), ["list the files", "I look.", "functionCall", "functionResponse"]);
+    let kept = body(&program, before, 1)["transcript"].to_string();
+    assert!(kept.contains("lastUpdated") && kept.contains("Lister"), "{kept}");
+    let third = body(&program, before, 3);
+    assert_eq!(kinds(&third)[4..], ["Two files.", "which is larger?"]);
+    let kept = third["transcript"].to_string();
+    assert!(kept.contains("a wrong question") && kept.contains("a notice of the program"), "{kept}");
+    let last = body(&program, after, 1);
+    assert_eq!(kinds(&last), ["a summary", "Got it.", "The first.", "go on"]);
+    assert!(last["transcript"].to_string().contains("files were listed"), "{last}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cli::program::Program;
 
 /// Imports a file; its only session as `sessions show --json`, and the report.
-fn import_one(program: &Program, name: &str, text: &str) -> (String, Value, Value) {
+pub(super) fn import_one(program: &Program, name: &str, text: &str) -> (String, Value, Value) {
     program.file(name, text);
     let report = program.run(["sessions", "import", name, "--json"]).exits(0).json();
     let [session] = report["sessions"].as_array().unwrap().as_slice() else { panic!("{report}") };
@@ -18,12 +18,12 @@ fn import_one(program: &Program, name: &str, text: &str) -> (String, Value, Valu
 }
 
 /// The body of a request.
-fn body(program: &Program, session: &str, turn: u32) -> Value {
+pub(super) fn body(program: &Program, session: &str, turn: u32) -> Value {
     let address = format!("r0/t{turn}");
     serde_json::from_str(&program.run(["sessions", "show", session, "--body", &address]).exits(0).stdout).unwrap()
 }
 
-fn lines(lines: &[Value]) -> String {
+pub(super) fn lines(lines: &[Value]) -> String {
     lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n"
 }
 
@@ -259,7 +259,7 @@ fn a_trajectory_has_a_request_for_each_step_of_the_agent_and_ours_can_be_read_ba
 }
 
 /// A span with these attributes.
-fn span(id: &str, second: u32, attributes: &[(&str, Value)], events: &Value) -> Value {
+pub(super) fn span(id: &str, second: u32, attributes: &[(&str, Value)], events: &Value) -> Value {
     let any = |value: &Value| match value {
         Value::String(text) => json!({"stringValue": text}),
         Value::Number(number) if number.is_f64() => json!({"doubleValue": number}),
@@ -273,7 +273,7 @@ fn span(id: &str, second: u32, attributes: &[(&str, Value)], events: &Value) -> 
         "startTimeUnixNano": nanoseconds(second), "endTimeUnixNano": nanoseconds(second + 1), "attributes": attributes, "events": events})
 }
 
-fn document(spans: &[Value]) -> Value {
+pub(super) fn document(spans: &[Value]) -> Value {
     json!({"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {"name": "x"}, "spans": spans}]}]})
 }
 

@@ -2,12 +2,16 @@
 
 mod answers;
 mod bodies;
+mod captured_agents;
+mod client_tools;
 mod clients;
 mod command;
 mod connections;
 mod conversations;
 mod holding;
 mod import_files;
+mod import_spans;
+mod import_traffic;
 mod imports;
 mod kit;
 mod other_requests;

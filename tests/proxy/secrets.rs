@@ -55,6 +55,37 @@ async fn a_compressed_reply_with_a_key_is_not_recorded_and_the_session_says_so()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_rule_changes_a_compressed_request_which_is_sent_without_compression() {
+    let wish = Wish { rules: "when model = m-asked: set model = \"other\"", ..Wish::default() };
+    let proxied = Proxied::start(Server::play([answer("fine")]).await, wish).await;
+    let body = body_of(&[("user", "hi")]);
+    let request = proxied.post("/v1/chat/completions", gzip(&body)).header("content-encoding", "gzip");
+    assert!(fetch(request).await.is_whole);
+    let received = proxied.server.received().pop().unwrap();
+    assert_eq!(received.body, body.replace("m-asked", "other"));
+    assert!(!received.head.to_ascii_lowercase().contains("content-encoding"), "{}", received.head);
+    let (sessions, _dir) = proxied.end().await;
+    assert_eq!(sent_body(&sessions[0], "r0/t1").unwrap(), received.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_in_a_body_are_sent_and_not_recorded() {
+    let proxied = Proxied::play([answer(&format!("used {KEY}"))]).await;
+    let tool = json!({"type": "mcp", "server_url": "https://user:pass-word-1@x/sse?api_key=sk-query-123456",
+        "authorization": KEY, "headers": {"X-Api-Key": "sk-header-1"}});
+    let body = json!({"model": "m", "tools": [tool], "messages": [{"role": "user", "content": "hi"}]}).to_string();
+    assert!(fetch(proxied.post("/v1/chat/completions", body.clone())).await.is_whole);
+    assert_eq!(proxied.server.received()[0].body, body);
+    let (sessions, _dir) = proxied.end().await;
+    let text = std::fs::read_to_string(&sessions[0].path).unwrap();
+    for key in [KEY, "pass-word-1", "sk-query-123456", "sk-header-1"] {
+        assert!(!text.contains(key) && !text.contains(&STANDARD.encode(key)), "{key}: {text}");
+    }
+    let (bytes, _) = recorded(&sessions[0]);
+    assert!(!String::from_utf8_lossy(&bytes).contains(KEY));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_compressed_request_is_recorded_as_it_was_sent_unless_it_holds_a_key() {
     for (content, is_decoded) in [(format!("my key is {KEY}"), true), ("no key".to_owned(), false)] {
         let proxied = Proxied::play([answer("fine")]).await;
@@ -66,6 +97,8 @@ async fn a_compressed_request_is_recorded_as_it_was_sent_unless_it_holds_a_key()
         assert_eq!(received.body, String::from_utf8_lossy(&packed), "the service gets it as it was sent");
         let (sessions, _dir) = proxied.end().await;
         let sent = sent_body(&sessions[0], "r0/t1").unwrap();
+        let asked: Vec<_> = sessions[0].request(&"r0/t1".into()).unwrap();
+        assert_eq!(asked.len(), 1, "its message is read");
         let (_, notices) = recorded(&sessions[0]);
         let has_notice = notices.iter().any(|text| text.contains("before it was compressed"));
         assert_eq!(has_notice, is_decoded, "{notices:?}");

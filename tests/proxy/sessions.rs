@@ -1,4 +1,4 @@
-//! What traffic becomes: conversations as sessions, with exact bodies and without keys.
+//! Recording of traffic: conversations as sessions, with exact bodies and without keys.
 
 use std::sync::Arc;
 
@@ -54,6 +54,57 @@ async fn a_conversation_is_one_session_with_a_turn_for_each_request() {
     assert_eq!(events(session, "run.end")[0]["return"], "reply 3");
     let verified = verify(session).await;
     assert!(verified.findings.is_empty(), "{:?}", verified.findings);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_asks_another_model_counts_at_its_price() {
+    let proxied = Proxied::script(|number, _| answer(&format!("reply {number}"))).await;
+    let first = json!({"role": "user", "content": "hello"});
+    let rest = [json!({"role": "assistant", "content": "reply 0"}), json!({"role": "user", "content": "and?"})];
+    let whole: Vec<Value> = [first.clone()].into_iter().chain(rest).collect();
+    for (model, messages) in [("gpt-4.1-nano", vec![first]), ("gpt-4.1", whole)] {
+        let body = json!({"model": model, "messages": messages}).to_string();
+        assert_eq!(fetch(proxied.post("/v1/chat/completions", body)).await.status, 200);
+    }
+    let (sessions, _dir) = proxied.end().await;
+    let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+    let ends = events(session, "reply.end");
+    assert_eq!(ends[0].get("by"), None);
+    assert_eq!(ends[1]["by"]["id"], "gpt-4.1");
+    assert_ne!(ends[1]["by"]["price"], events(session, "run.start")[0]["model"]["price"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_bodies_that_repeat_are_recorded_once() {
+    let proxied = Proxied::script(|number, _| answer(&format!("reply {number}"))).await;
+    let long: String =
+        (0..400_000).map(|number| format!("{number:x} ")).collect::<String>() + &"long text ".repeat(300_000);
+    let mut messages = vec![("user".to_owned(), long)];
+    let mut sent = 0;
+    for number in 0..4 {
+        let pairs: Vec<(&str, &str)> = messages.iter().map(|(role, text)| (role.as_str(), text.as_str())).collect();
+        sent += body_of(&pairs).len();
+        assert!(proxied.chat(&pairs).await.is_whole);
+        messages.extend([("assistant".to_owned(), format!("reply {number}")), ("user".to_owned(), "and?".to_owned())]);
+    }
+    let (sessions, _dir) = proxied.end().await;
+    let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+    let bytes = usize::try_from(std::fs::metadata(&session.path).unwrap().len()).unwrap();
+    assert!(sent > 20 << 20 && bytes < sent / 2, "{bytes} of {sent}");
+    assert!(verify(session).await.findings.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_ends_with_its_last_turn() {
+    let proxied = Proxied::play([answer("there")]).await;
+    assert!(proxied.chat(&[("user", "hi")]).await.is_whole);
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let (sessions, _dir) = proxied.end().await;
+    let at = |kind: &str| {
+        let found = sessions[0].events().find(|envelope| envelope.event.kind() == kind);
+        found.unwrap().at_ms
+    };
+    assert_eq!(at("run.end"), at("turn.end"), "not when the proxy ended");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -263,16 +314,19 @@ async fn a_captured_request_makes_an_agent_whose_tools_answer_as_they_did() {
     let text = agent_of_request(session, &Address::from("r0/t1"), "weather").unwrap();
     let agent = Agent::from_toml(&text, "weather.toml").unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!((agent.prompt.as_str(), agent.model.as_deref()), ("Rain in Rome?", Some("openai:gpt-4.1")));
-    assert!(text.contains("Use {{tools}}.") && text.contains("(city :string, days :int?) -> :any"), "{text}");
+    let parameters = agent.tools[0].definition.get("parameters").and_then(|schema| schema.as_str()).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(parameters).unwrap(), schema);
+    assert!(text.contains("Use {{tools}}."), "{text}");
     assert!(text.contains("rain") && text.contains("temperature = 0.5"), "{text}");
     let file = dir.path().join("weather.toml");
     let captured = captured_agent(session, &Address::from("r0/t1"), "weather", FileNaming::Name).unwrap();
     assert_eq!((&captured.text, captured.files.len()), (&text, 0));
     write_new_agent(&file, &captured).unwrap();
     assert!(write_new_agent(&file, &captured).unwrap_err().message.contains("exists"));
-    // A later request is the conversation so far, as text.
+    // A later request has the conversation so far.
     let later = agent_of_request(session, &Address::from("r0/t2"), "weather").unwrap();
-    assert!(later.contains("# assistant") && later.contains("# tool"), "{later}");
+    let later = Agent::from_toml(&later, "later.toml").unwrap_or_else(|error| panic!("{error}: {later}"));
+    assert_eq!(later.prompt, "Rain in Rome?");
     assert!(agent_of_request(session, &Address::from("r0/t9"), "weather").is_err());
 }
 

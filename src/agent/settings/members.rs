@@ -9,13 +9,14 @@ use crate::agent::Diagnostic;
 use crate::config::document::{KeyLine, KeyTable, advice};
 use crate::model::Backoff;
 
-/// What a member of an option's table must be.
+/// The kind of the value of a member of an option's table.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Count,
     Flag,
     Table,
     List,
+    Text,
     Word(&'static [&'static str]),
 }
 
@@ -23,7 +24,7 @@ pub(super) enum Kind {
 pub(super) struct Member {
     name: &'static str,
     kind: Kind,
-    /// What counts without it.
+    /// The default, as the reference shows it.
     usual: &'static str,
     meaning: &'static str,
 }
@@ -78,6 +79,25 @@ members! {
         "base_delay_ms" Kind::Count, "1000", "The first wait; none is longer than 30000 ms, and up to half of each is left to chance.";
         "retryable" Kind::List, "all", "The failures to retry, among `rate_limit`, `timeout`, `server_error`, `network`, `stream`.";
     }
+    /// `messages`, `messages_after`
+    MESSAGE {
+        "role" Kind::Word(&["user", "assistant", "tool"]), "", "Required: the author of the message.";
+        "text" Kind::Text, "", "The text.";
+        "calls" Kind::List, "", "The tool calls of a reply.";
+        "results" Kind::List, "", "The results of tool calls, in messages of `tool`.";
+    }
+    /// An item of `calls`
+    CALL {
+        "id" Kind::Text, "", "The id that its result refers to.";
+        "name" Kind::Text, "", "Required: the name of the tool.";
+        "args" Kind::Text, "{}", "The arguments as JSON text.";
+    }
+    /// An item of `results`
+    RESULT {
+        "id" Kind::Text, "", "The id of the call.";
+        "name" Kind::Text, "", "The name of the tool.";
+        "result" Kind::Text, "", "The result as it is sent.";
+    }
 }
 
 /// The names of the ways in which waits grow.
@@ -91,6 +111,9 @@ const LISTS: &[(&str, &[&str], &[Member])] = &[
     ("[prompt_limit]", &["prompt_limit"], PROMPT_LIMIT),
     ("[format_options]", &["format_options"], FORMAT),
     ("[retry]", &["retry"], RETRY),
+    ("[[messages]], [[messages_after]]", &["messages", "messages_after"], MESSAGE),
+    ("calls of [[messages]]", &[], CALL),
+    ("results of [[messages]]", &[], RESULT),
 ];
 
 /// The tables for the reference.
@@ -119,6 +142,7 @@ impl Member {
             Kind::Flag => "true or false".to_owned(),
             Kind::Table => "table".to_owned(),
             Kind::List => "list".to_owned(),
+            Kind::Text => "text".to_owned(),
             Kind::Word(words) => words.join(", "),
         };
         KeyLine { name: self.name.to_owned(), takes, usual: self.usual.to_owned(), meaning: self.meaning.to_owned() }
@@ -126,18 +150,20 @@ impl Member {
 }
 
 impl Kind {
-    /// What is wrong with a value; `None` when it fits.
+    /// Returns the problem of a value; `None` when it fits.
     fn wrong(self, value: &Json) -> Option<String> {
         let must_be = match self {
             Self::Count if whole_number(value).is_some() => return None,
             Self::Flag if matches!(value.node, Node::Bool(_)) => return None,
             Self::Table if value.members().is_some() => return None,
             Self::List if value.items().is_some() => return None,
+            Self::Text if value.as_str().is_some() => return None,
             Self::Word(words) if value.as_str().is_some_and(|word| words.contains(&word)) => return None,
             Self::Count => "a whole number that is not negative".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Table => "a table".to_owned(),
             Self::List => "a list".to_owned(),
+            Self::Text => "a text".to_owned(),
             Self::Word(words) => {
                 let near = advice(value.as_str().unwrap_or_default(), words);
                 return Some(format!("cannot be {}{near}", value.to_text()));

@@ -275,7 +275,9 @@ fn alias(name: &str, known: &[&str]) -> Option<String> {
 
 /// Returns `; it belongs in [TABLE]` for a key of one other table: in TOML, what follows a `[table]` is a key of that table.
 pub(crate) fn belongs_in(name: &str, tables: &[KeyTable]) -> Option<String> {
-    let has = |table: &&KeyTable| table.lines.iter().any(|line| line.name == name);
+    // Titles of tables inside of others are words.
+    let is_own = |table: &KeyTable| table.title.is_empty() || table.title.starts_with('[');
+    let has = |table: &&KeyTable| is_own(table) && table.lines.iter().any(|line| line.name == name);
     let titles: Vec<&str> = tables.iter().filter(has).map(|table| table.title.as_str()).collect();
     match titles.as_slice() {
         [""] => Some("; it belongs at the top, above the first [table]".to_owned()),

@@ -15,7 +15,7 @@ use crate::event::{Address, ErrorRecord};
 use crate::port::Stop;
 use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answer_signature, plain_text};
 
-/// What is made of the answer of a question to a model.
+/// Shapes the answer of a question to a model by the `response_template` and the `validator` of its tool.
 pub(super) async fn shaped(tool: &Tool, table: &Json, result: ToolResult) -> ToolResult {
     let text = |key: &str| table.get(key).and_then(Json::as_str);
     let shaping = Shaping::read(text("response_template"), text("validator"));
@@ -48,7 +48,7 @@ impl Driver<'_> {
             let limit = self.max_depth();
             return refused(
                 Reason::MaxDepthExceeded,
-                format!("the agent `{}` would be level {} of agents, max_depth is {limit}", tool.name, depth + 1),
+                format!("agent `{}` would exceed max_depth = {limit} (level {})", tool.name, depth + 1),
             );
         }
         let budget = match self.budget_for(at) {

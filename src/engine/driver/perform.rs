@@ -8,11 +8,12 @@ use crate::engine::modes::{
     Answered, Decision, Effect, Machine, Messages, Next, RequestPlan, RunInputs, ToolResult, ToolUse,
 };
 use crate::event::{Address, JsonText, Role, Source};
-use crate::model::Reply;
+use crate::model::{Message, Reply};
 use crate::program::Job;
+use crate::prompt::carried;
 use crate::prompt::json::Opening;
 
-/// What performing a decision came to.
+/// The result of performing a decision.
 enum Performed {
     /// The run opens.
     Opened(Opening),
@@ -73,7 +74,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Records the opening, with the messages of the run that this one continues.
+    /// Records the opening, with the messages of the run that this one continues, or else those of the agent.
     async fn emit_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
@@ -82,12 +83,27 @@ impl Driver<'_> {
         if let Some((_, carry)) = &self.input.continues {
             self.calls.known().extend(carry.known.clone());
             for message in &carry.messages {
-                let source = if message.role == Role::Assistant { Source::Reply } else { Source::Prompt };
-                self.add_message(at, message.role, source, crate::prompt::carried(message)).await?;
+                self.add_earlier(at, message).await?;
+            }
+        } else {
+            for message in &self.plan.settings.messages {
+                self.add_earlier(at, message).await?;
             }
         }
         self.add_message(at, Role::User, Source::Prompt, opening.user).await?;
         self.conversation.mark_task();
+        if self.input.continues.is_none() {
+            for message in &self.plan.settings.messages_after {
+                self.add_earlier(at, message).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records a message of an earlier conversation.
+    async fn add_earlier(&mut self, at: &Address, message: &Message) -> Result<(), Halt> {
+        let source = if message.role == Role::Assistant { Source::Reply } else { Source::Prompt };
+        self.add_message(at, message.role, source, carried(message)).await?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Replies of the run's model for a tool during its call: each is a child run of one turn, recorded as a call next to that of the tool.
 //!
-//! In: the request of a tool. Out: the reply, or why there is none; its tokens and costs count as those of a child agent. A replay repeats the
-//! child runs from the recording, without the tool. It must never ask a model that a user has not allowed: the tool asks before.
+//! In: the request of a tool. Out: the reply, or why there is none; its tokens and costs count as those of a child agent. A replay repeats
+//! the child runs from the recording, without the tool. It must never ask a model that a user has not allowed: the tool asks before.
 
 use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
@@ -101,7 +101,8 @@ impl Driver<'_> {
         self.plan.agent.model.clone()
     }
 
-    /// The agent of a reply: the system prompt and the text of the request, with the options of the run's agent within those of the request.
+    /// The agent of a reply: the system prompt and the text of the request, with the options of the run's agent within those of the
+    /// request.
     fn sampled_agent(&self, name: &str, args: &Value) -> Agent {
         let json = Json::from(args);
         let own = &self.plan.agent.model_options;
@@ -168,6 +169,7 @@ fn tool(name: &str) -> Tool {
         name: name.to_owned(),
         signature_text: None,
         signature: None,
+        parameters: None,
         description: None,
         cache: false,
         expose: None,

@@ -39,6 +39,7 @@ const STRUCTURE: &[&str] = &[
     "path",
     "id",
     "trigger",
+    "role",
 ];
 
 /// Tables of data.
@@ -75,7 +76,7 @@ pub(super) fn redact(text: &str, walk: &Walk<'_>, path: &[String], hits: &mut Ve
     Some(without(&bare, &left))
 }
 
-/// Is the place within a mask that was put there before?
+/// Returns whether the range is within a mask that was inserted before.
 fn is_mask(text: &str, place: &std::ops::Range<usize>) -> bool {
     let start = text.get(..place.end).and_then(|head| head.rfind("[removed: "));
     start.is_some_and(|start| text.get(start..place.start.max(start)).is_some_and(|between| !between.contains(']')))
@@ -152,6 +153,10 @@ impl Redactor<'_> {
         let changed = match self.walk.rules.body(group) {
             Body::Whole => without(&text, &cuts),
             _ if is_program => Json::str(removed_bytes(text.len())).to_text(),
+            // The schema of a tool stays a JSON object.
+            _ if name.as_deref() == Some("parameters") => {
+                Json::object([("description", Json::str(removed_bytes(text.len())))]).to_text()
+            }
             _ if cuts.iter().any(|cut| cut.rule == CONTENT) => {
                 without(&text, &cuts) + &tags_after(&text, &cuts[cuts.len() - 1].range)
             }

@@ -13,9 +13,9 @@ use crate::model::{Scrub, search_decoded};
 pub struct Redaction {
     /// The word.
     pub name: &'static str,
-    /// What it takes out.
+    /// Description of what it removes.
     pub meaning: &'static str,
-    /// Kinds of content that it takes out.
+    /// Kinds of content that it removes.
     groups: &'static [Group],
     /// Secrets go as well.
     secrets: bool,
@@ -51,7 +51,7 @@ pub const REDACTIONS: &[Redaction] = &[
 /// Characters that stay of each text under the policy `summary`.
 pub(super) const SUMMARY_CHARS: usize = 60;
 
-/// How much of a body stays.
+/// Remaining part of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
     /// All of it.
@@ -122,7 +122,9 @@ impl Rules {
                 let pattern = Regex::new(expression)
                     .map_err(|error| format!("`{argument}` is not a regular expression: {error}"))?;
                 if pattern.is_match("") {
-                    return Err(format!("`{argument}` fits the empty text; write one that fits only what is to go"));
+                    return Err(format!(
+                        "`{argument}` matches empty text; write one that matches only the text to remove"
+                    ));
                 }
                 rules.patterns.push((argument.clone(), pattern));
                 continue;
@@ -153,7 +155,7 @@ impl Rules {
         Self { known, secrets: true, ..Self::default() }
     }
 
-    /// Are these the rules of the scan, which looks at what an export holds?
+    /// Returns whether these are the rules of the scan, which examines the content of an export.
     pub(super) fn is_scan(&self) -> bool {
         self.secrets && self.fields.is_empty() && self.patterns.is_empty() && self.groups.is_empty()
     }
@@ -163,7 +165,7 @@ impl Rules {
         !self.secrets && self.fields.is_empty() && self.patterns.is_empty() && self.groups.is_empty()
     }
 
-    /// How much stays of a group.
+    /// Returns the remaining part of the texts of a group.
     pub(super) fn body(&self, group: Group) -> Body {
         match (self.groups.contains(&group), self.start_only) {
             (false, _) => Body::Whole,
@@ -172,7 +174,7 @@ impl Rules {
         }
     }
 
-    /// Is the value at this path repeated elsewhere as text, so that it must be removed there too?
+    /// Returns whether the texts of a group are repeated elsewhere, so that they must be removed there too.
     pub(super) fn spreads(&self, group: Group) -> bool {
         matches!(group, Group::Context | Group::Results) && self.body(group) == Body::Nothing
     }
@@ -186,7 +188,8 @@ impl Rules {
             .map(|field| format!("field:{}", field.name))
     }
 
-    /// What in a text looks like a secret, if secrets go. Known keys need no looking for: they are known everywhere.
+    /// Returns the parts of a text that look like a secret, if secrets are removed. Known keys are not among them: they are searched
+    /// for in every text.
     pub(super) fn secrets_in<'t>(&self, text: &'t str, name: Option<&str>) -> Vec<&'t str> {
         if !self.secrets {
             return Vec::new();

@@ -139,7 +139,7 @@ impl Reader for EventReader {
                 }
             }
             "message_stop" => assembly.done = true,
-            other => tracing::debug!(event = other, "an unknown event was read over"),
+            other => tracing::debug!(event = other, "an unknown event was skipped"),
         }
         Ok(pieces)
     }

@@ -4,7 +4,7 @@
 
 use ptc_core::value::Json;
 
-use super::parts::{call, content, result, result_text, text};
+use super::parts::{REFUSAL, call, content, result, result_text, text};
 use super::{CapturedMessage, CapturedRequest, is_true, number, text_of, texts, tool};
 use crate::event::{JsonText, MessagePart, Options, Role};
 
@@ -55,11 +55,13 @@ pub(super) fn of_ollama(body: &Json, read: CapturedRequest) -> CapturedRequest {
 }
 
 fn common(body: &Json) -> CapturedRequest {
-    let tools = body.get("tools").and_then(Json::items).unwrap_or_default().iter();
+    // `functions` is the older form of tools.
+    let tools = ["tools", "functions"].iter().filter_map(|key| body.get(key)?.items()).flatten();
+    let declared = |item: &Json| ["function", "custom"].iter().find_map(|key| item.get(key)).unwrap_or(item).clone();
     CapturedRequest {
         model: text_of(body, "model").unwrap_or_default(),
         messages: body.get("messages").and_then(Json::items).unwrap_or_default().iter().map(message).collect(),
-        tools: tools.filter_map(|item| tool(item.get("function").unwrap_or(item), &["parameters"])).collect(),
+        tools: tools.filter_map(|item| tool(&declared(item), &["parameters"])).collect(),
         ..CapturedRequest::default()
     }
 }
@@ -94,7 +96,7 @@ fn assistant(json: &Json) -> Vec<MessagePart> {
     // The content of a message with calls is often empty.
     parts.retain(|part| !matches!(part, MessagePart::Text { text, .. } if text.is_empty()));
     let refusal = text_of(json, "refusal").filter(|refusal| !refusal.is_empty());
-    parts.extend(refusal.map(|refusal| text("refusal", refusal)));
+    parts.extend(refusal.map(|refusal| text(REFUSAL, refusal)));
     let calls = json.get("tool_calls").and_then(Json::items).unwrap_or_default().iter();
     parts.extend(calls.map(|item| {
         let function = item.get("function").or_else(|| item.get("custom")).unwrap_or(item);
@@ -102,5 +104,9 @@ fn assistant(json: &Json) -> Vec<MessagePart> {
         let args = args.map(|args| args.as_str().map_or_else(|| args.to_text(), str::to_owned));
         call(text_of(item, "id"), text_of(function, "name"), args.unwrap_or_default())
     }));
+    let older = json.get("function_call").filter(|function| function.members().is_some());
+    parts.extend(
+        older.map(|function| call(None, text_of(function, "name"), text_of(function, "arguments").unwrap_or_default())),
+    );
     parts
 }

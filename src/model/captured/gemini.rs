@@ -6,7 +6,7 @@ use ptc_core::value::Json;
 
 use super::open_api::json_schema;
 use super::parts::{call, other, result, text};
-use super::{CapturedMessage, CapturedRequest, number, text_of, texts, tool};
+use super::{CapturedMessage, CapturedRequest, is_true, number, text_of, texts, tool};
 use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
 
 /// Reads a body of a request to this path, which has no query and no escaped `:`.
@@ -34,7 +34,7 @@ pub(super) fn read(body: &Json, path: &str) -> CapturedRequest {
             top_p: number(config, "topP").or_else(|| number(config, "top_p")),
             stop: texts(either(config, "stopSequences", "stop_sequences")),
             seed: number(config, "seed"),
-            reasoning: config.at("thinkingConfig.thinkingLevel").and_then(Json::as_str).map(str::to_owned),
+            reasoning: either(config, "thinkingConfig", "thinking_config").and_then(reasoning),
             ..Options::default()
         },
         is_streamed: path.contains(":streamGenerateContent"),
@@ -42,8 +42,15 @@ pub(super) fn read(body: &Json, path: &str) -> CapturedRequest {
     }
 }
 
+/// The level of reasoning, or its number of tokens. A negative number leaves it to the model and has no name here.
+fn reasoning(thinking: &Json) -> Option<String> {
+    let level = either(thinking, "thinkingLevel", "thinking_level").and_then(Json::as_str).map(str::to_owned);
+    let tokens = || either(thinking, "thinkingBudget", "thinking_budget")?.to_text().parse::<u64>().ok();
+    level.or_else(|| tokens().map(|tokens| tokens.to_string()))
+}
+
 /// A function; its schema may have either form.
-fn function(json: &Json) -> Option<ToolSchema> {
+pub(super) fn function(json: &Json) -> Option<ToolSchema> {
     let found = tool(json, &["parametersJsonSchema", "parameters_json_schema", "parameters"])?;
     Some(ToolSchema { parameters: JsonText::of(&json_schema(&found.parameters.json())), ..found })
 }
@@ -60,8 +67,12 @@ fn parts_of(content: &Json) -> &[Json] {
 /// A content, and before it the results of tools that it contains.
 fn message(json: &Json) -> Vec<CapturedMessage> {
     let role = if text_of(json, "role").as_deref() == Some("model") { Role::Assistant } else { Role::User };
-    let (results, own): (Vec<&Json>, Vec<&Json>) =
-        parts_of(json).iter().partition(|item| either(item, "functionResponse", "function_response").is_some());
+    // Reasoning goes back as it came; the reply before shows it.
+    let is_thought = |item: &&Json| is_true(item, "thought") && item.get("text").is_some();
+    let (results, own): (Vec<&Json>, Vec<&Json>) = parts_of(json)
+        .iter()
+        .filter(|item| !is_thought(item))
+        .partition(|item| either(item, "functionResponse", "function_response").is_some());
     let message = |role: Role, items: Vec<&Json>| {
         let parts: Vec<MessagePart> = items.into_iter().map(|item| part(role.name(), item)).collect();
         (!parts.is_empty()).then_some(CapturedMessage { role, parts })

@@ -7,6 +7,7 @@ mod anthropic;
 mod body;
 mod chat;
 mod coding;
+mod further;
 mod gemini;
 mod generate;
 mod media;
@@ -21,13 +22,14 @@ use ptc_core::value::{Json, json};
 
 pub use body::{pack_body, unpack_body};
 pub use coding::Coding;
+pub use further::{FurtherMembers, further_members};
 pub use media::{MediaPart, media_of};
 pub use reply::{CapturedReply, Echoes, ReplyOutcome};
 
 use crate::config::Protocol;
 use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
 
-/// What a request asks of a model.
+/// The contents of a captured request to a model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CapturedRequest {
     /// The model that it names.
@@ -53,7 +55,7 @@ pub struct CapturedRequest {
 /// A message of a captured request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CapturedMessage {
-    /// Who speaks.
+    /// Role of the message.
     pub role: Role,
     /// Texts, calls and results, in order.
     pub parts: Vec<MessagePart>,
@@ -83,7 +85,7 @@ fn endpoint_of(path: &str) -> Cow<'_, str> {
 /// The path of a request to Ollama with a prompt instead of messages.
 const GENERATE: &str = "/api/generate";
 
-/// Has a request with this path a prompt instead of messages?
+/// Returns whether a request with this path has a prompt instead of messages.
 fn is_generate(path: &str) -> bool {
     endpoint_of(path).ends_with(GENERATE)
 }
@@ -105,6 +107,9 @@ impl CapturedRequest {
             Protocol::Gemini => gemini::read(&body, &endpoint_of(path)),
             Protocol::Bedrock => return Err("requests to Bedrock are signed and not read here".to_owned()),
         };
+        if read.model.is_empty() {
+            read.model = deployment(path).unwrap_or_default();
+        }
         let messages = super::protocols::language(protocol).messages_key();
         let own = [messages];
         let texts: &[&str] = if protocol == Protocol::Ollama && is_generate(path) { &generate::TEXTS } else { &own };
@@ -112,6 +117,14 @@ impl CapturedRequest {
         parts::name_results(&mut read.messages);
         Ok(read)
     }
+}
+
+/// Returns the model that a path of Azure names: `/openai/deployments/NAME/chat/completions`.
+fn deployment(path: &str) -> Option<String> {
+    let path = endpoint_of(path);
+    let (_, rest) = path.split_once("/deployments/")?;
+    let (name, _) = rest.split_once('/')?;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// The text of a member.
@@ -124,7 +137,7 @@ fn number<N: std::str::FromStr>(json: &Json, key: &str) -> Option<N> {
     json.get(key).and_then(|value| value.to_text().parse().ok())
 }
 
-/// Is a member `true`?
+/// Returns whether a member is `true`.
 fn is_true(json: &Json, key: &str) -> bool {
     json.get(key).is_some_and(|value| value.to_text() == "true")
 }

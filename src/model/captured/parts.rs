@@ -9,6 +9,9 @@ use ptc_core::value::{Json, json};
 use super::CapturedMessage;
 use crate::event::{MessagePart, NativeCall};
 
+/// The section of a text with which the model refused.
+pub(super) const REFUSAL: &str = "refusal";
+
 /// A text of this section.
 pub(super) fn text(section: &str, text: impl Into<String>) -> MessagePart {
     MessagePart::Text { section: section.to_owned(), text: text.into(), untrusted: false }
@@ -45,7 +48,7 @@ pub(super) fn kind_of(json: &Json) -> String {
 const SHOWN_BYTES: usize = 256;
 
 /// The JSON with long texts replaced by their size.
-fn shortened(json: &Json) -> Json {
+pub(super) fn shortened(json: &Json) -> Json {
     if let Some(text) = json.as_str() {
         let start = text.split_once(";base64,").map_or("", |(start, _)| start);
         return if text.len() <= SHOWN_BYTES {
@@ -69,7 +72,10 @@ pub(super) fn content(section: &str, json: Option<&Json>) -> Vec<MessagePart> {
     let part = |part: &Json| match part.get("text").and_then(Json::as_str) {
         Some(words) => text(section, words),
         None if part.as_str().is_some() => text(section, part.as_str().unwrap_or_default()),
-        None => other(part),
+        None => match part.get("refusal").and_then(Json::as_str) {
+            Some(words) => text(REFUSAL, words),
+            None => other(part),
+        },
     };
     json.items().unwrap_or_default().iter().map(part).collect()
 }

@@ -19,14 +19,14 @@ use crate::model::{Finish, fault};
 /// Most bytes of a body that is one JSON text, and of an error's; what follows is only in the recorded bytes.
 const WHOLE_MAX_BYTES: usize = 16 << 20;
 
-/// What a reply was.
+/// Outcome of a captured reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReplyOutcome {
     /// Its text.
     pub text: String,
     /// The tools that it calls.
     pub calls: Vec<NativeCall>,
-    /// Why the model stopped.
+    /// Finish reason.
     pub finish: Option<String>,
     /// Tokens as the service counted them.
     pub usage: Option<Tokens>,
@@ -34,33 +34,46 @@ pub struct ReplyOutcome {
     pub model: Option<String>,
     /// The id of the reply, where the service can continue it.
     pub id: Option<String>,
-    /// What is wrong with it.
+    /// Error that the service reported, or that was found while the reply was read.
     pub error: Option<String>,
     /// Secrets that it contained.
     pub echoes: Echoes,
     /// It is whole: the model stopped, or a limit cut it.
     pub is_whole: bool,
+    /// The service accepted the request and answers it later: other requests fetch the answer by the id.
+    pub is_deferred: bool,
 }
+
+/// The states of a response that the service has not finished.
+const DEFERRED: [&str; 2] = ["queued", "in_progress"];
 
 enum Frames {
     Events(SseReader),
     Lines(LineReader),
     Whole(Vec<u8>),
-    /// What follows is not read.
+    /// Nothing more is read.
     Skipped,
 }
 
 /// Text of one kind: UTF-16 halves are joined, secrets are removed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Voice {
     joiner: Joiner,
     stream: Stream,
 }
 
+impl Voice {
+    /// Takes the end of the text; returns what was held back until then.
+    fn finish(&mut self, scrub: &Scrub) -> [CleanPiece; 2] {
+        let half = self.joiner.finish().map(String::from).unwrap_or_default();
+        [self.stream.push(scrub, &half), self.stream.finish(scrub)]
+    }
+}
+
 /// Secrets that a reply contained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Echoes {
-    /// How many there were.
+    /// Number of secrets.
     pub found: usize,
     /// One of them came in pieces: the bytes do not show it as a whole.
     pub is_joined: bool,
@@ -110,7 +123,8 @@ impl CapturedReply {
             decoder,
             frames,
             reader: language.map(Language::reader),
-            assembly: Assembly::new(Respond::Absent),
+            // Other programs offer more tools than functions.
+            assembly: Assembly { reads_client_tools: true, ..Assembly::new(Respond::Absent) },
             voices: Default::default(),
             scrub,
             scan: ByteScan::default(),
@@ -219,24 +233,22 @@ impl CapturedReply {
         self.echoes
     }
 
-    /// Are the bytes compressed, so that they show no secret?
+    /// Returns whether the bytes are compressed, so that they show no secret.
     pub fn is_packed(&self) -> bool {
         self.decoder.is_packed()
     }
 
-    /// Does the reply, as far as it came, end outside of everything that could become a secret: its decoded bytes, and its texts, of which
-    /// events hold pieces?
+    /// Returns whether the reply so far ends outside of everything that could become a secret. Its decoded bytes count, and its texts, of
+    /// which events hold pieces.
     pub fn is_settled(&self) -> bool {
         !self.scan.is_growing() && !self.voices.iter().any(|voice| voice.stream.is_growing())
     }
 
-    /// What the voices held back to the end.
+    /// Returns the texts that were held back until the end.
     fn rest(&mut self) -> Vec<(PartKind, String)> {
         let mut pieces = Vec::new();
         for kind in [PartKind::Text, PartKind::Reasoning, PartKind::Call] {
-            let voice = &mut self.voices[kind as usize];
-            let half = voice.joiner.finish().map(String::from).unwrap_or_default();
-            let held = [voice.stream.push(&self.scrub, &half), voice.stream.finish(&self.scrub)];
+            let held = self.voices[kind as usize].finish(&self.scrub);
             pieces.extend(held.into_iter().filter_map(|clean| self.keep(kind, clean)));
         }
         pieces
@@ -264,31 +276,46 @@ impl CapturedReply {
             self.assembly.done |= is_whole_body && self.assembly.heard;
         }
         pieces.extend(self.rest());
-        let is_whole = self.status < 400 && (self.reader.is_none() || self.assembly.is_whole());
-        let refusal = joined(&self.assembly.refusal);
-        let scrub = &self.scrub;
+        let text = std::mem::take(&mut self.text);
+        (pieces, self.outcome(text))
+    }
+
+    /// Returns the outcome of a reply whose end the service has marked, while its body goes on. `None` before the mark, where the protocol
+    /// has none, and for a reply with an error.
+    pub fn marked_end(&self) -> Option<ReplyOutcome> {
+        if !self.assembly.done || !self.assembly.is_whole() || self.status >= 400 || self.error.is_some() {
+            return None;
+        }
+        // The held text stays held: a service could break the protocol and send more, which would complete a secret.
+        let held = self.voices[PartKind::Text as usize].clone().finish(&self.scrub);
+        let text = held.iter().fold(self.text.clone(), |text, clean| text + &clean.text);
+        Some(self.outcome(text))
+    }
+
+    fn outcome(&self, text: String) -> ReplyOutcome {
+        let (scrub, assembly) = (&self.scrub, &self.assembly);
         let clean = |call: NativeCall| NativeCall {
             id: scrub.text(&call.id),
             name: scrub.text(&call.name),
             args: scrub.json_text(&call.args),
         };
-        let calls: Vec<NativeCall> = self.assembly.calls.finish(1).into_iter().map(clean).collect();
-        let finish = match &self.assembly.finish {
+        let calls: Vec<NativeCall> = assembly.calls.finish(1).into_iter().map(clean).collect();
+        let finish = match &assembly.finish {
             Some(Finish::Stop) if !calls.is_empty() => Some(Finish::ToolCalls),
             other => other.clone(),
         };
-        let outcome = ReplyOutcome {
-            text: if self.text.is_empty() { scrub.text(&refusal) } else { self.text },
+        ReplyOutcome {
+            text: if text.is_empty() { scrub.text(&joined(&assembly.refusal)) } else { text },
             calls,
+            is_deferred: finish.as_ref().is_some_and(|finish| DEFERRED.contains(&finish.name())),
             finish: finish.map(|finish| scrub.text(finish.name())),
-            usage: self.assembly.usage,
-            model: self.assembly.model.map(|model| scrub.text(&model)),
-            id: self.id,
-            error: self.error.map(|error| scrub.text(&error)),
+            usage: assembly.usage,
+            model: assembly.model.as_ref().map(|model| scrub.text(model)),
+            id: self.id.clone(),
+            error: self.error.as_ref().map(|error| scrub.text(error)),
             echoes: self.echoes,
-            is_whole,
-        };
-        (pieces, outcome)
+            is_whole: self.status < 400 && (self.reader.is_none() || assembly.is_whole()),
+        }
     }
 }
 

@@ -17,28 +17,40 @@ pub(super) struct CallDelta<'a> {
     id: Option<Value>,
     #[serde(borrow, default)]
     function: Option<Function<'a>>,
+    /// A tool with a text in place of arguments.
+    #[serde(borrow, default)]
+    custom: Option<Function<'a>>,
 }
 
+/// A function with its arguments, or another tool with its input.
 #[derive(Deserialize)]
-struct Function<'a> {
+pub(super) struct Function<'a> {
     #[serde(default)]
     name: Option<Value>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, alias = "input")]
     arguments: Option<&'a RawValue>,
 }
 
 impl CallDelta<'_> {
-    /// The same in the adapter's words; `place` is its place in a list that is whole.
-    pub(super) fn piece(&self, place: Option<u64>) -> CallPiece {
-        let word = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
-        let function = self.function.as_ref();
-        CallPiece {
-            index: self.index.or(place),
-            id: word(&self.id),
-            name: function.map(|function| word(&function.name)).unwrap_or_default(),
-            args: function.and_then(|function| function.arguments).map(call_text).unwrap_or_default(),
-        }
+    /// The same in the adapter's words; `place` is its place in a list that is whole. Calls of tools that are no functions have a name only
+    /// if `reads_custom`.
+    pub(super) fn piece(&self, place: Option<u64>, reads_custom: bool) -> CallPiece {
+        let custom = || self.custom.as_ref().filter(|_| reads_custom);
+        let piece = self.function.as_ref().or_else(custom).map(Function::piece).unwrap_or_default();
+        CallPiece { index: self.index.or(place), id: word(self.id.as_ref()), ..piece }
     }
+}
+
+impl Function<'_> {
+    /// A piece without index and id.
+    pub(super) fn piece(&self) -> CallPiece {
+        let args = self.arguments.map(call_text).unwrap_or_default();
+        CallPiece { name: word(self.name.as_ref()), args, ..CallPiece::default() }
+    }
+}
+
+fn word(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// Arguments as a string, as the protocol requires, or as the object itself, as some servers do.
@@ -52,13 +64,13 @@ mod tests {
     use crate::model::calls::{Calls, Respond};
     use crate::model::surrogate::Joiner;
 
-    /// What is shown for these pieces of a stream, and the calls they make.
+    /// Returns the text that is shown for these pieces of a stream, and the calls they make.
     fn read(respond: Respond, pieces: &[&str]) -> (String, Vec<String>) {
         let mut calls = Calls::new(respond);
         let mut deltas = Vec::new();
         for piece in pieces {
             let delta: CallDelta<'_> = serde_json::from_str(piece).unwrap();
-            calls.take(delta.piece(None), &mut deltas);
+            calls.take(delta.piece(None, false), &mut deltas);
         }
         let mut joiner = Joiner::default();
         let shown = deltas.iter().map(|(_, text)| joiner.push(text)).collect();

@@ -7,10 +7,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::call::CallDelta;
+use super::call::{CallDelta, Function};
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
 use crate::model::assembly::{Assembly, ChunkError, Pieces, count, is_error, joined, texts};
+use crate::model::calls::CallPiece;
 use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
 
@@ -53,6 +54,9 @@ struct ChunkMessage<'a> {
     reasoning_details: Option<Vec<Value>>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
+    /// The older form of a call, which has no id. Requests of this program offer no such functions.
+    #[serde(borrow, default)]
+    function_call: Option<Function<'a>>,
 }
 
 /// Reads chunks, or the whole at once.
@@ -79,7 +83,11 @@ impl Reader for ChunkReader {
             if let Some(part) = part {
                 self.read_message(part, assembly, &mut pieces);
                 for (place, call) in (0..).zip(part.tool_calls.iter().flatten()) {
-                    assembly.calls.take(call.piece(is_whole.then_some(place)), &mut pieces);
+                    let piece = call.piece(is_whole.then_some(place), assembly.reads_client_tools);
+                    assembly.calls.take(piece, &mut pieces);
+                }
+                if let Some(function) = part.function_call.as_ref().filter(|_| assembly.reads_client_tools) {
+                    assembly.calls.take(CallPiece { index: Some(0), ..function.piece() }, &mut pieces);
                 }
             }
             if let Some(word) = choice.finish_reason.as_ref().and_then(Value::as_str).filter(|word| !word.is_empty()) {
@@ -123,7 +131,7 @@ impl ChunkReader {
         }
     }
 
-    /// What goes back with the tool calls of this reply.
+    /// Returns the reasoning to send back with the tool calls of this reply.
     fn opaque(&self) -> Vec<Value> {
         if !self.details.is_empty() {
             let details = self.details.iter().cloned().map(Value::Object).collect();
@@ -192,6 +200,30 @@ mod tests {
         ];
         for (json, expected) in cases {
             assert_eq!(pieces_of(&mut Assembly::default(), json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn calls_of_tools_that_are_no_functions_are_read_for_the_programs_that_offer_them() {
+        let deltas = [
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"patch","input":""}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"custom":{"input":"+a"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"custom":{"input":"\n{"}}]}}]}"#,
+        ];
+        let whole = r#"{"choices":[{"message":{"tool_calls":[{"id":"c","type":"custom","custom":{"name":"patch","input":"+a\n{"}}]}}]}"#;
+        let older =
+            r#"{"choices":[{"message":{"content":null,"function_call":{"name":"patch","arguments":"+a\n{"}}}]}"#;
+        let read = |reads_client_tools: bool, chunks: &[&str]| {
+            let mut assembly = Assembly { reads_client_tools, ..Assembly::default() };
+            let mut reader = ChunkReader::default();
+            chunks.iter().for_each(|chunk| _ = reader.take(chunk, &mut assembly).unwrap());
+            assembly.calls.finish(1).iter().map(|call| format!("{}: {call}", call.id)).collect::<Vec<_>>()
+        };
+        for (chunks, expected) in
+            [(&deltas[..], "c: patch +a\n{"), (&[whole][..], "c: patch +a\n{"), (&[older][..], "tc_1: patch +a\n{")]
+        {
+            assert_eq!(read(true, chunks), [expected], "{chunks:?}");
+            assert_eq!(read(false, chunks), [""; 0], "{chunks:?}");
         }
     }
 

@@ -2,6 +2,9 @@
 
 mod body;
 mod events;
+mod items;
+
+pub(super) use items::{client_call, is_service_execution};
 
 use ptc_core::value::Json;
 

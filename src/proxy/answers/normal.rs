@@ -11,16 +11,16 @@ use regex::{Captures, Regex};
 /// A kind of text that changes from run to run.
 struct Volatile {
     pattern: Regex,
-    /// What takes its place.
+    /// The word that replaces it.
     word: &'static str,
-    /// Is a match of the pattern really such a text?
+    /// Confirms a match of the pattern: `false` for a text that only looks like one.
     is_match: IsMatch,
 }
 
 /// Decides whether what a pattern found is meant.
 type IsMatch = fn(&str) -> bool;
 
-/// What changes from run to run.
+/// Texts that change from run to run.
 static VOLATILE: LazyLock<Vec<Volatile>> = LazyLock::new(|| {
     let rows: [(&str, &'static str, IsMatch); 6] = [
         (r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?(Z|[+-]\d{2}:?\d{2})?", "DATE", |_| true),
@@ -52,7 +52,8 @@ const CHANGES_MIN: usize = 3;
 /// A part of this length with a digit and letters of both cases is no word, in bytes.
 const LONG_PART_BYTES: usize = 16;
 
-/// Is this id one that a program makes by chance? Words after the prefix are the name of a tool or a text: `run_shell_command`, `call-center`.
+/// Returns whether an id is generated at random. Words after the prefix are the name of a tool or a text: `run_shell_command`,
+/// `call-center`.
 fn is_made_id(found: &str) -> bool {
     found.split(['_', '-']).skip(1).any(|part| {
         let bytes = part.as_bytes();
@@ -84,7 +85,7 @@ impl Normalizer {
     /// The body without what changes from run to run.
     pub(super) fn normal(&self, body: &[u8]) -> String {
         let text = String::from_utf8_lossy(body);
-        let mut text = json::parse(&text).map_or_else(|_| text.into_owned(), |json| json.to_pretty());
+        let mut text = json::parse(&text).map_or_else(|_| without_boundary(&text), |json| json.to_pretty());
         for pattern in &self.patterns {
             text = pattern.replace_all(&text, "ANY").into_owned();
         }
@@ -98,6 +99,13 @@ impl Normalizer {
         }
         text
     }
+}
+
+/// Returns a multipart form without its boundary, which clients make by chance; any other text as it is.
+fn without_boundary(text: &str) -> String {
+    let first = text.split("\r\n").next().unwrap_or_default();
+    let is_form = first.len() > 2 && first.starts_with("--") && text.trim_end().ends_with(&format!("{first}--"));
+    if is_form { text.replace(first, "--BOUNDARY") } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -116,6 +124,18 @@ mod tests {
             assert_eq!(of(id), of("call_abc123"), "{id}");
         }
         assert_ne!(normal(r#"{"name":"run_python_code"}"#), normal(r#"{"name":"run_shell_command"}"#));
+    }
+
+    #[test]
+    fn forms_with_other_boundaries_are_the_same() {
+        let form = |boundary: &str, text: &str| {
+            normal(&format!(
+                "--{boundary}\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\n{text}\r\n--{boundary}--\r\n"
+            ))
+        };
+        assert_eq!(form("----a1b2", "whisper"), form("cafe-7", "whisper"));
+        assert_ne!(form("----a1b2", "whisper"), form("----a1b2", "other"));
+        assert_eq!(normal("--x\r\n--y"), "--x\r\n--y");
     }
 
     #[test]

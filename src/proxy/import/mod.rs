@@ -5,9 +5,13 @@
 //! from it, and each turn has a notice of that. What is not read of an exchange is in its bytes. It must never import a file twice.
 
 mod archive;
-mod assistants;
+mod claude_code;
 mod codex;
+mod gemini_cli;
+mod message_parts;
+mod otlp_document;
 mod rebuilt;
+mod span_libraries;
 mod span_messages;
 mod spans;
 mod trajectory;
@@ -21,11 +25,15 @@ use super::capture::CaptureOptions;
 use super::exchange::{Begun, ExchangeEnd, Note};
 use super::headers;
 use super::recorder::{Recorder, Unwritten};
-use crate::model::{Scrub, Url, protocol_of};
+use super::upstreams::shown_address;
+use crate::model::{Scrub, Url, password_forms, protocol_of};
 use crate::session::Imported;
 
 /// Largest body of a rebuilt request in bytes: each request of a transcript repeats what came before it.
 const REQUEST_MAX_BYTES: usize = 32 << 20;
+
+/// The problem of a turn without a reply.
+const NO_REPLY: &str = "the file has no reply";
 
 /// The form of a file of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +42,7 @@ pub enum TrafficFormat {
     Har,
     /// JSON lines `{"request": …, "response": …}`.
     Pairs,
-    /// OpenTelemetry spans in the JSON form of their protocol, one document or one in each line.
+    /// OpenTelemetry spans and logs in the JSON form of their protocol, one document or one in each line.
     Otlp,
     /// A trajectory in the Agent Trajectory Interchange Format.
     Atif,
@@ -42,11 +50,15 @@ pub enum TrafficFormat {
     ClaudeCode,
     /// A transcript of Codex: JSON lines.
     Codex,
-    /// A chat recorded by Gemini CLI: one document.
+    /// A chat recorded by Gemini CLI: one document, or a log of records as JSON lines.
     GeminiCli,
 }
 
 impl TrafficFormat {
+    /// The files that can be imported, for messages.
+    pub const FILES: &str = "HTTP archives (HAR), JSON lines {\"request\": …, \"response\": …}, OpenTelemetry spans and logs (OTLP JSON), \
+        ATIF trajectories, and transcripts of Claude Code, Codex and Gemini CLI";
+
     /// Returns the format of a file; `None` when it is no traffic.
     pub fn of(text: &str) -> Option<Self> {
         let text = without_mark(text).trim_start();
@@ -59,11 +71,10 @@ impl TrafficFormat {
             return None;
         }
         let file: Value = serde_json::from_str(text).ok()?;
-        let has = |key: &str| file.get(key).is_some();
         if file.pointer("/log/entries").is_some() {
             return Some(Self::Har);
         }
-        of_line(&file).or_else(|| (has("sessionId") && has("messages")).then_some(Self::GeminiCli))
+        of_line(&file)
     }
 
     /// The name in sessions.
@@ -79,7 +90,7 @@ impl TrafficFormat {
         }
     }
 
-    /// Whether files hold messages, not the bytes of requests and replies.
+    /// Returns whether files of this format hold messages, not the bytes of requests and replies.
     pub fn is_rebuilt(self) -> bool {
         !matches!(self, Self::Har | Self::Pairs)
     }
@@ -91,7 +102,7 @@ fn of_line(line: &Value) -> Option<TrafficFormat> {
     let kind = line.get("type").and_then(Value::as_str);
     if has("request") && has("response") {
         Some(TrafficFormat::Pairs)
-    } else if has("resourceSpans") {
+    } else if has("resourceSpans") || has("resourceLogs") {
         Some(TrafficFormat::Otlp)
     } else if line.get("schema_version").and_then(Value::as_str).is_some_and(|version| version.starts_with("ATIF")) {
         Some(TrafficFormat::Atif)
@@ -99,6 +110,8 @@ fn of_line(line: &Value) -> Option<TrafficFormat> {
         Some(TrafficFormat::Codex)
     } else if has("uuid") && has("sessionId") && has("message") && matches!(kind, Some("user" | "assistant")) {
         Some(TrafficFormat::ClaudeCode)
+    } else if has("sessionId") && (has("projectHash") || has("messages")) {
+        Some(TrafficFormat::GeminiCli)
     } else {
         None
     }
@@ -118,9 +131,10 @@ struct Recorded {
     body: Bytes,
     status: u16,
     headers: HeaderMap,
-    reply: Bytes,
+    /// `None`: the file has none.
+    reply: Option<Bytes>,
     ms: u64,
-    /// What the file lacks of it.
+    /// Notices about parts that the file lacks.
     notices: Vec<String>,
     /// The conversation that it belongs to, where its messages do not show it.
     group: Option<String>,
@@ -129,7 +143,7 @@ struct Recorded {
 /// An entry of a file: an exchange, or why it is none, with its place; without a reason, it asks no model.
 type Entry = Result<Recorded, Option<String>>;
 
-/// What was imported.
+/// Result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportedTraffic {
     /// Requests that ask a model.
@@ -138,7 +152,7 @@ pub struct ImportedTraffic {
     pub skipped: usize,
     /// Sessions of the file that exist already, which are left as they are.
     pub known: Vec<String>,
-    /// How many sessions could not be written, or not to their end.
+    /// Number of sessions that could not be written, or not to their end.
     pub failed: usize,
 }
 
@@ -194,21 +208,22 @@ fn entries(text: &str, format: TrafficFormat) -> Result<Box<dyn Iterator<Item = 
         TrafficFormat::Har => {
             let file = json::parse(text).map_err(|error| error.to_string())?;
             let items = file.at("log.entries").and_then(Json::items).unwrap_or_default();
-            sorted(items.iter().map(|entry| archive::of_archive(entry).ok_or(None)))
+            sorted(items.iter().map(archive::of_archive))
         }
         TrafficFormat::Pairs => {
             let lines = (0..).zip(text.lines().filter(|line| !line.trim().is_empty()));
-            sorted(lines.map(|(number, line)| {
-                json::parse(line).ok().and_then(|line| archive::of_pair(&line, number)).ok_or(None)
+            sorted(lines.map(|(number, line)| match json::parse(line) {
+                Ok(line) => archive::of_pair(&line, number),
+                Err(error) => Err(Some(format!("a line is not JSON and was omitted: {error}"))),
             }))
         }
         TrafficFormat::Otlp => sorted(spans::entries(text).into_iter()),
         TrafficFormat::Atif => Box::new(trajectory::entries(&document(text)?).into_iter()),
         TrafficFormat::GeminiCli => {
-            let (chat, messages) = assistants::GeminiCli::of(document(text)?);
-            Box::new(read_lines(messages.into_iter().map(Ok), chat))
+            let steps = gemini_cli::steps(text);
+            Box::new(read_lines(steps.into_iter(), gemini_cli::GeminiCli::default()))
         }
-        TrafficFormat::ClaudeCode => Box::new(read_lines(lines(text), assistants::ClaudeCode::default())),
+        TrafficFormat::ClaudeCode => Box::new(read_lines(lines(text), claude_code::ClaudeCode::default())),
         TrafficFormat::Codex => Box::new(read_lines(lines(text), codex::Codex::default())),
     })
 }
@@ -227,18 +242,18 @@ fn lines(text: &str) -> impl Iterator<Item = Result<Value, String>> + '_ {
 }
 
 /// A transcript as it is read.
-trait Transcript {
+trait Transcript<Line = Value> {
     /// Takes the next line; returns an exchange that it completes.
-    fn line(&mut self, line: Value) -> Option<Entry>;
+    fn line(&mut self, line: Line) -> Option<Entry>;
 
     /// The exchanges that the end of the file completes.
     fn end(&mut self) -> Vec<Entry>;
 }
 
 /// The exchanges of a transcript, and its lines that cannot be read.
-fn read_lines<'a>(
-    lines: impl Iterator<Item = Result<Value, String>> + 'a,
-    mut transcript: impl Transcript + 'a,
+fn read_lines<'a, Line: 'a>(
+    lines: impl Iterator<Item = Result<Line, String>> + 'a,
+    mut transcript: impl Transcript<Line> + 'a,
 ) -> impl Iterator<Item = Entry> + 'a {
     lines.map(Some).chain([None]).flat_map(move |line| match line {
         Some(Ok(line)) => transcript.line(line).into_iter().collect(),
@@ -259,19 +274,18 @@ fn sorted<'a>(entries: impl Iterator<Item = Entry>) -> Box<dyn Iterator<Item = E
     Box::new(all.into_iter())
 }
 
-/// What the recorder would have learned; `None` when the address is no endpoint of a protocol.
-fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Option<[Note; 4]> {
+/// Returns the notes of an exchange, as the recorder gets them from a connection; `None` when the address is no endpoint of a protocol.
+fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Option<Vec<Note>> {
     let Recorded { at_ms, method, url, request_headers, body, status, headers, reply, ms, notices, .. } = recorded;
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
     let protocol = protocol_of(&path)?;
-    let mut shown = url.clone();
-    shown.set_query(None);
+    let secrets = headers::keys(&request_headers, &path).into_iter().chain(password_forms(&url));
     let begun = Begun {
         upstream: url.host_str().unwrap_or("unknown").to_owned(),
         protocol,
         method,
-        url: shown.to_string(),
-        scrub: scrub.clone().knowing(headers::keys(&request_headers, &path)),
+        url: shown_address(&url).to_string(),
+        scrub: scrub.clone().knowing(secrets),
         path,
         headers: request_headers,
         body,
@@ -279,15 +293,23 @@ fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Option<[Note; 4]> {
         notices,
     };
     let end_ms = at_ms.saturating_add_unsigned(ms);
-    Some([
-        Note::Begun { id, at_ms, begun: Box::new(begun), _room: None },
-        Note::Replied { id, at_ms: end_ms, status, headers, by: None, came: None },
-        Note::Piece { id, at_ms: end_ms, ms, bytes: (*reply).into(), _room: None },
-        Note::Ended { id, at_ms: end_ms, ms, end: ExchangeEnd::Complete },
-    ])
+    let mut notes = vec![Note::Begun { id, at_ms, begun: Box::new(begun), _room: None }];
+    let end = if let Some(reply) = reply {
+        notes.push(Note::Replied { id, at_ms: end_ms, status, headers, by: None, came: None });
+        if !reply.is_empty() {
+            notes.push(Note::Piece { id, at_ms: end_ms, ms, bytes: (*reply).into(), _room: None });
+        }
+        ExchangeEnd::Complete
+    } else {
+        ExchangeEnd::NoReply(NO_REPLY.to_owned())
+    };
+    notes.push(Note::Ended { id, at_ms: end_ms, ms, end });
+    Some(notes)
 }
 
-/// Unix time in ms of an ISO time.
+/// Unix time in ms of an ISO time; one without an offset is in UTC.
 fn time_of(text: &str) -> Option<i64> {
-    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+    let of_utc =
+        || Some(text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp());
+    text.parse::<jiff::Timestamp>().ok().or_else(of_utc).map(jiff::Timestamp::as_millisecond)
 }

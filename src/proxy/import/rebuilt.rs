@@ -14,7 +14,7 @@ use crate::model::Url;
 pub(super) struct Rebuilt<'a> {
     /// Unix time of the request in ms.
     pub(super) at_ms: i64,
-    /// How long the reply took in ms.
+    /// Duration of the reply in ms.
     pub(super) ms: u64,
     /// The format in addresses: `claude-code`.
     pub(super) scheme: &'a str,
@@ -25,7 +25,7 @@ pub(super) struct Rebuilt<'a> {
     pub(super) request: Value,
     pub(super) status: u16,
     pub(super) reply: Value,
-    /// What it was made of, for messages.
+    /// The part of the file that it was made of, for messages.
     pub(super) origin: &'a str,
 }
 
@@ -57,7 +57,7 @@ impl Rebuilt<'_> {
             body: Bytes::from(body),
             status: self.status,
             headers: HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]),
-            reply: Bytes::from(self.reply.to_string()),
+            reply: Some(Bytes::from(self.reply.to_string())),
             ms: self.ms,
             notices: Vec::new(),
             group: None,

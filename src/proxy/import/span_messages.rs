@@ -1,70 +1,116 @@
 //! The messages in the attributes of a span: in the words of the conventions, of their earlier versions, and of the libraries before them.
 //!
-//! In: attributes and events. Out: messages and tools in the words of chat completions. Parts that are not known stay as they are.
+//! In: a span with its events and logs. Out: messages and tools in the words of chat completions. Parts that are not known stay as they are.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::message_parts::{call, chat_messages, of_parts, tool};
+use super::otlp_document::{Attributes, Span, parsed};
 use super::rebuilt::text;
 
-/// What a span has of a request and its reply.
+/// Messages and tools of a request and its reply in a span.
+#[derive(Default)]
 pub(super) struct Messages {
     pub(super) input: Vec<Value>,
     /// With `finish_reason` where it is known.
     pub(super) output: Vec<Value>,
     pub(super) tools: Vec<Value>,
+    /// Other members of the request, where they are not attributes of their own.
+    pub(super) options: Map<String, Value>,
+    /// Token counts in the words of the service, where they are not attributes of their own.
+    pub(super) usage: Value,
 }
-
-type Attributes = Map<String, Value>;
 
 /// Reads them.
-pub(super) fn messages(attributes: &Attributes, events: &[(String, Attributes)]) -> Messages {
-    // The details of an operation may be an event of their own.
-    let find = |key: &str| {
-        let in_events = events.iter().find_map(|(_, attributes)| attributes.get(key));
-        attributes.get(key).or(in_events).map(parsed)
-    };
-    let list = |key: &str| match find(key) {
-        Some(Value::Array(items)) => items,
-        _ => Vec::new(),
-    };
-    let mut input: Vec<Value> = Vec::new();
-    let system = list("gen_ai.system_instructions");
+pub(super) fn messages(span: &Span) -> Messages {
+    let mut found = Messages { tools: tools(span), ..Messages::default() };
+    for record in span.records() {
+        found.add_event(&record.name, &record.attributes);
+    }
+    // Some programs write messages both as attributes and as events.
+    let [input, output] = ["gen_ai.input.messages", "gen_ai.output.messages"]
+        .map(|key| span.find_list(key).iter().flat_map(chat_messages).collect::<Vec<_>>());
+    found.input = if input.is_empty() { found.input } else { input };
+    found.output = if output.is_empty() { found.output } else { output };
+    if found.input.is_empty() && found.output.is_empty() {
+        found.add_listed(span);
+    }
+    if found.input.is_empty() {
+        found.input = numbered(&span.attributes, ["gen_ai.prompt.", "llm.input_messages."]);
+    }
+    if found.output.is_empty() {
+        found.output = numbered(&span.attributes, ["gen_ai.completion.", "llm.output_messages."]);
+    }
+    let system = span.find_list("gen_ai.system_instructions");
     if !system.is_empty() {
-        input.push(json!({"role": "system", "content": content(&system)}));
+        let mut input = of_parts(&json!({"role": "system"}), &system);
+        input.append(&mut found.input);
+        found.input = input;
     }
-    input.extend(list("gen_ai.input.messages").iter().flat_map(message));
-    let mut output: Vec<Value> = list("gen_ai.output.messages").iter().flat_map(message).collect();
-    let of_events = events.iter().filter_map(|(name, attributes)| Some((name.strip_prefix("gen_ai.")?, attributes)));
-    for (name, attributes) in of_events {
-        match name {
-            "choice" => output.push(choice(attributes)),
-            "content.prompt" => input.extend(attributes.get("gen_ai.prompt").map(parsed).map_or_else(Vec::new, items)),
-            "content.completion" => {
-                output.extend(attributes.get("gen_ai.completion").map(parsed).map_or_else(Vec::new, items));
-            }
-            _ => input.extend(name.strip_suffix(".message").map(|role| event_message(role, attributes))),
-        }
-    }
-    if input.is_empty() {
-        input = numbered(attributes, "gen_ai.prompt.").chain(numbered(attributes, "llm.input_messages.")).collect();
-    }
-    if output.is_empty() {
-        output =
-            numbered(attributes, "gen_ai.completion.").chain(numbered(attributes, "llm.output_messages.")).collect();
-    }
-    let mut tools: Vec<Value> = list("gen_ai.tool.definitions").iter().map(tool).collect();
-    if tools.is_empty() {
-        tools = of_numbers(attributes, "llm.request.functions.")
-            .into_values()
-            .map(|members| tool(&nested(members)))
-            .collect();
-    }
-    Messages { input, output, tools }
+    found
 }
 
-/// Has a message more than a role?
+impl Messages {
+    /// Adds the messages of an event.
+    fn add_event(&mut self, name: &str, attributes: &Attributes) {
+        match name.strip_prefix("gen_ai.") {
+            Some("choice") => self.output.extend(chat_messages(&choice(attributes))),
+            Some("content.prompt") => {
+                self.input.extend(attributes.get("gen_ai.prompt").map(parsed).map_or_else(Vec::new, items));
+            }
+            Some("content.completion") => {
+                self.output.extend(attributes.get("gen_ai.completion").map(parsed).map_or_else(Vec::new, items));
+            }
+            Some(name) => {
+                if let Some(role) = name.strip_suffix(".message") {
+                    self.input.extend(chat_messages(&event_message(role, attributes)));
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Adds the messages of events that are an attribute, as Pydantic AI and Logfire record them: those of a request, or those of a run, whose last
+    /// message is the reply.
+    fn add_listed(&mut self, span: &Span) {
+        let of_request = span.find_list("events");
+        let is_run = of_request.is_empty();
+        for event in if is_run { span.find_list("all_messages_events") } else { of_request } {
+            let Value::Object(members) = event else { continue };
+            let name = members.get("event.name").and_then(Value::as_str).map(str::to_owned);
+            let role = || format!("gen_ai.{}.message", members.get("role").and_then(Value::as_str).unwrap_or("user"));
+            self.add_event(&name.unwrap_or_else(role), &members);
+        }
+        if is_run && self.output.is_empty() {
+            self.split_reply();
+        }
+    }
+
+    /// Moves the messages of the model at the end of the input to the output.
+    pub(super) fn split_reply(&mut self) {
+        let is_other = |message: &Value| text(message, "role") != "assistant";
+        let end = self.input.iter().rposition(is_other).map_or(0, |last| last + 1);
+        self.output = self.input.split_off(end);
+    }
+}
+
+/// The tools of a request.
+fn tools(span: &Span) -> Vec<Value> {
+    let tools: Vec<Value> = span.find_list("gen_ai.tool.definitions").iter().map(tool).collect();
+    if !tools.is_empty() {
+        return tools;
+    }
+    let of_requests = of_numbers(&span.attributes, "llm.request.functions.").into_values();
+    let of_requests = of_requests.map(|members| tool(&nested(members)));
+    let schemas = of_numbers(&span.attributes, "llm.tools.").into_values().filter_map(|members| {
+        members.into_iter().find(|(key, _)| key == "tool.json_schema").map(|(_, schema)| tool(&parsed(&schema)))
+    });
+    of_requests.chain(schemas).collect()
+}
+
+/// Returns whether a message has more than a role.
 pub(super) fn has_content(message: &Value) -> bool {
     ["content", "tool_calls", "reasoning_content"].iter().any(|key| match message.get(*key) {
         Some(Value::String(text)) => !text.is_empty(),
@@ -74,11 +120,6 @@ pub(super) fn has_content(message: &Value) -> bool {
     })
 }
 
-/// A value that may be JSON in a text.
-fn parsed(value: &Value) -> Value {
-    value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
-}
-
 /// The items of a list; another value is its own only item, as the content of a user.
 fn items(value: Value) -> Vec<Value> {
     match value {
@@ -86,66 +127,6 @@ fn items(value: Value) -> Vec<Value> {
         Value::Object(_) => vec![value],
         other => vec![json!({"role": "user", "content": other})],
     }
-}
-
-/// A message with parts, as one or several: each result of a call is a message.
-fn message(message: &Value) -> Vec<Value> {
-    let Some(parts) = message.get("parts").and_then(Value::as_array) else { return vec![message.clone()] };
-    let of = |kind: &'static str| parts.iter().filter(move |part| text(part, "type") == kind);
-    let mut out: Vec<Value> = of("tool_call_response")
-        .map(|part| {
-            let result = part.get("response").or_else(|| part.get("result")).cloned().unwrap_or_default();
-            let content = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
-            json!({"role": "tool", "tool_call_id": text(part, "id"), "content": content})
-        })
-        .collect();
-    let calls: Vec<Value> =
-        of("tool_call").map(|part| call(part.get("id"), text(part, "name"), part.get("arguments"))).collect();
-    let reasoning: Vec<&str> = of("reasoning").map(|part| text(part, "content")).collect();
-    let own: Vec<Value> = parts
-        .iter()
-        .filter(|part| !matches!(text(part, "type"), "tool_call_response" | "tool_call" | "reasoning"))
-        .cloned()
-        .collect();
-    if !own.is_empty() || !calls.is_empty() || out.is_empty() {
-        let mut whole = json!({"role": text(message, "role"), "content": content(&own)});
-        if !calls.is_empty() {
-            whole["tool_calls"] = Value::Array(calls);
-        }
-        if !reasoning.is_empty() {
-            whole["reasoning_content"] = json!(reasoning.join("\n"));
-        }
-        if let Some(reason) = message.get("finish_reason") {
-            whole["finish_reason"] = reason.clone();
-        }
-        out.push(whole);
-    }
-    out
-}
-
-/// Parts as a text where they are texts, else as parts.
-fn content(parts: &[Value]) -> Value {
-    let texts: Option<Vec<&str>> = parts
-        .iter()
-        .map(|part| part.get("content").and_then(Value::as_str).filter(|_| text(part, "type") == "text"))
-        .collect();
-    if let Some(texts) = texts {
-        return Value::String(texts.join("\n"));
-    }
-    let part = |part: &Value| match text(part, "type") {
-        "text" => json!({"type": "text", "text": text(part, "content")}),
-        _ => part.clone(),
-    };
-    Value::Array(parts.iter().map(part).collect())
-}
-
-fn call(id: Option<&Value>, name: &str, arguments: Option<&Value>) -> Value {
-    let arguments = match arguments {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => "{}".to_owned(),
-    };
-    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
 /// A message that is an event: `gen_ai.user.message` and its like.
@@ -192,46 +173,64 @@ fn nested(members: Vec<(String, Value)>) -> Value {
 }
 
 /// Messages in numbered attributes: `gen_ai.prompt.0.content`, `llm.input_messages.0.message.content`.
-fn numbered<'a>(attributes: &'a Attributes, prefix: &str) -> impl Iterator<Item = Value> + use<'a> {
-    of_numbers(attributes, prefix).into_values().map(|members| {
-        let members: Attributes = members
-            .into_iter()
-            .map(|(key, value)| (key.strip_prefix("message.").map_or_else(|| key.clone(), str::to_owned), value))
-            .collect();
-        let mut message = json!({"role": members.get("role"), "content": members.get("content")});
-        let calls: Vec<Value> = of_numbers(&members, "tool_calls.")
-            .into_values()
-            .map(|parts| {
-                let parts: Attributes = parts
-                    .into_iter()
-                    .map(|(key, value)| {
-                        let short = key.strip_prefix("tool_call.").unwrap_or(&key);
-                        (short.strip_prefix("function.").unwrap_or(short).to_owned(), value)
-                    })
-                    .collect();
-                let name = parts.get("name").and_then(Value::as_str).unwrap_or_default();
-                call(parts.get("id"), name, parts.get("arguments"))
-            })
-            .collect();
-        if !calls.is_empty() {
-            message["tool_calls"] = Value::Array(calls);
-        }
-        for (key, name) in [("finish_reason", "finish_reason"), ("tool_call_id", "tool_call_id")] {
-            if let Some(value) = members.get(key) {
-                message[name] = value.clone();
-            }
-        }
-        message
-    })
+fn numbered(attributes: &Attributes, prefixes: [&str; 2]) -> Vec<Value> {
+    let all = prefixes.into_iter().flat_map(|prefix| of_numbers(attributes, prefix).into_values());
+    all.flat_map(numbered_message).collect()
 }
 
-/// A tool as chat completions have it.
-fn tool(tool: &Value) -> Value {
-    if tool.get("function").is_some() {
-        return tool.clone();
+fn numbered_message(members: Vec<(String, Value)>) -> Vec<Value> {
+    let members = without_prefix(members, "message.");
+    let calls = of_numbers(&members, "tool_calls.").into_values().map(numbered_call);
+    let named = members.get("function_call_name").and_then(Value::as_str);
+    let named = named.map(|name| call(None, name, members.get("function_call_arguments_json")));
+    let calls: Vec<Value> = calls.chain(named).collect();
+    let mut message = json!({"role": members.get("role")});
+    if !calls.is_empty() {
+        message["tool_calls"] = Value::Array(calls);
     }
-    let parameters = tool.get("parameters").or_else(|| tool.get("input_schema")).map(parsed);
-    let function =
-        json!({"name": text(tool, "name"), "description": tool.get("description"), "parameters": parameters});
-    json!({"type": "function", "function": function})
+    for key in ["finish_reason", "tool_call_id", "name"] {
+        if let Some(value) = members.get(key) {
+            message[key] = value.clone();
+        }
+    }
+    let parts: Vec<Value> = of_numbers(&members, "contents.").into_values().map(numbered_part).collect();
+    // OpenLLMetry writes parts as JSON into the text.
+    let own = members.get("content").cloned().unwrap_or_default();
+    let is_part = |part: &Value| part.is_object() && part.get("type").is_some();
+    let list = Some(parsed(&own)).filter(|list| list.as_array().is_some_and(|parts| parts.iter().all(is_part)));
+    match (parts.is_empty(), list) {
+        (false, _) => of_parts(&message, &parts),
+        (true, Some(Value::Array(parts))) if !parts.is_empty() => of_parts(&message, &parts),
+        (true, _) => {
+            message["content"] = own;
+            vec![message]
+        }
+    }
+}
+
+fn numbered_call(members: Vec<(String, Value)>) -> Value {
+    let members = without_prefix(members, "tool_call.");
+    let find = |key: &str| members.get(&format!("function.{key}")).or_else(|| members.get(key));
+    call(members.get("id"), find("name").and_then(Value::as_str).unwrap_or_default(), find("arguments"))
+}
+
+/// A part of a message of OpenInference.
+fn numbered_part(members: Vec<(String, Value)>) -> Value {
+    let members = without_prefix(members, "message_content.");
+    let kind = members.get("type").and_then(Value::as_str).unwrap_or("text");
+    match kind {
+        "text" | "reasoning" => json!({"type": kind, "text": members.get("text")}),
+        "image" => json!({"type": kind, "url": members.get("image.image.url").or_else(|| members.get("image.url"))}),
+        "tool_use" => {
+            let find = |key: &str| members.get(&format!("tool_call.{key}"));
+            json!({"type": kind, "id": find("id"), "name": find("function.name"), "arguments": find("function.arguments")})
+        }
+        _ => Value::Object(members),
+    }
+}
+
+/// Members whose names have this prefix or none, without it.
+fn without_prefix(members: Vec<(String, Value)>, prefix: &str) -> Attributes {
+    let short = |key: String| key.strip_prefix(prefix).map_or_else(|| key.clone(), str::to_owned);
+    members.into_iter().map(|(key, value)| (short(key), value)).collect()
 }

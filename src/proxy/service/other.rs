@@ -9,12 +9,13 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING};
 
-use super::{ProxyService, broken_body, live, no_address, note_retries, refusal, unreachable};
+use super::{ProxyService, broken_body, dropped, failed, live, no_address, note_retries, refusal, unreachable, wait};
 use crate::config::Protocol;
 use crate::model::{UpstreamBody, UpstreamReply};
 use crate::proxy::capture::Capture;
 use crate::proxy::exchange::{Begun, Exchange};
 use crate::proxy::headers;
+use crate::proxy::rules::Changed;
 use crate::proxy::unrecorded::PendingRequest;
 use crate::proxy::upstreams::{Route, shown_address};
 use crate::server::{BodyError, Method, Reply, Request, StatusCode, read_body};
@@ -45,6 +46,22 @@ impl ProxyService {
             Ok(body) => body,
             Err(error) => return broken_body(error.as_ref()),
         };
+        let changed = self.changed_other(route, &body);
+        wait(changed.delay).await;
+        if changed.is_dropped {
+            return dropped(None, "a rule of the proxy closed the connection");
+        }
+        if let Some((status, message)) = changed.fail {
+            return failed(None, route.upstream.kind.unwrap_or(Protocol::OpenAi), status, &message).await;
+        }
+        let mut sent = headers::passed(&head.headers);
+        let (body, came) = match (body, changed.body) {
+            (UpstreamBody::Whole(came), Some(body)) => {
+                sent = headers::without_length(sent);
+                (UpstreamBody::Whole(Bytes::from(body)), Some(came))
+            }
+            (body, _) => (body, None),
+        };
         let is_kept = self.records_all || recorded.is_some();
         let begun = match &body {
             UpstreamBody::Whole(body) if is_kept && head.method != Method::HEAD => Some(Begun {
@@ -55,14 +72,14 @@ impl ProxyService {
                 url: shown_address(&url).to_string(),
                 headers: head.headers.clone(),
                 body: body.clone(),
-                came: None,
+                came,
                 scrub: self.secrets.of_request(&head.headers, &route.path),
-                notices: Vec::new(),
+                notices: changed.notices,
             }),
             _ => None,
         };
         if let Some(recorded) = recorded {
-            let reply = begun.as_ref().and_then(|begun| self.replay(recorded, begun, false, None, pending));
+            let reply = begun.as_ref().and_then(|begun| self.replay(recorded, begun, false, changed.cut, pending));
             if let Some(reply) = reply {
                 return reply;
             }
@@ -71,7 +88,7 @@ impl ProxyService {
                 return refusal(StatusCode::NOT_FOUND, "not_recorded", message);
             }
         }
-        match self.client.send(head.method, url, headers::passed(&head.headers), body).await {
+        match self.client.send(head.method, url, sent, body).await {
             Ok(reply) => {
                 let exchange = match (&self.capture, begun) {
                     (Some(capture), Some(begun)) if self.records_all && is_text(&reply) => {
@@ -82,13 +99,26 @@ impl ProxyService {
                     _ => None,
                 };
                 note_retries(reply.retries(), route, exchange.as_ref(), pending);
-                live(reply, exchange, None)
+                live(reply, exchange, changed.cut)
             }
             Err(error) => {
                 pending.set_retries(error.retries);
                 unreachable(route, &error.why)
             }
         }
+    }
+}
+
+impl ProxyService {
+    fn changed_other(&self, route: &Route<'_>, body: &UpstreamBody) -> Changed {
+        if self.rules.is_empty() {
+            return Changed::default();
+        }
+        let bytes = match body {
+            UpstreamBody::Whole(bytes) => bytes.clone(),
+            UpstreamBody::Streamed(_) => Bytes::new(),
+        };
+        self.rules.apply_to_other(&route.upstream.name, &route.path, &bytes)
     }
 }
 
@@ -112,7 +142,7 @@ async fn record(capture: &Capture, begun: Begun, started: Instant, reply: &Upstr
     exchange
 }
 
-/// Has a reply a body that is JSON or another text?
+/// Returns whether a reply has a body that is JSON or another text.
 fn is_text(reply: &UpstreamReply) -> bool {
     let kind = reply.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or_default().to_ascii_lowercase();

@@ -29,7 +29,7 @@ pub(super) async fn elicit(server: &str, params: &ElicitRequestParams, log: &Log
             ask_form(server, message, &Form::of(schema), log).await
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => ask_page(server, message, url, log).await,
-        _ => Outcome::Declined("it asks in an unknown way".to_owned()),
+        _ => Outcome::Declined("unsupported kind of question".to_owned()),
     };
     match asked {
         Outcome::Given(content) => {
@@ -45,7 +45,7 @@ pub(super) async fn elicit(server: &str, params: &ElicitRequestParams, log: &Log
     }
 }
 
-/// What the user did.
+/// Outcome of a question.
 enum Outcome {
     Given(Option<Value>),
     Declined(String),

@@ -38,7 +38,7 @@ pub(super) struct Offer {
     pub(super) feature: Option<Feature>,
 }
 
-/// Why a feature gave nothing.
+/// Reason why a feature gave no result.
 pub(super) enum FeatureError {
     /// The arguments or the answer cannot be used.
     Unusable(String),
@@ -153,7 +153,7 @@ pub(super) async fn resource_bytes(peer: &Peer<RoleClient>, uri: &str, scrub: &S
     let texts: Option<Vec<String>> = read.contents.iter().map(text).collect();
     match texts.filter(|texts| !texts.is_empty()) {
         Some(texts) => Ok(texts.join("\n").into_bytes()),
-        None => Err(FeatureError::Unusable(format!("{} contents, of which no file can be made", read.contents.len()))),
+        None => Err(FeatureError::Unusable(format!("{} contents that do not form one file", read.contents.len()))),
     }
 }
 

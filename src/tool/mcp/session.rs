@@ -256,10 +256,7 @@ impl Session {
         let mut answers = InputResponses::new();
         for (key, request) in requests {
             let InputRequest::Elicitation(question) = request else {
-                return Err(format!(
-                    "the server {} asks for more than answers of the user, which is refused",
-                    self.server
-                ));
+                return Err(format!("the server {} requests more than user input, which is refused", self.server));
             };
             let answer = elicit(&self.server, &question.params, &self.log).await;
             answers.insert(key, serde_json::to_value(answer).unwrap_or_default());

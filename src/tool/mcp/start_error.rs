@@ -65,7 +65,7 @@ fn of_answer(error: &ClientInitializeError) -> String {
         }
         ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
             let versions: Vec<String> = server_supported.iter().map(ToString::to_string).collect();
-            format!("it speaks other versions of MCP: {}", versions.join(", "))
+            format!("it supports only these versions of MCP: {}", versions.join(", "))
         }
         ClientInitializeError::Cancelled => "the start was cancelled".to_owned(),
         _ => "its first message is not an answer to `initialize`".to_owned(),

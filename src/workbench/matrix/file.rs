@@ -1,7 +1,7 @@
 //! The file of a matrix: `matrix/<id>.jsonl` in the sessions folder, one line with the plan, then one per finished trial.
 //!
-//! In: a plan, trials as they finish. Out: the file, and from it the same again. Lines are only added; a torn last line is dropped, a line
-//! that cannot be read counts as a trial that was not run. When its folder is full, the file continues in a spare one.
+//! In: a plan, trials as they finish. Out: the file, and the state read back from it. Lines are only appended; a torn last line is dropped,
+//! and a line that cannot be read counts as a trial that was not run. When its folder is full, the file continues in the spare folder.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,19 +15,19 @@ use super::state::{MatrixState, Trial};
 use crate::config::{LockedFile, create_private_dir, private_options};
 use crate::session::{LAST, SessionId, shell_word};
 
-/// The folder in the sessions folder.
+/// Name of the folder of matrices in the sessions folder.
 pub const MATRIX_FOLDER: &str = "matrix";
 
-/// The error of a file without a first line.
-const EMPTY: &str = "the file holds no plan, so that the matrix cannot be resumed (it could not be written when the matrix was begun); \
-                     delete it and begin the matrix again";
+/// Error for a file without a first line.
+const EMPTY: &str = "the plan is missing (it could not be written when the matrix started), so the matrix cannot be resumed; \
+                     delete the file and start the matrix again";
 
 const FORMAT: &str = "ptc-workbench-matrix";
 const VERSION: u32 = 1;
-/// The prefix that distinguishes the id of a matrix from that of a session.
+/// Prefix that distinguishes the id of a matrix from that of a session.
 const PREFIX: &str = "m-";
 
-/// The first line.
+/// The first line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     format: String,
@@ -38,32 +38,32 @@ struct Head {
     plan: MatrixPlan,
 }
 
-/// The open file of a matrix, locked: no other process writes it.
+/// The open file of a matrix, locked against writes by other processes.
 #[derive(Debug)]
 pub struct MatrixFile {
     /// The matrix's id.
     pub id: String,
-    /// Where it lies.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Lines that could not be read, from 1; their trials run again.
+    /// Numbers of the lines that could not be read, from 1; their trials run again.
     pub unreadable: Vec<usize>,
-    /// Where it lay before, and why it could not be written there.
+    /// Former path, and the error of writing there; `None` if the file has not moved.
     pub moved: Option<(PathBuf, String)>,
     file: LockedFile,
 }
 
-/// A matrix of the list.
+/// A matrix in the list of matrices.
 #[derive(Debug, Clone)]
 pub struct MatrixEntry {
-    /// Its id.
+    /// The matrix's id.
     pub id: String,
-    /// Unix time in ms.
+    /// Creation time, in Unix ms; 0 if the file cannot be read.
     pub created_ms: i64,
-    /// How far it is; why it cannot be read.
+    /// State of the matrix, or the error of reading it.
     pub state: Result<MatrixState, MatrixError>,
 }
 
-/// Every matrix of this sessions folder, newest first.
+/// Lists the matrices of a sessions folder, newest first.
 pub(super) fn list(sessions: &Path) -> Vec<MatrixEntry> {
     let mut all = ids(sessions);
     all.reverse();
@@ -74,7 +74,7 @@ pub(super) fn list(sessions: &Path) -> Vec<MatrixEntry> {
     all.into_iter().map(entry).collect()
 }
 
-/// How far a matrix is, also while another process runs it.
+/// Reads the state of a matrix, also while another process runs it.
 pub(super) fn state_of(sessions: &Path, name: &str) -> Result<MatrixState, MatrixError> {
     peek(sessions, name).map(|(_, state)| state)
 }
@@ -89,7 +89,7 @@ fn peek(sessions: &Path, name: &str) -> Result<(Head, MatrixState), MatrixError>
 }
 
 impl MatrixFile {
-    /// Begins the file of a new matrix. `chance` makes its id the only one of this ms.
+    /// Creates the file of a new matrix. `chance` makes ids unique among those created in the same ms.
     pub(super) fn create(
         sessions: &Path,
         plan: &MatrixPlan,
@@ -115,14 +115,14 @@ impl MatrixFile {
         let file = open().map_err(|error| unwritable(&path, &error))?;
         let mut matrix = Self { id, path, unreadable: Vec::new(), moved: None, file };
         if let Err(error) = line(&head).and_then(|text| matrix.write(&text)) {
-            // An empty file would be the last matrix, and none.
+            // Without a first line the file would be found as the last matrix and could not be opened.
             _ = std::fs::remove_file(&matrix.path);
             return Err(unwritable(&matrix.path, &error));
         }
         Ok(matrix)
     }
 
-    /// Opens a matrix to continue it: by id, by a beginning that only one id has, or `last`.
+    /// Opens a matrix to continue it: by id, by a unique prefix of its id, or `last`.
     pub(super) fn open(sessions: &Path, name: &str) -> Result<(Self, MatrixState), MatrixError> {
         let path = find(sessions, name)?;
         let file = match OpenOptions::new().read(true).append(true).open(&path) {
@@ -143,7 +143,7 @@ impl MatrixFile {
         Ok((Self { id: head.id, path, unreadable, moved: None, file }, MatrixState::new(head.plan, trials)))
     }
 
-    /// A matrix in a file that cannot be written: it can be shown when nothing is left to run.
+    /// Opens a matrix whose file cannot be written, if no trial is missing: it can still be shown.
     fn finished(path: PathBuf, error: &std::io::Error) -> Result<(Self, MatrixState), MatrixError> {
         let mut bytes = Vec::new();
         let opened = File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes).map(|_| file));
@@ -158,9 +158,9 @@ impl MatrixFile {
         Ok((Self { id: head.id, path, unreadable, moved: None, file }, state))
     }
 
-    /// Adds a finished trial; it is on the disk afterwards. When the folder is full, the matrix continues in the spare one.
+    /// Appends a finished trial and syncs it to disk. If that fails, the matrix continues in a copy in the spare folder.
     ///
-    /// Errors: neither takes it. What is in the file stays there.
+    /// Errors: neither folder can be written. The existing lines of the file are kept.
     pub(super) fn add(&mut self, trial: &Trial, spare_dir: &Path) -> Result<(), MatrixError> {
         let text = line(trial).map_err(|error| unwritable(&self.path, &error))?;
         let Err(error) = self.write(&text) else { return Ok(()) };
@@ -172,7 +172,7 @@ impl MatrixFile {
         Ok(())
     }
 
-    /// Where it went, and what that means; `None` as long as it is where it began.
+    /// Returns a notice that names the old and new path and the error; `None` if the file has not moved.
     pub fn report_move(&self) -> Option<String> {
         let (from, why) = self.moved.as_ref()?;
         Some(format!(
@@ -182,14 +182,14 @@ impl MatrixFile {
         ))
     }
 
-    /// The command that resumes it.
+    /// Returns the command that resumes the matrix.
     pub fn resume_command(&self) -> String {
         let folder = self.path.parent().and_then(Path::parent).filter(|_| self.moved.is_some());
         let folder = folder.map(|dir| format!(" --sessions {}", shell_word(&dir.to_string_lossy())));
         format!("ptc-workbench{} compare --resume {}", folder.unwrap_or_default(), self.id)
     }
 
-    /// Adds a line, or leaves the file as it was.
+    /// Appends a line, or leaves the file unchanged on an error.
     fn write(&mut self, text: &str) -> std::io::Result<()> {
         let before = self.file.metadata()?.len();
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
@@ -199,7 +199,7 @@ impl MatrixFile {
         written
     }
 
-    /// A copy in another folder with one more line, opened and locked.
+    /// Copies the file to another folder with one more line; returns the copy opened and locked.
     fn copied_to(&self, folder: &Path, more: &str) -> std::io::Result<(PathBuf, LockedFile)> {
         let path = folder.join(format!("{}.jsonl", self.id));
         create_private_dir(folder)?;
@@ -217,12 +217,12 @@ impl MatrixFile {
     }
 }
 
-/// A line of the file.
+/// Serializes a line of the file.
 fn line(of: &impl Serialize) -> std::io::Result<String> {
     Ok(serde_json::to_string(of)? + "\n")
 }
 
-/// Does a name look like that of a matrix?
+/// Returns whether a name has the form of a matrix id.
 pub(super) fn is_matrix_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
@@ -255,7 +255,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(Head, Vec<Trial>, Vec<usize>), Mat
     Ok((head, trials, unreadable))
 }
 
-/// The ids of all matrices, oldest first. Ids of the same second are ordered by the time in their first lines.
+/// Returns the ids of all matrices, oldest first. Ids of the same second are ordered by the creation time in their first lines.
 fn ids(sessions: &Path) -> Vec<String> {
     let folder = sessions.join(MATRIX_FOLDER);
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -273,7 +273,7 @@ fn ids(sessions: &Path) -> Vec<String> {
     ids
 }
 
-/// When the matrix of this file was created, in Unix ms; `None` when its first line cannot be read.
+/// Reads the creation time of a matrix in Unix ms; `None` when its first line cannot be read.
 fn created_ms(path: &Path) -> Option<i64> {
     let mut line = Vec::new();
     BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn what_is_no_matrix_or_of_the_future_is_refused() {
-        assert!(refused("").ends_with("delete it and begin the matrix again"));
+        assert!(refused("").ends_with("delete the file and start the matrix again"));
         assert_eq!(refused("{}\n"), "m.jsonl: this is not the file of a matrix");
         assert_eq!(refused(&head(1, "other")), "m.jsonl: this is not the file of a matrix");
         assert!(refused(&head(2, FORMAT)).contains("a newer ptc-workbench wrote this matrix"));
@@ -348,7 +348,7 @@ mod tests {
             (None, format!("ptc-workbench compare --resume {}", file.id))
         );
         let before = std::fs::read(&file.path).unwrap();
-        // A file where a folder should be: the spare place refuses too.
+        // The spare folder is a file, so that writing there fails too.
         file.file = LockedFile::lock_where_possible(File::options().append(true).open("/dev/full").unwrap());
         std::fs::write(dir.path().join("no"), "").unwrap();
         let error = file.add(&trial(2), &dir.path().join("no")).unwrap_err().0;
@@ -387,7 +387,7 @@ mod tests {
         let opened = |name: &str| MatrixFile::open(dir.path(), name).map(|(file, _)| file.id);
         assert_eq!(opened("last"), Ok(two.clone()));
         assert_eq!(opened(&one), Ok(one.clone()));
-        // Within one second the time in the file counts, not its random part.
+        // Within one second the creation time in the file decides, not the random part of the id.
         let (early, late) = (made(3_001, 0xffff_ffff), made(3_002, 0));
         assert_eq!(opened("last"), Ok(late.clone()));
         let listed: Vec<String> = list(dir.path()).into_iter().map(|entry| entry.id).collect();

@@ -1,7 +1,7 @@
-//! Running a matrix: trials side by side, each a session of its own, each written down when it has ended.
+//! Running a matrix: concurrent trials, each in a session of its own, each recorded when it ends.
 //!
-//! In: a plan or the file of a matrix, how many trials may run at once, a stop. Out: events while it runs, and the final state.
-//! A trial that was stopped or could not be tried leaves no line: a resume runs it again.
+//! In: a plan or the file of a matrix, the number of concurrent trials, a stop. Out: events while it runs, and the final state.
+//! A trial that was stopped or could not be tried is not recorded: a resume runs it again.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -26,7 +26,7 @@ use crate::workbench::run::Origin;
 use crate::workbench::saving::settled;
 use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
-/// Why a matrix cannot be planned, opened or continued; the text contains the next step.
+/// Error of planning, opening or running a matrix; the text contains the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatrixError(pub String);
 
@@ -50,14 +50,14 @@ impl From<StartError> for MatrixError {
     }
 }
 
-/// How fast a matrix or a suite runs, and how far.
+/// Concurrency and limits of a matrix or a suite.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Pace {
-    /// Trials at the same time; at least one.
+    /// Number of concurrent trials; at least one.
     pub jobs: usize,
-    /// The cost at which no further trial begins, in the price table's unit.
+    /// Cost from which on no further trial starts, in the price table's unit.
     pub max_cost: Option<f64>,
-    /// The time at which no further trial begins.
+    /// Time from which on no further trial starts.
     pub until: Option<Instant>,
 }
 
@@ -68,29 +68,29 @@ impl From<usize> for Pace {
 }
 
 impl Pace {
-    /// Does this cost end it?
+    /// Returns whether a cost reaches the limit.
     pub fn is_spent(&self, cost: f64) -> bool {
         self.max_cost.is_some_and(|most| cost >= most)
     }
 
-    /// Has its time passed?
+    /// Returns whether the time limit has passed.
     pub fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 }
 
-/// Takes what happens, with the state after it.
+/// Callback for each event, with the state after it.
 pub type Watch<'a> = &'a mut (dyn FnMut(&MatrixEvent, &MatrixState) + Send);
 
 impl Workbench {
-    /// Starts a matrix: creates its file, runs nothing yet. Errors also name models that cannot be used now, such as those without a key.
+    /// Creates a matrix and its file without running anything. Errors include models that cannot be used now, such as those without a key.
     pub fn begin_matrix(&self, plan: MatrixPlan) -> Result<(MatrixFile, MatrixState), MatrixError> {
         self.check_models(&plan)?;
         let file = MatrixFile::create(&self.folders.sessions_dir, &plan, SystemClock.now(), SessionId::chance())?;
         Ok((file, MatrixState::new(plan, [])))
     }
 
-    /// Opens a matrix to continue it: by id, by a beginning that only one id has, or `last`.
+    /// Opens a matrix to continue it: by id, by a unique prefix of its id, or `last`.
     pub fn open_matrix(&self, name: &str) -> Result<(MatrixFile, MatrixState), MatrixError> {
         let (file, state) = MatrixFile::open(&self.folders.sessions_dir, name)?;
         if !state.is_complete() {
@@ -99,26 +99,26 @@ impl Workbench {
         Ok((file, state))
     }
 
-    /// Every matrix, newest first.
+    /// Lists the matrices, newest first.
     pub fn matrices(&self) -> Vec<super::file::MatrixEntry> {
         super::file::list(&self.folders.sessions_dir)
     }
 
-    /// How far a matrix is, to be looked at only: by id, by a beginning that only one id has, or `last`.
+    /// Reads the state of a matrix without opening it for writing: by id, by a unique prefix of its id, or `last`.
     pub fn read_matrix(&self, name: &str) -> Result<MatrixState, MatrixError> {
         super::file::state_of(&self.folders.sessions_dir, name)
     }
 
-    /// Does the name mean a matrix?
+    /// Returns whether a name denotes a matrix: it has the form of a matrix id, and there is no file of this name.
     pub fn is_matrix(name: &str) -> bool {
         super::file::is_matrix_name(name) && !Path::new(name).exists()
     }
 
-    /// Runs what is missing as fast as the pace allows. When it is stopped, the trials that run are ended and count as not run. When the
-    /// largest cost is reached, no trial begins any more and those that run come to their end.
+    /// Runs the missing trials within the pace. A stop ends the running trials, which then count as not run. When the limit of cost or time
+    /// is reached, no further trial starts and the running ones finish.
     ///
-    /// Errors: the matrix's file cannot be written, neither in its folder nor in the spare one; trials that have ended by then are in it, and the state
-    /// reports them.
+    /// Errors: the matrix's file can be written neither in its folder nor in the spare one; it and the state contain the trials that ended
+    /// before.
     pub async fn run_matrix(
         &self,
         file: &mut MatrixFile,
@@ -158,7 +158,7 @@ impl Workbench {
                 biased;
                 Some(event) = event_receiver.recv() => event,
                 Some(event) = open.next() => {
-                    // This trial reported something before its end while its end was awaited.
+                    // The trial has ended; apply the events that it sent before its end first.
                     while let Ok(event) = event_receiver.try_recv() {
                         state.apply(&event);
                         watch(&event, state);
@@ -186,7 +186,7 @@ impl Workbench {
         let (mut checked, mut models) = (HashSet::new(), HashSet::new());
         let definitions = plan.definitions()?;
         for (place, cell) in plan.cells.iter().enumerate().filter(|(_, cell)| cell.unfit.is_none()) {
-            // What differs by case only is the same.
+            // The check does not depend on the case.
             if !checked.insert((&cell.agent, &cell.mode, &cell.model)) {
                 continue;
             }
@@ -227,14 +227,14 @@ impl Workbench {
             seed: spec.seed,
             journal: None,
         };
-        let origin = Origin { group: Some(Group { id: matrix.to_owned(), cell }), parent: None };
+        let origin = Origin { group: Some(Group { id: matrix.to_owned(), cell }), ..Origin::default() };
         let workbench = self.for_trial(trial_name(key.trial));
         let running = match workbench.unattended().start_in(run, origin, stop.clone()) {
             Ok(running) => running,
             Err(error) => return untried(error.to_string()),
         };
         let session = running.session.clone().unwrap_or_default();
-        // The receiver lives as long as the trials do.
+        // Cannot fail: the receiver outlives the trials.
         _ = event_sender.send(MatrixEvent::Started { key, session: session.clone() });
         let (step, meter) = match watched(running, key, &event_sender).await {
             Ok(ended) => ended,
@@ -276,7 +276,7 @@ impl Workbench {
     }
 }
 
-/// Measures a run until it has ended.
+/// Measures a run until it ends.
 async fn watched(
     running: Running,
     key: TrialKey,

@@ -1,4 +1,4 @@
-//! The questions of a check, and what an answer shows.
+//! Probes of a check: their requests, and the judgement of the answers.
 //!
 //! In: what was observed. Out: a row. Each capability is one probe; a probe is judged by its own answer alone.
 
@@ -235,7 +235,7 @@ impl Probe {
                 }
             }
             Self::Images if text.to_lowercase().contains("red") => (Ability::Yes, text.to_owned()),
-            Self::Images => (Ability::Partly, format!("accepted, and not seen: {text}")),
+            Self::Images => (Ability::Partly, format!("accepted, not recognized: {text}")),
             Self::Sampling if seen.has_notice() => (Ability::No, "not accepted; omitted".to_owned()),
             Self::Text | Self::ToolResults | Self::Sampling => (Ability::Yes, text.to_owned()),
         }
@@ -277,7 +277,7 @@ fn judge_schema(reply: &Reply, seen: &Observed) -> (Ability, String) {
     }
 }
 
-/// Does the answer fit the schema that was asked for?
+/// Returns whether the answer fits the requested schema.
 pub(super) fn fits_schema(seen: &Observed) -> bool {
     let Ok(reply) = &seen.result else { return false };
     json::parse(reply.text.trim()).is_ok_and(|answer| {

@@ -1,11 +1,11 @@
-//! Transcripts of coding assistants that keep messages: Claude Code (JSON lines) and Gemini CLI (one document).
+//! Transcripts of Claude Code: JSON lines with the messages of conversations.
 //!
-//! In: lines or a document. Out: exchanges in the words of the service that answered, with the messages as the file has them. Everything else in
-//! the file is in the member `transcript` of the request after it, as it is; what no reply follows is reported.
+//! In: lines. Out: exchanges in the words of the service that answered, with the messages as the file has them. Everything else in the file is
+//! in the member `transcript` of the request after it, as it is; what no reply follows is reported.
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::rebuilt::{Rebuilt, elapsed, text, time, without};
 use super::{Entry, Transcript, unanswered};
@@ -23,7 +23,7 @@ pub(super) struct ClaudeCode {
     last: usize,
 }
 
-/// Where a line is.
+/// Position of a line.
 #[derive(Clone, Copy)]
 struct Place {
     chain: usize,
@@ -64,7 +64,7 @@ struct Chain {
     all: Vec<ChainMessage>,
     /// The numbers of those that the next request has.
     path: Vec<usize>,
-    /// How many of these are in a request already.
+    /// Number of these that are in a request already.
     asked: usize,
     /// The reply that is being read: its message, and when it was asked and came.
     reply: Option<(Value, i64, i64)>,
@@ -151,7 +151,7 @@ fn add_content(reply: &mut Value, more: &Value) {
     }
 }
 
-/// Is a message the result of a tool call?
+/// Returns whether a message is the result of a tool call.
 fn is_result(message: &Value) -> bool {
     let parts = message.get("content").and_then(Value::as_array);
     parts.is_some_and(|parts| parts.iter().any(|part| text(part, "type") == "tool_result"))
@@ -275,131 +275,4 @@ impl Chain {
         self.asked = self.path.len();
         Some(entry)
     }
-}
-
-/// A chat of Gemini CLI as it is read.
-pub(super) struct GeminiCli {
-    contents: Vec<Value>,
-    /// What is no message, and what messages have besides their parts.
-    rest: Vec<Value>,
-    last_ms: i64,
-}
-
-impl GeminiCli {
-    /// A chat, and its messages.
-    pub(super) fn of(mut chat: Value) -> (Self, Vec<Value>) {
-        let messages = match chat.get_mut("messages").map(Value::take) {
-            Some(Value::Array(messages)) => messages,
-            _ => Vec::new(),
-        };
-        let last_ms = time(&chat, "startTime").unwrap_or(0);
-        (Self { contents: Vec::new(), rest: vec![without(&chat, &["messages"])], last_ms }, messages)
-    }
-
-    /// The exchange of a message of the model.
-    fn reply(&mut self, message: &Value, asked_ms: i64, at_ms: i64) -> Entry {
-        let calls = message.get("toolCalls").and_then(Value::as_array).cloned().unwrap_or_default();
-        let own = reply_parts(message, &calls);
-        self.rest.push(without(message, &["content", "toolCalls", "thoughts"]));
-        let request = json!({"contents": self.contents, "transcript": std::mem::take(&mut self.rest)});
-        let reply = json!({
-            "candidates": [{"index": 0, "content": {"role": "model", "parts": own.clone()}, "finishReason": "STOP"}],
-            "modelVersion": text(message, "model"),
-            "usageMetadata": usage(message.get("tokens")),
-        });
-        let path = format!("/v1beta/models/{}:generateContent", text(message, "model"));
-        let origin = format!("the message {}", text(message, "id"));
-        let rebuilt = Rebuilt {
-            at_ms: asked_ms,
-            ms: elapsed(asked_ms, at_ms),
-            scheme: "gemini-cli",
-            provider: "gemini",
-            path: &path,
-            request,
-            status: 200,
-            reply,
-            origin: &origin,
-        };
-        let entry = rebuilt.entry();
-        let kept = own.into_iter().filter(|part| part.get("thought").is_none()).collect::<Vec<_>>();
-        self.contents.push(json!({"role": "model", "parts": kept}));
-        let results: Vec<Value> = calls.iter().flat_map(result_parts).collect();
-        if !results.is_empty() {
-            self.contents.push(json!({"role": "user", "parts": results}));
-        }
-        entry
-    }
-}
-
-impl Transcript for GeminiCli {
-    fn line(&mut self, message: Value) -> Option<Entry> {
-        let at_ms = time(&message, "timestamp").unwrap_or(self.last_ms);
-        let asked_ms = self.last_ms.min(at_ms);
-        self.last_ms = at_ms;
-        match text(&message, "type") {
-            "user" => {
-                self.contents.push(json!({"role": "user", "parts": parts(message.get("content"))}));
-                self.rest.push(without(&message, &["content"]));
-                None
-            }
-            "gemini" => Some(self.reply(&message, asked_ms, at_ms)),
-            _ => {
-                self.rest.push(message);
-                None
-            }
-        }
-    }
-
-    fn end(&mut self) -> Vec<Entry> {
-        unanswered(self.rest.len()).into_iter().collect()
-    }
-}
-
-/// A content as parts.
-fn parts(content: Option<&Value>) -> Vec<Value> {
-    match content {
-        Some(Value::Array(parts)) => {
-            parts.iter().map(|part| part.as_str().map_or_else(|| part.clone(), |text| json!({"text": text}))).collect()
-        }
-        Some(Value::String(text)) => vec![json!({"text": text})],
-        Some(part) if part.is_object() => vec![part.clone()],
-        _ => Vec::new(),
-    }
-}
-
-/// Thoughts, text and calls of a reply.
-fn reply_parts(message: &Value, calls: &[Value]) -> Vec<Value> {
-    let thoughts = message.get("thoughts").and_then(Value::as_array).into_iter().flatten().map(|thought| {
-        json!({"text": format!("{}\n{}", text(thought, "subject"), text(thought, "description")), "thought": true})
-    });
-    let texts = parts(message.get("content")).into_iter().filter(|part| part.get("text") != Some(&json!("")));
-    let calls = calls.iter().map(|call| {
-        let members = ["id", "name", "args"].map(|key| (key.to_owned(), call.get(key).cloned().unwrap_or_default()));
-        json!({"functionCall": Map::from_iter(members)})
-    });
-    thoughts.chain(texts).chain(calls).collect()
-}
-
-/// The results of a call: as they went back, or what was shown of them.
-fn result_parts(call: &Value) -> Vec<Value> {
-    let given = parts(call.get("result"));
-    if given.is_empty() {
-        let response = json!({"output": call.get("resultDisplay"), "status": call.get("status")});
-        return vec![
-            json!({"functionResponse": {"id": call.get("id"), "name": call.get("name"), "response": response}}),
-        ];
-    }
-    given
-}
-
-fn usage(tokens: Option<&Value>) -> Value {
-    let count = |key: &str| tokens.and_then(|tokens| tokens.get(key)).and_then(Value::as_u64);
-    let Some(input) = count("input") else { return Value::Null };
-    json!({
-        "promptTokenCount": input,
-        "candidatesTokenCount": count("output").unwrap_or(0),
-        "cachedContentTokenCount": count("cached"),
-        "thoughtsTokenCount": count("thoughts"),
-        "totalTokenCount": count("total"),
-    })
 }

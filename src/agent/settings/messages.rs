@@ -1,0 +1,109 @@
+//! Messages of an earlier conversation that a run begins with: the options `messages` and `messages_after`.
+//!
+//! In: lists of tables as written. Out: messages, and findings about invalid items.
+
+use std::sync::Arc;
+
+use ptc_core::value::Json;
+
+use super::members::{CALL, MESSAGE, RESULT, check_members};
+use crate::agent::{Agent, Diagnostic};
+use crate::event::{NativeCall, Role};
+use crate::model::{Content, Message};
+
+/// Reads the messages of an option. Invalid items are reported and skipped.
+pub(in crate::agent) fn read_messages(agent: &Agent, key: &str, findings: &mut Vec<Diagnostic>) -> Vec<Arc<Message>> {
+    let items = agent.option(key).and_then(Json::items).unwrap_or_default().iter().enumerate();
+    items.filter_map(|(place, item)| read(item, key, place + 1, findings).map(Arc::new)).collect()
+}
+
+fn read(item: &Json, key: &str, number: usize, findings: &mut Vec<Diagnostic>) -> Option<Message> {
+    check_members(item, key, MESSAGE, findings);
+    let list = |name: &str| item.get(name).and_then(Json::items).unwrap_or_default();
+    let (calls, results) = (list("calls"), list("results"));
+    for (name, parts, members) in [("calls", calls, CALL), ("results", results, RESULT)] {
+        parts.iter().for_each(|part| check_members(part, &format!("{key}.{name}"), members, findings));
+    }
+    let text_of = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    let text = text_of(item, "text");
+    let role = match item.get("role").and_then(Json::as_str) {
+        Some("user") => Some(Role::User),
+        Some("assistant") => Some(Role::Assistant),
+        Some("tool") => Some(Role::Tool),
+        _ => None,
+    };
+    let problem = match role {
+        None => Some("needs a `role`: user, assistant or tool"),
+        Some(role) if role != Role::Assistant && !calls.is_empty() => Some("has `calls`: only `assistant` calls tools"),
+        Some(Role::Tool) if results.is_empty() || !text.is_empty() => Some("needs `results`, and no `text`"),
+        Some(role) if role != Role::Tool && !results.is_empty() => Some("has `results`: write a message of `tool`"),
+        _ if calls.iter().any(|call| text_of(call, "name").is_empty()) => Some("has a call without `name`"),
+        _ if text.is_empty() && calls.is_empty() && results.is_empty() => Some("is empty: write its `text`"),
+        Some(_) => None,
+    };
+    if let Some(problem) = problem {
+        findings.push(Diagnostic::option(key, format!("message {number} of `{key}` {problem}")));
+    }
+    let call = |call: &Json| {
+        let args = call.get("args").and_then(Json::as_str).unwrap_or("{}").to_owned();
+        Content::Call(NativeCall { id: text_of(call, "id"), name: text_of(call, "name"), args })
+    };
+    let result = |result: &Json| Content::Result {
+        call: text_of(result, "id"),
+        name: text_of(result, "name"),
+        result: text_of(result, "result"),
+    };
+    let own = (!text.is_empty()).then(|| Content::Text(text.clone()));
+    let parts = own.into_iter().chain(calls.iter().map(call)).chain(results.iter().map(result));
+    role.filter(|_| problem.is_none()).map(|role| Message { role, parts: parts.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The messages of an agent file with these tables, as text, and the findings.
+    fn messages(text: &str) -> (Vec<String>, Vec<String>) {
+        let agent = Agent::from_toml(&format!("prompt = \"x\"\nmode = \"text\"\n{text}"), "a.toml").unwrap();
+        let mut findings = Vec::new();
+        let read = read_messages(&agent, "messages", &mut findings);
+        let shown = read.iter().map(|message| format!("{} {}", message.role.name(), message.lines()));
+        (shown.collect(), findings.into_iter().map(|finding| finding.message).collect())
+    }
+
+    #[test]
+    fn messages_have_roles_texts_calls_and_results() {
+        let text = r#"
+[[messages]]
+role = "user"
+text = "Rain?"
+[[messages]]
+role = "assistant"
+text = "I look."
+calls = [{ id = "c1", name = "forecast", args = '{"-n":1}' }]
+[[messages]]
+role = "tool"
+results = [{ id = "c1", name = "forecast", result = "no rain" }]
+"#;
+        let (read, findings) = messages(text);
+        assert_eq!(read, ["user Rain?", "assistant I look.\nforecast {\"-n\":1}", "tool no rain"]);
+        assert_eq!(findings, [""; 0]);
+    }
+
+    #[test]
+    fn invalid_messages_are_reported_with_their_number() {
+        for (table, expected) in [
+            ("text = 'x'", "message 1 of `messages` needs a `role`"),
+            ("role = 'user'", "message 1 of `messages` is empty"),
+            ("role = 'user'\ncalls = [{ name = 'f' }]", "only `assistant` calls tools"),
+            ("role = 'user'\nresults = [{ result = 'x' }]", "write a message of `tool`"),
+            ("role = 'tool'\ntext = 'x'", "needs `results`"),
+            ("role = 'assistant'\ncalls = [{ id = 'c' }]", "a call without `name`"),
+            ("role = 'user'\ntext = 'x'\nrol = 1", "unknown key `rol`"),
+        ] {
+            let (read, findings) = messages(&format!("[[messages]]\n{table}\n"));
+            assert!(findings.iter().any(|found| found.contains(expected)), "{table}: {findings:?}");
+            assert!(read.is_empty() || expected.contains("unknown key"), "{table}: {read:?}");
+        }
+    }
+}

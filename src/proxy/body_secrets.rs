@@ -1,0 +1,109 @@
+//! Secrets in the bodies of requests: keys of tool servers, headers that a service is to send, passwords in addresses.
+//!
+//! In: a body as JSON. Out: its secrets. It must never take a word of the conversation for one: messages are not searched.
+
+use std::sync::LazyLock;
+
+use ptc_core::value::Json;
+use regex::bytes::Regex;
+
+use super::headers::{address_keys, is_secret_header, last_word};
+use crate::config::is_secret_name;
+use crate::model::{Secret, Url, password_forms};
+
+/// Members that contain the conversation.
+const CONVERSATION: [&str; 7] =
+    ["messages", "contents", "input", "system", "instructions", "systemInstruction", "prompt"];
+
+/// Members whose names only sound like those of secrets.
+const NO_SECRETS: [&str; 2] = ["prompt_cache_key", "safety_identifier"];
+
+/// Shortest secret, in bytes: shorter texts are words.
+const MIN_BYTES: usize = 8;
+
+/// A member that may contain a secret; attributes of spans have names with dots. Most bodies have none, and need not be parsed once more.
+static CANDIDATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?i)"[a-z_.-]*(?:authorization|key|token|secret|passw[a-z]*|credentials?|auth|headers|url|uri|url\.full)"\s*:\s*["{\[]"#)
+        .ok()
+});
+
+/// Returns the secrets in a body.
+pub(super) fn body_keys(body: &[u8]) -> Vec<Secret> {
+    if !CANDIDATE.as_ref().is_some_and(|candidate| candidate.is_match(body)) {
+        return Vec::new();
+    }
+    let Some(json) = std::str::from_utf8(body).ok().and_then(|text| ptc_core::value::json::parse(text).ok()) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for member in json.members().unwrap_or_default() {
+        if !CONVERSATION.contains(&member.key.as_str()) {
+            collect(&member.key, &member.value, &mut found);
+        }
+    }
+    found
+}
+
+fn collect(name: &str, value: &Json, found: &mut Vec<Secret>) {
+    if let Some(text) = value.as_str() {
+        collect_text(name, text, found);
+        return;
+    }
+    for item in value.items().unwrap_or_default() {
+        collect(name, item, found);
+    }
+    for member in value.members().unwrap_or_default() {
+        collect(&member.key, &member.value, found);
+    }
+}
+
+fn collect_text(name: &str, text: &str, found: &mut Vec<Secret>) {
+    let is_named = is_secret_name(name) && !NO_SECRETS.contains(&name);
+    if is_named && is_secret(text) || is_secret_header(name, text) {
+        found.extend([text, last_word(text)].map(Secret::new));
+    }
+    if text.contains("://") {
+        found.extend(Url::parse(text).iter().flat_map(password_forms));
+        found.extend(address_keys(text).map(Secret::new));
+    }
+}
+
+/// Returns whether a text under the name of a secret is one, not a word or a sentence.
+fn is_secret(text: &str) -> bool {
+    let key = text.strip_prefix("Bearer ").unwrap_or(text);
+    key.len() >= MIN_BYTES && !key.contains(' ') && key.bytes().any(|byte| byte.is_ascii_digit() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Scrub;
+
+    fn scrubbed(body: &str) -> String {
+        Scrub::new(body_keys(body.as_bytes())).text(body)
+    }
+
+    #[test]
+    fn keys_of_tool_servers_and_passwords_of_addresses_are_secrets() {
+        let body = r#"{"model":"m","tools":[{"type":"mcp","server_url":"https://u:pass-word-1@x/sse?api_key=sk-one-123456",
+            "authorization":"gho_twotwotwo","headers":{"Authorization":"Bearer sk-three-1","X-Tenant":"sk-tenant-1"}}],
+            "mcp_servers":[{"url":"https://y","authorization_token":"sk-four-123"}],"client_secret":"ek_five_five"}"#;
+        let clean = scrubbed(body);
+        for key in ["pass-word-1", "sk-one-123456", "gho_twotwotwo", "sk-three-1", "sk-four-123", "ek_five_five"] {
+            assert!(!clean.contains(key), "{key}: {clean}");
+        }
+        assert!(clean.contains("sk-tenant-1") && clean.contains("https://"), "{clean}");
+    }
+
+    #[test]
+    fn words_settings_and_the_conversation_are_not_secrets() {
+        for body in [
+            r#"{"messages":[{"role":"user","content":"x","token":"tok_12345678"}],"input":{"password":"hunter2hunter2"}}"#,
+            r#"{"prompt_cache_key":"session-12345678","max_tokens":12345678,"tool_choice":"required"}"#,
+            r#"{"tools":[{"parameters":{"properties":{"token":{"type":"string"},"api_key":{"description":"the key of 2024"}}}}]}"#,
+            r#"{"metadata":{"key":"colour"}}"#,
+        ] {
+            assert_eq!(scrubbed(body), body);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The messages of a captured agent: its prompt, and the conversation before and after it.
+//!
+//! In: the messages of a request. Out: tables of an agent file, and the differences that they make to the captured request. It must never
+//! lose a text, a call or a result.
+
+use std::fmt::Write as _;
+
+use ptc_core::value::{Json, json};
+use toml_edit::{Array, ArrayOfTables, InlineTable, Table, value};
+
+use super::captured_tools::ToolNames;
+use crate::event::{NativeCall, Role, SentMessage, SentPart};
+
+/// The messages of a request as parts of an agent.
+pub(super) struct CapturedMessages {
+    /// The system text.
+    pub(super) system: String,
+    /// The messages before the prompt.
+    pub(super) before: ArrayOfTables,
+    /// The last message of the user.
+    pub(super) prompt: String,
+    /// The messages after it.
+    pub(super) after: ArrayOfTables,
+    /// The differences to the messages of the request.
+    pub(super) differences: Vec<String>,
+}
+
+/// A message with the ids and names that it has in the agent.
+struct Earlier {
+    role: Role,
+    text: String,
+    calls: Vec<NativeCall>,
+    /// Id, name and text of each result.
+    results: Vec<(String, String, String)>,
+}
+
+impl CapturedMessages {
+    /// Divides the messages at the last one of the user.
+    pub(super) fn of(messages: &[SentMessage], names: &ToolNames) -> Self {
+        let (system, others): (Vec<&SentMessage>, Vec<&SentMessage>) =
+            messages.iter().partition(|message| message.role == Role::System);
+        let at = others.iter().rposition(|message| message.role == Role::User);
+        let mut earlier = earlier(&others, names);
+        let after = at.map(|at| earlier.split_off(at + 1)).unwrap_or_default();
+        let last = at.and_then(|_| earlier.pop());
+        let mut found = Self {
+            system: system.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n\n"),
+            before: tables(&earlier),
+            prompt: last.map(|message| message.text).unwrap_or_default(),
+            after: tables(&after),
+            differences: differences(messages),
+        };
+        // An agent has a prompt, and a request may have a system text alone.
+        if at.is_none() && !found.system.trim().is_empty() {
+            found.prompt = std::mem::take(&mut found.system);
+            found.differences.push("the system text is sent as the message of the user: it has no other".to_owned());
+        }
+        found
+    }
+}
+
+/// The messages with an id for each call: some protocols have none.
+fn earlier(messages: &[&SentMessage], names: &ToolNames) -> Vec<Earlier> {
+    let mut made = 0;
+    // Calls without an id of their own whose results come next, in order.
+    let mut pending: Vec<NativeCall> = Vec::new();
+    let read = |message: &&SentMessage| {
+        let mut out = Earlier { role: message.role, text: String::new(), calls: Vec::new(), results: Vec::new() };
+        for part in &message.parts {
+            match part {
+                SentPart::Text { text, .. } => out.text.push_str(text),
+                SentPart::File(file) => _ = write!(out.text, "[file {file}]"),
+                SentPart::Call(call) => {
+                    let mut call = NativeCall { name: names.name(&call.name).to_owned(), ..call.clone() };
+                    if call.id.is_empty() {
+                        made += 1;
+                        call.id = format!("tc_{made}");
+                        pending.push(call.clone());
+                    }
+                    out.calls.push(call);
+                }
+                SentPart::Result { call, name, result } => {
+                    let name = names.name(name);
+                    let is_next = |known: &NativeCall| call.is_empty() && (name.is_empty() || known.name == name);
+                    let next = pending.iter().position(is_next).map(|place| pending.remove(place).id);
+                    let id = next.unwrap_or_else(|| call.clone());
+                    out.results.push((id, name.to_owned(), plain(result)));
+                }
+            }
+        }
+        out
+    };
+    messages.iter().map(read).collect()
+}
+
+/// A result as the request had it: texts that are no JSON are recorded as JSON strings.
+fn plain(result: &str) -> String {
+    let text = json::parse(result).ok().and_then(|json| json.as_str().map(str::to_owned));
+    text.unwrap_or_else(|| result.to_owned())
+}
+
+/// The messages as tables of an agent file. Those without content are omitted.
+fn tables(messages: &[Earlier]) -> ArrayOfTables {
+    let mut tables = ArrayOfTables::new();
+    for message in messages {
+        // A message of a tool has results only.
+        let text = (!message.text.is_empty() && message.role != Role::Tool).then_some(message.text.as_str());
+        if text.is_none() && message.calls.is_empty() && message.results.is_empty() {
+            continue;
+        }
+        let mut table = Table::new();
+        table["role"] = value(message.role.name());
+        if let Some(text) = text {
+            table["text"] = value(text);
+        }
+        if !message.calls.is_empty() {
+            let calls =
+                message.calls.iter().map(|call| row([("id", &call.id), ("name", &call.name), ("args", &call.args)]));
+            table["calls"] = value(calls.collect::<Array>());
+        }
+        if !message.results.is_empty() {
+            let results = message.results.iter();
+            let results = results.map(|(id, name, text)| row([("id", id), ("name", name), ("result", text)]));
+            table["results"] = value(results.collect::<Array>());
+        }
+        tables.push(table);
+    }
+    tables
+}
+
+fn row(members: [(&str, &String); 3]) -> InlineTable {
+    let mut row = InlineTable::new();
+    for (key, text) in members.into_iter().filter(|(_, text)| !text.is_empty()) {
+        row.insert(key, text.as_str().into());
+    }
+    row
+}
+
+/// The differences between messages of the request and those that the agent sends.
+fn differences(messages: &[SentMessage]) -> Vec<String> {
+    let texts =
+        |message: &SentMessage| message.parts.iter().filter(|part| matches!(part, SentPart::Text { .. })).count();
+    let is_user = |message: &SentMessage| message.role == Role::User && !message.parts.is_empty();
+    let first = messages.iter().position(|message| message.role != Role::System).unwrap_or(messages.len());
+    let is_late = messages.iter().skip(first).any(|message| message.role == Role::System);
+    let mut found = Vec::new();
+    if first > 1 || is_late {
+        found.push("system texts are one text at the beginning".to_owned());
+    }
+    if messages.iter().any(|message| texts(message) > 1) {
+        found.push("the texts of a message are one text".to_owned());
+    }
+    if messages.windows(2).any(|pair| pair.iter().all(is_user)) {
+        found.push("messages of the user in a row are one message".to_owned());
+    }
+    let replies = messages.iter().filter(|message| message.role == Role::Assistant);
+    let sections = replies.flat_map(|message| &message.parts).filter_map(|part| match part {
+        SentPart::Text { section, .. } => Some(section.as_str()),
+        _ => None,
+    });
+    let mut others: Vec<&str> =
+        sections.filter(|section| !["assistant", "reply", "refusal", "user"].contains(section)).collect();
+    others.sort_unstable();
+    others.dedup();
+    if !others.is_empty() {
+        found.push(format!("parts of replies are sent as texts that name them: {}", others.join(", ")));
+    }
+    let mut calls = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+        SentPart::Call(call) if !call.args.trim().is_empty() => Some(call.json_args()),
+        _ => None,
+    });
+    if calls.any(|args| args.members().is_none()) {
+        found.push("arguments that are no JSON object, such as the text for a custom tool, are not sent".to_owned());
+    }
+    let mut results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+        SentPart::Result { result, .. } => json::parse(result).ok(),
+        _ => None,
+    });
+    if results.any(|result| has_media(&result)) {
+        found.push("images and files in results of tools are named and not sent".to_owned());
+    }
+    found
+}
+
+/// Returns whether a result has parts that are no text.
+fn has_media(result: &Json) -> bool {
+    let mut kinds = result.items().unwrap_or_default().iter().filter_map(|item| item.get("type")?.as_str());
+    kinds.any(|kind| ["image", "document", "file"].iter().any(|word| kind.contains(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Source;
+
+    fn message(role: Role, parts: Vec<SentPart>) -> SentMessage {
+        SentMessage { m: 0, role, source: Source::User, parts }
+    }
+
+    fn text(section: &str, text: &str) -> SentPart {
+        SentPart::Text { section: section.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn the_last_message_of_the_user_is_the_prompt_and_calls_without_ids_get_some() {
+        let call = |args: &str| {
+            SentPart::Call(NativeCall { id: String::new(), name: "look".to_owned(), args: args.to_owned() })
+        };
+        let result =
+            |text: &str| SentPart::Result { call: String::new(), name: "look".to_owned(), result: text.to_owned() };
+        let messages = [
+            message(Role::User, vec![text("user", "Hello")]),
+            message(Role::Assistant, vec![text("reply", "Yes?")]),
+            message(Role::User, vec![text("user", "Look")]),
+            message(Role::Assistant, vec![call("{\"n\":1}"), call("{\"n\":2}")]),
+            message(Role::Tool, vec![result("\"one\""), result("{\"n\":2}")]),
+        ];
+        let found = CapturedMessages::of(&messages, &ToolNames::of(&[]));
+        assert_eq!((found.prompt.as_str(), found.before.len(), found.after.len()), ("Look", 2, 2));
+        let after = found.after.to_string();
+        assert!(after.contains("tc_1") && after.contains("tc_2"), "{after}");
+        assert_eq!(found.differences, [""; 0]);
+        let results = found.after.get(1).unwrap()["results"].to_string();
+        assert!(results.contains("\"one\"") && !results.contains("\\\"one"), "{results}");
+    }
+
+    #[test]
+    fn a_system_text_alone_is_the_prompt() {
+        let found = CapturedMessages::of(&[message(Role::System, vec![text("system", "Greet")])], &ToolNames::of(&[]));
+        assert_eq!((found.prompt.as_str(), found.system.as_str(), found.differences.len()), ("Greet", "", 1));
+    }
+}

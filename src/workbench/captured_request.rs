@@ -1,0 +1,171 @@
+//! A captured request without its messages, as an agent repeats it: model, tools, schema, options and further members of the body.
+//!
+//! In: a turn of a captured session. Out: these parts, and the differences that they make to the captured request.
+
+use ptc_core::value::{Json, json};
+
+use super::captured_agent::events_of;
+use crate::config::Protocol;
+use crate::event::{Address, Event, JsonText, Options, RawRequest, RequestMade, ToolSchema};
+use crate::model::{CapturedRequest, FurtherMembers, further_members};
+use crate::session::Session;
+
+/// Formats of imported files with exact requests. Those of other formats were rebuilt from messages.
+const EXACT_FORMATS: [&str; 2] = ["har", "request and response lines"];
+/// Headers that change what the members of a body mean.
+const HEADERS: [&str; 2] = ["anthropic-beta", "openai-beta"];
+/// Lists of messages, by protocol.
+const LISTS: [&str; 3] = ["messages", "contents", "input"];
+/// Tokens of an answer for which a request to Anthropic leaves room next to those of reasoning.
+const ANSWER_TOKENS: u64 = 8_192;
+
+/// A captured request without its messages.
+#[derive(Default)]
+pub(super) struct RequestParts {
+    /// The protocol.
+    pub(super) protocol: Option<Protocol>,
+    /// The model as `upstream:model`.
+    pub(super) model: Option<String>,
+    /// The functions that it offers.
+    pub(super) tools: Vec<ToolSchema>,
+    /// The schema of the answer.
+    pub(super) schema: Option<JsonText>,
+    /// The options.
+    pub(super) options: Options,
+    /// The members of the body that no option has: an object.
+    pub(super) extra: Json,
+    /// Each reply must call a tool.
+    pub(super) forces_call: bool,
+    /// Parts of the request are marked for the cache of the service.
+    pub(super) has_cache: bool,
+    /// The differences to the captured request.
+    pub(super) differences: Vec<String>,
+}
+
+impl RequestParts {
+    /// Reads the request of a turn with this body.
+    pub(super) fn of(session: &Session, turn: &Address, made: &RequestMade, body: &str) -> Self {
+        let (mut frame, mut raw, mut lacks_messages) = (Json::default(), RawRequest::default(), false);
+        for event in events_of(session, turn) {
+            match event {
+                Event::Sent(sent) => frame = sent.frame.json(),
+                Event::RawRequest(request) => raw = request,
+                Event::Notice(notice) => lacks_messages |= notice.text.contains("messages before are not recorded"),
+                _ => {}
+            }
+        }
+        let captured = session.header.captured.as_ref();
+        let protocol =
+            Protocol::ALL.into_iter().find(|protocol| captured.is_some_and(|known| known.protocol == protocol.name()));
+        let text = frame.to_text();
+        let read = protocol.and_then(|protocol| CapturedRequest::read(protocol, &raw.path, text.as_bytes()).ok());
+        let read = read.unwrap_or_default();
+        let imported = session.header.imported.as_ref();
+        let is_rebuilt = imported.is_some_and(|file| !EXACT_FORMATS.contains(&file.format.as_str()));
+        let further = match protocol.filter(|_| frame.members().is_some()) {
+            Some(protocol) => further_members(protocol, &frame, &read),
+            None => FurtherMembers { options: made.options.clone(), ..FurtherMembers::default() },
+        };
+        let upstream = captured.map(|known| known.upstream.as_str()).unwrap_or_default();
+        let FurtherMembers { extra, left_out, options, tools, has_strict_tools, forces_call } = further;
+        let tools = tools.unwrap_or_else(|| made.tools.clone());
+        // What a schema allows is up to the captured schemas.
+        let options = Options { strict_tools: (!tools.is_empty()).then_some(has_strict_tools), ..options };
+        let mut parts = Self {
+            protocol,
+            model: (!read.model.is_empty()).then(|| format!("{upstream}:{}", read.model)),
+            tools,
+            schema: read.schema.or_else(|| made.schema.clone()),
+            options,
+            extra: Json::empty(),
+            forces_call,
+            has_cache: body.contains("\"cache_control\""),
+            differences: Vec::new(),
+        };
+        parts.differences = parts.describe(&raw, body);
+        if lacks_messages {
+            parts.differences.push("the messages before those of the request are not recorded".to_owned());
+        }
+        if is_rebuilt {
+            parts
+                .differences
+                .push("the request was rebuilt from a file: its tools and options may be missing".to_owned());
+        } else {
+            if !left_out.is_empty() {
+                parts.differences.push(format!("not sent: {}", left_out.join(", ")));
+            }
+            parts.extra = extra;
+        }
+        parts
+    }
+
+    /// Describes the differences to the captured request that its parts make.
+    fn describe(&self, raw: &RawRequest, body: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut note = |is_so: bool, text: &str| found.extend(is_so.then(|| text.to_owned()));
+        let json = json::parse(body).unwrap_or_default();
+        note(self.model.is_none(), "the request names no model");
+        note(
+            self.schema.is_some() && self.tools.is_empty(),
+            "the message of the user has headings and the schema of the answer in addition",
+        );
+        note(
+            self.schema.is_some() && !self.tools.is_empty(),
+            "the schema of the answer is part of the message of the user, not of the options",
+        );
+        note(self.forces_call, "each reply must call a tool: a run ends after the first one (max_turns = 1)");
+        note(self.has_cache, "marks for the cache are set by this program (cache = true)");
+        note(has_reasoning(&json), "the reasoning of earlier replies is not sent");
+        note(
+            json.get("suffix").and_then(Json::as_str).is_some_and(|suffix| !suffix.is_empty()),
+            "the suffix is part of the message of the user",
+        );
+        let budget = self.options.reasoning.as_deref().and_then(|asked| asked.parse::<u64>().ok());
+        let most = self.options.max_tokens.unwrap_or_default();
+        note(
+            self.protocol == Some(Protocol::Anthropic)
+                && budget.is_some_and(|budget| budget.saturating_add(most.min(ANSWER_TOKENS)) > most),
+            "max_tokens is raised to leave room next to the reasoning",
+        );
+        for (name, text) in raw.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str())) {
+            note(true, &format!("the header {name} is not sent: {text}"));
+        }
+        found
+    }
+}
+
+/// Returns whether messages of a body hold reasoning of the model.
+fn has_reasoning(body: &Json) -> bool {
+    let items = LISTS.iter().find_map(|key| body.get(key)).and_then(Json::items).unwrap_or_default().iter();
+    let is_reasoning = |part: &Json| {
+        let kind = part.get("type").and_then(Json::as_str);
+        let members =
+            ["reasoning_content", "reasoning_details", "thinking", "thoughtSignature", "thought_signature", "thought"];
+        matches!(kind, Some("thinking" | "redacted_thinking" | "reasoning"))
+            || members.iter().any(|name| part.get(name).is_some())
+    };
+    let mut parts = items.flat_map(|item| {
+        let content = item.get("content").or_else(|| item.get("parts")).and_then(Json::items).unwrap_or_default();
+        content.iter().chain([item])
+    });
+    parts.any(is_reasoning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasoning_is_found_in_the_forms_of_all_protocols() {
+        for (body, expected) in [
+            (r#"{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"x"}]}]}"#, true),
+            (r#"{"messages":[{"role":"assistant","content":"x","reasoning_content":"y"}]}"#, true),
+            (r#"{"input":[{"type":"reasoning","summary":[]}]}"#, true),
+            (r#"{"contents":[{"parts":[{"functionCall":{"name":"f"},"thoughtSignature":"s"}]}]}"#, true),
+            (r#"{"messages":[{"role":"user","content":"thinking"}]}"#, false),
+            ("", false),
+        ] {
+            assert_eq!(has_reasoning(&json::parse(body).unwrap_or_default()), expected, "{body}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The tools of a captured agent: they answer what they answered in the conversation.
+//!
+//! In: tools as a request offered them, the messages of the conversation. Out: tables of an agent file. Models get the captured schemas.
+
+use std::collections::HashSet;
+
+use ptc_core::value::{Json, json};
+use toml_edit::{Table, Value, value};
+
+use crate::config::document::to_inline;
+use crate::event::{NativeCall, SentMessage, SentPart, ToolSchema};
+
+/// Longest name of a tool.
+const NAME_MAX_CHARS: usize = 64;
+/// Names that the engine uses.
+const RESERVED: [&str; 2] = ["lisp_eval", "lisp-eval"];
+
+/// The names of captured tools in the agent file.
+pub(super) struct ToolNames(Vec<(String, String)>);
+
+impl ToolNames {
+    /// Names the tools. A name stays as it is where agent files and providers accept it.
+    pub(super) fn of(tools: &[ToolSchema]) -> Self {
+        let mut used: HashSet<String> = RESERVED.iter().map(|name| folded(name)).collect();
+        let mut names: Vec<(String, String)> = Vec::new();
+        for tool in tools {
+            let base = accepted(&tool.name);
+            let numbered = |number: usize| {
+                let suffix = if number == 1 { String::new() } else { format!("_{number}") };
+                let kept: String = base.chars().take(NAME_MAX_CHARS - suffix.len()).collect();
+                format!("{kept}{suffix}")
+            };
+            let free = (1..).map(numbered).find(|name| used.insert(folded(name))).unwrap_or_default();
+            names.push((tool.name.clone(), free));
+        }
+        Self(names)
+    }
+
+    /// The names, in the order of the tools.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(_, name)| name.as_str())
+    }
+
+    /// Returns the name of a tool; of one that the request does not offer, the name in its messages.
+    pub(super) fn name<'n>(&'n self, captured: &'n str) -> &'n str {
+        self.0.iter().find(|(known, _)| known == captured).map_or(captured, |(_, name)| name)
+    }
+
+    /// Returns the names that were changed, with the new ones.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter(|(captured, name)| captured != name).map(|(captured, name)| (&**captured, &**name))
+    }
+}
+
+/// The form in which names of tools must differ.
+fn folded(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+}
+
+/// The name with the characters that a name may have.
+fn accepted(name: &str) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let name: String = name.chars().map(kept).collect();
+    let name = if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("t_{name}") };
+    name.chars().take(NAME_MAX_CHARS).collect()
+}
+
+/// A tool that answers what it answered in the conversation.
+pub(super) fn tool_table(tool: &ToolSchema, all: &[SentMessage]) -> Table {
+    let mut table = Table::new();
+    table["kind"] = value("table");
+    if let Some(description) = &tool.description {
+        table["description"] = value(description);
+    }
+    table["parameters"] = value(parameters(tool).to_pretty());
+    let answers = answers_of(&tool.name, all);
+    if !answers.is_empty() {
+        let rows = Json::list(answers.into_iter().map(|(args, result)| {
+            Json::object([
+                ("args", json_of(args).filter(|args| args.members().is_some()).unwrap_or_else(Json::empty)),
+                ("result", json_of(result).unwrap_or_default()),
+            ])
+        }));
+        // Values that TOML cannot represent are stored as JSON text.
+        let inline = to_inline(&rows).and_then(|text| text.parse::<Value>().ok());
+        table["rows"] = value(inline.unwrap_or_else(|| Value::from(rows.to_text())));
+    }
+    table["default"] = value("not recorded");
+    table
+}
+
+/// The schema of the arguments; a tool without one takes none.
+fn parameters(tool: &ToolSchema) -> Json {
+    let schema = tool.parameters.json();
+    if schema.members().is_some_and(|members| !members.is_empty()) {
+        return schema;
+    }
+    Json::empty().with("type", Json::str("object")).with("properties", Json::empty())
+}
+
+fn json_of(text: &str) -> Option<Json> {
+    json::parse(text).ok()
+}
+
+/// Arguments and result of each call of a tool. Results name their call by its id; where a protocol has none, they come in the order of the
+/// calls.
+fn answers_of<'m>(tool: &str, all: &'m [SentMessage]) -> Vec<(&'m str, &'m str)> {
+    let mut calls: Vec<&NativeCall> = Vec::new();
+    let mut answers = Vec::new();
+    for part in all.iter().flat_map(|message| &message.parts) {
+        match part {
+            SentPart::Call(call) if call.name == tool => calls.push(call),
+            SentPart::Result { call, name, result } => {
+                let by_id = calls.iter().position(|known| !call.is_empty() && known.id == *call);
+                let next = || (call.is_empty() && name == tool && !calls.is_empty()).then_some(0);
+                if let Some(place) = by_id.or_else(next) {
+                    answers.push((calls.remove(place).args.as_str(), result.as_str()));
+                }
+            }
+            _ => {}
+        }
+    }
+    answers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::JsonText;
+
+    #[test]
+    fn names_that_agent_files_refuse_are_replaced_by_ones_that_differ() {
+        let tool = |name: &str| ToolSchema {
+            name: name.to_owned(),
+            description: None,
+            parameters: JsonText::of(&Json::empty()),
+        };
+        let long = "x".repeat(70);
+        let captured = ["resolve-library-id", "a.b", "a_b", "_end", "lisp_eval", long.as_str()];
+        let tools: Vec<ToolSchema> = captured.iter().map(|name| tool(name)).collect();
+        let names = ToolNames::of(&tools);
+        let expected = ["resolve-library-id", "a_b", "a_b_2", "t__end", "lisp_eval_2", &long[..64]];
+        assert_eq!(names.in_order().collect::<Vec<_>>(), expected);
+        assert_eq!((names.name("a.b"), names.name("other")), ("a_b", "other"));
+        assert_eq!(names.changed().count(), 5);
+    }
+}
