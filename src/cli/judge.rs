@@ -54,7 +54,7 @@ pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u
         print(&spec.agent.name, &runs, table);
     }
     if stopped {
-        print_note("stopped: what had not begun was not judged");
+        print_note("stopped: the remaining runs were not judged");
         return Ok(exit::CANCELLED);
     }
     if let Some(most) = flags.max_cost {
@@ -125,7 +125,7 @@ fn from_cache(runs: &[LabelledRun]) -> FromCache {
     rulings(runs).map(Ruling::from_cache).fold(FromCache::default(), FromCache::plus)
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[skip_serializing_none]
 #[derive(Serialize)]
 struct AgreementJson<'a> {

@@ -47,7 +47,7 @@ pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u
     }
     if opened.is_err() && !is_terminal {
         print_error(
-            "the login needs a browser: run it in a terminal, or with --no-browser and open the address elsewhere",
+            "the login needs a browser: run it in a terminal, or add --no-browser and open the address in any browser",
         );
         return Ok(exit::FAILED);
     }
@@ -80,7 +80,7 @@ pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u
     }
 }
 
-/// How long the token is valid.
+/// Returns the remaining validity of the token, for the end of a sentence; empty if it is unknown.
 fn validity(report: &LoginReport) -> String {
     let renewed = if report.is_renewable { " and is renewed without a login" } else { "; then log in again" };
     match report.remaining_s {

@@ -13,7 +13,7 @@ use crate::workbench::{ModelLine, ModelState, ProviderLine, ServerLine, Workbenc
 /// Models of a local server that are named in its line.
 const NAMED: usize = 5;
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct ModelsJson<'a> {
     prices_of: &'a str,
@@ -94,7 +94,9 @@ pub(super) async fn models(flags: &ModelsFlags, plain: bool, workbench: &Workben
         print_line(&format!("{good} can be used now, {none} key missing, {bad} provider unknown"));
     }
     if !flags.check {
-        print_line("--check asks the servers of all providers whose key is there; models PROVIDER lists what one has");
+        print_line(
+            "--check queries the servers of all providers with a key; `models PROVIDER` lists the models of one",
+        );
     }
     Ok(exit::OK)
 }

@@ -108,7 +108,7 @@ async fn search(name: &str, flags: &OptimizeFlags, workbench: &Workbench) -> Res
     Ok(if stop.reason().is_some() { exit::CANCELLED } else { exit::FAILED })
 }
 
-/// What came of an action, as a line.
+/// Returns the line that reports the result of an action; empty for the end of the search.
 fn step_line(action: &Action, progress: &Progress) -> String {
     match action {
         Action::Try { candidate, cases } => {
@@ -127,7 +127,7 @@ fn step_line(action: &Action, progress: &Progress) -> String {
             };
             let given_up = if search.is_given_up(component) {
                 format!(
-                    "; {in_a_row} proposals in a row gave nothing new: it is left as it is until a candidate is accepted"
+                    "; {in_a_row} proposals in a row gave nothing new: this text is not changed until a candidate is accepted"
                 )
             } else {
                 String::new()
@@ -165,7 +165,8 @@ fn number(progress: &Progress, name: &str) -> Result<usize, UsageError> {
     number.ok_or_else(|| UsageError(format!("there is no candidate `{name}`: they are c00 to c{:02}", count - 1)))
 }
 
-/// The candidates below their first parent, with what they change, their score, their cost and the cases that they won and lost against their parents.
+/// Prints the candidates below their first parent, with their changes, score, cost and the cases that they won and lost against
+/// their parents.
 fn print_tree(progress: &Progress, dir: &Path) {
     let outline = SearchOutline::of(progress);
     print_line(&safe_line(&format!(
@@ -240,7 +241,7 @@ fn against_parents(line: &CandidateLine) -> String {
     line.parents.iter().zip(&line.against_parents).map(one).collect()
 }
 
-/// What a candidate changes in each of its parents, and its cases with their sessions.
+/// Prints the changes of a candidate to each of its parents, and its cases with their sessions.
 fn print_candidate(progress: &Progress, candidate: usize) {
     let parents = progress.search.candidates()[candidate].parents.len().max(1);
     let details: Vec<CandidateDetail> =
@@ -275,7 +276,7 @@ fn print_candidate(progress: &Progress, candidate: usize) {
     }
 }
 
-/// How a case came out against a parent.
+/// Returns the result of a case against a parent, four characters wide.
 fn word(case: &CandidateCase) -> &'static str {
     match case {
         _ if case.is_won() => "won ",
@@ -291,7 +292,7 @@ pub(super) fn print_hunk(hunk: &Hunk) {
     hunk.lines.iter().for_each(|line| print_line(&safe(line)));
 }
 
-/// Which hunks are written.
+/// Choice of the hunks to write.
 enum Choice {
     /// Those that the user confirms, on a terminal.
     Asked,

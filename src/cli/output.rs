@@ -1,4 +1,4 @@
-//! What commands print: data on stdout, notes and errors on stderr, and the exit code.
+//! Output of commands: data on stdout, notes and errors on stderr, and the exit code.
 //!
 //! In: text, data to serialize, the result of a command. Out: bytes on stdout and stderr. A write error of stdout is kept, so that
 //! lost output never passes for success; a reader that closed the pipe is no error. Text from outside is made safe first.
@@ -93,7 +93,7 @@ pub(super) fn print_line(text: &str) {
     _ = Stdout.write_all(format!("{text}\n").as_bytes());
 }
 
-/// Why a part of the output is lost; `None` when all of it is out, or its reader has gone.
+/// Returns the error that lost a part of the output; `None` when all of it is written, or its reader has closed the pipe.
 fn refused() -> Option<&'static str> {
     // The error is remembered.
     _ = Stdout.flush();
@@ -107,7 +107,7 @@ pub(super) fn exit_code(done: Result<u8, UsageError>) -> u8 {
         exit::USAGE
     });
     let Some(why) = refused() else { return code };
-    print_error(&format!("stdout cannot be written: {why}; what was printed is not whole"));
+    print_error(&format!("stdout cannot be written: {why}; the printed output is incomplete"));
     exit::USAGE
 }
 
@@ -131,7 +131,7 @@ pub(super) fn print_note(text: &str) {
     _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// How to resume a waiting run, on stderr.
+/// Prints the command that resumes a waiting run, on stderr.
 pub fn print_waiting(session: &str) {
     print_note(&safe_line(&format!("answer with: ptc-workbench resume {session} --answer TEXT")));
 }

@@ -18,7 +18,7 @@ use crate::workbench::format::{Marks, cache_line, duration, judges_line, plural}
 use crate::workbench::matrix::{Pace, merge_rows, suite_row, suite_rows};
 use crate::workbench::suite::{CaseFilter, CaseReport, Counts, EndedTrial, Suite, SuiteAgent, SuiteReport, junit};
 
-/// How the results begin as XML.
+/// First bytes of a JUnit file: a file that begins otherwise is not replaced.
 const XML: &str = "<?xml";
 
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -63,7 +63,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     signals.abort();
     for agent in &report.agents {
         if let Err(error) = workbench.keep_failures(agent) {
-            print_note(&safe_line(&format!("warning: --failed will not know this result: {error}")));
+            print_note(&safe_line(&format!("warning: this result is not stored for --failed: {error}")));
         }
     }
     if let Some(file) = &flags.junit {
@@ -159,7 +159,7 @@ fn summary(report: &SuiteReport, marks: &Marks) {
         print_note(&format!("{} skipped", plural(skipped, "case")));
     }
     if report.stopped {
-        print_note("stopped: what had not begun was not run");
+        print_note("stopped: the remaining trials were not run");
     }
 }
 

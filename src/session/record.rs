@@ -68,7 +68,7 @@ pub struct RecorderStatus {
     state: Arc<std::sync::Mutex<FileState>>,
     /// The current write error has been reported.
     reported: Arc<AtomicBool>,
-    /// That the session has moved has been reported.
+    /// The move of the session has been reported.
     reported_move: Arc<AtomicBool>,
     /// The folder that takes the session when its file is lost.
     spare_dir: Arc<OnceLock<PathBuf>>,
@@ -170,7 +170,7 @@ impl RecorderStatus {
                 && let Err(error) = journal.rescue(dir)
             {
                 // The lines stay in memory, and the next check tries again.
-                tracing::warn!(%error, "the spare folder did not take the session");
+                tracing::warn!(%error, "the session could not be moved to the spare folder");
             }
         });
     }
@@ -196,7 +196,7 @@ pub struct Recorder {
     status: RecorderStatus,
 }
 
-/// Whether the recorder is dropped.
+/// Signal that the recorder is dropped.
 #[derive(Default)]
 struct Closed {
     is_closed: std::sync::Mutex<bool>,

@@ -1,8 +1,8 @@
-//! What one interface works with: the workbench, the gates of its runs, its agent files, its kept drafts.
+//! Services of one interface: the workbench, the gates of its runs, its agent files, its kept drafts.
 //!
-//! In: a [`Workbench`], what to open. Out: runs of the drafts, checks of them, access to the rest for requests. Methods read and write files:
-//! they are called on blocking threads. It must never decide anything that the command line would decide otherwise: what a user can do
-//! is in `workbench`.
+//! In: a [`Workbench`], what to open. Out: runs of the drafts, checks of them, access to the rest for requests. Methods read and write
+//! files: they are called on blocking threads. It must never decide anything that the command line would decide otherwise: the operations
+//! of a user are in `workbench`.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -13,22 +13,26 @@ use super::archive::AgentSource;
 use super::compare::{OtherModels, WithoutRequest};
 use super::recovery::RecoveryFiles;
 use crate::agent::{Agent, Case, Diagnostic, DraftTexts, Fix, Mode, Place, Plan};
-use crate::event::{Address, Editor, ErrorRecord};
+use crate::event::{Editor, ErrorRecord};
 use crate::export::{Content, Piece};
 use crate::session::ParentKind;
 use crate::workbench::optimize::SearchReader;
 use crate::workbench::{
-    AgentFiles, Answers, DraftSummary, FileNaming, ForkSpec, Intercept, NewAgent, OpenAgent, Pipeline, PipelineSpec,
-    QuestionQueue, RunHandle, RunSpec, SessionKey, Source, StartError, Workbench, captured_agent, store_captured_files,
+    AgentFiles, Answers, CapturedAgent, DraftSummary, FileNaming, ForkSpec, Intercept, NewAgent, OpenAgent, Pipeline,
+    PipelineSpec, QuestionQueue, RunHandle, RunSpec, SessionKey, Source, StartError, Workbench, captured_agent,
+    store_captured_files,
 };
+
+/// The name of the agent of a captured request.
+const CAPTURED: &str = "captured";
 
 /// Renders a session line by line, as it is printed: for exports that show a terminal.
 pub type TerminalLines = fn(&Content) -> Vec<Piece>;
 
-/// What one interface works with.
+/// Services of one interface.
 #[derive(Debug)]
 pub struct Services {
-    /// What a user can do.
+    /// The operations that a user can start.
     pub workbench: Workbench,
     /// Agent files.
     pub files: AgentFiles,
@@ -199,9 +203,12 @@ impl Services {
                 Ok(OpenAgent { texts: DraftTexts::of(&agent), ..OpenAgent::default() })
             }
             AgentSource::Turn(key, turn) => {
-                let (agent, stored) = self.captured_agent(key, turn)?;
-                let problem = stored.err().map(|error| error.message);
-                Ok(OpenAgent { texts: DraftTexts::of(&agent), problem, ..OpenAgent::default() })
+                let session = self.workbench.open_found(key)?;
+                let captured = self.workbench.captured_agent(&session, turn, CAPTURED, FileNaming::Record)?;
+                let mut texts = DraftTexts::of(&read_captured(&captured)?);
+                texts.options.insert_str(0, &captured.comments());
+                let problem = self.store_captured(&captured).err().map(|error| error.message);
+                Ok(OpenAgent { texts, problem, ..OpenAgent::default() })
             }
             AgentSource::New(new) => self.workbench.new_draft(&self.files, new),
             AgentSource::Named(name) if self.files.is_new(name) => {
@@ -220,35 +227,32 @@ impl Services {
         }
     }
 
-    /// Makes an agent of the request of a turn, and stores its files, which it needs to run.
-    ///
-    /// Errors: the session was not captured, or has no request there.
-    fn captured_agent(
-        &self,
-        key: &SessionKey,
-        turn: &Address,
-    ) -> Result<(Agent, Result<(), ErrorRecord>), ErrorRecord> {
-        let captured = captured_agent(&self.workbench.open_found(key)?, turn, "captured", FileNaming::Record)?;
-        let agent = Agent::from_toml(&captured.text, "captured.toml").map_err(|error| {
-            ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, format!("the request makes no agent: {error}"))
-        })?;
-        Ok((agent, store_captured_files(&captured, &self.workbench.folders.sessions_dir)))
+    /// Stores the files of a captured agent, which it needs to run. Errors: one cannot be written.
+    fn store_captured(&self, captured: &CapturedAgent) -> Result<(), ErrorRecord> {
+        store_captured_files(captured, &self.workbench.folders.sessions_dir)
     }
 
-    /// Asks other models what the request of a turn asked, with the same seed. Must be called inside of the runtime.
+    /// Sends the request of a turn to other models, with the same seed. Must be called inside of the runtime.
     ///
     /// Errors: the request makes no agent, or a model cannot be used; no run starts then.
     pub fn ask_others(&self, request: &OtherModels) -> Result<Vec<RunHandle>, ErrorRecord> {
-        let (agent, stored) = self.captured_agent(&request.key, &request.turn)?;
-        stored?;
+        let session = self.workbench.open_found(&request.key)?;
+        let captured = captured_agent(&session, &request.turn, CAPTURED, FileNaming::Record)?;
+        let agent = read_captured(&captured)?;
+        self.store_captured(&captured)?;
         let seed = seed();
-        let agents: Vec<Agent> =
-            request.models.iter().map(|model| Agent { model: Some(model.clone()), ..agent.clone() }).collect();
-        for agent in &agents {
+        let fitted = request.models.iter().map(|model| self.workbench.captured_with_model(&captured, &agent, model));
+        let fitted: Vec<(Agent, Vec<String>)> = fitted.collect();
+        for (agent, _) in &fitted {
             Plan::new(agent).map_err(first_finding)?;
         }
-        let start = |agent| self.start_agent(agent, seed, Arc::default()).map_err(first_finding);
-        agents.into_iter().map(start).collect()
+        let start = |(agent, differences): (Agent, Vec<String>)| {
+            let (queue, model, context, journal) = (Arc::<QuestionQueue>::default(), None, None, None);
+            let spec = RunSpec { agent, model, context, human: queue.clone(), save: true, seed, journal };
+            let running = self.workbench.start_captured(spec, &differences);
+            Ok(RunHandle::of_run(running.map_err(|error| first_finding(refusal(error)))?, queue))
+        };
+        fitted.into_iter().map(start).collect()
     }
 
     /// Returns the agent of texts.
@@ -257,6 +261,13 @@ impl Services {
     pub(super) fn agent(texts: &DraftTexts) -> Result<Agent, ErrorRecord> {
         texts.to_agent(&Agent::default()).map_err(first_finding)
     }
+}
+
+/// Reads the text of a captured agent.
+fn read_captured(captured: &CapturedAgent) -> Result<Agent, ErrorRecord> {
+    Agent::from_toml(&captured.text, "captured.toml").map_err(|error| {
+        ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, format!("the request makes no agent: {error}"))
+    })
 }
 
 /// The first finding that makes an agent unusable.
@@ -275,7 +286,7 @@ fn seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Why a run did not start, at its place among the texts.
+/// Returns the findings about a run that did not start, at their places among the texts.
 fn refusal(error: StartError) -> Vec<Diagnostic> {
     match error {
         StartError::Agent(findings) => findings,

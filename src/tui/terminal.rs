@@ -38,18 +38,18 @@ mod signals;
 
 pub use signals::Signals;
 
-/// Is the terminal ours at the moment?
+/// True while the program controls the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Bytes up to which a copied text goes to the terminal's clipboard.
 pub(super) const LONGEST_CLIP: usize = 100_000;
 
-/// Why the interface cannot be shown.
+/// An error that prevents showing the interface.
 #[derive(Debug)]
 pub enum TakeError {
     /// Standard input or output is no terminal, or one that cannot place text (`TERM=dumb`).
     NoTerminal,
-    /// The terminal did not obey.
+    /// An I/O error of the terminal.
     Io(io::Error),
 }
 
@@ -57,7 +57,7 @@ impl std::fmt::Display for TakeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoTerminal => f.write_str(
-                "the workbench needs a terminal that can place text, on standard input and output; `ptc-workbench run AGENT.toml` works without one",
+                "the workbench needs a terminal with cursor addressing on standard input and output; `ptc-workbench run AGENT.toml` works without one",
             ),
             Self::Io(error) => write!(f, "the terminal cannot be used: {error}"),
         }
@@ -75,14 +75,14 @@ impl From<io::Error> for TakeError {
 /// The terminal while it is ours.
 pub struct Screen {
     backend: CrosstermBackend<Stdout>,
-    /// What the terminal shows; `None` when it is unknown.
+    /// Content of the terminal; `None` when it is unknown.
     shown: Option<Buffer>,
     keyboard: Option<Keyboard>,
     signals: Signals,
     pointer: Pointer,
 }
 
-/// Is the mouse ours?
+/// Owner of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pointer {
     /// Clicks, wheel and drags come to the program.

@@ -218,7 +218,7 @@ fn a_trace_becomes_a_session_that_is_shown_exported_and_not_replayed() {
         done.exits(2);
         assert!(done.stderr.contains("was imported from ptc_runner trace 2"), "{refused:?}: {}", done.stderr);
     }
-    program.run(["exec", &id, "r0/t1"]).exits(2).reports("its programs can be looked at, but not run again");
+    program.run(["exec", &id, "r0/t1"]).exits(2).reports("its programs can be viewed but not run again");
     let again = program.run(["sessions", "import", "trace.jsonl"]);
     again.exits(2);
     assert!(again.stderr.contains(&format!("was imported before, as session {id}")), "{}", again.stderr);

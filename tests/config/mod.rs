@@ -271,12 +271,12 @@ fn a_key_written_into_the_file_is_refused_without_repeating_it() {
     let header = error("[providers.openai]\nheaders = { Authorization = \"Bearer sk-very-secret\" }");
     assert_eq!(
         header,
-        "config.toml:2:13: `providers.openai.headers.Authorization` carries a key, and keys do not stand in this file; use \
+        "config.toml:2:13: `providers.openai.headers.Authorization` contains a key, and keys must not be in this file; use \
          `api_key_env` or `api_key_file`, or write `${NAME}` for a variable of the environment"
     );
     for name in ["cookie", "Proxy-Authorization", "x-goog-api-key", "x-team-token"] {
         let refused = error(&format!("[providers.openai]\nheaders = {{ {name} = \"very-secret\" }}"));
-        assert!(refused.contains("carries a key") && !refused.contains("very-secret"), "{refused}");
+        assert!(refused.contains("contains a key") && !refused.contains("very-secret"), "{refused}");
     }
     let config = config("[providers.openai]\nheaders = { cookie = \"${TEAM_COOKIE}\", x-team = \"agents\" }");
     let openai = config.providers.iter().find(|provider| provider.name == "openai").unwrap();

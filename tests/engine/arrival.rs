@@ -1,4 +1,4 @@
-//! What is given arrives at the model, or is reported: contexts and answers of earlier steps in every mode.
+//! Inputs reach the model or are reported: contexts and answers of earlier steps in every mode.
 
 use ptc_workbench::agent::{Agent, Context, Plan, Reach, Step};
 use ptc_workbench::event::Event;
@@ -204,9 +204,6 @@ fn a_pipeline_names_what_its_next_step_does_not_show() {
     };
     let shown = warnings("Judge it");
     assert_eq!(shown.len(), 1, "{shown:?}");
-    assert!(
-        shown[0].starts_with("step two: of the answer of step one: `review` does not reach the model"),
-        "{shown:?}"
-    );
+    assert!(shown[0].starts_with("step two, answer of step one: `review` does not reach the model"), "{shown:?}");
     assert!(warnings("Judge {{review}}").iter().all(|text| !text.contains("does not reach")));
 }

@@ -1,4 +1,4 @@
-//! What the rules name is gone from the events, and therefore from every format; the rest stays.
+//! Redaction: the parts that the rules name are missing from the events, and therefore from every format; the rest stays.
 
 use ptc_workbench::event::{Address, Event, PartKind};
 use ptc_workbench::export::{Content, Format, REDACTIONS, Rules, redact, remaining_secrets, render};
@@ -238,7 +238,7 @@ fn a_rule_that_cannot_be_read_says_what_can_be_written() {
     let parse = |rule: &str| Rules::parse(&[rule.to_owned()], Scrub::default()).unwrap_err();
     assert!(parse("secret").contains("did you mean `secrets`?"));
     assert!(parse("regex:(").contains("not a regular expression"));
-    assert!(parse("regex:a*").contains("fits the empty text"));
+    assert!(parse("regex:a*").contains("matches empty text"));
     assert!(parse("field:a..b").contains("field:user.email"));
     assert!(
         parse("field:first name results").contains("a comma before `results`"),

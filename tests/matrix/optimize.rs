@@ -12,7 +12,7 @@ use crate::openai::server::{Play, Received, Server, answer};
 /// Words of texts, their labels, and the rules by which the model knows them.
 const RULES: [(&str, &str, &str); 3] =
     [("parcel", "ship", "RULE-SHIP"), ("invoice", "bill", "RULE-BILL"), ("password", "access", "RULE-ACCESS")];
-/// How the proposer's mission begins.
+/// Beginning of the proposer's mission.
 const MISSION: &str = "Improve one text of an AI agent";
 
 /// All messages of a request as one text.
@@ -59,7 +59,7 @@ fn program(server: &Server) -> Program {
 
 const OPTIMIZE: [&str; 7] = ["--config", "config.toml", "optimize", "desk.toml", "--jobs", "2", "--dir"];
 
-/// What a search found, apart from what depends on sessions.
+/// Returns the results of a search, as `optimize show` prints them.
 fn found(program: &Program, dir: &str) -> Value {
     program.run(["optimize", "show", dir, "--json"]).exits(0).json()
 }
@@ -219,7 +219,7 @@ async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_le
         let broken = run();
         broken.exits(2).reports("could not be judged").reports("the same command continues the search");
         broken.reports("no other prompt: the text lacks {{text}}");
-        broken.reports("3 proposals in a row gave nothing new: it is left as it is until a candidate is accepted");
+        broken.reports("3 proposals in a row gave nothing new: this text is not changed until a candidate is accepted");
         let done = run();
         done.exits(0);
         for line in ["nothing new was proposed any more for prompt", "ended: several proposals in a row for each text"]

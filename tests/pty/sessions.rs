@@ -75,6 +75,6 @@ fn leaving_with_a_session_that_no_folder_took_is_an_error_that_says_so() {
     terminal.send(F5);
     terminal.wait_for("cannot be written");
     terminal.send(CTRL_Q);
-    terminal.wait_for_bytes(b"did not take it either");
+    terminal.wait_for_bytes(b"could not be written either");
     assert_eq!(terminal.exit_code(), 2);
 }

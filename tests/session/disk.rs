@@ -195,7 +195,7 @@ fn a_full_disk_does_not_end_a_run_and_is_reported_with_what_to_do() {
     let done = program.done(shell.output().unwrap());
     assert!(done.exits(2).json()["return"]["score"].is_number(), "{}", done.stdout);
     done.reports("cannot be written: ").reports("only in memory; the run continues");
-    done.reports("spare/").reports("did not take it either").reports("name a folder with --spare-sessions");
+    done.reports("spare/").reports("could not be written either").reports("name a folder with --spare-sessions");
     assert!(!done.stderr.contains("saved as"));
     assert_eq!(std::fs::read_dir(program.dir().join("spare")).unwrap().count(), 0, "half a copy was left");
     program.run(["replay", "last", "--check"]).exits(0);

@@ -11,7 +11,8 @@ use ptc_workbench::session::{RecorderStatus, Session};
 use super::recorder;
 use crate::cli::program::{Program, read_until, signal};
 
-/// What happens to a file in one step, so that the check each second sees no other accident half-way, and how it is described.
+/// A change of a file in one step, so that the check each second sees no other accident half-way: its name, the change, its description in
+/// the report.
 type Accident = (&'static str, fn(&Path), &'static str);
 
 const ACCIDENTS: [Accident; 7] = [
@@ -163,7 +164,7 @@ fn a_run_whose_file_is_lost_and_that_no_folder_takes_is_no_success() {
     program.file("taken", "a file where the spare folder should be");
     let (code, shown) = interrupted(&program, "taken/spare", |path| fs::remove_file(path).unwrap());
     assert_eq!(code, Some(2), "{shown}");
-    assert!(shown.contains("did not take it either") && !shown.contains("saved as"), "{shown}");
+    assert!(shown.contains("could not be written either") && !shown.contains("saved as"), "{shown}");
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn a_limit_on_the_size_of_files_is_a_full_disk() {
     shell.args(["-c", script, env!("CARGO_BIN_EXE_ptc-workbench"), "--sessions", "sessions"]);
     shell.args(["--spare-sessions", "spare", "run", "sentiment", "--model", "sample", "--json"]);
     let done = program.done(shell.output().unwrap());
-    done.exits(2).reports("cannot be written: ").reports("did not take it either");
+    done.exits(2).reports("cannot be written: ").reports("could not be written either");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::openai::server::{Play, Received, Server};
 /// Everything that must not leave the private file.
 const TOKENS: [&str; 4] = ["access-one-3141", "refresh-one-3141", "access-two-2718", "refresh-two-2718"];
 
-/// How the servers behave.
+/// Behaviour of the servers.
 #[derive(Clone, Copy)]
 struct Behaviour {
     /// Lifetime of the first token.
@@ -126,7 +126,7 @@ fn mcp(behaviour: Behaviour, received: &Received, origin: &str) -> Play {
     }
 }
 
-/// What a browser sends after the user has agreed.
+/// Returns the address that a browser requests after the user has agreed.
 fn agreed(address: &str) -> String {
     let url = Url::parse(address).unwrap();
     let query = url.query().unwrap();
@@ -341,7 +341,7 @@ async fn without_a_browser_and_a_terminal_the_login_ends_at_once() {
     // As on a machine that is used from elsewhere, where no window could appear.
     let own = program(&server, "").with_env("SSH_TTY", "/dev/pts/0");
     let done = tokio::task::block_in_place(|| own.run(["--config", "config.toml", "tools", "login", "files"]));
-    done.exits(1).reports("the login needs a browser: run it in a terminal, or with --no-browser");
+    done.exits(1).reports("the login needs a browser: run it in a terminal, or add --no-browser");
 }
 
 /// A login through the library, and what a test does with it.

@@ -176,7 +176,7 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Press("choice.next")],
                 says: "another reply in the place of that one.",
-                sees: &["Fork: a new session from a turn of this one", "what the model replied", "the earlier text:"],
+                sees: &["Fork: a new session from a turn of this one", "the model's reply", "the earlier text:"],
                 picture: Some(("fork", "The dialog of a fork: turn, change, and the reply to be changed")),
                 ..PLAIN
             },
@@ -214,7 +214,7 @@ pub(crate) const STEPS: &[Step] = &[
         moves: &[
             Move {
                 does: &[Press("screen.sessions")],
-                says: "the list, forks below what they began as.",
+                says: "the list, forks below their parents.",
                 sees: &["when", "agent", "└ fork t"],
                 picture: Some(("sessions", "The list of sessions with a preview of the selected one")),
                 ..PLAIN

@@ -154,7 +154,7 @@ fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_continues_as
 #[test]
 fn what_was_there_comes_back_and_undo_takes_that_back() {
     let mut model = editing(SIZE);
-    assert_eq!(model.enabled(ptc_workbench::tui::actions::Action::Original), Err("it is as it was"));
+    assert_eq!(model.enabled(ptc_workbench::tui::actions::Action::Original), Err("the text is unchanged"));
     write(&mut model, "x");
     press(&mut model, "alt-o");
     assert_eq!(written(&model), "(count rows)");

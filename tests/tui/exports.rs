@@ -30,7 +30,7 @@ fn a_file_that_ends_as_another_format_does_is_not_written() {
     }
     write(&mut model, "page.html");
     assert_eq!(press(&mut model, "f5"), []);
-    assert!(text(&mut model).contains("page.html ends as files of html do: choose that format, or another name"));
+    assert!(text(&mut model).contains("page.html has the extension of html: choose that format, or another name"));
 }
 
 /// A dialog of an export in which something looks like a secret.

@@ -1,4 +1,4 @@
-//! What a user meets who has read nothing: each next step is named where it is needed, and nothing that was on the screen goes away.
+//! The interface for a new user: each next step is named where it is needed, and nothing that was on the screen disappears.
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
@@ -69,7 +69,7 @@ fn the_preview_of_the_draft_is_offered_where_the_draft_is() {
         press(&mut model, screen);
         assert!(!footer(&mut model).contains("preview"), "{}", footer(&mut model));
         press(&mut model, "f6");
-        assert!(model.popups.is_empty() && text(&mut model).contains("preview: it is about the draft"));
+        assert!(model.popups.is_empty() && text(&mut model).contains("preview: only for the draft"));
     }
 }
 

@@ -67,7 +67,7 @@ fn recovery() -> Model {
 fn unwritten() -> Model {
     let mut model = fresh(SIZE);
     ran(&mut model, two_turns(), None);
-    let shown = "the session could not be written: No space left on device. Which folder shall take the session?";
+    let shown = "the session could not be written: No space left on device. Choose another folder for the session";
     let suggested = "/tmp/ptc-workbench-sessions".into();
     apply_message(
         &mut model,

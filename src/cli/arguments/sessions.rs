@@ -28,7 +28,7 @@ pub struct SearchFlags {
 #[derive(Debug, Args)]
 #[command(after_help = filters())]
 pub struct FailuresFlags {
-    /// Which sessions: words and filters as for `sessions search`; all of them when absent
+    /// Words and filters that select sessions, as for `sessions search`; all sessions when absent
     #[arg(value_name = "TEXT")]
     pub text: Vec<String>,
     /// Kinds of failure to show at most; 0 shows all
@@ -66,10 +66,7 @@ pub(super) fn with_turned(mut words: Vec<OsString>) -> Vec<OsString> {
 fn filters() -> String {
     let rows = crate::session::index::FILTERS.iter().map(|known| format!("  {:<8}{}", known.name, known.example));
     let fields = crate::session::index::Field::ALL.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ");
-    format!(
-        "Filters (a - before one turns it around):\n{}\n\nPlaces for `in:`: {fields}",
-        rows.collect::<Vec<_>>().join("\n")
-    )
+    format!("Filters (a leading - negates one):\n{}\n\nPlaces for `in:`: {fields}", rows.collect::<Vec<_>>().join("\n"))
 }
 
 /// Flags of `sessions tag`.
@@ -81,7 +78,7 @@ pub struct TagFlags {
     /// +tag gives a tag, -tag takes it away; flags precede them
     #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true)]
     pub tags: Vec<String>,
-    /// Print what is written on it then as JSON
+    /// Print the resulting tags, note, mark and label as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -95,7 +92,7 @@ pub struct NoteFlags {
     /// The note; an empty one takes it away
     #[arg(allow_hyphen_values = true)]
     pub text: String,
-    /// Print what is written on it then as JSON
+    /// Print the resulting tags, note, mark and label as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -109,7 +106,7 @@ pub struct MarkFlags {
     /// Take the mark away
     #[arg(long)]
     pub remove: bool,
-    /// Print what is written on it then as JSON
+    /// Print the resulting tags, note, mark and label as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -123,10 +120,10 @@ pub struct LabelFlags {
     /// pass, fail, a score from 0 to 1, or none to remove the label
     #[arg(value_name = "LABEL")]
     pub label: String,
-    /// Why
+    /// Reason for the label
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// Print what is written on it then as JSON
+    /// Print the resulting tags, note, mark and label as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -146,7 +143,7 @@ pub struct VerifyFlags {
 pub struct RecoverFlags {
     /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
-    /// Print what became of it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -212,7 +209,7 @@ pub struct ExportFlags {
     /// The file, or the folder of a bundle; without it, or with -, the export goes to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What to take out: none, secrets, summary, full, context, messages, arguments, results, memory, agent, field:NAME,
+    /// Content to remove: none, secrets, summary, full, context, messages, arguments, results, memory, agent, field:NAME,
     /// field:A.B (separated by commas), regex:EXPRESSION
     #[arg(long, value_name = "RULES", allow_hyphen_values = true)]
     pub redact: Vec<String>,

@@ -1,4 +1,4 @@
-//! What holds on the compare screen right now: active contexts, what can be done and what it is called.
+//! Current state of the compare screen: active contexts, possible steps and their names.
 
 use super::{Compare, Field, Page, Step};
 use crate::tui::actions::Context;
@@ -17,7 +17,7 @@ impl Compare {
         }
     }
 
-    /// Can this be done now? If not, why.
+    /// Checks that a step is possible now. Errors: why not.
     pub fn enabled(&self, step: Step) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let matrix = self.matrix.as_ref();
@@ -46,7 +46,7 @@ impl Compare {
             }
             (Page::Matrix, Step::Beside) => rule(
                 matrix.is_some_and(|matrix| matrix.comparable_sessions().len() > 1),
-                "there is nothing to hold it against yet",
+                "there is nothing to compare it with yet",
             ),
             (Page::Matrix, Step::StopMatrix) => match matrix {
                 Some(matrix) if matrix.stopping => Err("it is being stopped"),
@@ -64,7 +64,7 @@ impl Compare {
             (_, Step::NewMatrix) => {
                 rule(!matrix.is_some_and(|matrix| matrix.running), "a matrix is running; stop it first")
             }
-            (Page::Form, Step::Begin) => rule(!self.form.beginning, "it is being begun"),
+            (Page::Form, Step::Begin) => rule(!self.form.beginning, "it is starting"),
             _ => Ok(()),
         }
     }

@@ -209,7 +209,7 @@ fn events(session: &Session) -> Result<Arc<[Envelope]>, ErrorRecord> {
     let bytes = session.bytes_of(0..session.len());
     if bytes > PLAYED_BYTES {
         let message = format!(
-            "the session has {}, and up to {} are played; opened it is read turn by turn",
+            "the session has {}; at most {} can be played. Open it to read it turn by turn",
             size(bytes),
             size(PLAYED_BYTES)
         );

@@ -65,7 +65,7 @@ impl Workbench {
         findings
     }
 
-    /// Are there edits that no file holds?
+    /// Returns whether there are edits that no file contains.
     pub fn unsaved(&self) -> bool {
         !self.changed().is_empty()
     }
@@ -76,13 +76,13 @@ impl Workbench {
         saved.filter(|(place, saved)| self.editor(*place).draft.text() != *saved).map(|(place, _)| place).collect()
     }
 
-    /// Is an editor only its rule, because it is empty and has no focus?
+    /// Returns whether an editor is folded to its rule: that of tools or program, when it is empty and has no focus.
     pub fn folded(&self, place: Place) -> bool {
         let blank = self.editor(place).draft.text().trim().is_empty();
         matches!(place, Place::Tools | Place::Program) && blank && self.focus != Pane::Editor(place)
     }
 
-    /// Is an editor not there at all? A program is pinned where programs are run.
+    /// Returns whether an editor is hidden: a folded one of the program, where no programs are run.
     pub fn hidden(&self, place: Place) -> bool {
         place == Place::Program && self.folded(place) && !self.preview.mode.starts_with(Mode::PtcLisp.name())
     }
@@ -92,7 +92,7 @@ impl Workbench {
         PLACES.into_iter().filter(|place| !self.hidden(*place))
     }
 
-    /// What a recovery file keeps.
+    /// Returns the content of a recovery file.
     pub fn recovery(&self, now_ms: i64) -> Recovery {
         Recovery {
             id: String::new(),
@@ -108,7 +108,7 @@ impl Workbench {
 }
 
 impl Model {
-    /// What is done with the draft, or puts another one in its place.
+    /// Checks that an action on the draft, or one that replaces it, is possible now. Errors: why not.
     pub(super) fn enabled_for_draft(&self, action: Action) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let workbench = &self.workbench;
@@ -120,11 +120,11 @@ impl Model {
             Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
             Action::Preview => rule(
                 self.screen == Screen::Workbench && self.inspector.is_none(),
-                "it is about the draft, which is in the workbench",
+                "only for the draft, in the workbench",
             ),
             Action::OpenAgent | Action::NewAgent => Ok(()),
             Action::InsertPrompt if self.screen != Screen::Workbench => {
-                Err("it is for the prompt editor, which is in the workbench")
+                Err("only for the prompt editor, in the workbench")
             }
             _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
             Action::Save => rule(
@@ -156,7 +156,7 @@ pub fn place_name(place: Place) -> &'static str {
     }
 }
 
-/// What an editor's text is written in.
+/// Returns the language of an editor's text.
 pub fn place_language(place: Place) -> Language {
     match place {
         Place::Prompt => Language::Template,

@@ -1,4 +1,4 @@
-//! What holds right now: active contexts, enabled actions and their names, the text that takes keys.
+//! The current state of the interface: active contexts, enabled actions and their names, the text that takes keys.
 
 use super::saved::FOREIGN;
 use super::{
@@ -16,12 +16,12 @@ use crate::tui::traffic::{Step as TrafficStep, Writes};
 use crate::tui::transcript::Transcript;
 
 impl Model {
-    /// Is the screen large enough to be used?
+    /// Returns whether the screen is large enough to be used.
     pub fn fits(&self) -> bool {
         self.size.0 >= SMALLEST.0 && self.size.1 >= SMALLEST.1
     }
 
-    /// Do editors and run are shown side by side?
+    /// Returns whether editors and run are shown side by side.
     pub fn wide(&self) -> bool {
         self.size.0 >= TWO_COLUMNS
     }
@@ -31,7 +31,7 @@ impl Model {
         self.contexts_of(self.popups.last())
     }
 
-    /// Has the question on top been there long enough to be answered?
+    /// Returns whether the question on top can be answered: one that came by itself only after [`SETTLE_MS`].
     pub fn is_answerable(&self) -> bool {
         let by_itself = self.popups.last().is_some_and(Popup::opens_unrequested);
         !by_itself || self.now_ms.saturating_sub(self.asked_ms) >= SETTLE_MS
@@ -98,7 +98,7 @@ impl Model {
         }
     }
 
-    /// Can this be done now? If not, why.
+    /// Checks that an action is possible now. Errors: why not.
     pub fn enabled(&self, action: Action) -> Result<(), &'static str> {
         self.enabled_under(action, &self.popups)
     }
@@ -157,12 +157,12 @@ impl Model {
             | Action::TakeAgent => self.enabled_for_draft(action),
             Action::ContextView => rule(
                 self.workbench.focus == Pane::Editor(Place::Context) && self.workbench.pipeline.is_none(),
-                "it is about the inputs: go to their editor",
+                "only for the inputs: focus their editor",
             ),
             Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
             Action::Zoom => rule(
                 self.screen == Screen::Workbench && self.inspector.is_none(),
-                "it is about the panes of the workbench",
+                "only for the panes of the workbench",
             ),
             Action::NextTheme => rule(self.themes.len() > 1, "there are no colours here"),
             Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
@@ -223,11 +223,11 @@ impl Model {
                 rule(is_here, "there is one field here")
             }
             Action::Sessions => {
-                rule(self.screen != Screen::Sessions || self.sessions.viewer.is_some(), "you are there")
+                rule(self.screen != Screen::Sessions || self.sessions.viewer.is_some(), "already on this screen")
             }
             Action::Compare => rule(
                 self.screen != Screen::Compare || self.compare.page != Page::Sides || self.compare.matrix.is_some(),
-                "you are there, and no matrix is open: `matrix` begins one",
+                "no matrix is open: `matrix` starts one",
             ),
             Action::BothModes => self.enabled_both_modes(),
             Action::FieldNext | Action::FieldPrevious => rule(
@@ -264,7 +264,7 @@ impl Model {
         }
     }
 
-    /// Does a transcript that has the focus show what was looked for?
+    /// Returns whether a transcript that has the focus shows the matches of a search.
     pub(super) fn searched(&self) -> bool {
         let here = self.screen_contexts().contains(&Context::Transcript);
         here && self.active_transcript().is_some_and(|transcript| !transcript.needle().is_empty())
@@ -292,15 +292,13 @@ impl Model {
             Step::PreviousTurn => rule(number > first, "it is the first turn of its run"),
             Step::Enter if inspector.entering().is_none() => Err("there is nothing further inside"),
             Step::Copy | Step::Enter => rule(inspector.entries() > 0, "there is nothing here"),
-            Step::ShowAll => {
-                rule(inspector.part().is_some_and(|part| part.is_cut), "nothing of it is cut in the recording")
-            }
+            Step::ShowAll => rule(inspector.part().is_some_and(|part| part.is_cut), "the recording contains all of it"),
             Step::Evaluate => rule(!inspector.repl.running, "the input before is still running"),
             _ => Ok(()),
         }
     }
 
-    /// Is the report on top that of a replay which went on to the end?
+    /// Returns whether the report on top is that of a lenient replay, which continued to the end.
     fn replays_leniently(&self, popups: &[Popup]) -> bool {
         let policy = self.sessions.viewer.as_ref().and_then(|viewer| viewer.replay);
         matches!(popups.last(), Some(Popup::Differs(_))) && policy == Some(Policy::Lenient)
@@ -326,7 +324,7 @@ impl Model {
         }
     }
 
-    /// What an action is called here and now.
+    /// Returns the current name of an action.
     #[expect(clippy::too_many_lines, reason = "a table: one arm for each title")]
     pub fn title(&self, row: &'static ActionRow) -> &'static str {
         let popup = self.popups.last();
@@ -341,7 +339,7 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Save if self.changed_file().is_some() => "reload or merge",
-            Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
+            Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "postpone",
             Action::Resume if self.has_ended() => "new message",
             Action::InTraffic(TrafficStep::Listen) if self.traffic.listens_at().is_some() => "end proxy",
             Action::InTraffic(TrafficStep::Listen) => "start proxy",
@@ -438,7 +436,7 @@ impl Model {
         format!("{list}, then {resume} resumes it")
     }
 
-    /// Is the page of runs side by side shown?
+    /// Returns whether the page of runs side by side is shown.
     pub(super) fn compares(&self) -> bool {
         self.screen == Screen::Compare && self.compare.page == Page::Sides
     }

@@ -1,4 +1,4 @@
-//! Which saved session an action is about, and whether it can be done with it now.
+//! The saved session that actions are about, and the actions that are possible with it now.
 
 use super::{Asker, Model, Pane, Phase, Popup, Screen};
 use crate::event::Address;
@@ -10,7 +10,7 @@ use crate::tui::sessions::{Purpose, SessionAction};
 use crate::tui::traffic::{ProxyPhase, Step as TrafficStep, Writes};
 use crate::tui::transcript::Transcript;
 
-/// Why nothing of a session runs again.
+/// The reason why nothing of another program's session runs again.
 pub(super) const FOREIGN: &str = "another program ran it: it can be read and exported, but not run again";
 
 impl Model {
@@ -37,18 +37,18 @@ impl Model {
         }
     }
 
-    /// Is the session in hand one that another program ran, so that nothing of it runs again?
+    /// Returns whether another program ran the session in hand, so that nothing of it runs again.
     pub(super) fn is_foreign(&self) -> bool {
         self.saved_subject().is_some_and(|session| session.is_foreign)
     }
 
-    /// Has the run of the shown session ended, so that only a new message continues it?
+    /// Returns whether the run of the shown session has ended, so that only a new message continues it.
     pub fn has_ended(&self) -> bool {
         let saved = self.saved_subject().map(|session| session.state != RunState::Open);
         saved.unwrap_or_else(|| self.awaits_listing() && !self.workbench.running())
     }
 
-    /// Is the workbench's run saved, and not in the list that was read last?
+    /// Returns whether the workbench's run is saved, and missing in the list that was read last.
     pub fn awaits_listing(&self) -> bool {
         let saved = self.workbench.run.as_ref().is_some_and(|run| run.session.is_some());
         self.screen == Screen::Workbench && saved && self.saved_subject().is_none()
@@ -63,7 +63,7 @@ impl Model {
         (question.gate.is_some() && here).then(|| question.clone())
     }
 
-    /// Is the overview shown in the place of the workbench's transcript?
+    /// Returns whether the overview is shown in the place of the workbench's transcript.
     pub fn shows_overview(&self) -> bool {
         self.workbench.run.as_ref().is_some_and(|run| run.overview.is_open)
     }
@@ -78,17 +78,17 @@ impl Model {
         view.map(|view| &view.overview).filter(|overview| overview.is_open)
     }
 
-    /// Does the open overview show only some of the turns?
+    /// Returns whether the open overview shows only some of the turns.
     pub(super) fn filters_turns(&self) -> bool {
         self.overview_on_screen().is_some_and(|overview| !overview.typed.is_empty())
     }
 
-    /// Does the run have the whole workbench, with the editors on the other page?
+    /// Returns whether the run has the whole workbench, with the editors on the other page.
     pub(super) fn is_run_page(&self) -> bool {
         self.screen == Screen::Workbench && !self.wide() && self.workbench.focus == Pane::Run
     }
 
-    /// Can this be searched: the help, the turn that is taken apart, the transcript?
+    /// Checks that the search action is possible now: in the help, the inspector or the transcript. Errors: why not.
     pub(super) fn can_seek(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let transcript = self.active_transcript().filter(|transcript| !transcript.is_empty());
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// Are there turns to look through?
+    /// Checks that there are turns to show. Errors: why not.
     pub(super) fn enabled_for_turns(&self) -> Result<(), &'static str> {
         match self.active_transcript() {
             _ if self.screen == Screen::Compare => Err("the runs side by side have no overview"),
@@ -122,7 +122,7 @@ impl Model {
         self.active_transcript()?.selected_address()
     }
 
-    /// Can this be done with the traffic now?
+    /// Checks that the action on the traffic is possible now. Errors: why not.
     pub(super) fn enabled_in_traffic(&self, step: TrafficStep, popups: &[Popup]) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let traffic = &self.traffic;
@@ -195,7 +195,7 @@ impl Model {
             S::Tags | S::Note | S::Mark
                 if viewer.is_some() && self.selected_address().is_some_and(|at| at.is_call()) =>
             {
-                Err("runs and turns take marks, calls do not")
+                Err("calls cannot be marked; select their turn")
             }
             _ => Ok(()),
         }
@@ -207,7 +207,7 @@ impl Model {
     }
 }
 
-/// Can the dialog on top be confirmed?
+/// Checks that the dialog on top can be confirmed. Errors: why not.
 pub(super) fn enabled_to_submit(popups: &[Popup]) -> Result<(), &'static str> {
     match popups.last() {
         Some(Popup::Form(form, _)) => form.waiting.map_or(Ok(()), Err),
@@ -215,11 +215,11 @@ pub(super) fn enabled_to_submit(popups: &[Popup]) -> Result<(), &'static str> {
     }
 }
 
-/// Is there a text to put back?
+/// Checks that there is a text to restore. Errors: why not.
 pub(super) fn enabled_to_restore(popups: &[Popup]) -> Result<(), &'static str> {
     match popups.last() {
         Some(Popup::Form(form, Purpose::Fork(fork))) if form.field("text").is_some() => {
-            fork.original(form).map(|_| ()).ok_or("it is as it was")
+            fork.original(form).map(|_| ()).ok_or("the text is unchanged")
         }
         _ => Err("there was nothing here before"),
     }

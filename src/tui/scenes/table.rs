@@ -89,7 +89,7 @@ pub const SCENES: &[Scene] = &[
     scene("question", "an agent that asks the user", BOOKING, &[Asked]),
     scene("consent", "a tool that asks before it starts a program", WORDS, &[Asked]),
 
-    scene("sessions", "saved sessions, forks below what they began as", SENTIMENT, &[Keys(&["f3", "down"])]),
+    scene("sessions", "saved sessions, forks below their parents", SENTIMENT, &[Keys(&["f3", "down"])]),
     scene("sessions-search", "sessions found while typing", SENTIMENT, &[Keys(&["f3", "/"]), Type("region mode:json")]),
     scene("sessions-none", "a search that finds nothing", SENTIMENT, &[Keys(&["f3", "/"]), Type("zebra")]),
     scene("session", "an opened session", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"])]),

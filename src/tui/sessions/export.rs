@@ -29,7 +29,7 @@ pub struct Export {
     id: String,
     /// The rules that are being looked at.
     running: Option<Vec<String>>,
-    /// What the rules do, once known.
+    /// The rules of the last preview, and its result.
     known: Option<(Vec<String>, ExportPreview)>,
     /// The path that was found to exist: confirming again replaces it.
     pub taken: Option<String>,
@@ -91,7 +91,7 @@ impl Export {
         vec![ArchiveRequest::PreviewExport(self.key.clone(), rules)]
     }
 
-    /// What the rules do is known.
+    /// Shows the result of a preview; requests another one when the rules have changed meanwhile.
     pub fn previewed(
         &mut self,
         form: &mut Form,
@@ -156,12 +156,14 @@ fn other_ending(path: &str, format: Format) -> Result<(), String> {
     let Some(ending) = Path::new(path).extension().and_then(|ending| ending.to_str()) else { return Ok(()) };
     let own = format.ending() == ending;
     match Format::ALL.iter().find(|other| !own && other.ending() == ending) {
-        Some(other) => Err(format!("{path} ends as files of {} do: choose that format, or another name", other.name())),
+        Some(other) => {
+            Err(format!("{path} has the extension of {}: choose that format, or another name", other.name()))
+        }
         None => Ok(()),
     }
 }
 
-/// What is removed and what looks like a secret, to be read.
+/// Returns the notes for the user: findings that look like secrets, then the removals.
 fn notes(preview: &ExportPreview) -> Vec<(Role, String)> {
     let mut notes = Vec::new();
     if !preview.findings.is_empty() {

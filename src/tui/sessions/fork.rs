@@ -19,19 +19,19 @@ pub struct Fork {
     pub key: SessionKey,
     /// The turn that was under the cursor.
     pub wanted: Option<Address>,
-    /// Where it can be forked.
+    /// The points at which it can be forked.
     pub points: ForkPoints,
-    /// What the text of the form belongs to.
+    /// Target of the text in the form.
     edited: Option<EditTarget>,
-    /// What it was opened for.
+    /// Purpose of the dialog.
     aim: Aim,
-    /// What the request of the turn asks for.
+    /// The answer that the turn's request asks for, and the tools that it offers.
     asked: Asked,
     /// The text of the session there, as it was put into the form.
     original: Option<String>,
 }
 
-/// What the dialog was opened for.
+/// Purpose of the dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
     /// A fork, with or without an edit.
@@ -70,7 +70,7 @@ impl Fork {
         Dialog { form, purpose: Purpose::Fork(Box::new(fork)), requests }
     }
 
-    /// Where the new session begins, in words: of which one, and where.
+    /// Returns the start of the new session in words: its origin, the point, and what is edited.
     pub fn origin(&self, form: &Form) -> Option<String> {
         let turn = self.points.turns.get(form.chosen("turn"))?;
         let target = targets(turn).into_iter().nth(form.chosen("change"))?.1;
@@ -180,7 +180,7 @@ impl Fork {
         self.original.as_deref().filter(|original| *original != form.written("text"))
     }
 
-    /// Is its text that of this target?
+    /// Returns whether its text is that of this target.
     pub fn is_about(&self, target: &EditTarget) -> bool {
         self.edited.as_ref() == Some(target)
     }
@@ -207,7 +207,7 @@ impl Fork {
         }
     }
 
-    /// What the text of the form belongs to; `None` where there is nothing to read.
+    /// Returns the target of the form's text; `None` where there is nothing to read.
     fn edit_target(&self, form: &Form, turn: &TurnPoints, target: &Target) -> Option<EditTarget> {
         let name = match target {
             Target::Nothing | Target::Memory => return None,
@@ -273,14 +273,14 @@ fn choose_among(form: &mut Form, name: &str, values: Vec<Choice>) {
     }
 }
 
-/// What can be changed at a turn.
+/// Returns the parts that can be changed at a turn.
 fn targets(turn: &TurnPoints) -> Vec<(Choice, Target)> {
     let mut all = vec![(Choice::new("nothing", "continues live from there"), Target::Nothing)];
     if turn.stages.contains(&Stage::Reply) {
-        all.push((Choice::new("reply", "what the model replied"), Target::Reply));
+        all.push((Choice::new("reply", "the model's reply"), Target::Reply));
     }
     if turn.program {
-        all.push((Choice::new("program", "what the model wrote to be run"), Target::Program));
+        all.push((Choice::new("program", "the model's program"), Target::Program));
     }
     if turn.stages.contains(&Stage::Request) || turn.stages.contains(&Stage::After) {
         let text = |name, meaning, language| (Choice::new(name, meaning), Target::Text(name, language));

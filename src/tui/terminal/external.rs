@@ -19,7 +19,7 @@ pub(super) fn edit(place: Place, text: &str) -> Result<String, String> {
     let status = Command::new(&words[0]).args(&words[1..]).arg(&file.path).status();
     let status = status.map_err(|error| format!("{} could not be started: {error}; set $EDITOR", words[0]))?;
     if !status.success() {
-        return Err(format!("{} ended with {status}; the text is as it was", words[0]));
+        return Err(format!("{} ended with {status}; the text is unchanged", words[0]));
     }
     fs::read_to_string(&file.path).map_err(|error| format!("the edited file cannot be read: {error}"))
 }

@@ -17,10 +17,10 @@ const KEYS: &[Key<Theme>] = &[
     // Read before the others, because they change what it gives.
     Key {
         name: "base",
-        about: KeyDoc::Text("name of a built-in theme", "ansi", "What roles that the file does not name look like."),
+        about: KeyDoc::Text("name of a built-in theme", "ansi", "The theme for roles that the file does not set."),
         read: |entry, _, problems| _ = problems.take(base(entry)),
     },
-    Key { name: "roles", about: KeyDoc::Text("table", "", "How roles look."), read: roles },
+    Key { name: "roles", about: KeyDoc::Text("table", "", "Colours and modifiers of the roles."), read: roles },
 ];
 
 /// Modifiers by their names in files.

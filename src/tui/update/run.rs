@@ -280,7 +280,7 @@ fn broken(model: &mut Model, slot: Slot, error: &ErrorRecord) {
     model.show_toast(Tone::Bad, format!("{what}: {}", error.message));
 }
 
-/// The byte from which a question is new to who read the one before: the message after the user's own reply.
+/// Returns the byte where a question first differs from the previous one: the message after the user's own reply.
 fn new_part(before: &str, now: &str) -> usize {
     let same = before.bytes().zip(now.bytes()).take_while(|(before, now)| before == now).count();
     let line = now.get(..same).and_then(|same| same.rfind('\n')).map_or(0, |end| end + 1);
@@ -327,7 +327,7 @@ pub(super) fn editor_at_newest(text: &str) -> Editor {
     Editor { draft, scroll: (line, 0), ..Editor::default() }
 }
 
-/// How a question shows the user's earlier answers.
+/// Role heading of the user's earlier answers in a question.
 const OWN_REPLY: &str = "[assistant]";
 
 /// Opens the question to the user at what is new in it, once.
@@ -396,7 +396,7 @@ pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
         return super::traffic::send(model, asks, text);
     }
     if editor.draft.text().trim().is_empty() {
-        model.show_toast(Tone::Bad, "an empty reply is not sent: write one, or press Esc to put the question aside");
+        model.show_toast(Tone::Bad, "an empty reply is not sent: write one, or press Esc to postpone the question");
         return Vec::new();
     }
     let text = editor.draft.text().to_owned();
@@ -455,7 +455,7 @@ pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
     let chosen = question.options.iter().find(|option| option.starts_with(c.to_ascii_lowercase())).cloned();
     let Some(option) = chosen else {
         let keys: Vec<&str> = question.options.iter().filter_map(|option| option.get(..1)).collect();
-        let text = format!("press one of {}, or Esc to put the question aside", keys.join(", "));
+        let text = format!("press one of {}, or Esc to postpone the question", keys.join(", "));
         model.show_toast(Tone::Info, text);
         return Some(Vec::new());
     };

@@ -259,7 +259,7 @@ fn push(model: &mut Model, held: &HeldExchange, asks: HeldQuestion, editor: Box<
     model.popups.push(Popup::Answer { question, asker, top: 0, read: 0, end_seen: false, editor });
 }
 
-/// What waits, in words.
+/// Describes a held exchange.
 fn described(held: &HeldExchange, asks: HeldQuestion) -> String {
     let client = if held.client.is_empty() { "a program" } else { &held.client };
     let model = if held.model.is_empty() { "a model" } else { &held.model };
@@ -305,7 +305,7 @@ pub(super) fn send(model: &mut Model, asks: HeldQuestion, text: String) -> Vec<E
     };
     let is_json = |text: &str| json::parse(text);
     if asks.writes == Writes::Answer && text.trim().is_empty() {
-        model.show_toast(Tone::Bad, "an empty reply is not sent: write one, or press Esc to put it aside");
+        model.show_toast(Tone::Bad, "an empty reply is not sent: write one, or press Esc to postpone it");
         return Vec::new();
     }
     if asks.form == HeldForm::Body

@@ -94,7 +94,7 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     row.draw(area, buffer, model.theme);
 }
 
-/// How much there is above and below what is seen; nothing where there is nothing.
+/// Returns marks with the amounts of content above and below the visible part; none where nothing is hidden.
 pub(super) fn more(above: impl Into<Hidden>, below: impl Into<Hidden>, columns: u16) -> Vec<Piece> {
     let rows = if columns <= SMALLEST.0 { "" } else { " more" };
     let part = |mark: &str, hidden: Hidden| match hidden {
@@ -117,7 +117,7 @@ pub(super) fn rule(area: Rect, heading: &str, focused: bool, mut mark: Vec<Piece
     if area.is_empty() {
         return;
     }
-    // What parts a piece from the next one parts the last one from nothing.
+    // The last piece needs no gap after it.
     if let Some(last) = mark.last_mut() {
         last.text = last.text.slice(0..last.text.trim_end().len());
     }
@@ -142,7 +142,7 @@ pub(super) fn rule(area: Rect, heading: &str, focused: bool, mut mark: Vec<Piece
     Row::new(mark).draw(Rect { x: inner.x + 1, width: inner.width - 2, ..inner }, buffer, theme);
 }
 
-/// What the run has used; a message takes its place for a while, next to the progress of a running run.
+/// Draws the usage of the run; a message takes its place for a while, next to the progress of a running run.
 pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let columns = usize::from(area.width);
     let row = match (model.screen_toast(), &model.workbench.run) {
@@ -185,7 +185,8 @@ pub(super) fn suggesting(model: &Model, area: Rect, buffer: &mut Buffer) {
 
 /// Nothing has run yet; unfinished runs of earlier starts are listed.
 fn nothing_yet(model: &Model) -> String {
-    let open = |session: &&Summary| session.state == RunState::Open && !session.example;
+    // Runs of other programs are not resumed.
+    let open = |session: &&Summary| session.state == RunState::Open && !session.example && !session.is_foreign;
     match model.sessions.all.iter().flatten().filter(open).count() as u64 {
         0 => " nothing has run yet".to_owned(),
         number => {
@@ -195,13 +196,13 @@ fn nothing_yet(model: &Model) -> String {
     }
 }
 
-/// Where a search is: which of so many cards, parts or lines.
+/// Position of a search among the cards, parts or lines with matches.
 pub(super) struct Hits {
     /// From 1.
     pub(super) at: usize,
-    /// How many there are.
+    /// Total number.
     pub(super) of: usize,
-    /// What is counted.
+    /// Singular noun of the counted items.
     pub(super) noun: &'static str,
 }
 
@@ -215,7 +216,7 @@ fn two_lowest(model: &Model, screen: Rect, buffer: &mut Buffer) -> [Rect; 2] {
     lines
 }
 
-/// What is looked for in the transcript, on the two lowest lines.
+/// Draws the search on the two lowest lines.
 pub(super) fn find(
     model: &Model,
     input: &Draft,
@@ -243,7 +244,7 @@ pub(super) fn find(
     editor::draw_line(input, field, model.theme, buffer)
 }
 
-/// What is typed about turns: a number or a filter, on the two lowest lines.
+/// Draws the prompt for the number of a turn or a filter of turns, on the two lowest lines.
 pub(super) fn ask_turns(
     model: &Model,
     what: TurnPrompt,
@@ -359,7 +360,7 @@ pub(super) fn footer_action(model: &Model, area: Rect, column: u16) -> Option<Ac
 /// Keys that the footer shows next to that of the help.
 const MOST_LABELS: usize = 5;
 
-/// What the footer shows, from the left; the last place is help's.
+/// Returns the labels of the footer, from the left; the last place is help's.
 fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     if !model.is_answerable() {
         return Vec::new();

@@ -281,7 +281,7 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             let run = format!("A run{place} is in progress. Leaving stops it; its session keeps what it has.");
             let run = model.stops_run_by_leaving().then_some(run);
             let proxy = model.traffic.listens_at().map(|address| {
-                format!("The proxy listens at http://{address}. Leaving ends it: programs that use it get no answer from then on.")
+                format!("The proxy listens at http://{address}. Leaving ends it, and requests to it then fail.")
             });
             run.into_iter().chain(proxy).collect::<Vec<_>>().join(" ")
         }
@@ -441,7 +441,7 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
     cursor
 }
 
-/// What the selected action does, whole, after an empty row.
+/// Draws the whole description of the selected action, after an empty row.
 fn draw_sentence(model: &Model, row: &ActionRow, area: Rect, buffer: &mut Buffer) {
     let text = SafeText::single_line(&format!("{} In [keys] of config.toml: {}", row.help, row.id));
     for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().enumerate() {
@@ -460,7 +460,7 @@ fn answer_columns(screen: u16) -> u16 {
     100.min(screen.saturating_sub(2))
 }
 
-/// Is a popup of this kind on top?
+/// Returns whether a popup shows a text that scrolls: the help, a preview, or the report of a replay.
 fn is_reading(popup: &Popup) -> bool {
     matches!(popup, Popup::Help { .. } | Popup::Preview { .. } | Popup::Differs(_))
 }

@@ -142,7 +142,7 @@ const ABSENT_IN_REFERENCE: &[(&[&str], &str)] = &[
     (&["ns", "require", "use", "import"], "Not needed: all functions are available"),
     (&["defn-"], "Use defn"),
     (&["defmulti", "defmethod"], "Use a function with case or cond"),
-    (&["declare"], "Not needed: names may be used before their definition"),
+    (&["declare"], "Not needed: function bodies may use names defined later"),
     (&["iterate"], "Infinite sequences are not supported: use (loop […] …) or (reduce … (range n))"),
     (&["cycle"], "Infinite sequences are not supported: use (map (fn [i] (nth coll (mod i (count coll)))) (range n))"),
     (&["repeatedly"], "Use (map (fn [_] …) (range n))"),

@@ -191,7 +191,7 @@ pub(super) const HEADERS: &[Builtin] = &[
 const HEADER: Builtin = Builtin::form("require", Arity::from(0))
     .doc(
         &["(require '[clojure.string :as s])"],
-        "nil: all functions are available and names may be used before their definition. Aliases of namespaces are known.",
+        "nil: all functions are available, and function bodies may use names defined later. Aliases of namespaces are known.",
     )
     .current();
 
@@ -267,7 +267,7 @@ pub(super) const MEMORY: &[Builtin] = &[
         .examples(&[("(task \"sum\" (+ 1 2))", "3")])
         .clojure(Clojure::Extension),
     Builtin::form("step-done", Arity::exactly(2))
-        .doc(&["(step-done id summary)"], "Marks a step of the work as done; returns the summary.")
+        .doc(&["(step-done id summary)"], "Marks an item of the plan as done; returns the summary.")
         .examples(&[("(step-done \"1\" \"read the data\")", "\"read the data\"")])
         .clojure(Clojure::Extension),
     Builtin::form("task-reset", Arity::exactly(1))

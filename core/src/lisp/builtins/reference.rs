@@ -38,7 +38,7 @@ const RULES: &[(Holds, &str)] = &[
     ),
     (
         Reference,
-        "- Only data/…, tool/… and memory are accessible. Nothing is mutable, lazy or infinite; no macros, namespaces, exceptions, atoms, Java.",
+        "- Only data/…, tool/… and memory are accessible. Nothing is mutable, lazy or infinite; no macros, ns, require, exceptions, atoms, and no Java except what is listed below.",
     ),
     (
         Everywhere,
@@ -46,13 +46,13 @@ const RULES: &[(Holds, &str)] = &[
     ),
     (
         Everywhere,
-        "- (def name value) and (defn name [args] …) define values, also for later programs. *1 *2 *3 are the last results. Names may be used before their definition.",
+        "- (def name value) and (defn name [args] …) define values, also for later programs. *1 *2 *3 are the last results. Function bodies may use names defined later.",
     ),
     (Everywhere, ENDS),
     (Everywhere, "- (println …) prints; large output is cut, so print only what you need."),
     (
         Outside,
-        "- Sequence functions compute all items at once and return vectors, also (list …) and split. Only (range), (repeat x), (cycle coll) and (iterate f x) are endless: take a part of them.",
+        "- Sequence functions compute all items at once and return vectors, also (list …) and split. Only (range), (repeat x), (repeatedly f), (cycle coll) and (iterate f x) are endless: take a part of them.",
     ),
     (
         Reference,
@@ -80,15 +80,15 @@ const RULES: &[(Holds, &str)] = &[
     (Everywhere, "- loop and recur are limited to 1,000 jumps: use reduce, map, filter or for."),
     (
         Outside,
-        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. rest is [] when nothing is left, which is true: test (seq rest). #(f % %2 %&) is a short function.",
+        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. rest is [] when nothing is left, which is truthy: test (seq rest). #(f % %2 %&) is a short function.",
     ),
     (
         Reference,
-        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. rest is [] when nothing is left, which is true: test (seq rest). #(f % %2 %&) cannot be nested.",
+        "- Destructuring works everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. rest is [] when nothing is left, which is truthy: test (seq rest). #(f % %2 %&) cannot be nested.",
     ),
     (
         Everywhere,
-        "- Out-of-range and empty access returns nil, not an error: (nth v 9), (reduce f []). (doc name) prints a function's description and differences.",
+        "- Out-of-range and empty access returns nil, not an error: (nth v 9), (reduce f []). (doc name) prints a function's description and differences from Clojure.",
     ),
     (Outside, "- '(1 2) is [1 2]. 1N is an integer, 1.5M and 1/3 are floats."),
     (Reference, "- Quote only symbols; write data as [..] {..} #{..}. No #_ , no @."),
@@ -259,6 +259,9 @@ mod tests {
             (Dialect::Reference, "(take 2 (iterate inc 1))", Err(Reason::UnboundVar)),
             (Dialect::Current, "(take 2 (cycle [1]))", Ok("[1 1]")),
             (Dialect::Current, "(take 2 (repeat 1))", Ok("[1 1]")),
+            (Dialect::Current, "(take 2 (repeatedly (constantly 1)))", Ok("[1 1]")),
+            (Dialect::Current, "(defn a [] (b)) (defn b [] 1) (a)", Ok("1")),
+            (Dialect::Reference, "(defn a [] (b)) (defn b [] 1) (a)", Ok("1")),
             (Dialect::Current, "(take 2 (range))", Ok("[0 1]")),
             (Dialect::Current, "(require '[clojure.string :as s]) (s/trim \" a \")", Ok("\"a\"")),
             (Dialect::Current, "[1N 1.5M 1/4 '(1 2)]", Ok("[1 1.5 0.25 [1 2]]")),

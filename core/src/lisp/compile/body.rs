@@ -137,7 +137,7 @@ fn repeat(
 fn too_many_jumps(machine: &Machine<'_>, jumps: &[CodePosition], from: i64) -> Box<Halt> {
     let limit = machine.limits().loop_jumps;
     let error = Error::new(Reason::LoopLimitExceeded, format!("recur jumped more than {limit} times"));
-    let halt = error.hint("Use reduce, map, filter or for over a collection. The rest of an empty list is [], which is true: test it with (seq rest)").into();
+    let halt = error.hint("Use reduce, map, filter or for over a collection. The rest of an empty list is [], which is truthy: test it with (seq rest)").into();
     match usize::try_from(from).ok().and_then(|from| jumps.get(from)) {
         Some(position) => machine.with_span(halt, position),
         None => halt,
