@@ -71,8 +71,8 @@ pub mod tui;
 pub mod workbench;
 
 pub use agent::{
-    Agent, AgentBuilder, CallEntry, Context, Delegated, DelegatedTurn, DelegatedUsage, Diagnostic, Mode, QuestionEntry,
-    Severity, Step, SystemPrompt, Turn, Undelegated, Usage,
+    Agent, AgentBuilder, CallEntry, Context, DelegatedTurn, DelegatedUsage, Delegation, DelegationError, Diagnostic,
+    Mode, QuestionEntry, Severity, Step, SystemPrompt, Turn, Usage,
 };
 pub use engine::ModelList;
 pub use library::{

@@ -14,7 +14,7 @@ use crate::program::expression;
 
 /// The result of a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Delegated {
+pub struct Delegation {
     /// The answer.
     pub result: Json,
     /// The model's text next to it.
@@ -29,7 +29,7 @@ pub struct Delegated {
 
 /// The failure of a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Undelegated {
+pub struct DelegationError {
     /// The name of the reason: `max_turns_reached` for exhausted turns, `llm_error` also for an unknown model, else that of the failure.
     pub reason: String,
     /// The message of the failure.
@@ -76,15 +76,15 @@ pub struct DelegatedUsage {
 
 impl Step {
     /// Returns the Step as the result of a delegated task.
-    pub fn delegated(&self) -> Result<Delegated, Box<Undelegated>> {
+    pub fn delegated(&self) -> Result<Delegation, Box<DelegationError>> {
         let trace = self.turns.iter().map(|turn| self.trace_of(turn)).collect();
         let usage = used(self.usage.total.tokens, self.usage.total.requests);
         match &self.fail {
             Some(fail) => {
                 let (reason, message) = (source_name(fail), fail.message.clone());
-                Err(Box::new(Undelegated { reason, message, trace, usage }))
+                Err(Box::new(DelegationError { reason, message, trace, usage }))
             }
-            None => Ok(Delegated {
+            None => Ok(Delegation {
                 result: self.answer.clone().unwrap_or_default(),
                 summary: self.summary.clone(),
                 refs: self.refs.clone().unwrap_or_else(Json::empty),
@@ -133,7 +133,7 @@ fn used(tokens: Option<Tokens>, requests: u32) -> DelegatedUsage {
     DelegatedUsage { input_tokens, output_tokens, total_tokens: tokens.total(), requests }
 }
 
-impl Delegated {
+impl Delegation {
     /// The same without texts of programs and results: nothing can be left out of a text, so that it could show names that the
     /// firewall hides.
     #[must_use]
@@ -153,7 +153,7 @@ impl Delegated {
     }
 }
 
-impl Undelegated {
+impl DelegationError {
     /// The whole view.
     pub fn to_json(&self) -> Json {
         to_json(self)

@@ -48,7 +48,7 @@ pub use case::{
 };
 pub use context::Context;
 pub(crate) use context::open_params;
-pub use delegate::{Delegated, DelegatedTurn, DelegatedUsage, Undelegated};
+pub use delegate::{DelegatedTurn, DelegatedUsage, Delegation, DelegationError};
 pub use diagnostic::{Diagnostic, Fix, Place, Severity};
 pub use draft::{DraftTexts, diagnose, diagnose_knowing, locate};
 pub use edited::{Inputs, edited_start, error_messages};

@@ -85,7 +85,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench, drawing.check).await,
         Command::Serve(flags) => serve::serve(flags, arguments.allow_tools, workbench).await,
         Command::Proxy(flags) => proxy::proxy(flags, workbench).await,
-        Command::Mcp(flags) => mcp::mcp(flags, arguments.allow_tools, workbench).await,
+        Command::Mcp(flags) => Box::pin(mcp::mcp(flags, arguments.allow_tools, workbench)).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,
     };

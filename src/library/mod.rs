@@ -2,7 +2,7 @@
 //!
 //! In: an agent ([`Agent::builder`](crate::agent::Agent::builder), or only its prompt), a model (a closure, a script,
 //! an adapter), a context. Out: a [`Step`](crate::agent::Step), its events during the run, or its result as
-//! [`Delegated`](crate::agent::Delegated). All decisions about a run are made by the engine.
+//! [`Delegation`](crate::agent::Delegation). All decisions about a run are made by the engine.
 
 mod client;
 mod refs;

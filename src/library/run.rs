@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::RunData;
 use super::session_file::messages;
-use crate::agent::{AgentBuilder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
+use crate::agent::{AgentBuilder, Context, Delegation, DelegationError, Diagnostic, Mode, Plan, Step};
 use crate::engine::{self, Carry, Input, ModelList, ModelSource, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord, Event};
 use crate::model::{Model, known_secrets};
@@ -217,10 +217,10 @@ impl Run {
         self
     }
 
-    /// Runs the agent and returns the result as `Delegated`: the names and reasons of the delegation interface.
+    /// Runs the agent and returns the result as `Delegation`: the names and reasons of the delegation interface.
     ///
     /// Errors: the reason why there is no result, with the turns and their cost.
-    pub async fn delegate(self) -> Result<Delegated, Box<Undelegated>> {
+    pub async fn delegate(self) -> Result<Delegation, Box<DelegationError>> {
         self.await.delegated()
     }
 

@@ -30,7 +30,10 @@ impl ToolNames {
                 let kept: String = base.chars().take(NAME_MAX_CHARS - suffix.len()).collect();
                 format!("{kept}{suffix}")
             };
-            let free = (1..).map(numbered).find(|name| used.insert(folded(name))).unwrap_or_default();
+            let free = (1..=tools.len() + RESERVED.len())
+                .map(numbered)
+                .find(|name| used.insert(folded(name)))
+                .unwrap_or_default();
             names.push((tool.name.clone(), free));
         }
         Self(names)

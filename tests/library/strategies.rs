@@ -170,7 +170,7 @@ const ROWS: &[Row] = &[
         "turns_calls_and_failing_tools_are_limits_and_news_for_the_model",
     ),
     ("text mode", "piping", "tests/library/text_mode.rs", "text_feeds_other_modes"),
-    // Delegated tasks: refs.
+    // Delegation tasks: refs.
     ("core", "values by path", "src/program/path.rs", "paths_lead_through_maps_and_lists"),
     (
         "core",

@@ -77,8 +77,8 @@ async fn a_turn_that_asks_another_model_counts_at_its_price() {
 #[tokio::test(flavor = "multi_thread")]
 async fn long_bodies_that_repeat_are_recorded_once() {
     let proxied = Proxied::script(|number, _| answer(&format!("reply {number}"))).await;
-    let long: String =
-        (0..400_000).map(|number| format!("{number:x} ")).collect::<String>() + &"long text ".repeat(300_000);
+    let numbers: Vec<String> = (0..400_000).map(|number| format!("{number:x}")).collect();
+    let long = numbers.join(" ") + &"long text ".repeat(300_000);
     let mut messages = vec![("user".to_owned(), long)];
     let mut sent = 0;
     for number in 0..4 {

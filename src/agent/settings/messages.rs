@@ -22,7 +22,9 @@ fn read(item: &Json, key: &str, number: usize, findings: &mut Vec<Diagnostic>) -
     let list = |name: &str| item.get(name).and_then(Json::items).unwrap_or_default();
     let (calls, results) = (list("calls"), list("results"));
     for (name, parts, members) in [("calls", calls, CALL), ("results", results, RESULT)] {
-        parts.iter().for_each(|part| check_members(part, &format!("{key}.{name}"), members, findings));
+        for part in parts {
+            check_members(part, &format!("{key}.{name}"), members, findings);
+        }
     }
     let text_of = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
     let text = text_of(item, "text");

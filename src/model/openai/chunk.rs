@@ -216,7 +216,9 @@ mod tests {
         let read = |reads_client_tools: bool, chunks: &[&str]| {
             let mut assembly = Assembly { reads_client_tools, ..Assembly::default() };
             let mut reader = ChunkReader::default();
-            chunks.iter().for_each(|chunk| _ = reader.take(chunk, &mut assembly).unwrap());
+            for chunk in chunks {
+                _ = reader.take(chunk, &mut assembly).unwrap();
+            }
             assembly.calls.finish(1).iter().map(|call| format!("{}: {call}", call.id)).collect::<Vec<_>>()
         };
         for (chunks, expected) in

@@ -315,7 +315,9 @@ mod tests {
     fn read(events: &[Value]) -> (Vec<String>, Option<Finish>) {
         let mut assembly = Assembly { reads_client_tools: true, ..Assembly::default() };
         let mut reader = EventReader::default();
-        events.iter().for_each(|event| _ = reader.take(&event.to_string(), &mut assembly).unwrap());
+        for event in events {
+            _ = reader.take(&event.to_string(), &mut assembly).unwrap();
+        }
         (assembly.calls.finish(1).iter().map(|call| format!("{}: {call}", call.id)).collect(), assembly.finish)
     }
 

@@ -158,8 +158,8 @@ fn unix_ms(json: &Json) -> Option<i64> {
     }
     Some(match number / LEAST_MS {
         0 => number * 1000 + format!("{fraction:0<3}").get(..3).and_then(|ms| ms.parse::<i64>().ok()).unwrap_or(0),
-        ..1_000 => number,
-        ..1_000_000 => number / 1_000,
+        1..1_000 => number,
+        1_000..1_000_000 => number / 1_000,
         _ => number / 1_000_000,
     })
 }

@@ -1,4 +1,4 @@
-//! Messages of spans that only one library writes so: the Vercel AI SDK, Logfire, Pydantic AI, and the raw values of OpenInference.
+//! Messages of spans that only one library writes so: the Vercel AI SDK, Logfire, Pydantic AI, and the raw values of `OpenInference`.
 //!
 //! In: a span and the messages that the conventions find in it. Out: the messages with what they lack.
 
@@ -118,7 +118,7 @@ fn vercel_call(item: &Value) -> Value {
     call(item.get("toolCallId"), text(item, "toolName"), item.get("input").or_else(|| item.get("args")))
 }
 
-/// Messages of the body of a request, of OpenAI's or Anthropic's API.
+/// Messages of the body of a request, of `OpenAI`'s or Anthropic's API.
 fn messages_of_request(request: &Value) -> Vec<Value> {
     let mut all = system_messages(request);
     let messages = request.get("messages").and_then(Value::as_array).into_iter().flatten();
@@ -150,7 +150,7 @@ fn messages_of_response(response: &Value) -> Vec<Value> {
     words.map(|words| json!({"role": "assistant", "content": words})).into_iter().collect()
 }
 
-/// Messages of the raw input or output of a call in OpenInference: the body as JSON, or its text.
+/// Messages of the raw input or output of a call in `OpenInference`: the body as JSON, or its text.
 fn raw_messages(span: &Span, key: &str, role: &str) -> Vec<Value> {
     if span.text(&["openinference.span.kind"]) != "LLM" {
         return Vec::new();

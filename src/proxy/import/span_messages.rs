@@ -214,7 +214,7 @@ fn numbered_call(members: Vec<(String, Value)>) -> Value {
     call(members.get("id"), find("name").and_then(Value::as_str).unwrap_or_default(), find("arguments"))
 }
 
-/// A part of a message of OpenInference.
+/// A part of a message of `OpenInference`.
 fn numbered_part(members: Vec<(String, Value)>) -> Value {
     let members = without_prefix(members, "message_content.");
     let kind = members.get("type").and_then(Value::as_str).unwrap_or("text");
