@@ -95,11 +95,22 @@ impl ServedAgent {
     /// The JSON Schema of its answer as an object: lists and scalars are wrapped in one. `None` for any JSON, and for a schema of its
     /// own that describes no object.
     pub fn object_schema(&self) -> Option<Schema> {
-        match &self.agent.schema {
+        match self.own_schema() {
             Some(own) if own.get("type").and_then(Json::as_str) != Some("object") => None,
             Some(own) => Some(Schema { json: own.clone(), wrap: Wrap::None }),
-            None => json_schema::returned(&self.plan.output, &self.agent.field_descriptions),
+            None => json_schema::returned(self.output(), &self.agent.field_descriptions),
         }
+    }
+
+    /// Its schema, where answers are checked against it: those of programs are not.
+    fn own_schema(&self) -> Option<&Json> {
+        self.agent.schema.as_ref().filter(|_| self.agent.mode != Mode::PtcLisp)
+    }
+
+    /// The type of its answers.
+    fn output(&self) -> &Type {
+        let is_unchecked = self.agent.mode == Mode::PtcLisp && self.agent.schema.is_some();
+        if is_unchecked && self.agent.signature.is_none() { &Type::Any } else { &self.plan.output }
     }
 
     /// Returns whether its answer can be a JSON object. An answer of the type `any` can.
@@ -107,15 +118,15 @@ impl ServedAgent {
         if self.agent.mode == Mode::Text && self.plan.variant == Variant::Plain {
             return false;
         }
-        match &self.agent.schema {
+        match self.own_schema() {
             Some(own) => own.get("type").and_then(Json::as_str).is_none_or(|name| name == "object"),
-            None => matches!(self.plan.output.base(), Type::Record { .. } | Type::Map | Type::Any),
+            None => matches!(self.output().base(), Type::Record { .. } | Type::Map | Type::Any),
         }
     }
 
     /// The JSON Schema of its answer as it is; `None` for any JSON.
     pub fn answer_schema(&self) -> Option<Json> {
-        if let Some(own) = &self.agent.schema {
+        if let Some(own) = self.own_schema() {
             return Some(own.clone());
         }
         let Schema { json, wrap } = self.object_schema()?;

@@ -31,10 +31,11 @@ fn an_assistant_sees_the_agent_files_that_have_errors() {
     let program = Program::new();
     let broken = "name = \"a\"\nmode = \"json\"\nprompt = \"Hi\"\nfoo = 1\n";
     program.file("broken.toml", broken);
-    program.file("open.toml", "name = \"a\nmode = \"json\"\n");
+    program.file("open.toml", "name = \"a\nprompt = \"Hi\"\n");
     program.file("steps.toml", "[[steps]]\nfile = \"none.toml\"\n");
     program.file("double.toml", DOUBLE);
     program.file("other.toml", "secret = \"hunter2\"\n");
+    program.file("torn.toml", "mode = \"release\"\n[db\npassword = \"hunter2\"\n");
     program.file("secret.txt", "prompt = \"hunter2\"\nfoo = 1\n");
     std::fs::create_dir(program.dir().join(".hidden")).unwrap();
     program.file(".hidden/a.toml", "prompt = \"hunter2\"\nfoo = 1\n");
@@ -45,6 +46,7 @@ fn an_assistant_sees_the_agent_files_that_have_errors() {
         read("open.toml"),
         read("steps.toml"),
         read("other.toml"),
+        read("torn.toml"),
         read("secret.txt"),
         read(".hidden/a.toml"),
     ];

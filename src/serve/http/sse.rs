@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::with_session;
 use crate::agent::Step;
@@ -15,6 +15,9 @@ use crate::server::{BodySender, HeaderValue, Reply, header, streamed};
 
 /// Time without an event after which a comment shows that the connection is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Longest wait for the start of a run before the head of its reply is sent.
+const START_TIME: Duration = Duration::from_secs(2);
 
 /// Turns the progress of a run into the text of events.
 pub(super) trait Writer: Send + 'static {
@@ -36,9 +39,10 @@ pub(super) fn unnamed(data: &str) -> String {
     format!("{}\n", lines.concat())
 }
 
-/// The reply that follows a run, once its start is recorded: a client that has the id of a session can read it after a crash.
+/// The reply that follows a run, once its start is recorded: a client that has the id of a session can read it after a crash. It does not
+/// wait longer for a run whose servers of tools start slowly.
 pub(super) async fn reply(mut run: ActiveRun, first: String, writer: impl Writer) -> Reply {
-    let start = run.next().await;
+    let start = timeout(START_TIME, run.next()).await.ok();
     let (sender, body) = streamed();
     let mut reply = with_session(Reply::new(body), run.session());
     tokio::spawn(follow(run, first, start, writer, sender));
@@ -48,8 +52,14 @@ pub(super) async fn reply(mut run: ActiveRun, first: String, writer: impl Writer
     reply
 }
 
-async fn follow(mut run: ActiveRun, first: String, start: RunProgress, mut writer: impl Writer, sender: BodySender) {
-    let (mut text, mut start) = (first, Some(start));
+async fn follow(
+    mut run: ActiveRun,
+    first: String,
+    mut start: Option<RunProgress>,
+    mut writer: impl Writer,
+    sender: BodySender,
+) {
+    let mut text = first;
     let mut quiet = Instant::now() + KEEP_ALIVE;
     loop {
         if !text.is_empty() {

@@ -136,10 +136,16 @@ fn file_line(server: &WorkbenchServer, root: &Path, file: &Path) -> Option<Strin
     }
 }
 
-/// Returns whether a text with errors was written as an agent or a pipeline: it has one of their main keys, or it is not TOML.
+/// Returns whether a text with errors was written as an agent or a pipeline: it has one of their main keys. Other files may contain secrets.
 fn may_define_agent(text: &str) -> bool {
-    let Ok(document) = document::parse(text) else { return true };
-    ["prompt", "mode", "signature", "program", "steps"].into_iter().any(|key| document.get(key).is_some())
+    const KEYS: [&str; 4] = ["prompt", "signature", "program", "steps"];
+    match document::parse(text) {
+        Ok(document) => KEYS.into_iter().any(|key| document.get(key).is_some()),
+        Err(_) => text.lines().any(|line| {
+            let name = line.trim_start().trim_start_matches('[');
+            KEYS.contains(&name.split(['=', ']', ' ']).next().unwrap_or_default())
+        }),
+    }
 }
 
 fn line(name: &str, agent: &Agent) -> String {
