@@ -209,6 +209,20 @@ fn messages_are_read_as_each_library_writes_them() {
 }
 
 #[test]
+fn the_two_spans_of_a_stream_are_one_request_with_all_of_its_tokens() {
+    let program = Program::new();
+    let request =
+        text(&json!({"model": "claude-x", "messages": [{"role": "user", "content": "a question"}], "stream": true}));
+    let usage = json!({"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 100});
+    let response = text(&json!({"message": {"role": "assistant", "content": "an answer"}, "usage": usage}));
+    let asked = span("a", 1, &[("request_data", request.clone())], &json!([]));
+    let answered = span("b", 4, &[("request_data", request), ("response_data", response)], &json!([]));
+    let (_, shown, report) = import_one(&program, "stream.json", &document(&[asked, answered]).to_string());
+    assert_eq!((&report["requests"], &shown[0]["return"]), (&json!(1), &json!("an answer")));
+    assert_eq!(shown[0]["usage"]["input_tokens"], 1105, "Anthropic counts what is cached apart");
+}
+
+#[test]
 fn the_span_of_a_run_is_no_request_where_the_file_has_its_calls() {
     let program = Program::new();
     let run = span("b", 1, &[("all_messages_events", text(&json!([{"role": "user", "content": "hi"}])))], &json!([]));

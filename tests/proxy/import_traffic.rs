@@ -113,9 +113,23 @@ fn a_reply_that_a_file_lacks_is_missing_and_an_error_may_be_empty() {
         let shown = program.run(["sessions", "show", session.as_str().unwrap()]).exits(0).stdout.clone();
         refused += usize::from(!shown.contains("the file has no reply"));
     }
-    assert_eq!(refused, 1);
+    assert_eq!(refused, 2, "a refusal keeps its status without its text");
     let files = program.session_files();
-    assert_eq!((files.len(), Answers::read(&files, &[]).unwrap().len()), (7, 1), "only the refusal can be repeated");
+    assert_eq!((files.len(), Answers::read(&files, &[]).unwrap().len()), (7, 2), "only the refusals can be repeated");
+}
+
+#[test]
+fn a_body_that_was_compressed_is_read_and_an_http_message_is_no_body() {
+    let program = Program::new();
+    let mut packed = entry("2026-06-01T10:00:00Z", &json!([user("hi")]), 200, &json!({"text": reply("x").to_string()}));
+    packed["request"]["headers"] = json!([{"name": "content-encoding", "value": "gzip"}]);
+    import(&program, "packed.har", &archive(&[packed]));
+    assert_eq!(sessions(&program)[0].request(&"r0/t1".into()).unwrap().len(), 1, "its message is read");
+    let raw = "POST /v1/chat/completions HTTP/1.1\nAuthorization: Bearer sk-header-12345678\n\n{}";
+    program.file("raw.jsonl", lines(&[json!({"url": "/v1/chat/completions", "request": raw, "response": reply("x")})]));
+    let done = program.run(["sessions", "import", "raw.jsonl"]);
+    assert!(done.stderr.contains("the body of request 1 is not JSON"), "{}", done.stderr);
+    assert!(sessions(&program).iter().all(|session| !content(session).contains("sk-header")));
 }
 
 #[test]

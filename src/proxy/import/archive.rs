@@ -42,11 +42,11 @@ pub(super) fn of_archive(entry: &Json) -> Entry {
         at_ms: time_of(started).unwrap_or_default(),
         method,
         url,
-        request_headers: header_map(request.get("headers")),
+        request_headers: decoded_headers(request.get("headers")),
         body: Bytes::from(body),
         status,
         headers,
-        reply: content.and_then(|content| archived_reply(content, status)),
+        reply: content.map_or_else(|| empty_reply(status), |content| archived_reply(content, status)),
         ms: entry.get("time").and_then(milliseconds).unwrap_or_default(),
         notices: Vec::new(),
         group: None,
@@ -58,8 +58,7 @@ pub(super) fn of_archive(entry: &Json) -> Entry {
 fn archived_reply(content: &Json, status: u16) -> Option<Bytes> {
     let text = content.get("text").and_then(Json::as_str);
     let Some(text) = text.filter(|text| !text.is_empty()) else {
-        let had_bytes = text.is_none() && content.get("size").is_some_and(|size| size.to_text() != "0");
-        return empty_reply(status).filter(|_| !had_bytes);
+        return empty_reply(status);
     };
     let is_packed = content.get("encoding").and_then(Json::as_str) == Some("base64");
     let bytes = if is_packed { STANDARD.decode(text).ok() } else { Some(text.as_bytes().to_vec()) };
@@ -83,6 +82,10 @@ pub(super) fn of_pair(line: &Json, number: i64) -> Entry {
     let Some(body) = body_of(request).map(text_of) else {
         return Err(Some(format!("request {} has no body in the file: it was skipped", number.saturating_add(1))));
     };
+    // A whole HTTP message would be recorded with its keys.
+    if !body.trim_start().starts_with(['{', '[']) {
+        return Err(Some(format!("the body of request {} is not JSON: it was skipped", number.saturating_add(1))));
+    }
     let guess = || {
         let body = json::parse(&body).unwrap_or_default();
         address_of(&guessed_path(&body, reply.as_deref().unwrap_or_default()))

@@ -83,7 +83,8 @@ fn result(part: &Value) -> Value {
     let id = first_text(part, &["id", "toolCallId", "tool_use_id", "tool_call_id"]);
     let result = first(part, &["response", "result", "output", "content"]).unwrap_or(&Value::Null);
     // The Vercel AI SDK wraps it: `{"type": "text", "value": …}`.
-    let result = result.get("value").filter(|_| result.get("type").is_some()).unwrap_or(result);
+    let is_wrapped = matches!(first_text(result, &["type"]), "text" | "json" | "error-text" | "error-json" | "content");
+    let result = result.get("value").filter(|_| is_wrapped).unwrap_or(result);
     let texts = |parts: &Vec<Value>| parts.iter().map(|part| Some(part.get("text")?.as_str()?.to_owned())).collect();
     let texts: Option<Vec<String>> = result.as_array().and_then(texts);
     let content = match (result, texts) {

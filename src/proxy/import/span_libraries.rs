@@ -2,6 +2,8 @@
 //!
 //! In: a span and the messages that the conventions find in it. Out: the messages with what they lack.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use super::message_parts::{call, chat_messages, tool};
@@ -26,6 +28,25 @@ pub(super) fn is_call(span: &Span) -> bool {
     let operation = span.text(&["ai.operationId", "operation.name"]).split(' ').next().unwrap_or_default();
     let of_vercel = operation.ends_with(".doGenerate") || operation.ends_with(".doStream");
     of_vercel || span.find_json("request_data").is_some_and(|request| request.get("messages").is_some())
+}
+
+/// Joins the two spans of a streamed call of Logfire: the first has the request, the second, at its end, the request and the response.
+pub(super) fn join_streams(spans: &mut Vec<Span>) {
+    let request_of = |span: &Span| Some((span.trace.clone(), span.find_json("request_data")?.to_string()));
+    let is_answered = |span: &Span| span.attributes.contains_key("response_data");
+    let answered: HashSet<_> = spans.iter().filter(|span| is_answered(span)).filter_map(request_of).collect();
+    let mut started = HashMap::new();
+    spans.retain(|span| {
+        let request = request_of(span).filter(|request| answered.contains(request));
+        let Some(request) = request.filter(|_| !is_answered(span) && span.error.is_none()) else { return true };
+        started.insert(request, span.from_ms);
+        false
+    });
+    for span in spans.iter_mut().filter(|span| is_answered(span)) {
+        if let Some(from_ms) = request_of(span).and_then(|request| started.get(&request)) {
+            span.from_ms = span.from_ms.min(*from_ms);
+        }
+    }
 }
 
 /// Returns the model in the members of a request that are one attribute; empty where there is none.

@@ -4,7 +4,7 @@
 //! and as they did (events, logs, numbered attributes), and as libraries name them. Attributes, events, logs, resource and scope of a span are in
 //! the member `otlp` of its request as they are, and so are the spans of its trace that ask no model.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,8 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
             super::lines(text).filter_map(|line| line.map_err(|problem| out.push(Err(Some(problem)))).ok()).collect()
         }
     };
-    let (spans, lost) = read(&documents);
+    let (mut spans, lost) = read(&documents);
+    span_libraries::join_streams(&mut spans);
     if lost > 0 {
         out.push(Err(Some(format!("log records that belong to no span of the file ({lost}) were omitted"))));
         out.extend((1..lost).map(|_| Err(None)));
@@ -33,8 +34,13 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
     let (asking, others): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(is_asking);
     // Spans that ask no model are with the last one before them that does.
     let mut with: Vec<Vec<Value>> = asking.iter().map(|_| Vec::new()).collect();
+    let mut by_trace: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, span) in asking.iter().enumerate() {
+        by_trace.entry(&span.trace).or_default().push(place);
+    }
     for other in others {
-        let same = asking.iter().enumerate().filter(|(_, span)| span.trace == other.trace);
+        let places = by_trace.get(other.trace.as_str()).into_iter().flatten();
+        let same = places.filter_map(|place| Some((*place, asking.get(*place)?)));
         let before =
             same.clone().filter(|(_, span)| span.from_ms <= other.from_ms).max_by_key(|(_, span)| span.from_ms);
         let place = before.or_else(|| same.min_by_key(|(_, span)| span.from_ms));
@@ -152,6 +158,7 @@ fn entry(span: &Span, others: Vec<Value>) -> Entry {
     request["otlp"] = whole;
     let status =
         span.value(&["http.response.status_code"]).and_then(Value::as_u64).and_then(|code| code.try_into().ok());
+    let status = status.filter(|status: &u16| (100..600).contains(status));
     let (status, reply) = match &span.error {
         Some(error) if is_failed => {
             let kind = span.text(&["error.type"]);
@@ -215,6 +222,13 @@ fn reply(span: &Span, model: &str, output: Vec<Value>, usage: &Value) -> Value {
     })
 }
 
+/// Counts of cached tokens as services name them.
+const CACHED: [&str; 3] =
+    ["/prompt_tokens_details/cached_tokens", "/input_tokens_details/cached_tokens", "/cache_read_input_tokens"];
+
+/// Counts of reasoning tokens as services name them.
+const THOUGHT: [&str; 2] = ["/completion_tokens_details/reasoning_tokens", "/output_tokens_details/reasoning_tokens"];
+
 /// Token counts in the words of chat completions: those of attributes, or `own` in the words of the service.
 fn usage(span: &Span, own: &Value) -> Value {
     let count = |keys: &[&str]| keys.iter().find_map(|key| span.attributes.get(*key)?.as_u64());
@@ -223,10 +237,15 @@ fn usage(span: &Span, own: &Value) -> Value {
         return Value::Null;
     };
     let output = count(&OUTPUT).or_else(|| of_service(&["/completion_tokens", "/output_tokens"]));
-    let read = count(&CACHE_READ)
-        .or_else(|| of_service(&["/prompt_tokens_details/cached_tokens", "/cache_read_input_tokens"]));
+    let read = count(&CACHE_READ).or_else(|| of_service(&CACHED));
     let written = count(&CACHE_WRITTEN).or_else(|| of_service(&["/cache_creation_input_tokens"]));
-    let reasoning = count(&REASONING).or_else(|| of_service(&["/completion_tokens_details/reasoning_tokens"]));
+    let reasoning = count(&REASONING).or_else(|| of_service(&THOUGHT));
+    // Anthropic counts them apart from the input.
+    let cache = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
+    let is_apart = |key: &&str| own.pointer(key).is_some();
+    let is_anthropic =
+        count(&INPUT).is_none() && ["/cache_read_input_tokens", "/cache_creation_input_tokens"].iter().any(is_apart);
+    let input = if is_anthropic || cache > input { input.saturating_add(cache) } else { input };
     json!({
         "prompt_tokens": input,
         "completion_tokens": output.unwrap_or(0),
