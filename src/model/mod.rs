@@ -88,8 +88,8 @@ pub use {
     answered::{OtherModel, asked},
     body::{carries, strict_tools},
     captured::{
-        CapturedMessage, CapturedReply, CapturedRequest, Coding, Echoes, FurtherMembers, MediaPart, ReplyOutcome,
-        further_members, media_of, pack_body, protocol_of, unpack_body,
+        CapturedMessage, CapturedReply, CapturedRequest, Coding, DECODED_MAX_BYTES, Echoes, FurtherMembers, MediaPart,
+        PendingCalls, ReplyOutcome, further_members, media_of, pack_body, protocol_of, unpack_body,
     },
     closure::Pinned,
     embedding::{Embedding, cosine, embedded, has_embeddings, hashed},

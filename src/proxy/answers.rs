@@ -16,7 +16,7 @@ use self::normal::Normalizer;
 use super::upstreams::Upstreams;
 use crate::config::Protocol;
 use crate::event::{Address, Event, ReplyEnd, ReplyStatus};
-use crate::model::{ErrorClass, protocol_of, unpack, unpack_body};
+use crate::model::{Coding, ErrorClass, protocol_of, unpack, unpack_body};
 use crate::replay::came_body;
 use crate::session::Session;
 use crate::workbench::format::plural;
@@ -31,6 +31,7 @@ pub(super) struct AskedRequest<'a> {
     pub(super) method: &'a str,
     /// Path and query.
     pub(super) path: &'a str,
+    /// The body as it was before it was compressed.
     pub(super) body: &'a [u8],
 }
 
@@ -60,7 +61,8 @@ struct Recorded {
     protocol: Option<Protocol>,
     /// Path and query, without keys.
     path: String,
-    /// The body as the client sent it, and as it was sent on where that is another one. Either is found.
+    /// The body as the client sent it, and as it was sent on where that is another one, as they were before they were compressed. Either is
+    /// found.
     bodies: Vec<RecordedBody>,
     /// The reply, or why there is none to answer with.
     reply: Result<RecordedReply, String>,
@@ -228,11 +230,13 @@ impl Answers {
                 let body = unpack_body(&raw.body, base).map_err(fail)?;
                 bodies.insert(at.clone(), body.clone());
                 let came = raw.came.as_ref().map(came_body).transpose().map_err(fail)?;
+                let coding = Coding::of_headers(&raw.headers);
+                let plain = |body: Vec<u8>| coding.plain(&body).into_owned();
                 let turn = Turn {
                     at_ms: (at_ms, at_ms),
                     method: raw.method.clone(),
                     path: raw.path.clone(),
-                    bodies: came.into_iter().chain([body]).collect(),
+                    bodies: came.into_iter().chain([body]).map(plain).collect(),
                     status: None,
                     headers: Vec::new(),
                     pieces: Vec::new(),

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use ptc_core::value::Json;
 use regex::bytes::Regex;
 
-use super::headers::{address_keys, is_secret_header, last_word};
+use super::headers::{address_keys, is_random, is_secret_header, last_word};
 use crate::config::is_secret_name;
 use crate::model::{Secret, Url, password_forms};
 
@@ -59,19 +59,28 @@ fn collect(name: &str, value: &Json, found: &mut Vec<Secret>) {
 
 fn collect_text(name: &str, text: &str, found: &mut Vec<Secret>) {
     let is_named = is_secret_name(name) && !NO_SECRETS.contains(&name);
-    if is_named && is_secret(text) || is_secret_header(name, text) {
+    if is_named && is_secret(name, text) || is_secret_header(name, text) {
         found.extend([text, last_word(text)].map(Secret::new));
     }
     if text.contains("://") {
-        found.extend(Url::parse(text).iter().flat_map(password_forms));
+        let url = Url::parse(text).ok();
+        found.extend(url.iter().flat_map(password_forms));
+        // A token in the place of the user: `https://TOKEN@host`.
+        let user = url.as_ref().filter(|url| url.password().is_none()).map(Url::username);
+        found.extend(user.filter(|user| is_random(user)).map(Secret::new));
         found.extend(address_keys(text).map(Secret::new));
     }
 }
 
 /// Returns whether a text under the name of a secret is one, not a word or a sentence.
-fn is_secret(text: &str) -> bool {
-    let key = text.strip_prefix("Bearer ").unwrap_or(text);
-    key.len() >= MIN_BYTES && !key.contains(' ') && key.bytes().any(|byte| byte.is_ascii_digit() || byte == b'_')
+fn is_secret(name: &str, text: &str) -> bool {
+    let is_authorization = name.to_ascii_lowercase().contains("authorization");
+    // After the name of a scheme: `Bearer`, `token`, ….
+    let key = if is_authorization { last_word(text) } else { text };
+    let has_mark = || key.bytes().any(|byte| byte.is_ascii_digit() || byte == b'_');
+    // `key` is also the name of an attribute, whose value is a word.
+    let is_vague = name == "key" && !is_random(key);
+    key.len() >= MIN_BYTES && !key.contains(' ') && !is_vague && (is_authorization || has_mark())
 }
 
 #[cfg(test)]
@@ -87,9 +96,12 @@ mod tests {
     fn keys_of_tool_servers_and_passwords_of_addresses_are_secrets() {
         let body = r#"{"model":"m","tools":[{"type":"mcp","server_url":"https://u:pass-word-1@x/sse?api_key=sk-one-123456",
             "authorization":"gho_twotwotwo","headers":{"Authorization":"Bearer sk-three-1","X-Tenant":"sk-tenant-1"}}],
-            "mcp_servers":[{"url":"https://y","authorization_token":"sk-four-123"}],"client_secret":"ek_five_five"}"#;
+            "mcp_servers":[{"url":"https://token1234user@y","authorization":"token ghp_AAAA1111bbbb","Authorization":"abcdefghijklmnop","authorization_token":"sk-four-123"}],"client_secret":"ek_five_five"}"#;
         let clean = scrubbed(body);
-        for key in ["pass-word-1", "sk-one-123456", "gho_twotwotwo", "sk-three-1", "sk-four-123", "ek_five_five"] {
+        for key in ["pass-word-1", "sk-one-123456", "gho_twotwotwo", "sk-three-1", "sk-four-123", "ek_five_five"]
+            .into_iter()
+            .chain(["token1234user", "ghp_AAAA1111bbbb", "abcdefghijklmnop"])
+        {
             assert!(!clean.contains(key), "{key}: {clean}");
         }
         assert!(clean.contains("sk-tenant-1") && clean.contains("https://"), "{clean}");
@@ -101,7 +113,7 @@ mod tests {
             r#"{"messages":[{"role":"user","content":"x","token":"tok_12345678"}],"input":{"password":"hunter2hunter2"}}"#,
             r#"{"prompt_cache_key":"session-12345678","max_tokens":12345678,"tool_choice":"required"}"#,
             r#"{"tools":[{"parameters":{"properties":{"token":{"type":"string"},"api_key":{"description":"the key of 2024"}}}}]}"#,
-            r#"{"metadata":{"key":"colour"}}"#,
+            r#"{"metadata":{"key":"colour"},"tools":[{"filters":{"key":"document_type","type":"eq"}}]}"#,
         ] {
             assert_eq!(scrubbed(body), body);
         }

@@ -17,12 +17,9 @@ use super::body_secrets::body_keys;
 use super::headers;
 use crate::config::Protocol;
 use crate::event::Tokens;
-use crate::model::{Coding, ErrorClass, Scrub, protocol_of, retries_text};
+use crate::model::{Coding, DECODED_MAX_BYTES, ErrorClass, Scrub, protocol_of, retries_text};
 use crate::port::SystemClock;
 use crate::server::ListenerEnd;
-
-/// Most bytes of a compressed request, decoded; a longer one is not recorded.
-const DECODED_MAX_BYTES: u64 = 16 << 20;
 
 /// A body without known secrets.
 pub(super) struct CleanBody {
@@ -89,7 +86,7 @@ impl Begun {
     pub(super) fn learn_secrets(&mut self) {
         let bodies = [Some((&self.body, self.body_coding())), self.came.as_ref().map(|came| (came, self.coding()))];
         let bodies = bodies.into_iter().flatten();
-        let keys: Vec<_> = bodies.flat_map(|(body, coding)| body_keys(&decoded(body, coding))).collect();
+        let keys: Vec<_> = bodies.flat_map(|(body, coding)| body_keys(&coding.plain(body))).collect();
         if !keys.is_empty() {
             self.scrub = self.scrub.clone().knowing(keys);
         }
@@ -102,13 +99,13 @@ impl Begun {
 
     /// Returns the body that is sent as it was before it was compressed.
     pub(super) fn sent_plain(&self) -> Cow<'_, [u8]> {
-        decoded(&self.body, self.body_coding())
+        self.body_coding().plain(&self.body)
     }
 
     /// Returns a clean body of the request as it was before it was compressed.
     pub(super) fn plain<'b>(&self, clean: &'b CleanBody) -> Cow<'b, [u8]> {
         let coding = if clean.change.is_some() { Coding::Identity } else { self.body_coding() };
-        decoded(&clean.bytes, coding)
+        coding.plain(&clean.bytes)
     }
 
     /// The body that the client sent, likewise, where it is another one.
@@ -156,14 +153,6 @@ impl Begun {
     /// The program that asks, as it names itself.
     pub(super) fn client(&self) -> String {
         client_of(&self.headers)
-    }
-}
-
-/// Returns a body as it was before it was compressed; one that is not compressed, or too long, as it is.
-pub(super) fn decoded(body: &[u8], coding: Coding) -> Cow<'_, [u8]> {
-    match coding.decoded(body, DECODED_MAX_BYTES) {
-        Some(decoded) if (decoded.len() as u64) < DECODED_MAX_BYTES => Cow::Owned(decoded),
-        Some(_) | None => Cow::Borrowed(body),
     }
 }
 

@@ -162,7 +162,7 @@ fn is_address(value: &str) -> bool {
 }
 
 /// Returns whether a value may be a key: it has a digit, no space, and at least [`RANDOM_MIN_BYTES`].
-fn is_random(value: &str) -> bool {
+pub(super) fn is_random(value: &str) -> bool {
     value.len() >= RANDOM_MIN_BYTES && value.bytes().any(|byte| byte.is_ascii_digit()) && !value.contains(' ')
 }
 

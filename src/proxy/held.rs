@@ -33,7 +33,7 @@ pub(super) struct Asks {
     /// Path and query as the client sent them.
     pub(super) path: String,
     pub(super) client: String,
-    /// The body as it was sent.
+    /// The body as it was sent, before it was compressed.
     pub(super) body: Bytes,
 }
 

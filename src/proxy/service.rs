@@ -5,6 +5,7 @@
 
 mod other;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use serde_json::json;
 use super::answers::{Answers, AskedRequest, RecordedReply};
 use super::capture::Capture;
 use super::client_secrets::ClientSecrets;
-use super::exchange::{Begun, BodyChange, Exchange, ExchangeEnd, PROXY_ENDED, decoded};
+use super::exchange::{Begun, BodyChange, Exchange, ExchangeEnd, PROXY_ENDED};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
@@ -168,7 +169,7 @@ impl ProxyService {
             Err(error) => return broken_body(error.as_ref()),
         };
         let coding = headers::coding(&head.headers);
-        let changed = self.changed(route, protocol, &decoded(&body, coding));
+        let changed = self.changed(route, protocol, &coding.plain(&body));
         let came = changed.body.is_some().then(|| body.clone());
         let body = changed.body.clone().map_or(body, Bytes::from);
         let mut begun = Begun {
@@ -189,7 +190,11 @@ impl ProxyService {
         }
         let (body, is_changed) = (begun.body.clone(), begun.came.is_some());
         let sent = headers::without_length(headers::passed(&head.headers));
-        let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: body.clone() };
+        let plain = match begun.sent_plain() {
+            Cow::Borrowed(_) => body.clone(),
+            Cow::Owned(plain) => Bytes::from(plain),
+        };
+        let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: plain };
         let is_load = is_model_load(protocol, &begun);
         let is_sent =
             matches!(verdict, Verdict::Pass | Verdict::Edited(_)) && !changed.is_dropped && changed.fail.is_none();
@@ -256,7 +261,7 @@ impl ProxyService {
     ) -> Option<Reply> {
         let asks_upstream = self.replies.asks_upstream;
         if is_load {
-            return (!asks_upstream).then(|| loaded(&begun.body));
+            return (!asks_upstream).then(|| loaded(&begun.sent_plain()));
         }
         // Recordings have no secrets: what is looked up, and shown when it is not found, must have none either.
         let mut begun = begun.clone();
@@ -268,7 +273,9 @@ impl ProxyService {
         }
         let path = begun.scrub.text(&headers::recorded_path(&begun.path));
         let (upstream, method) = (&begun.upstream, &begun.method);
-        let asked = AskedRequest { upstream, method, path: &path, body: &body.bytes };
+        // The same text may be compressed to other bytes: gzip writes its time into them.
+        let plain = begun.plain(&body);
+        let asked = AskedRequest { upstream, method, path: &path, body: &plain };
         match recorded.find(&asked, &self.upstreams) {
             Ok(reply) => {
                 pending.set_answered_from(&reply.place);
@@ -318,7 +325,8 @@ fn is_websocket(headers: &HeaderMap) -> bool {
 fn is_model_load(protocol: Protocol, begun: &Begun) -> bool {
     protocol == Protocol::Ollama
         && begun.body.len() <= LOADING_MAX_BYTES
-        && CapturedRequest::read(protocol, &begun.path, &begun.body).is_ok_and(|request| request.messages.is_empty())
+        && CapturedRequest::read(protocol, &begun.path, &begun.sent_plain())
+            .is_ok_and(|request| request.messages.is_empty())
 }
 
 impl Handler for ProxyService {

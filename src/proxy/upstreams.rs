@@ -51,6 +51,17 @@ pub(super) struct Route<'u> {
 /// Upstreams where none are named.
 const USUAL: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
 
+/// Methods of Gemini's models other than those that ask one.
+const GEMINI_METHODS: [&str; 7] = [
+    "asyncBatchEmbedContent",
+    "batchEmbedContents",
+    "batchGenerateContent",
+    "countTokens",
+    "embedContent",
+    "predict",
+    "predictLongRunning",
+];
+
 /// First segments of Ollama's paths after `/api/`, other than those that ask a model.
 const OLLAMA_COMMANDS: [&str; 13] =
     ["blobs", "copy", "create", "delete", "embed", "embeddings", "me", "ps", "pull", "push", "show", "tags", "version"];
@@ -263,12 +274,12 @@ fn kind_of(path_and_query: &str, headers: &HeaderMap) -> Option<Protocol> {
         return Some(Protocol::Anthropic);
     }
     let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
-    let (parent, has_method) = (parent.rsplit('/').next().unwrap_or_default(), last.contains(':'));
-    let is_of_gemini = has_method && matches!(parent, "models" | "tunedModels");
-    if headers.contains_key("x-goog-api-key")
-        || path.starts_with("/v1beta")
-        || is_of_gemini && !path.contains("/projects/")
-    {
+    let is_model = matches!(parent.rsplit('/').next(), Some("models" | "tunedModels"));
+    // Names of models contain `:` as well: `ft:gpt-4o-mini:acme::abc`, `llama3:8b`.
+    let has_method = last.rsplit_once(':').is_some_and(|(_, method)| GEMINI_METHODS.contains(&method));
+    let (is_of_gemini, is_of_vertex) = (is_model && has_method, path.contains("/projects/"));
+    let has_key = headers.contains_key("x-goog-api-key");
+    if has_key || path.starts_with("/v1beta") || is_of_gemini && !is_of_vertex {
         return Some(Protocol::Gemini);
     }
     // The first segment of `/api/…`; the program `ollama` asks `/` whether the server runs.
@@ -277,7 +288,7 @@ fn kind_of(path_and_query: &str, headers: &HeaderMap) -> Option<Protocol> {
         return Some(Protocol::Ollama);
     }
     // Vertex AI names services of several vendors: its paths need the name of an upstream.
-    (path.contains("/v1/") && !has_method).then_some(Protocol::OpenAi)
+    (path.contains("/v1/") && !is_of_vertex).then_some(Protocol::OpenAi)
 }
 
 #[cfg(test)]
@@ -322,6 +333,8 @@ mod tests {
                 "/v1beta/openai/chat/completions",
                 "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
             ),
+            ("/v1/models/ft:gpt-4o-mini:acme::abc", "https://api.openai.com/v1/models/ft:gpt-4o-mini:acme::abc"),
+            ("/v1/models/llama3:8b", "https://api.openai.com/v1/models/llama3:8b"),
             ("/v1/projects/p/locations/l/publishers/anthropic/models/c:streamRawPredict", ""),
         ];
         for (path, expected) in rows {

@@ -8,6 +8,7 @@ use ptc_core::text::did_you_mean;
 
 use super::OpenError;
 use crate::event::{Address, Event, Sent};
+use crate::model::Coding;
 use crate::replay::{RecordedBodies, came_body, came_of};
 use crate::session::{AttachmentStore, Session};
 
@@ -60,6 +61,20 @@ pub fn sent_bytes(session: &Session, at: &str) -> Result<Vec<u8>, OpenError> {
             found.attempt, found.sha, found.bytes, session.header.program
         ))
     })
+}
+
+/// Returns the body that an attempt sent, as text, as it was before it was compressed. Errors: see [`sent_bytes`].
+pub(super) fn plain_body(session: &Session, at: &str) -> Result<String, OpenError> {
+    let body = sent_bytes(session, at)?;
+    let turn = Address::from(at.split(':').next().unwrap_or_default());
+    let places = session.skeleton().turn(&turn).map(|entry| entry.events.range()).unwrap_or_default();
+    let events = places.filter_map(|place| session.event(place)).filter(|envelope| envelope.address == turn);
+    let coding = events.map(|envelope| envelope.event).find_map(|event| match event {
+        Event::RawRequest(request) => Some(Coding::of_headers(&request.headers)),
+        _ => None,
+    });
+    let body = coding.unwrap_or(Coding::Identity).plain(&body).into_owned();
+    Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
 /// The error for a turn without a request: it names those that the session has.

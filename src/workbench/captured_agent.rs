@@ -12,7 +12,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use toml_edit::{DocumentMut, Item, Table, Value, value};
 
-use super::body::sent_body;
+use super::body::plain_body;
 use super::captured_messages::CapturedMessages;
 use super::captured_request::RequestParts;
 use super::captured_tools::{ToolNames, tool_table};
@@ -88,7 +88,7 @@ pub fn captured_agent(
             session.header.id
         )));
     }
-    let body = sent_body(session, turn.as_str()).unwrap_or_default();
+    let body = plain_body(session, turn.as_str()).unwrap_or_default();
     let media = Media::of(&body, &messages, name);
     let inputs: Vec<(String, Json)> = media
         .files
@@ -105,9 +105,16 @@ pub fn captured_agent(
         parts.differences.push(format!("the schema of the answer is not sent: {why}"));
     }
     let names = ToolNames::of(&parts.tools);
+    parts.extra = names.in_choices(&parts.extra);
     let mut captured = CapturedMessages::of(&media.without_sent(&messages), &names);
     if captured.prompt.trim().is_empty() && !inputs.is_empty() {
         captured.differences.push("the text of the message is the names of its files: it has no other".to_owned());
+    }
+    // Bodies of these protocols begin with the system text even if it is empty.
+    let has_system = matches!(parts.protocol, Some(Protocol::OpenAi | Protocol::Ollama));
+    let is_empty = |message: &SentMessage| message.role == Role::System && message.text().is_empty();
+    if has_system && captured.system.is_empty() && !messages.iter().any(is_empty) {
+        captured.differences.push("an empty system message comes first".to_owned());
     }
     let renamed = names.changed().map(|(captured, name)| format!("the tool {captured} is named {name}"));
     let differences = captured.differences.iter().cloned().chain(parts.differences.clone()).chain(renamed);
@@ -258,6 +265,7 @@ impl Media {
                 None => media.unsent.push(kind),
             }
         }
+        media.unsent.extend(sections(messages).filter(|section| ITEMS.contains(section)).map(ToOwned::to_owned));
         media
     }
 
@@ -301,24 +309,35 @@ impl Media {
         let mut are_sent = self.are_sent.iter();
         let mut messages = messages.to_vec();
         for message in messages.iter_mut().filter(|message| message.role == Role::User) {
-            message.parts.retain(|part| !(is_media(part) && are_sent.next().copied().unwrap_or_default()));
+            message.parts.retain(|part| {
+                let is_media = matches!(part, SentPart::Text { section, .. } if is_media(section));
+                !(is_media && are_sent.next().copied().unwrap_or_default())
+            });
         }
         messages
     }
 }
 
-/// Returns whether a part is the placeholder text of an image, a sound or a document.
-fn is_media(part: &SentPart) -> bool {
-    matches!(part, SentPart::Text { section, .. } if section != Role::User.name())
+/// Items of the user in a request of the Responses API that are neither texts nor files.
+const ITEMS: [&str; 2] = ["mcp_approval_response", "compaction_trigger"];
+
+/// Returns whether a text with this section is the placeholder of an image, a sound or a document.
+fn is_media(section: &str) -> bool {
+    section != Role::User.name() && !ITEMS.contains(&section)
 }
 
-/// The kinds of the parts of the user's messages that are no text.
-fn media_kinds(messages: &[SentMessage]) -> impl Iterator<Item = &str> {
+/// The sections of the texts in the messages of the user.
+fn sections(messages: &[SentMessage]) -> impl Iterator<Item = &str> {
     let parts = messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.parts);
-    parts.filter(|part| is_media(part)).filter_map(|part| match part {
+    parts.filter_map(|part| match part {
         SentPart::Text { section, .. } => Some(section.as_str()),
         _ => None,
     })
+}
+
+/// The kinds of the images, sounds and documents in the messages of the user.
+fn media_kinds(messages: &[SentMessage]) -> impl Iterator<Item = &str> {
+    sections(messages).filter(|section| is_media(section))
 }
 
 /// Adds parameters of type `:file` with their values. Where the request has no text, their names are the prompt: an agent needs one.

@@ -10,6 +10,7 @@ use toml_edit::{Array, ArrayOfTables, InlineTable, Table, value};
 
 use super::captured_tools::ToolNames;
 use crate::event::{NativeCall, Role, SentMessage, SentPart};
+use crate::model::PendingCalls;
 
 /// The messages of a request as parts of an agent.
 pub(super) struct CapturedMessages {
@@ -62,8 +63,7 @@ impl CapturedMessages {
 /// The messages with an id for each call: some protocols have none.
 fn earlier(messages: &[&SentMessage], names: &ToolNames) -> Vec<Earlier> {
     let mut made = 0;
-    // Calls without an id of their own whose results come next, in order.
-    let mut pending: Vec<NativeCall> = Vec::new();
+    let mut pending = PendingCalls::default();
     let read = |message: &&SentMessage| {
         let mut out = Earlier { role: message.role, text: String::new(), calls: Vec::new(), results: Vec::new() };
         for part in &message.parts {
@@ -71,20 +71,18 @@ fn earlier(messages: &[&SentMessage], names: &ToolNames) -> Vec<Earlier> {
                 SentPart::Text { text, .. } => out.text.push_str(text),
                 SentPart::File(file) => _ = write!(out.text, "[file {file}]"),
                 SentPart::Call(call) => {
-                    let mut call = NativeCall { name: names.name(&call.name).to_owned(), ..call.clone() };
-                    if call.id.is_empty() {
+                    let mut named = NativeCall { name: names.name(&call.name).to_owned(), ..call.clone() };
+                    if named.id.is_empty() {
                         made += 1;
-                        call.id = format!("tc_{made}");
-                        pending.push(call.clone());
+                        named.id = format!("tc_{made}");
                     }
-                    out.calls.push(call);
+                    pending.push(call, named.id.clone());
+                    out.calls.push(named);
                 }
                 SentPart::Result { call, name, result } => {
-                    let name = names.name(name);
-                    let is_next = |known: &NativeCall| call.is_empty() && (name.is_empty() || known.name == name);
-                    let next = pending.iter().position(is_next).map(|place| pending.remove(place).id);
-                    let id = next.unwrap_or_else(|| call.clone());
-                    out.results.push((id, name.to_owned(), plain(result)));
+                    let (tool, id) = pending.take(call, name).unwrap_or_else(|| (name.clone(), call.clone()));
+                    let name = if name.is_empty() { tool } else { name.clone() };
+                    out.results.push((id, names.name(&name).to_owned(), plain(result)));
                 }
             }
         }
@@ -222,6 +220,33 @@ mod tests {
         assert_eq!(found.differences, [""; 0]);
         let results = found.after.get(1).unwrap()["results"].to_string();
         assert!(results.contains("\"one\"") && !results.contains("\\\"one"), "{results}");
+    }
+
+    #[test]
+    fn results_without_an_id_belong_to_the_calls_in_their_order() {
+        let call = |id: &str, name: &str| {
+            SentPart::Call(NativeCall { id: id.to_owned(), name: name.to_owned(), args: "{}".to_owned() })
+        };
+        let result = |name: &str, result: &str| SentPart::Result {
+            call: String::new(),
+            name: name.to_owned(),
+            result: result.to_owned(),
+        };
+        for (ids, name, expected) in [
+            (["", ""], "", ["tc_1", "tc_2"]),
+            (["c1", "c2"], "", ["c1", "c2"]),
+            (["c1", "c2"], "b", ["c2", ""]),
+            (["", "c2"], "", ["tc_1", "c2"]),
+        ] {
+            let messages = [
+                message(Role::Assistant, vec![call(ids[0], "a"), call(ids[1], "b")]),
+                message(Role::Tool, vec![result(name, "ra"), result(name, "rb")]),
+            ];
+            let messages: Vec<&SentMessage> = messages.iter().collect();
+            let read = earlier(&messages, &ToolNames::of(&[]));
+            let found: Vec<&str> = read[1].results.iter().map(|(id, ..)| id.as_str()).collect();
+            assert_eq!(found, expected, "{ids:?} {name}");
+        }
     }
 
     #[test]

@@ -116,6 +116,7 @@ impl RequestParts {
         note(self.forces_call, "each reply must call a tool: a run ends after the first one (max_turns = 1)");
         note(self.has_cache, "marks for the cache are set by this program (cache = true)");
         note(has_reasoning(&json), "the reasoning of earlier replies is not sent");
+        note(has_failed_results(&json), "results of tools are sent without is_error");
         note(
             json.get("suffix").and_then(Json::as_str).is_some_and(|suffix| !suffix.is_empty()),
             "the suffix is part of the message of the user",
@@ -134,9 +135,22 @@ impl RequestParts {
     }
 }
 
+/// The parts of the messages of a body, and the messages themselves.
+fn parts(body: &Json) -> impl Iterator<Item = &Json> {
+    let items = LISTS.iter().find_map(|key| body.get(key)).and_then(Json::items).unwrap_or_default().iter();
+    items.flat_map(|item| {
+        let content = item.get("content").or_else(|| item.get("parts")).and_then(Json::items).unwrap_or_default();
+        content.iter().chain([item])
+    })
+}
+
+/// Returns whether messages of a body hold results that are marked as errors.
+fn has_failed_results(body: &Json) -> bool {
+    parts(body).any(|part| part.get("is_error").is_some_and(|mark| mark.to_text() == "true"))
+}
+
 /// Returns whether messages of a body hold reasoning of the model.
 fn has_reasoning(body: &Json) -> bool {
-    let items = LISTS.iter().find_map(|key| body.get(key)).and_then(Json::items).unwrap_or_default().iter();
     let is_reasoning = |part: &Json| {
         let kind = part.get("type").and_then(Json::as_str);
         let members =
@@ -144,16 +158,22 @@ fn has_reasoning(body: &Json) -> bool {
         matches!(kind, Some("thinking" | "redacted_thinking" | "reasoning"))
             || members.iter().any(|name| part.get(name).is_some())
     };
-    let mut parts = items.flat_map(|item| {
-        let content = item.get("content").or_else(|| item.get("parts")).and_then(Json::items).unwrap_or_default();
-        content.iter().chain([item])
-    });
-    parts.any(is_reasoning)
+    parts(body).any(is_reasoning)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_that_are_marked_as_errors_are_found() {
+        let body = |mark: &str| {
+            let result = format!(r#"{{"type":"tool_result","tool_use_id":"t","content":"no"{mark}}}"#);
+            json::parse(&format!(r#"{{"messages":[{{"role":"user","content":[{result}]}}]}}"#)).unwrap()
+        };
+        assert!(has_failed_results(&body(r#","is_error":true"#)));
+        assert!(!has_failed_results(&body(r#","is_error":false"#)) && !has_failed_results(&body("")));
+    }
 
     #[test]
     fn reasoning_is_found_in_the_forms_of_all_protocols() {

@@ -8,7 +8,8 @@ use ptc_core::value::{Json, json};
 use toml_edit::{Table, Value, value};
 
 use crate::config::document::to_inline;
-use crate::event::{NativeCall, SentMessage, SentPart, ToolSchema};
+use crate::event::{SentMessage, SentPart, ToolSchema};
+use crate::model::PendingCalls;
 
 /// Longest name of a tool.
 const NAME_MAX_CHARS: usize = 64;
@@ -47,6 +48,22 @@ impl ToolNames {
     /// Returns the name of a tool; of one that the request does not offer, the name in its messages.
     pub(super) fn name<'n>(&'n self, captured: &'n str) -> &'n str {
         self.0.iter().find(|(known, _)| known == captured).map_or(captured, |(_, name)| name)
+    }
+
+    /// Returns members of a body with the names of tools in their choice of tools.
+    pub(super) fn in_choices(&self, extra: &Json) -> Json {
+        extra.map_members(|key, value| match key {
+            "tool_choice" | "toolConfig" | "tool_config" => self.renamed(value),
+            _ => value.clone(),
+        })
+    }
+
+    fn renamed(&self, json: &Json) -> Json {
+        match (json.as_str(), json.items()) {
+            (Some(text), _) => Json::str(self.name(text)),
+            (None, Some(items)) => Json::list(items.iter().map(|item| self.renamed(item))),
+            (None, None) => json.map_members(|_, value| self.renamed(value)),
+        }
     }
 
     /// Returns the names that were changed, with the new ones.
@@ -105,20 +122,16 @@ fn json_of(text: &str) -> Option<Json> {
     json::parse(text).ok()
 }
 
-/// Arguments and result of each call of a tool. Results name their call by its id; where a protocol has none, they come in the order of the
-/// calls.
+/// Arguments and result of each call of a tool.
 fn answers_of<'m>(tool: &str, all: &'m [SentMessage]) -> Vec<(&'m str, &'m str)> {
-    let mut calls: Vec<&NativeCall> = Vec::new();
+    let mut pending = PendingCalls::default();
     let mut answers = Vec::new();
     for part in all.iter().flat_map(|message| &message.parts) {
         match part {
-            SentPart::Call(call) if call.name == tool => calls.push(call),
+            SentPart::Call(call) => pending.push(call, call.args.as_str()),
             SentPart::Result { call, name, result } => {
-                let by_id = calls.iter().position(|known| !call.is_empty() && known.id == *call);
-                let next = || (call.is_empty() && name == tool && !calls.is_empty()).then_some(0);
-                if let Some(place) = by_id.or_else(next) {
-                    answers.push((calls.remove(place).args.as_str(), result.as_str()));
-                }
+                let answered = pending.take(call, name).filter(|(called, _)| called == tool);
+                answers.extend(answered.map(|(_, args)| (args, result.as_str())));
             }
             _ => {}
         }
@@ -129,7 +142,50 @@ fn answers_of<'m>(tool: &str, all: &'m [SentMessage]) -> Vec<(&'m str, &'m str)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::JsonText;
+    use crate::event::{JsonText, NativeCall, Role, Source};
+
+    #[test]
+    fn results_without_an_id_and_a_name_answer_the_calls_in_their_order() {
+        let call = |name: &str, args: &str| {
+            SentPart::Call(NativeCall { id: String::new(), name: name.to_owned(), args: args.to_owned() })
+        };
+        let result =
+            |result: &str| SentPart::Result { call: String::new(), name: String::new(), result: result.to_owned() };
+        let parts = vec![call("a", "1"), call("b", "2"), call("a", "3"), result("ra"), result("rb"), result("rc")];
+        let all = [SentMessage { m: 0, role: Role::Assistant, source: Source::Reply, parts }];
+        assert_eq!(answers_of("a", &all), [("1", "ra"), ("3", "rc")]);
+        assert_eq!(answers_of("b", &all), [("2", "rb")]);
+    }
+
+    #[test]
+    fn a_choice_of_tools_has_their_new_names() {
+        let tool = |name: &str| ToolSchema {
+            name: name.to_owned(),
+            description: None,
+            parameters: JsonText::of(&Json::empty()),
+        };
+        let names = ToolNames::of(&[tool("_t.x"), tool("plain")]);
+        for (captured, expected) in [
+            (
+                r#"{"tool_choice":{"type":"function","function":{"name":"_t.x"}},"user":"_t.x"}"#,
+                r#"{"tool_choice":{"type":"function","function":{"name":"t__t_x"}},"user":"_t.x"}"#,
+            ),
+            (
+                r#"{"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"_t.x"}]}}"#,
+                r#"{"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"t__t_x"}]}}"#,
+            ),
+            (
+                r#"{"tool_choice":{"type":"tool","name":"plain","disable_parallel_tool_use":true}}"#,
+                r#"{"tool_choice":{"type":"tool","name":"plain","disable_parallel_tool_use":true}}"#,
+            ),
+            (
+                r#"{"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["plain","_t.x"]}}}"#,
+                r#"{"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["plain","t__t_x"]}}}"#,
+            ),
+        ] {
+            assert_eq!(names.in_choices(&json::parse(captured).unwrap()).to_text(), expected);
+        }
+    }
 
     #[test]
     fn names_that_agent_files_refuse_are_replaced_by_ones_that_differ() {

@@ -168,7 +168,7 @@ impl Workbench {
             .collect();
         let kept = session.events().take_while(|envelope| envelope.seq <= prefix.seq);
         let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
-        self.check_edits(&begun, &point, there.agent.max_turns)?;
+        self.check_edits(&begun, &point, &there.agent)?;
         let misfits = misfits(&there, &recording, &point, &changes);
         let onto = self.onto(&begun, session).await?;
         opens(&begun, &point).await?;
@@ -194,17 +194,26 @@ impl Workbench {
         self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, human })
     }
 
-    /// Checks that the edits are usable and that the run starts with them. `max_turns` is the limit before the edits.
-    fn check_edits(&self, begun: &Recording, point: &Point, max_turns: u32) -> Result<(), StartError> {
+    /// Checks that the edits are usable and that the run starts with them. `agent` is that before the edits.
+    fn check_edits(&self, begun: &Recording, point: &Point, agent: &Agent) -> Result<(), StartError> {
         let edits = RecordedEdits::of(begun).map_err(unusable)?;
         let Some(edited) = edits.turn(&point.target) else { return Ok(()) };
         let (now, number) = (edited.plan.agent.max_turns, point.target.turn_number().unwrap_or_default());
-        if now < max_turns && number > now.saturating_add(edited.plan.settings.retry_turns) {
+        if now < agent.max_turns && number > now.saturating_add(edited.plan.settings.retry_turns) {
             let message = format!(
                 "{} would be turn {number}, and max_turns is {now} with this edit: write at least {number}, or begin at an earlier turn",
                 point.target
             );
             return Err(unusable(message));
+        }
+        let is_changed = |key: &&str| edited.plan.agent.option(key) != agent.option(key);
+        let start = begun.run_start(&point.target.run_part());
+        let is_begun = number > 1 || start.is_some_and(|start| start.continues.is_some());
+        if let Some(key) = ["messages", "messages_after"].into_iter().find(is_changed).filter(|_| is_begun) {
+            return Err(unusable(format!(
+                "`{key}` is the beginning of a conversation: an edit of it at {} has no effect; begin at the first turn",
+                point.target
+            )));
         }
         refuse_closures(&edited.plan)?;
         let context = Context::from(edited.context.clone());

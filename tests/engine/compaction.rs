@@ -74,6 +74,21 @@ async fn coalescing_counts_calls_prints_and_failed_turns() {
     assert!(shown.contains("two\nthree") && !shown.contains("one\n"), "{shown}");
 }
 
+#[tokio::test]
+async fn the_task_stays_where_an_earlier_conversation_is_before_it() {
+    let replies = ["1", "2", "3", "(return 4)"].map(|program| crate::openai::server::answer(&p(program)));
+    let server = crate::openai::server::Server::play(replies).await;
+    let kit = crate::model::kit::ALL[0];
+    let toml = "max_turns = 6\ncompaction = { trigger = { turns = 2 }, keep_recent_turns = 1 }\n\
+        [[messages]]\nrole = \"user\"\ntext = \"an old question\"\n[[messages]]\nrole = \"assistant\"\ntext = \"an old answer\"\n";
+    let ran = run(&super::ptc::agent(toml), "{}", &kit.model(&server)).await;
+    assert_eq!(ran.outcome(), "4");
+    let received = server.received();
+    let sent = |place: usize| received[place].json()["messages"].to_string();
+    assert!(sent(0).contains("an old question") && sent(0).contains("an old answer") && sent(0).contains("go"));
+    assert!(sent(3).contains("go") && !sent(3).contains("an old question"), "{}", sent(3));
+}
+
 /// Many services demand that the roles alternate.
 #[tokio::test]
 async fn a_trimmed_history_is_sent_without_two_messages_of_the_user_in_a_row() {

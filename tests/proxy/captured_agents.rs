@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ptc_workbench::agent::Agent;
 use ptc_workbench::event::Address;
 use ptc_workbench::session::Session;
@@ -169,6 +171,76 @@ async fn options_without_a_key_of_their_own_are_further_members_of_the_body() {
         assert!(agent.differences.iter().any(|text| text.contains(expected)), "{expected}: {:?}", agent.differences);
     }
     assert!(agent.comments().contains("extra_body is for the protocol openai"), "{}", agent.comments());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn options_that_cannot_be_read_are_listed_and_choices_of_tools_have_the_new_names() {
+    let choice = json!({"type": "allowed_tools", "allowed_tools": {"mode": "required",
+        "tools": [{"type": "function", "function": {"name": "_t.x"}}]}});
+    let body = json!({"model": "gpt-4.1", "seed": -1, "tools": [function("_t.x")], "tool_choice": choice,
+        "messages": [{"role": "user", "content": "Hi"}]});
+    let (session, _dir) = recorded(&[(CHAT, body)]).await;
+    let agent = agent_at(&session, "r0/t1");
+    for expected in ["not sent: seed", "the tool _t.x is named t__t_x", "max_turns = 1"] {
+        assert!(agent.differences.iter().any(|text| text.contains(expected)), "{expected}: {:?}", agent.differences);
+    }
+    let (sent, _program) = sent(&agent);
+    let name = "t__t_x";
+    assert_eq!((&sent["tools"][0]["function"]["name"], sent.get("seed")), (&json!(name), None));
+    assert_eq!(sent["tool_choice"]["allowed_tools"]["tools"][0]["function"]["name"], name);
+    let Some(choice) = agent.extra_body.get("tool_choice") else { panic!("{:?}", agent.extra_body) };
+    assert!(choice.to_text().contains(name) && !choice.to_text().contains("_t.x"), "{}", choice.to_text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_of_the_user_that_is_no_file_stays_next_to_an_image() {
+    let png = STANDARD.encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    let look = json!({"role": "user", "content": [{"type": "input_image", "image_url": format!("data:image/png;base64,{png}")},
+        {"type": "input_text", "text": "Look"}]});
+    let asked =
+        json!({"type": "mcp_approval_request", "id": "a1", "name": "f", "arguments": "{}", "server_label": "s"});
+    let approved = json!({"type": "mcp_approval_response", "approval_request_id": "a1", "approve": true});
+    for input in [json!([look, asked, approved]), json!([asked, approved, look])] {
+        let (session, _dir) = recorded(&[("/v1/responses", json!({"model": "gpt-5.2", "input": input}))]).await;
+        let agent = agent_at(&session, "r0/t1");
+        assert_eq!((agent.files.len(), agent.unsent.as_slice()), (1, &["mcp_approval_response".to_owned()][..]));
+        assert!(agent.text.contains("approval_request_id") && !agent.text.contains("[input_image"), "{}", agent.text);
+        let named = "parts that are named and not sent: mcp_approval_response";
+        assert!(agent.differences.iter().any(|text| text == named), "{:?}", agent.differences);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_without_ids_and_names_belong_to_the_calls_in_their_order() {
+    let call = |name: &str| json!({"function": {"name": name, "arguments": {}}});
+    let body = json!({"model": "m", "tools": [function("a"), function("b")], "messages": [{"role": "user", "content": "Go"},
+        {"role": "assistant", "content": "", "tool_calls": [call("a"), call("b")]},
+        {"role": "tool", "content": "ra"}, {"role": "tool", "content": "rb"}]});
+    let (session, _dir) = recorded(&[("/api/chat", body)]).await;
+    let agent = agent_at(&session, "r0/t1");
+    for result in [r#"{ id = "tc_1", name = "a", result = "ra" }"#, r#"{ id = "tc_2", name = "b", result = "rb" }"#] {
+        assert!(agent.text.contains(result), "{}", agent.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn marks_of_failed_results_and_an_empty_system_message_are_listed() {
+    let has = |agent: &CapturedAgent, text: &str| agent.differences.iter().any(|difference| difference.contains(text));
+    let tool = json!({"name": "f", "input_schema": {"type": "object", "properties": {}}});
+    let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": true});
+    let body = json!({"model": "claude-x", "max_tokens": 9, "tools": [tool], "messages": [{"role": "user", "content": "Go"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
+        {"role": "user", "content": [result]}]});
+    let (session, _dir) = recorded(&[("/v1/messages", body)]).await;
+    let agent = agent_at(&session, "r0/t1");
+    assert!(has(&agent, "is_error") && !has(&agent, "system message"), "{:?}", agent.differences);
+
+    let body = json!({"model": "gpt-4.1", "messages": [{"role": "user", "content": "Hi"}]});
+    let (session, _dir) = recorded(&[(CHAT, body)]).await;
+    let agent = agent_at(&session, "r0/t1");
+    assert_eq!(agent.differences, ["an empty system message comes first"]);
+    let (sent, _program) = sent(&agent);
+    assert_eq!(sent["messages"], json!([{"role": "system", "content": ""}, {"role": "user", "content": "Hi"}]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use ptc_workbench::workbench::sent_body;
 
 use crate::openai::server::{Play, Server, answer};
 
-use super::kit::{Got, Proxied, Wish, body_of, fetch};
+use super::kit::{Got, Proxied, Wish, body_of, fetch, gzip};
 
 /// The exchanges that wait, once there are so many.
 async fn waiting(live: &LiveTraffic, count: usize) -> Vec<Arc<HeldExchange>> {
@@ -172,6 +172,19 @@ async fn an_answer_in_the_models_place_is_a_stream_of_the_protocol_and_the_servi
     assert_eq!(sessions.len(), 1);
     let text = std::fs::read_to_string(&sessions[0].path).unwrap();
     assert!(text.contains("\"by\":\"the user\"") && text.contains("answered in the model's place"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_to_a_compressed_request_is_a_stream_too() {
+    let (proxied, live) = held([answer("four")], "").await;
+    live.holds().set(HeldSide::Request, true);
+    let packed = gzip(&body_of(&[("user", "2 plus 2")]), 1);
+    let got = tokio::spawn(fetch(proxied.post("/v1/chat/completions", packed).header("content-encoding", "gzip")));
+    let waits = waiting(&live, 1).await;
+    assert!(live.holds().decide(waits[0].id, Verdict::Answer("It is five.".to_owned())));
+    let got = got.await.unwrap();
+    assert_eq!(got.headers["content-type"], "text/event-stream");
+    assert!(got.text().contains("\"model\":\"m-asked\"") && got.text().ends_with("data: [DONE]\n\n"), "{}", got.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 //!
 //! In: what the server plays. Out: replies as bytes, and the sessions after the proxy has ended.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -177,6 +178,13 @@ pub(crate) fn sessions_in(dir: &std::path::Path) -> Vec<Session> {
     let mut files: Vec<PathBuf> = files.filter(is_session).collect();
     files.sort();
     files.iter().map(|path| Session::open(path).unwrap()).collect()
+}
+
+/// A text compressed at this Unix time, which gzip writes into the bytes.
+pub(crate) fn gzip(text: &str, mtime: u32) -> Vec<u8> {
+    let mut encoder = flate2::GzBuilder::new().mtime(mtime).write(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// The body of a request for a chat completion.

@@ -6,6 +6,7 @@ mod captured_agents;
 mod client_tools;
 mod clients;
 mod command;
+mod compressed;
 mod connections;
 mod conversations;
 mod holding;

@@ -360,6 +360,29 @@ fn a_turn_beyond_the_edited_max_turns_is_refused() {
 }
 
 #[test]
+fn an_edit_of_the_messages_before_the_first_turn_is_refused_later() {
+    let (program, _) = two_turns();
+    let before = program.session_files();
+    for key in ["messages", "messages_after"] {
+        let option = format!(r#"{key}=[{{"role":"assistant","text":"Earlier words"}}]"#);
+        let fork = |at: &str| program.run(["fork", "last", "--at", at, "--option", option.as_str(), "--json"]);
+        let words = format!("`{key}` is the beginning of a conversation: an edit of it at r0/t2 has no effect");
+        for at in ["r0/t2", "r0/t1:after"] {
+            fork(at).exits(2).reports(&words);
+        }
+    }
+    let agent = "mode = \"json\"\nmax_turns = 3\nprompt = \"Now: {{text}}\"\nsignature = \"(text :string) -> {n :int}\"\n\
+                 [[messages]]\nrole = \"user\"\ntext = \"Earlier words\"\n";
+    program.file("other.toml", agent);
+    let rerun = ["rerun", "last", "--from", "r0/t2", "--agent", "other.toml", "--model", "sample"];
+    program.run(rerun).exits(2).reports("`messages` is the beginning of a conversation");
+    assert_eq!(program.session_files(), before, "a refused fork leaves nothing behind");
+    let option = r#"messages=[{"role":"assistant","text":"Earlier words"}]"#;
+    let done = program.run(["fork", "last", "--at", "r0/t1", "--option", option, "--model", "sample", "--json"]);
+    assert!(done.exits(0).json()["turns"][0]["messages"].to_string().contains("Earlier words"));
+}
+
+#[test]
 fn what_cannot_be_forked_is_refused_with_what_can() {
     let (program, _) = two_turns();
     let before = program.session_files();

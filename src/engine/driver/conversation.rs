@@ -150,7 +150,9 @@ impl Conversation {
         if plan.agent.max_turns <= 1 || !(by_turns || by_tokens) {
             return None;
         }
-        let kept = self.last_turns(keep_turns, keep_first);
+        // An earlier conversation of the agent is before the task.
+        let first = if plan.settings.messages.is_empty() { 1 } else { self.task };
+        let kept = self.last_turns(keep_turns, keep_first.then_some(first));
         if kept == whole {
             return None;
         }
@@ -195,9 +197,9 @@ impl Conversation {
         count.checked_sub(1).map_or(0, |last| self.tokens.get(last).copied().unwrap_or_default())
     }
 
-    /// The system text, the first user message, and the last turns: each starts with a message of the assistant and ends with what
+    /// The system text, the message at the place `first`, and the last turns: each starts with a message of the assistant and ends with what
     /// came back; the first kept message after the gap is one of the user.
-    fn last_turns(&self, keep_turns: u32, keep_first: bool) -> Vec<(u32, u32)> {
+    fn last_turns(&self, keep_turns: u32, first: Option<usize>) -> Vec<(u32, u32)> {
         let message = |place: usize| self.order.get(place).and_then(|number| self.messages.get(*number as usize));
         let is_user = |place: usize| message(place).is_some_and(|message| message.role == Role::User);
         let last = self.order.len().saturating_sub(1);
@@ -205,11 +207,12 @@ impl Conversation {
         while from < last && !is_user(from) {
             from += 1;
         }
-        let first = usize::from(keep_first);
-        if from <= first + 1 {
+        let first = first.filter(|first| *first < from);
+        if from <= 1 {
             return self.whole();
         }
-        ranges(self.order[..=first].iter().chain(&self.order[from..]).copied())
+        let head = [0].into_iter().chain(first).filter_map(|place| self.order.get(place));
+        ranges(head.chain(self.order.iter().skip(from)).copied())
     }
 }
 

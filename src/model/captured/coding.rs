@@ -3,9 +3,14 @@
 //! In: the header `Content-Encoding`, and a body in pieces as they come, or as a whole. Out: the body before it was compressed. It must never
 //! panic on bytes that are not compressed in the way of their header.
 
+use std::borrow::Cow;
 use std::io::{self, Read as _, Write as _};
 
 use flate2::{read, write};
+use ptc_core::value::json;
+
+/// Most bytes of a compressed body, decoded as a whole; a longer one stays compressed.
+pub const DECODED_MAX_BYTES: u64 = 16 << 20;
 
 /// Compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +33,25 @@ impl Coding {
             "gzip" | "x-gzip" => Self::Gzip,
             "deflate" => Self::Deflate,
             _ => Self::Unknown,
+        }
+    }
+
+    /// Reads the coding of a body from its recorded headers.
+    pub fn of_headers(headers: &[(String, String)]) -> Self {
+        let header = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
+        Self::of(header.map(|(_, value)| value.as_str()))
+    }
+
+    /// The body as it was before it was compressed. JSON stays as it is, because a body that was changed or masked is plain under the header
+    /// of the compressed one; so does a body that cannot be decoded or is too long.
+    pub fn plain(self, body: &[u8]) -> Cow<'_, [u8]> {
+        let is_json = || std::str::from_utf8(body).is_ok_and(|text| json::parse(text).is_ok());
+        if matches!(self, Self::Identity | Self::Unknown) || is_json() {
+            return Cow::Borrowed(body);
+        }
+        match self.decoded(body, DECODED_MAX_BYTES) {
+            Some(decoded) if !decoded.is_empty() && (decoded.len() as u64) < DECODED_MAX_BYTES => Cow::Owned(decoded),
+            Some(_) | None => Cow::Borrowed(body),
         }
     }
 
@@ -191,6 +215,25 @@ mod tests {
         let mut plain = Decoder::new(Coding::Gzip);
         assert!(plain.decode(text).unwrap_err().contains("not compressed as its header says"));
         assert!(!plain.is_packed());
+    }
+
+    #[test]
+    fn a_body_that_is_plain_under_the_header_of_a_compressed_one_stays_as_it_is() {
+        let text = b"{\"a\": \"some text, some text\"}";
+        for (coding, packed) in
+            [(Coding::Gzip, gzip(text)), (Coding::Deflate, zlib(text)), (Coding::Deflate, raw(text))]
+        {
+            assert_eq!(coding.plain(&packed), text.as_slice());
+            assert_eq!(coding.plain(text), text.as_slice());
+        }
+        for (coding, body) in
+            [(Coding::Gzip, &b"no JSON"[..]), (Coding::Gzip, &b""[..]), (Coding::Unknown, &b"no JSON"[..])]
+        {
+            assert_eq!(coding.plain(body), body);
+        }
+        let headers = |name: &str| [(name.to_owned(), "gzip".to_owned())];
+        assert_eq!(Coding::of_headers(&headers("Content-Encoding")), Coding::Gzip);
+        assert_eq!(Coding::of_headers(&headers("accept-encoding")), Coding::Identity);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::parts::kind_of;
-use super::{CapturedRequest, gemini, is_true, tool};
+use super::{CapturedRequest, gemini, is_true, texts, tool};
 use crate::config::document::to_inline;
 use crate::config::{Protocol, carries_key};
 use crate::event::{Options, ToolSchema};
@@ -97,6 +97,26 @@ fn own(protocol: Protocol) -> &'static [&'static str] {
     }
 }
 
+/// Returns whether the options have the value of a member of [`own`]; `true` for a member that is no option.
+fn has_value(options: &Options, path: &str, value: &Json) -> bool {
+    let text = value.to_text();
+    let is_whole = |option: Option<u64>| option.is_some() && text.parse::<u64>().ok() == option;
+    let is_decimal = |option: Option<f64>| option.is_some() && text.parse::<f64>().ok() == option;
+    match path.rsplit('.').next().unwrap_or_default() {
+        "temperature" => is_decimal(options.temperature),
+        "top_p" | "topP" => is_decimal(options.top_p),
+        "max_tokens" | "max_completion_tokens" | "max_output_tokens" | "maxOutputTokens" | "num_predict" => {
+            is_whole(options.max_tokens)
+        }
+        "seed" => is_whole(options.seed),
+        "stop" | "stop_sequences" | "stopSequences" => {
+            let count = value.items().map_or(1, <[Json]>::len);
+            options.stop.len() == count && options.stop == texts(Some(value))
+        }
+        _ => true,
+    }
+}
+
 /// Members that ask for the schema of the answer.
 fn of_schema(protocol: Protocol) -> &'static [&'static str] {
     match protocol {
@@ -162,6 +182,8 @@ pub fn further_members(protocol: Protocol, frame: &Json, read: &CapturedRequest)
     if protocol == Protocol::Anthropic && frame.get("thinking").is_none() {
         found.options.reasoning = None;
     }
+    let is_unread = |path: &&str| frame.at(path).is_some_and(|value| !has_value(&read.options, path, value));
+    found.left_out.extend(own(protocol).iter().copied().filter(is_unread).map(str::to_owned));
     let mut rest = own(protocol).iter().fold(frame.clone(), |rest, path| without(rest, path));
     if read.schema.is_some() {
         rest = of_schema(protocol).iter().fold(rest, |rest, path| without(rest, path));
@@ -281,7 +303,11 @@ fn forces_call(extra: &Json) -> bool {
     let kind = choice.and_then(|choice| choice.as_str().or_else(|| choice.get("type")?.as_str()));
     let calling = ["toolConfig.functionCallingConfig.mode", "tool_config.function_calling_config.mode"];
     let is_any = |path: &&str| extra.at(path).and_then(Json::as_str).is_some_and(|mode| mode == "ANY");
-    kind.is_some_and(|kind| !matches!(kind, "auto" | "none" | "allowed_tools")) || calling.iter().any(is_any)
+    let allowed = ["tool_choice.mode", "tool_choice.allowed_tools.mode"];
+    let is_required = |path: &&str| extra.at(path).and_then(Json::as_str).is_some_and(|mode| mode == "required");
+    kind.is_some_and(|kind| !matches!(kind, "auto" | "none" | "allowed_tools"))
+        || calling.iter().any(is_any)
+        || allowed.iter().any(is_required)
 }
 
 /// The body with the spelling of its configuration that bodies of this program have: both would be the same member for the service.
@@ -364,6 +390,52 @@ mod tests {
         }
         let budget = further(Protocol::Gemini, r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":512}}}"#);
         assert_eq!(budget.options.reasoning.as_deref(), Some("512"));
+    }
+
+    #[test]
+    fn options_whose_values_cannot_be_read_are_listed() {
+        let rows = [
+            (
+                Protocol::OpenAi,
+                r#"{"seed":-1,"max_tokens":-1,"top_p":"x","stop":["a",5]}"#,
+                "max_tokens, top_p, stop, seed",
+            ),
+            (Protocol::OpenAi, r#"{"max_completion_tokens":9,"max_tokens":5}"#, "max_tokens"),
+            (Protocol::OpenAi, r#"{"seed":1,"max_tokens":9,"temperature":1,"top_p":0.50,"stop":"a"}"#, ""),
+            (Protocol::OpenAi, r#"{"seed":null,"stop":[],"stream":true}"#, ""),
+            (Protocol::Responses, r#"{"max_output_tokens":1.5,"temperature":0}"#, "max_output_tokens"),
+            (Protocol::Anthropic, r#"{"max_tokens":9,"stop_sequences":["a","b"]}"#, ""),
+            (Protocol::Ollama, r#"{"options":{"num_predict":-1,"seed":7}}"#, "options.num_predict"),
+            (Protocol::Gemini, r#"{"generationConfig":{"seed":-5,"topP":0.5}}"#, "generationConfig.seed"),
+            (
+                Protocol::Gemini,
+                r#"{"generation_config":{"max_output_tokens":-1}}"#,
+                "generationConfig.max_output_tokens",
+            ),
+        ];
+        for (protocol, frame, expected) in rows {
+            let found = further(protocol, frame);
+            assert_eq!(found.left_out.join(", "), expected, "{frame}");
+            assert_eq!(found.extra, Json::empty(), "{frame}");
+        }
+    }
+
+    #[test]
+    fn a_choice_of_allowed_tools_forces_a_call_if_its_mode_requires_one() {
+        let rows = [
+            (Protocol::OpenAi, r#"{"tool_choice":"required"}"#, true),
+            (Protocol::OpenAi, r#"{"tool_choice":"auto"}"#, false),
+            (Protocol::OpenAi, r#"{"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required"}}}"#, true),
+            (Protocol::OpenAi, r#"{"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}}}"#, false),
+            (Protocol::Responses, r#"{"tool_choice":{"type":"allowed_tools","mode":"required","tools":[]}}"#, true),
+            (Protocol::Responses, r#"{"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[]}}"#, false),
+            (Protocol::Anthropic, r#"{"tool_choice":{"type":"any"}}"#, true),
+            (Protocol::Gemini, r#"{"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}}"#, true),
+            (Protocol::Gemini, r#"{"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}}"#, false),
+        ];
+        for (protocol, frame, expected) in rows {
+            assert_eq!(further(protocol, frame).forces_call, expected, "{frame}");
+        }
     }
 
     fn owned(names: &[&str]) -> Vec<String> {

@@ -21,6 +21,8 @@ pub struct MediaPart {
 
 /// Lists of messages, by protocol.
 const LISTS: [&str; 3] = ["messages", "contents", "input"];
+/// Roles of messages that are not the user's; unknown ones count as the user's.
+const OTHER_ROLES: [&str; 6] = ["system", "developer", "assistant", "model", "tool", "function"];
 /// Parts that are calls and results.
 const CALLS: [&str; 6] =
     ["tool_result", "tool_use", "functionResponse", "function_response", "functionCall", "function_call"];
@@ -31,7 +33,10 @@ const FEWEST_CHARS: usize = 16;
 pub fn media_of(body: &[u8]) -> Vec<MediaPart> {
     let Some(body) = std::str::from_utf8(body).ok().and_then(|text| json::parse(text).ok()) else { return Vec::new() };
     let messages = LISTS.iter().find_map(|key| body.get(key)).and_then(Json::items).unwrap_or_default().iter();
-    let is_user = |message: &&Json| message.get("role").and_then(Json::as_str).is_none_or(|role| role == "user");
+    let is_user = |message: &&Json| {
+        let role = message.get("role").and_then(Json::as_str);
+        role.is_none_or(|role| !OTHER_ROLES.contains(&role))
+    };
     // The images of a prompt without messages are members of the body.
     messages.filter(is_user).chain([&body]).flat_map(parts).collect()
 }

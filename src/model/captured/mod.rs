@@ -13,6 +13,7 @@ mod generate;
 mod media;
 mod open_api;
 mod parts;
+mod pending_calls;
 mod reply;
 mod responses;
 
@@ -21,9 +22,10 @@ use std::borrow::Cow;
 use ptc_core::value::{Json, json};
 
 pub use body::{pack_body, unpack_body};
-pub use coding::Coding;
+pub use coding::{Coding, DECODED_MAX_BYTES};
 pub use further::{FurtherMembers, further_members};
 pub use media::{MediaPart, media_of};
+pub use pending_calls::PendingCalls;
 pub use reply::{CapturedReply, Echoes, ReplyOutcome};
 
 use crate::config::Protocol;

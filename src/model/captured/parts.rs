@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use ptc_core::value::{Json, json};
 
-use super::CapturedMessage;
+use super::{CapturedMessage, PendingCalls};
 use crate::event::{MessagePart, NativeCall};
 
 /// The section of a text with which the model refused.
@@ -94,16 +94,49 @@ pub(super) fn result_text(json: Option<&Json>) -> String {
     }
 }
 
-/// Gives results the names of the tools that their calls named.
+/// Gives results the names of the tools that their calls named. Results without an id and a name are in the order of the calls.
 pub(super) fn name_results(messages: &mut [CapturedMessage]) {
     let mut names: HashMap<String, String> = HashMap::new();
+    let mut pending = PendingCalls::default();
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
         match part {
-            MessagePart::Call { call } => _ = names.insert(call.id.clone(), call.name.clone()),
-            MessagePart::Result { call, name, .. } if name.is_empty() => {
-                name.clone_from(names.get(call).unwrap_or(&String::new()));
+            MessagePart::Call { call } => {
+                pending.push(call, ());
+                if !call.id.is_empty() {
+                    names.insert(call.id.clone(), call.name.clone());
+                }
+            }
+            MessagePart::Result { call, name, .. } => {
+                let next = pending.take(call, name).map(|(tool, ())| tool);
+                if name.is_empty() {
+                    *name = names.get(call).cloned().or(next).unwrap_or_default();
+                }
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Role;
+
+    #[test]
+    fn results_without_an_id_and_a_name_are_named_in_the_order_of_the_calls() {
+        let called = |id: &str, name: &str| call(Some(id.to_owned()), Some(name.to_owned()), "{}".to_owned());
+        let mut messages = [
+            CapturedMessage { role: Role::Assistant, parts: vec![called("", "a"), called("", "b"), called("c", "c")] },
+            CapturedMessage { role: Role::Tool, parts: vec![result(None, None, "ra"), result(None, None, "rb")] },
+            CapturedMessage { role: Role::Tool, parts: vec![result(Some("c".to_owned()), None, "rc")] },
+            CapturedMessage { role: Role::Tool, parts: vec![result(None, None, "more")] },
+        ];
+        name_results(&mut messages);
+        let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            MessagePart::Result { name, result, .. } => Some((name.as_str(), result.as_str())),
+            _ => None,
+        });
+        let expected = [("a", "\"ra\""), ("b", "\"rb\""), ("c", "\"rc\""), ("", "\"more\"")];
+        assert_eq!(results.collect::<Vec<_>>(), expected);
     }
 }

@@ -17,9 +17,9 @@ pub(super) struct CallDelta<'a> {
     id: Option<Value>,
     #[serde(borrow, default)]
     function: Option<Function<'a>>,
-    /// A tool with a text in place of arguments.
+    /// A tool with a text in place of arguments, for the programs that offer one. Any other value is ignored.
     #[serde(borrow, default)]
-    custom: Option<Function<'a>>,
+    custom: Option<&'a RawValue>,
 }
 
 /// A function with its arguments, or another tool with its input.
@@ -27,18 +27,27 @@ pub(super) struct CallDelta<'a> {
 pub(super) struct Function<'a> {
     #[serde(default)]
     name: Option<Value>,
-    #[serde(borrow, default, alias = "input")]
+    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
 }
 
 impl CallDelta<'_> {
     /// The same in the adapter's words; `place` is its place in a list that is whole. Calls of tools that are no functions have a name only
     /// if `reads_custom`.
     pub(super) fn piece(&self, place: Option<u64>, reads_custom: bool) -> CallPiece {
-        let custom = || self.custom.as_ref().filter(|_| reads_custom);
-        let piece = self.function.as_ref().or_else(custom).map(Function::piece).unwrap_or_default();
+        let custom = || self.custom.filter(|_| reads_custom).and_then(client_call);
+        let piece = self.function.as_ref().map(Function::piece).or_else(custom).unwrap_or_default();
         CallPiece { index: self.index.or(place), id: word(self.id.as_ref()), ..piece }
     }
+}
+
+/// Reads a call of a form that this program does not offer; `None` for any other value.
+pub(super) fn client_call(raw: &RawValue) -> Option<CallPiece> {
+    let call: Function<'_> = serde_json::from_str(raw.get()).ok()?;
+    let args = call.arguments.or(call.input).map(call_text).unwrap_or_default();
+    Some(CallPiece { name: word(call.name.as_ref()), args, ..CallPiece::default() })
 }
 
 impl Function<'_> {

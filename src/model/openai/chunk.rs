@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::call::{CallDelta, Function};
+use super::call::{CallDelta, client_call};
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
 use crate::model::assembly::{Assembly, ChunkError, Pieces, count, is_error, joined, texts};
@@ -56,7 +56,7 @@ struct ChunkMessage<'a> {
     tool_calls: Option<Vec<CallDelta<'a>>>,
     /// The older form of a call, which has no id. Requests of this program offer no such functions.
     #[serde(borrow, default)]
-    function_call: Option<Function<'a>>,
+    function_call: Option<&'a RawValue>,
 }
 
 /// Reads chunks, or the whole at once.
@@ -86,8 +86,9 @@ impl Reader for ChunkReader {
                     let piece = call.piece(is_whole.then_some(place), assembly.reads_client_tools);
                     assembly.calls.take(piece, &mut pieces);
                 }
-                if let Some(function) = part.function_call.as_ref().filter(|_| assembly.reads_client_tools) {
-                    assembly.calls.take(CallPiece { index: Some(0), ..function.piece() }, &mut pieces);
+                let older = part.function_call.filter(|_| assembly.reads_client_tools).and_then(client_call);
+                if let Some(piece) = older {
+                    assembly.calls.take(CallPiece { index: Some(0), ..piece }, &mut pieces);
                 }
             }
             if let Some(word) = choice.finish_reason.as_ref().and_then(Value::as_str).filter(|word| !word.is_empty()) {
@@ -226,6 +227,23 @@ mod tests {
         {
             assert_eq!(read(true, chunks), [expected], "{chunks:?}");
             assert_eq!(read(false, chunks), [""; 0], "{chunks:?}");
+        }
+    }
+
+    #[test]
+    fn members_for_other_programs_do_not_break_a_reply() {
+        for message in [
+            r#"{"content":"hi","function_call":""}"#,
+            r#"{"content":"hi","function_call":{"name":1,"arguments":[]}}"#,
+            r#"{"content":"hi","tool_calls":[{"id":"c","custom":"no"}]}"#,
+            r#"{"content":"hi","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}","input":{}}}]}"#,
+        ] {
+            for reads_client_tools in [false, true] {
+                let mut assembly = Assembly { reads_client_tools, ..Assembly::default() };
+                let whole = format!(r#"{{"choices":[{{"message":{message}}}]}}"#);
+                let pieces = ChunkReader::default().take(&whole, &mut assembly).unwrap();
+                assert_eq!(pieces.first(), Some(&(PartKind::Text, "hi".into())), "{message}");
+            }
         }
     }
 

@@ -46,7 +46,7 @@ impl ProxyService {
             Ok(body) => body,
             Err(error) => return broken_body(error.as_ref()),
         };
-        let changed = self.changed_other(route, &body);
+        let changed = self.changed_other(route, &head.headers, &body);
         wait(changed.delay).await;
         if changed.is_dropped {
             return dropped(None, "a rule of the proxy closed the connection");
@@ -57,7 +57,7 @@ impl ProxyService {
         let mut sent = headers::passed(&head.headers);
         let (body, came) = match (body, changed.body) {
             (UpstreamBody::Whole(came), Some(body)) => {
-                sent = headers::without_length(sent);
+                sent = headers::without_coding(headers::without_length(sent));
                 (UpstreamBody::Whole(Bytes::from(body)), Some(came))
             }
             (body, _) => (body, None),
@@ -110,7 +110,7 @@ impl ProxyService {
 }
 
 impl ProxyService {
-    fn changed_other(&self, route: &Route<'_>, body: &UpstreamBody) -> Changed {
+    fn changed_other(&self, route: &Route<'_>, headers: &HeaderMap, body: &UpstreamBody) -> Changed {
         if self.rules.is_empty() {
             return Changed::default();
         }
@@ -118,7 +118,8 @@ impl ProxyService {
             UpstreamBody::Whole(bytes) => bytes.clone(),
             UpstreamBody::Streamed(_) => Bytes::new(),
         };
-        self.rules.apply_to_other(&route.upstream.name, &route.path, &bytes)
+        let plain = headers::coding(headers).plain(&bytes);
+        self.rules.apply_to_other(&route.upstream.name, &route.path, &plain)
     }
 }
 

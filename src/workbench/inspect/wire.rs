@@ -8,8 +8,8 @@ use ptc_core::value::json;
 
 use super::{Body, Line, Mark, Part, Turn};
 use crate::event::{Event, ReplyPart, Sent, Wire};
+use crate::workbench::body::{plain_body, sent_body};
 use crate::workbench::format::{plural, size};
-use crate::workbench::sent_body;
 
 /// Maximum number of decoded bytes of one attempt; limits a damaged or malicious compressed note.
 const MOST_BYTES: u64 = 4 << 20;
@@ -55,9 +55,12 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
 /// Returns the body exactly as it was sent, and the same laid out. A body that cannot be rebuilt is marked, with the recorded part of it.
 fn body_parts(turn: &Turn<'_>, sent: &Sent, note: &str) -> Vec<Part> {
     let title = format!("→ sent {}", sent.attempt);
-    match sent_body(turn.session, &format!("{}:{}", turn.address, sent.attempt)) {
+    let at = format!("{}:{}", turn.address, sent.attempt);
+    match sent_body(turn.session, &at) {
         Ok(body) => {
-            let tree = json::parse(&body).ok().map(|tree| {
+            // A compressed body is laid out as it was before.
+            let plain = || json::parse(&plain_body(turn.session, &at).ok()?).ok();
+            let tree = json::parse(&body).ok().or_else(plain).map(|tree| {
                 let laid_out = Part::new(format!("{title} · tree"), Body::Tree(tree, Vec::new()));
                 Part { bytes: sent.bytes, ..laid_out.noted("the same body laid out") }
             });
