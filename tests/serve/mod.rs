@@ -7,6 +7,7 @@ mod kit;
 mod mcp;
 mod mcp_limits;
 mod mcp_messages;
+mod official_clients;
 mod runs;
 mod states;
 

@@ -13,7 +13,7 @@ mod mcp_login;
 mod mcp_questions;
 mod mcp_resources;
 mod mcp_sampling;
-mod others;
+pub(crate) mod others;
 mod secrets;
 mod servers;
 mod unknown;

@@ -15,7 +15,7 @@ fn say_skipped(what: &str) {
 }
 
 /// The folder of the peers, when this file is in it.
-fn peers(file: &str) -> Option<PathBuf> {
+pub(crate) fn peers(file: &str) -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let peers = std::env::var_os("PEERS").map_or_else(|| root.join("target/peers"), PathBuf::from);
     if peers.join(file).is_file() {
