@@ -7,7 +7,7 @@ use crate::event::{Address, Envelope, Event, JsonText, PlanState, Role, SentMess
 use crate::record::RunRecord;
 
 /// The section of texts from an earlier conversation.
-const HISTORY: &str = "history";
+pub(crate) const HISTORY: &str = "history";
 
 /// Folds the events of one run and of its child runs.
 #[derive(Debug, Clone, Default)]

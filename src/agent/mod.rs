@@ -53,6 +53,7 @@ pub use diagnostic::{Diagnostic, Fix, Place, Severity};
 pub use draft::{DraftTexts, diagnose, diagnose_knowing, locate};
 pub use edited::{Inputs, edited_start, error_messages};
 pub use fixes::set_option;
+pub(crate) use fold::HISTORY;
 pub use fold::StepFold;
 pub use input_file::{InputFile, NamedResource};
 pub(crate) use keys::is_key;

@@ -110,6 +110,18 @@ impl SentMessage {
     }
 }
 
+/// Numbers as inclusive ranges, in their order.
+pub(crate) fn ranges(numbers: impl IntoIterator<Item = u32>) -> Vec<(u32, u32)> {
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match found.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => found.push((number, number)),
+        }
+    }
+    found
+}
+
 /// The messages of these inclusive ranges, in the order of the ranges: a fork that edits a prompt records the opening again and sends it before
 /// the earlier messages. The messages are those of a run, in the order of their numbers.
 pub(crate) fn in_order<'m>(

@@ -35,7 +35,7 @@ pub use kinds::*;
 #[doc(hidden)]
 pub use ledger::{RunLedger, turn_spending};
 pub use messages::{RepeatedReply, Replies, RunText, SentMessage, SentPart};
-pub(crate) use messages::{in_order, slice};
+pub(crate) use messages::{in_order, ranges, slice};
 pub use raw::JsonText;
 #[doc(hidden)]
 pub use usage::{FromCache, OwnUsage, Spending, TotalUsage};

@@ -288,9 +288,14 @@ pub(super) fn arguments_text(call: &NativeCall) -> &str {
     if is_filled { &call.args } else { "{}" }
 }
 
-/// A name that services accept: letters, digits, `_` and `-`.
-pub(crate) fn accepted(name: &str, otherwise: &str) -> String {
+/// A name with the characters and the length that services accept: letters, digits, `_` and `-`.
+pub(crate) fn plain_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let name: String = name.chars().map(plain).take(NAME_MAX_CHARS).collect();
+    name.chars().map(plain).take(NAME_MAX_CHARS).collect()
+}
+
+/// The same, or another name if no letter and no digit is left.
+pub(crate) fn accepted(name: &str, otherwise: &str) -> String {
+    let name = plain_name(name);
     if name.chars().any(|c| c.is_ascii_alphanumeric()) { name } else { otherwise.to_owned() }
 }

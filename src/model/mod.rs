@@ -73,9 +73,10 @@ pub use retry::Retry;
 pub(crate) use secret_index::entropy;
 
 pub(crate) use body::rebuild_body;
+pub(crate) use captured::{listed_messages, listed_parts};
 pub(crate) use connection::retries_text;
 pub(crate) use fault::status_title;
-pub(crate) use history::{accepted, arguments, request_lines};
+pub(crate) use history::{accepted, arguments, plain_name, request_lines};
 pub(crate) use http::tls_advice;
 pub(crate) use outside::HttpClientError;
 pub(crate) use process_group::ProcessGroup;

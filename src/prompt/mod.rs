@@ -15,7 +15,7 @@ use ptc_core::lisp::hidden::HiddenTexts;
 use ptc_core::signature::Type;
 use ptc_core::value::{Json, Value};
 
-use crate::agent::{Plan, SystemPrompt};
+use crate::agent::{HISTORY, Plan, SystemPrompt};
 use crate::event::{self, Address, FileRecord, MessagePart, Role, RunText, ToolSchema};
 use crate::model::{Content, FileBytes, Message, Request, Want};
 
@@ -102,7 +102,7 @@ pub fn carried(message: &Message) -> Vec<MessagePart> {
     let part = |content: &Content| match content {
         Content::Text(text) if text.is_empty() => None,
         Content::Text(text) => {
-            Some(MessagePart::Text { section: "history".to_owned(), text: text.clone(), untrusted: true })
+            Some(MessagePart::Text { section: HISTORY.to_owned(), text: text.clone(), untrusted: true })
         }
         Content::File(file) => Some(MessagePart::File { file: file.clone() }),
         Content::Call(call) => Some(MessagePart::Call { call: call.clone() }),

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use ptc_core::value::Json;
 use regex::bytes::Regex;
 
-use super::headers::{address_keys, is_random, is_secret_header, last_word};
+use super::headers::{address_keys, has_secret_scheme, is_random, last_word};
 use crate::config::is_secret_name;
 use crate::model::{Secret, Url, password_forms};
 
@@ -59,7 +59,7 @@ fn collect(name: &str, value: &Json, found: &mut Vec<Secret>) {
 
 fn collect_text(name: &str, text: &str, found: &mut Vec<Secret>) {
     let is_named = is_secret_name(name) && !NO_SECRETS.contains(&name);
-    if is_named && is_secret(name, text) || is_secret_header(name, text) {
+    if is_named && is_secret(name, text) || has_secret_scheme(name, text) {
         found.extend([text, last_word(text)].map(Secret::new));
     }
     if text.contains("://") {

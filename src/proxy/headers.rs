@@ -133,12 +133,6 @@ pub(super) fn address_keys(text: &str) -> impl Iterator<Item = &str> {
     text.split(ADDRESS_MARKS).filter_map(parameter_key).filter(|value| is_random(value))
 }
 
-/// Returns whether a header that a body names is a key, by its value: `Bearer …` or `Basic …`.
-pub(super) fn is_secret_header(name: &str, value: &str) -> bool {
-    let name = HeaderName::try_from(name).unwrap_or(AUTHORIZATION);
-    HeaderValue::try_from(value).is_ok_and(|value| has_secret_scheme(&name, &value))
-}
-
 pub(super) fn last_word(value: &str) -> &str {
     value.rsplit(' ').next().unwrap_or(value)
 }
@@ -191,17 +185,18 @@ fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
     let is_count = name.as_str().contains("ratelimit");
     [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, SET_COOKIE, SEC_WEBSOCKET_PROTOCOL].contains(name)
         || is_secret_name(name.as_str()) && !is_count
-        || has_secret_scheme(name, value)
+        || value.to_str().is_ok_and(|value| has_secret_scheme(name.as_str(), value))
 }
 
-fn has_secret_scheme(name: &HeaderName, value: &HeaderValue) -> bool {
-    let Some((scheme, rest)) = value.to_str().ok().and_then(scheme) else { return false };
+/// Returns whether a header, or a text in a body that may be one, is a key by its value: `Bearer …` or `Basic …`.
+pub(super) fn has_secret_scheme(name: &str, value: &str) -> bool {
+    let Some((scheme, rest)) = scheme(value) else { return false };
     let is_key = match scheme.to_ascii_lowercase().as_str() {
         "bearer" => is_random(rest),
-        "basic" => value.to_str().is_ok_and(|value| basic_password(value).is_some()),
+        "basic" => basic_password(value).is_some(),
         _ => false,
     };
-    is_key && *name != WWW_AUTHENTICATE
+    is_key && !name.eq_ignore_ascii_case(WWW_AUTHENTICATE.as_str())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use hyper::body::Bytes;
 use hyper::ext::ReasonPhrase;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use ptc_core::value::json;
 
 use super::capture::Capture;
@@ -166,9 +166,8 @@ impl WaitingReply {
 
     /// Returns the text that can be edited, and its form: the body, or the text of a streamed reply that has nothing else.
     fn shown(&self, protocol: Protocol) -> (HeldForm, String) {
-        let header = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
-        let coding = Coding::of(header(CONTENT_ENCODING));
-        let content_type = header(CONTENT_TYPE).unwrap_or_default();
+        let coding = headers::coding(&self.headers);
+        let content_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let mut reader = CapturedReply::new(Some(protocol), self.status, content_type, coding, Scrub::default());
         self.pieces.iter().for_each(|piece| _ = reader.push(piece));
         let (_, outcome) = reader.finish();

@@ -79,18 +79,6 @@ impl Kept {
     }
 }
 
-/// Numbers as inclusive ranges.
-pub(super) fn ranges(numbers: &[u32]) -> Vec<(u32, u32)> {
-    let mut out: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match out.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => out.push((*number, *number)),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

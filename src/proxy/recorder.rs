@@ -15,7 +15,7 @@ use super::reply::{OpenReply, clean_came};
 use super::session::{CapturedSession, ids_of_file};
 use crate::event::{RawReply, Role};
 use crate::model::{CapturedRequest, ReplyOutcome};
-use crate::session::{Imported, SessionId};
+use crate::session::{Captured, Imported, SessionId};
 
 /// Conversations that are kept open; those that waited longest are ended first.
 const OPEN_MOST: usize = 256;
@@ -78,9 +78,7 @@ pub(super) struct Recorder {
     is_reported: bool,
     /// The file that the traffic is read from.
     imported: Option<Imported>,
-    /// Its requests and replies are rebuilt from messages.
-    is_rebuilt: bool,
-    /// Its conversations that are not written: their sessions exist already, or cannot be created.
+    /// Conversations of the file that are not written: their sessions exist already, or cannot be created.
     omitted: HashSet<ConversationId>,
     /// The ids of its sessions so far.
     given: HashSet<SessionId>,
@@ -106,7 +104,6 @@ impl Recorder {
             is_followed: false,
             is_reported: false,
             imported: None,
-            is_rebuilt: false,
             omitted: HashSet::new(),
             given: HashSet::new(),
             group: None,
@@ -114,9 +111,9 @@ impl Recorder {
         }
     }
 
-    /// A recorder of the traffic in a file, whose requests and replies may be rebuilt from messages.
-    pub(super) fn of_file(options: CaptureOptions, imported: Imported, is_rebuilt: bool) -> Self {
-        Self { imported: Some(imported), is_rebuilt, ..Self::new(options) }
+    /// A recorder of the traffic in a file.
+    pub(super) fn of_file(options: CaptureOptions, imported: Imported) -> Self {
+        Self { imported: Some(imported), ..Self::new(options) }
     }
 
     /// Reports what was wrong with the file.
@@ -219,14 +216,15 @@ impl Recorder {
             // All of an upstream are together.
             None => (NO_MODEL, Some(String::new()), CapturedRequest::default(), None),
         };
-        let digests = |of_system: bool| {
-            let of = request.messages.iter().filter(move |message| (message.role == Role::System) == of_system);
-            of.map(Digest::of).collect::<Vec<_>>()
+        let digests: Vec<Digest> = request.messages.iter().map(Digest::of).collect();
+        let digests_of = |is_system: bool| -> Vec<Digest> {
+            let all = request.messages.iter().zip(&digests);
+            all.filter(|(message, _)| (message.role == Role::System) == is_system).map(|(_, digest)| *digest).collect()
         };
         let asked = Asked {
             key: format!("{}/{key}", begun.upstream),
-            system: digests(true),
-            messages: digests(false),
+            system: digests_of(true),
+            messages: digests_of(false),
             files: files_of(&request, &plain),
             continues: request.continues.clone(),
             thread: thread.or_else(|| self.group.take()),
@@ -238,9 +236,9 @@ impl Recorder {
         if !is_new {
             self.end_marked(conversation, at_ms);
         }
-        let lacks = request.continues.as_ref().filter(|_| is_new).map(|id| {
-            format!("it continues {id}, which this session does not have: the messages before are not recorded")
-        });
+        let unknown = request.continues.as_ref().filter(|_| is_new);
+        let lacks = unknown
+            .map(|id| format!("it continues {id}, which this session does not have: {}", Captured::LACKS_MESSAGES));
         if is_new || !self.sessions.contains_key(&conversation) && !self.omitted.contains(&conversation) {
             self.start_session(conversation, at_ms, &begun, &request);
         }
@@ -258,14 +256,12 @@ impl Recorder {
             problem: None,
         };
         if let Some(session) = self.sessions.get_mut(&conversation) {
-            let is_other = session.is_other_model(&request.model);
-            let price = is_other.then(|| (self.options.prices)(&begun.upstream, &request.model)).flatten();
-            session.begin_turn(at_ms, &begun, &request, body, price);
+            session.begin_turn(at_ms, &begun, &request, &digests, body, &self.options.prices);
             if begun.asked_in().is_none() {
                 session
                     .inform(at_ms, format!("{} asks no model: only its bodies are recorded", begun.method_and_path()));
             }
-            if self.is_rebuilt && session.turns() == 1 {
+            if session.turns() == 1 && self.imported.as_ref().is_some_and(Imported::is_rebuilt) {
                 session.warn(at_ms, REBUILT.to_owned());
             }
             for text in problem.into_iter().chain(lacks).chain(change).chain(begun.notices.iter().cloned()) {

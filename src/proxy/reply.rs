@@ -3,12 +3,13 @@
 //! In: bytes as they come. Out: events for the session. It must never hold more than one part of the bytes and what could become
 //! a secret in the next, and never record a part of a secret.
 
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_TYPE, HeaderMap};
 
 use super::exchange::Came;
+use super::headers;
 use crate::config::Protocol;
 use crate::event::{Event, Notice, NoticeLevel, PartKind, RawBody, ReplyPart, Wire};
-use crate::model::{CapturedReply, Coding, Echoes, ReplyOutcome, Scrub, pack, pack_body};
+use crate::model::{CapturedReply, Echoes, ReplyOutcome, Scrub, pack, pack_body};
 
 /// Bytes of a reply that are kept before they are written.
 const PART_BYTES: usize = 32 << 10;
@@ -114,9 +115,8 @@ impl OpenReply {
 }
 
 fn reader(protocol: Option<Protocol>, status: u16, headers: &HeaderMap, scrub: Scrub) -> CapturedReply {
-    let header = |name| headers.get(name).and_then(|value: &hyper::header::HeaderValue| value.to_str().ok());
-    let coding = Coding::of(header(CONTENT_ENCODING));
-    CapturedReply::new(protocol, status, header(CONTENT_TYPE).unwrap_or_default(), coding, scrub)
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    CapturedReply::new(protocol, status, content_type, headers::coding(headers), scrub)
 }
 
 /// The bytes of a reply, with secrets overwritten when they are written.
@@ -253,8 +253,10 @@ pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> (Raw
 mod tests {
     use std::io::Write as _;
 
+    use hyper::header::CONTENT_ENCODING;
+
     use super::*;
-    use crate::model::{Secret, unpack};
+    use crate::model::{Coding, Secret, unpack};
 
     const KEY: &str = "sk-proxy-0123456789";
 

@@ -195,14 +195,19 @@ impl ProxyService {
             Cow::Owned(plain) => Bytes::from(plain),
         };
         let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: plain };
-        let is_load = is_model_load(protocol, &begun);
+        let is_load = body.len() <= LOADING_MAX_BYTES && is_model_load(&asks);
         let is_sent =
             matches!(verdict, Verdict::Pass | Verdict::Edited(_)) && !changed.is_dropped && changed.fail.is_none();
         let mut delay = changed.delay;
         if let Some(recorded) = self.replies.recorded.as_ref().filter(|_| is_sent) {
             // A client that leaves meanwhile uses up no recorded reply. What is answered from a recording is not recorded again.
             wait(std::mem::take(&mut delay)).await;
-            if let Some(reply) = self.replay(recorded, &begun, is_load, changed.cut, pending) {
+            let reply = if is_load {
+                (!self.replies.asks_upstream).then(|| loaded(&asks.body))
+            } else {
+                self.replay(recorded, &begun, changed.cut, pending)
+            };
+            if let Some(reply) = reply {
                 return reply;
             }
         }
@@ -255,14 +260,10 @@ impl ProxyService {
         &self,
         recorded: &Answers,
         begun: &Begun,
-        is_load: bool,
         cut: Option<usize>,
         pending: &mut PendingRequest,
     ) -> Option<Reply> {
         let asks_upstream = self.replies.asks_upstream;
-        if is_load {
-            return (!asks_upstream).then(|| loaded(&begun.sent_plain()));
-        }
         // Recordings have no secrets: what is looked up, and shown when it is not found, must have none either.
         let mut begun = begun.clone();
         begun.learn_secrets();
@@ -322,11 +323,9 @@ fn is_websocket(headers: &HeaderMap) -> bool {
 }
 
 /// Returns whether the request only loads the model. Ollama's clients send it without messages, or without a prompt.
-fn is_model_load(protocol: Protocol, begun: &Begun) -> bool {
-    protocol == Protocol::Ollama
-        && begun.body.len() <= LOADING_MAX_BYTES
-        && CapturedRequest::read(protocol, &begun.path, &begun.sent_plain())
-            .is_ok_and(|request| request.messages.is_empty())
+fn is_model_load(asks: &Asks) -> bool {
+    asks.protocol == Protocol::Ollama
+        && CapturedRequest::read(asks.protocol, &asks.path, &asks.body).is_ok_and(|request| request.messages.is_empty())
 }
 
 impl Handler for ProxyService {

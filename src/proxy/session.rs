@@ -9,17 +9,18 @@ use std::path::Path;
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
+use super::capture::Prices;
 use super::conversations::REPLIES_MOST;
 use super::digest::Digest;
 use super::exchange::{Begun, CleanBody, ExchangeEnd, ExchangeLine};
 use super::headers;
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
-use super::message_list::{Kept, KeptReply, MessageList, ranges};
+use super::message_list::{Kept, KeptReply, MessageList};
 use crate::config::Protocol;
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Message, MessagePart, ModelRecord, Notice, NoticeLevel, Price,
     RawReply, RawRequest, Remaining, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source,
-    Spending, ToolSchema, Totals, TurnEnd, TurnStart, UsageRecord, Want, hex_sha,
+    Spending, ToolSchema, Totals, TurnEnd, TurnStart, UsageRecord, Want, hex_sha, ranges,
 };
 use crate::model::{CapturedMessage, CapturedRequest, ReplyOutcome, pack_body};
 use crate::session::{Captured, Header, Imported, RecorderError, SessionId, SessionWriter};
@@ -202,23 +203,22 @@ impl CapturedSession {
         self.notice(at_ms, NoticeLevel::Warning, text);
     }
 
-    /// Returns whether a request asks another model than the first one of the session.
-    pub(super) fn is_other_model(&self, model: &str) -> bool {
-        !model.is_empty() && model != self.model.id
-    }
-
-    /// Begins a turn with a request, which was read from `body`. `price`: of its model, if that [is another one](Self::is_other_model).
+    /// Begins a turn with a request, which was read from `body`. `digests`: those of its messages, by [`Digest::of`].
     pub(super) fn begin_turn(
         &mut self,
         at_ms: i64,
         begun: &Begun,
         request: &CapturedRequest,
+        digests: &[Digest],
         body: CleanBody,
-        price: Option<Price>,
+        prices: &Prices,
     ) {
         let Begun { scrub, upstream, .. } = begun;
-        let is_other = self.is_other_model(&request.model);
-        self.by = is_other.then(|| Box::new(model_record(upstream, &request.model, price)));
+        let is_other = !request.model.is_empty() && request.model != self.model.id;
+        self.by = is_other.then(|| {
+            let price = prices(upstream, &request.model);
+            Box::new(model_record(upstream, &request.model, price))
+        });
         if begun.asked_in().is_some() && !request.model.is_empty() {
             self.line.model.clone_from(&request.model);
         }
@@ -233,14 +233,14 @@ impl CapturedSession {
         let start = TurnStart { now: at_ms, kind: None, remaining, waited_ms: 0, stop: None };
         self.of_turn(at_ms, start.into());
         let kept = self.kept_messages(at_ms, begun.protocol, request);
-        let own = request.messages.iter().map(|message| (self.message(at_ms, message), message.role == Role::System));
+        let own = request.messages.iter().zip(digests);
+        let own = own.map(|(message, digest)| (self.message(at_ms, message, *digest), message.role == Role::System));
         let own: Vec<(u32, bool)> = own.collect();
         let frame = request.frame.json();
         let has_system_member = ["system", "instructions"].iter().any(|key| frame.get(key).is_some());
         let has_system_member = has_system_member && own.first().is_some_and(|(_, is_system)| *is_system);
         let (system, own) = own.split_at(usize::from(has_system_member));
         let messages: Vec<(u32, bool)> = [system, kept.as_slice(), own].concat();
-        let numbers: Vec<u32> = messages.iter().map(|(number, _)| *number).collect();
         // There the tools stay, too, unless others are sent.
         let keeps_tools = !kept.is_empty() && request.tools.is_empty() && begun.protocol == Protocol::Anthropic;
         let tools = if keeps_tools { std::mem::take(&mut self.last_tools) } else { request.tools.clone() };
@@ -248,7 +248,7 @@ impl CapturedSession {
             Kept { messages: MessageList::of(&messages), has_system_member, own: own.len(), reply: KeptReply::Missing };
         self.last_tools.clone_from(&tools);
         let made = RequestMade {
-            messages: ranges(&numbers),
+            messages: ranges(messages.iter().map(|(number, _)| *number)),
             want: if request.schema.is_some() { Want::Json } else { Want::Text },
             schema: request.schema.clone(),
             tool_names: tools.iter().map(|tool| tool.name.clone()).collect(),
@@ -318,11 +318,11 @@ impl CapturedSession {
         messages
     }
 
-    /// The number of a message; one that is new is recorded.
-    fn message(&mut self, at_ms: i64, message: &CapturedMessage) -> u32 {
-        let as_reply = Digest::of(message);
-        // Other messages of the model may differ only in what a reply does not have.
-        let digest = if self.replies.contains_key(&as_reply) { as_reply } else { Digest::of_all(message) };
+    /// The number of a message; one that is new is recorded. `as_reply`: its digest as far as a reply would have it.
+    fn message(&mut self, at_ms: i64, message: &CapturedMessage, as_reply: Digest) -> u32 {
+        // Messages of the model that repeat no reply may differ only in what a reply does not have.
+        let is_final = message.role != Role::Assistant || self.replies.contains_key(&as_reply);
+        let digest = if is_final { as_reply } else { Digest::of_all(message) };
         self.numbered(at_ms, digest, message.role, &message.parts)
     }
 

@@ -69,6 +69,11 @@ pub struct Captured {
     pub protocol: String,
 }
 
+impl Captured {
+    /// End of the notice in a turn that continues a reply which the session does not have.
+    pub const LACKS_MESSAGES: &str = "the messages before are not recorded";
+}
+
 impl std::fmt::Display for Captured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.upstream == self.protocol {
@@ -91,6 +96,18 @@ pub struct Imported {
     pub file: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha: String,
+}
+
+impl Imported {
+    /// Format of an HTTP archive.
+    pub const HAR: &str = "har";
+    /// Format of JSON lines with a request and its response each.
+    pub const PAIRS: &str = "request and response lines";
+
+    /// Returns whether the file has messages, not the bytes of requests and replies.
+    pub fn is_rebuilt(&self) -> bool {
+        ![Self::HAR, Self::PAIRS].contains(&self.format.as_str())
+    }
 }
 
 impl std::fmt::Display for Imported {

@@ -67,14 +67,24 @@ pub fn sent_bytes(session: &Session, at: &str) -> Result<Vec<u8>, OpenError> {
 pub(super) fn plain_body(session: &Session, at: &str) -> Result<String, OpenError> {
     let body = sent_bytes(session, at)?;
     let turn = Address::from(at.split(':').next().unwrap_or_default());
-    let places = session.skeleton().turn(&turn).map(|entry| entry.events.range()).unwrap_or_default();
-    let events = places.filter_map(|place| session.event(place)).filter(|envelope| envelope.address == turn);
-    let coding = events.map(|envelope| envelope.event).find_map(|event| match event {
+    Ok(plain_text(session, &turn, &body))
+}
+
+/// Returns the body of a turn as text, as it was before it was compressed.
+pub(super) fn plain_text(session: &Session, turn: &Address, body: &[u8]) -> String {
+    let coding = events_of(session, turn).find_map(|event| match event {
         Event::RawRequest(request) => Some(Coding::of_headers(&request.headers)),
         _ => None,
     });
-    let body = coding.unwrap_or(Coding::Identity).plain(&body).into_owned();
-    Ok(String::from_utf8_lossy(&body).into_owned())
+    String::from_utf8_lossy(&coding.unwrap_or(Coding::Identity).plain(body)).into_owned()
+}
+
+/// The events of a turn.
+pub(super) fn events_of<'s>(session: &'s Session, turn: &Address) -> impl Iterator<Item = Event> + use<'s> {
+    let turn = turn.clone();
+    let places = session.skeleton().turn(&turn).map(|entry| entry.events.range()).unwrap_or_default();
+    let events = places.filter_map(|place| session.event(place));
+    events.filter(move |envelope| envelope.address == turn).map(|envelope| envelope.event)
 }
 
 /// The error for a turn without a request: it names those that the session has.
@@ -99,9 +109,7 @@ fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<Vec<u8
         return Err(no_request(session, turn));
     }
     let is_of_side = |event: &Event| matches!(event, Event::RawRequest(_)) == (side == "client");
-    let places = session.skeleton().turn(turn).map(|entry| entry.events.range()).unwrap_or_default();
-    let events = places.filter_map(|place| session.event(place)).filter(|envelope| envelope.address == *turn);
-    let came = events.map(|envelope| envelope.event).filter(is_of_side).find_map(|event| came_of(&event).cloned());
+    let came = events_of(session, turn).filter(is_of_side).find_map(|event| came_of(&event).cloned());
     let came = came.ok_or_else(|| {
         OpenError(format!(
             "the body from the {side} at {turn} was not replaced: without `:{side}` it is the one that passed"
@@ -112,14 +120,11 @@ fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<Vec<u8
 
 /// The attempts of a turn that left the machine.
 fn attempts(session: &Session, turn: &Address) -> Vec<Sent> {
-    let places = session.skeleton().turn(turn).map(|entry| entry.events.range()).unwrap_or_default();
-    let events = places.filter_map(|place| session.event(place)).filter(|envelope| envelope.address == *turn);
-    events
-        .filter_map(|envelope| match envelope.event {
-            Event::Sent(sent) => Some(sent),
-            _ => None,
-        })
-        .collect()
+    let sent = events_of(session, turn).filter_map(|event| match event {
+        Event::Sent(sent) => Some(sent),
+        _ => None,
+    });
+    sent.collect()
 }
 
 /// The events that the bodies of a turn are made of.

@@ -12,7 +12,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use toml_edit::{DocumentMut, Item, Table, Value, value};
 
-use super::body::plain_body;
+use super::body::{events_of, plain_body};
 use super::captured_messages::CapturedMessages;
 use super::captured_request::RequestParts;
 use super::captured_tools::{ToolNames, tool_table};
@@ -361,12 +361,6 @@ fn add_inputs(file: &mut DocumentMut, inputs: &[(String, Json)]) {
 fn inline(members: &Json) -> Option<Value> {
     members.members().filter(|members| !members.is_empty())?;
     to_inline(members)?.parse().ok()
-}
-
-/// The events of a turn.
-pub(super) fn events_of<'s>(session: &'s Session, turn: &Address) -> impl Iterator<Item = Event> + use<'s> {
-    let turn = turn.clone();
-    session.events().filter(move |envelope| envelope.address == turn).map(|envelope| envelope.event)
 }
 
 /// All messages of the conversation, for the results of its tools.

@@ -4,18 +4,14 @@
 
 use ptc_core::value::{Json, json};
 
-use super::captured_agent::events_of;
+use super::body::events_of;
 use crate::config::Protocol;
 use crate::event::{Address, Event, JsonText, Options, RawRequest, RequestMade, ToolSchema};
-use crate::model::{CapturedRequest, FurtherMembers, further_members};
-use crate::session::Session;
+use crate::model::{CapturedRequest, FurtherMembers, further_members, listed_messages, listed_parts};
+use crate::session::{Captured, Imported, Session};
 
-/// Formats of imported files with exact requests. Those of other formats were rebuilt from messages.
-const EXACT_FORMATS: [&str; 2] = ["har", "request and response lines"];
 /// Headers that change what the members of a body mean.
 const HEADERS: [&str; 2] = ["anthropic-beta", "openai-beta"];
-/// Lists of messages, by protocol.
-const LISTS: [&str; 3] = ["messages", "contents", "input"];
 /// Tokens of an answer for which a request to Anthropic leaves room next to those of reasoning.
 const ANSWER_TOKENS: u64 = 8_192;
 
@@ -50,7 +46,7 @@ impl RequestParts {
             match event {
                 Event::Sent(sent) => frame = sent.frame.json(),
                 Event::RawRequest(request) => raw = request,
-                Event::Notice(notice) => lacks_messages |= notice.text.contains("messages before are not recorded"),
+                Event::Notice(notice) => lacks_messages |= notice.text.contains(Captured::LACKS_MESSAGES),
                 _ => {}
             }
         }
@@ -61,7 +57,7 @@ impl RequestParts {
         let read = protocol.and_then(|protocol| CapturedRequest::read(protocol, &raw.path, text.as_bytes()).ok());
         let read = read.unwrap_or_default();
         let imported = session.header.imported.as_ref();
-        let is_rebuilt = imported.is_some_and(|file| !EXACT_FORMATS.contains(&file.format.as_str()));
+        let is_rebuilt = imported.is_some_and(Imported::is_rebuilt);
         let further = match protocol.filter(|_| frame.members().is_some()) {
             Some(protocol) => further_members(protocol, &frame, &read),
             None => FurtherMembers { options: made.options.clone(), ..FurtherMembers::default() },
@@ -137,11 +133,7 @@ impl RequestParts {
 
 /// The parts of the messages of a body, and the messages themselves.
 fn parts(body: &Json) -> impl Iterator<Item = &Json> {
-    let items = LISTS.iter().find_map(|key| body.get(key)).and_then(Json::items).unwrap_or_default().iter();
-    items.flat_map(|item| {
-        let content = item.get("content").or_else(|| item.get("parts")).and_then(Json::items).unwrap_or_default();
-        content.iter().chain([item])
-    })
+    listed_messages(body).iter().flat_map(|item| listed_parts(item).iter().chain([item]))
 }
 
 /// Returns whether messages of a body hold results that are marked as errors.

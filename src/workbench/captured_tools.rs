@@ -9,7 +9,8 @@ use toml_edit::{Table, Value, value};
 
 use crate::config::document::to_inline;
 use crate::event::{SentMessage, SentPart, ToolSchema};
-use crate::model::PendingCalls;
+use crate::model::{PendingCalls, plain_name};
+use crate::tool::provider_name;
 
 /// Longest name of a tool.
 const NAME_MAX_CHARS: usize = 64;
@@ -22,7 +23,8 @@ pub(super) struct ToolNames(Vec<(String, String)>);
 impl ToolNames {
     /// Names the tools. A name stays as it is where agent files and providers accept it.
     pub(super) fn of(tools: &[ToolSchema]) -> Self {
-        let mut used: HashSet<String> = RESERVED.iter().map(|name| folded(name)).collect();
+        // Names must differ in the form that providers accept.
+        let mut used: HashSet<String> = RESERVED.iter().map(|name| provider_name(name)).collect();
         let mut names: Vec<(String, String)> = Vec::new();
         for tool in tools {
             let base = accepted(&tool.name);
@@ -33,7 +35,7 @@ impl ToolNames {
             };
             let free = (1..=tools.len() + RESERVED.len())
                 .map(numbered)
-                .find(|name| used.insert(folded(name)))
+                .find(|name| used.insert(provider_name(name)))
                 .unwrap_or_default();
             names.push((tool.name.clone(), free));
         }
@@ -72,15 +74,9 @@ impl ToolNames {
     }
 }
 
-/// The form in which names of tools must differ.
-fn folded(name: &str) -> String {
-    name.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
-}
-
 /// The name with the characters that a name may have.
 fn accepted(name: &str) -> String {
-    let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    let name: String = name.chars().map(kept).collect();
+    let name = plain_name(name);
     let name = if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("t_{name}") };
     name.chars().take(NAME_MAX_CHARS).collect()
 }

@@ -28,14 +28,12 @@ fn read(item: &Json, key: &str, number: usize, findings: &mut Vec<Diagnostic>) -
     }
     let text_of = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
     let text = text_of(item, "text");
-    let role = match item.get("role").and_then(Json::as_str) {
-        Some("user") => Some(Role::User),
-        Some("assistant") => Some(Role::Assistant),
-        Some("tool") => Some(Role::Tool),
-        _ => None,
-    };
+    let named = item.get("role").and_then(Json::as_str);
+    let role = [Role::User, Role::Assistant, Role::Tool].into_iter().find(|role| named == Some(role.name()));
     let problem = match role {
-        None => Some("needs a `role`: user, assistant or tool"),
+        None if item.get("role").is_none() => Some("needs a `role`: user, assistant or tool"),
+        // An unknown role was reported with the members.
+        None => None,
         Some(role) if role != Role::Assistant && !calls.is_empty() => Some("has `calls`: only `assistant` calls tools"),
         Some(Role::Tool) if results.is_empty() || !text.is_empty() => Some("needs `results`, and no `text`"),
         Some(role) if role != Role::Tool && !results.is_empty() => Some("has `results`: write a message of `tool`"),

@@ -10,7 +10,9 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 
 use crate::agent::{Compaction, Plan};
-use crate::event::{self, Address, CompactionDone, CompactionReason, CompactionStrategy, RepeatedReply, Role, RunText};
+use crate::event::{
+    self, Address, CompactionDone, CompactionReason, CompactionStrategy, RepeatedReply, Role, RunText, ranges,
+};
 use crate::model::{Content, Message, Reply};
 use crate::prompt;
 
@@ -233,18 +235,6 @@ fn compaction(
         tokens_after,
         counts,
     }
-}
-
-/// Numbers as inclusive ranges, in their order.
-pub(super) fn ranges(numbers: impl IntoIterator<Item = u32>) -> Vec<(u32, u32)> {
-    let mut found: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match found.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
-            _ => found.push((number, number)),
-        }
-    }
-    found
 }
 
 #[cfg(test)]

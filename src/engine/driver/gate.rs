@@ -10,11 +10,11 @@ use std::sync::atomic::Ordering;
 
 use ptc_core::value::{Json, json};
 
-use super::conversation::ranges;
 use super::state::{Driver, Halt};
 use crate::engine::modes::ToolResult;
 use crate::event::{
     Address, JsonText, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, ToolEnd,
+    ranges,
 };
 use crate::model::{Content, Message, Reply, Request, Written, typed};
 use crate::port::{Checkpoint, Gate, Question};

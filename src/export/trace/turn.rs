@@ -5,7 +5,7 @@ use super::read::Record;
 use crate::event::{
     Address, ErrorRecord, Extract, ExtractKind, Kept, Message, MessagePart, Options, PartKind, ProgramEnd,
     ProgramStatus, Remaining, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role, Source, Tokens, TurnEnd, TurnStart,
-    Want, hex_sha,
+    Want, hex_sha, ranges,
 };
 use ptc_core::value::Json;
 
@@ -75,6 +75,8 @@ pub(super) fn asked(converter: &mut Converter<'_>, run: usize, record: &Record) 
         converter.runs[run].messages.push((role, text));
         numbers.push(m);
     }
+    numbers.sort_unstable();
+    numbers.dedup();
     let request = RequestMade {
         messages: ranges(numbers),
         want: Want::Program,
@@ -85,20 +87,6 @@ pub(super) fn asked(converter: &mut Converter<'_>, run: usize, record: &Record) 
         cache: false,
     };
     converter.push_event(record.at_ms, &address, request);
-}
-
-/// Numbers as inclusive ranges.
-fn ranges(mut numbers: Vec<u32>) -> Vec<(u32, u32)> {
-    numbers.sort_unstable();
-    numbers.dedup();
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => ranges.push((number, number)),
-        }
-    }
-    ranges
 }
 
 /// A turn without a start begins with its first event.

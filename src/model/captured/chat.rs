@@ -57,11 +57,11 @@ pub(super) fn of_ollama(body: &Json, read: CapturedRequest) -> CapturedRequest {
 fn common(body: &Json) -> CapturedRequest {
     // `functions` is the older form of tools.
     let tools = ["tools", "functions"].iter().filter_map(|key| body.get(key)?.items()).flatten();
-    let declared = |item: &Json| ["function", "custom"].iter().find_map(|key| item.get(key)).unwrap_or(item).clone();
+    let declared = tools.map(|item| ["function", "custom"].iter().find_map(|key| item.get(key)).unwrap_or(item));
     CapturedRequest {
         model: text_of(body, "model").unwrap_or_default(),
         messages: body.get("messages").and_then(Json::items).unwrap_or_default().iter().map(message).collect(),
-        tools: tools.filter_map(|item| tool(&declared(item), &["parameters"])).collect(),
+        tools: declared.filter_map(|item| tool(item, &["parameters"])).collect(),
         ..CapturedRequest::default()
     }
 }

@@ -32,17 +32,25 @@ const FEWEST_CHARS: usize = 16;
 /// Returns the parts of the user's messages that are no text.
 pub fn media_of(body: &[u8]) -> Vec<MediaPart> {
     let Some(body) = std::str::from_utf8(body).ok().and_then(|text| json::parse(text).ok()) else { return Vec::new() };
-    let messages = LISTS.iter().find_map(|key| body.get(key)).and_then(Json::items).unwrap_or_default().iter();
     let is_user = |message: &&Json| {
         let role = message.get("role").and_then(Json::as_str);
         role.is_none_or(|role| !OTHER_ROLES.contains(&role))
     };
     // The images of a prompt without messages are members of the body.
-    messages.filter(is_user).chain([&body]).flat_map(parts).collect()
+    listed_messages(&body).iter().filter(is_user).chain([&body]).flat_map(parts).collect()
+}
+
+/// The messages of a body.
+pub(crate) fn listed_messages(body: &Json) -> &[Json] {
+    LISTS.iter().find_map(|key| body.get(key)).and_then(Json::items).unwrap_or_default()
+}
+
+/// The parts of a message; none for a text.
+pub(crate) fn listed_parts(message: &Json) -> &[Json] {
+    message.get("content").or_else(|| message.get("parts")).and_then(Json::items).unwrap_or_default()
 }
 
 fn parts(message: &Json) -> Vec<MediaPart> {
-    let content = message.get("content").or_else(|| message.get("parts")).and_then(Json::items).unwrap_or_default();
     let is_media = |part: &&Json| {
         part.members().is_some()
             && part.get("text").and_then(Json::as_str).is_none()
@@ -51,7 +59,7 @@ fn parts(message: &Json) -> Vec<MediaPart> {
     let of = |part: &Json| MediaPart { kind: kind_of(part), bytes: bytes_in(part) };
     let images = message.get("images").and_then(Json::items).unwrap_or_default().iter();
     let images = images.map(|image| MediaPart { kind: "image".to_owned(), bytes: bytes_in(image) });
-    content.iter().filter(is_media).map(of).chain(images).collect()
+    listed_parts(message).iter().filter(is_media).map(of).chain(images).collect()
 }
 
 /// The file in a value, if it is all that the value contains.

@@ -25,6 +25,7 @@ pub use body::{pack_body, unpack_body};
 pub use coding::{Coding, DECODED_MAX_BYTES};
 pub use further::{FurtherMembers, further_members};
 pub use media::{MediaPart, media_of};
+pub(crate) use media::{listed_messages, listed_parts};
 pub use pending_calls::PendingCalls;
 pub use reply::{CapturedReply, Echoes, ReplyOutcome};
 

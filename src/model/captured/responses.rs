@@ -9,7 +9,7 @@ use ptc_core::value::Json;
 
 use super::parts::{content, other, result, result_text, shortened, text};
 use super::{CapturedMessage, CapturedRequest, is_true, number, text_of, tool};
-use crate::event::{JsonText, MessagePart, Options, Role};
+use crate::event::{JsonText, MessagePart, NativeCall, Options, Role};
 use crate::model::responses::{client_call, is_service_execution};
 
 /// Reads a body.
@@ -23,8 +23,9 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
         }
         Some(input) => {
             let items = input.items().unwrap_or_default();
-            let service_calls = service_calls(items);
-            for next in items.iter().filter_map(|json| item(json, &service_calls)) {
+            let calls: Vec<Option<NativeCall>> = items.iter().map(client_call).collect();
+            let service_calls = service_calls(items, &calls);
+            for next in items.iter().zip(calls).filter_map(|(json, call)| item(json, call, &service_calls)) {
                 add(&mut messages, next);
             }
         }
@@ -61,17 +62,18 @@ fn add(messages: &mut Vec<CapturedMessage>, next: CapturedMessage) {
     }
 }
 
-/// The ids of the calls that the service executed.
-fn service_calls(items: &[Json]) -> HashSet<&str> {
-    let is_call = |item: &&Json| item.get("type").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("_call"));
-    let of_service = items.iter().filter(is_call).filter(|item| client_call(item).is_none());
-    of_service.filter_map(|item| item.get("call_id").and_then(Json::as_str)).collect()
+/// The ids of the calls that the service executed: those of items that are no calls of the client.
+fn service_calls<'i>(items: &'i [Json], calls: &[Option<NativeCall>]) -> HashSet<&'i str> {
+    let is_call = |item: &Json| item.get("type").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("_call"));
+    let of_service = items.iter().zip(calls).filter(|(item, call)| call.is_none() && is_call(item));
+    of_service.filter_map(|(item, _)| item.get("call_id").and_then(Json::as_str)).collect()
 }
 
-fn item(json: &Json, service_calls: &HashSet<&str>) -> Option<CapturedMessage> {
+/// The message of an item, which is this call if it is one of the client.
+fn item(json: &Json, call: Option<NativeCall>, service_calls: &HashSet<&str>) -> Option<CapturedMessage> {
     let message = |role: Role, part: MessagePart| Some(CapturedMessage { role, parts: vec![part] });
     let kind = json.get("type").and_then(Json::as_str);
-    if let Some(call) = client_call(json) {
+    if let Some(call) = call {
         return message(Role::Assistant, MessagePart::Call { call });
     }
     if let Some(output) = kind.and_then(|kind| output(kind, json, service_calls)) {

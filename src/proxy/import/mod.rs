@@ -80,19 +80,14 @@ impl TrafficFormat {
     /// The name in sessions.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Har => "har",
-            Self::Pairs => "request and response lines",
+            Self::Har => Imported::HAR,
+            Self::Pairs => Imported::PAIRS,
             Self::Otlp => "otlp",
             Self::Atif => "atif",
             Self::ClaudeCode => "claude code transcript",
             Self::Codex => "codex transcript",
             Self::GeminiCli => "gemini cli chat",
         }
-    }
-
-    /// Returns whether files of this format hold messages, not the bytes of requests and replies.
-    pub fn is_rebuilt(self) -> bool {
-        !matches!(self, Self::Har | Self::Pairs)
     }
 }
 
@@ -167,7 +162,7 @@ pub fn import_traffic(
     options: CaptureOptions,
 ) -> Result<ImportedTraffic, String> {
     let mut counts = ImportedTraffic::default();
-    let mut recorder = Recorder::of_file(options, imported, format.is_rebuilt());
+    let mut recorder = Recorder::of_file(options, imported);
     let mut last_ms = 0;
     for entry in entries(without_mark(text), format)? {
         match entry {

@@ -29,9 +29,15 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
         out.extend((1..lost).map(|_| Err(None)));
     }
     // The span of a run stands for its calls where the file has none of them.
-    let traces: HashSet<String> = spans.iter().filter(|span| asks_model(span)).map(|span| span.trace.clone()).collect();
-    let is_asking = |span: &Span| asks_model(span) || span_libraries::is_run(span) && !traces.contains(&span.trace);
-    let (asking, others): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(is_asking);
+    let asks: Vec<bool> = spans.iter().map(asks_model).collect();
+    let calls = spans.iter().zip(&asks).filter(|(_, asks)| **asks);
+    let traces: HashSet<String> = calls.map(|(span, _)| span.trace.clone()).collect();
+    let (mut asking, mut others) = (Vec::new(), Vec::new());
+    for (span, asks) in spans.into_iter().zip(asks) {
+        let is_asking = asks || span_libraries::is_run(&span) && !traces.contains(&span.trace);
+        let list = if is_asking { &mut asking } else { &mut others };
+        list.push(span);
+    }
     // Spans that ask no model are with the last one before them that does.
     let mut with: Vec<Vec<Value>> = asking.iter().map(|_| Vec::new()).collect();
     let mut by_trace: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -135,8 +141,10 @@ fn entry(span: &Span, others: Vec<Value>) -> Entry {
     if output.is_empty() && !is_failed {
         output.push(json!({"role": "assistant", "content": ""}));
     }
-    let of_request = span_libraries::model_of_request(span);
-    let model = Some(span.text(&MODELS)).filter(|model| !model.is_empty()).unwrap_or(&of_request);
+    let model = match span.text(&MODELS) {
+        "" => span_libraries::model_of_request(span),
+        named => named.to_owned(),
+    };
     let mut request = json!({"model": model, "messages": input});
     for (member, keys) in OPTIONS {
         if let Some(value) = span.value(&keys) {
@@ -164,7 +172,7 @@ fn entry(span: &Span, others: Vec<Value>) -> Entry {
             let kind = span.text(&["error.type"]);
             (status.filter(|status| *status >= 400).unwrap_or(500), json!({"error": {"message": error, "type": kind}}))
         }
-        _ => (200, reply(span, model, output, &usage)),
+        _ => (200, reply(span, &model, output, &usage)),
     };
     let provider =
         span.text(&["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider"]);

@@ -79,7 +79,7 @@ impl ProxyService {
             _ => None,
         };
         if let Some(recorded) = recorded {
-            let reply = begun.as_ref().and_then(|begun| self.replay(recorded, begun, false, changed.cut, pending));
+            let reply = begun.as_ref().and_then(|begun| self.replay(recorded, begun, changed.cut, pending));
             if let Some(reply) = reply {
                 return reply;
             }

@@ -4,10 +4,8 @@
 //! two tools one name.
 
 use super::table::TOOLS;
+use crate::model::plain_name;
 use crate::serve::ServedAgent;
-
-/// Most characters of a tool's name.
-const MAX_CHARS: usize = 64;
 
 /// The agents that are tools of a server.
 #[derive(Debug, Default)]
@@ -21,7 +19,8 @@ impl AgentTools {
     pub fn new(agents: Vec<ServedAgent>) -> Result<Self, String> {
         let mut named = Self::default();
         for mut agent in agents {
-            let name = tool_name(&agent.name);
+            // Clients refuse other characters, and longer names.
+            let name = plain_name(&agent.name);
             if let Some(other) = named.agents.iter().find(|other| other.name == name) {
                 let (label, other) = (&agent.label, &other.label);
                 return Err(format!("{other} and {label} would both be the tool `{name}`: rename one of the files"));
@@ -45,12 +44,6 @@ impl AgentTools {
     }
 }
 
-/// The name of a tool: clients refuse other characters, and longer names.
-fn tool_name(name: &str) -> String {
-    let valid = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-    name.chars().map(valid).take(MAX_CHARS).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,7 +57,7 @@ mod tests {
             ("gr\u{fc}n/\u{6f22}", "gr_n__"),
             (long.as_str(), cut.as_str()),
         ] {
-            assert_eq!(tool_name(name), expected);
+            assert_eq!(plain_name(name), expected);
         }
     }
 }

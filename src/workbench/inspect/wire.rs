@@ -8,7 +8,7 @@ use ptc_core::value::json;
 
 use super::{Body, Line, Mark, Part, Turn};
 use crate::event::{Event, ReplyPart, Sent, Wire};
-use crate::workbench::body::{plain_body, sent_body};
+use crate::workbench::body::{plain_text, sent_bytes};
 use crate::workbench::format::{plural, size};
 
 /// Maximum number of decoded bytes of one attempt; limits a damaged or malicious compressed note.
@@ -56,10 +56,11 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
 fn body_parts(turn: &Turn<'_>, sent: &Sent, note: &str) -> Vec<Part> {
     let title = format!("→ sent {}", sent.attempt);
     let at = format!("{}:{}", turn.address, sent.attempt);
-    match sent_body(turn.session, &at) {
-        Ok(body) => {
+    match sent_bytes(turn.session, &at) {
+        Ok(bytes) => {
+            let body = String::from_utf8_lossy(&bytes).into_owned();
             // A compressed body is laid out as it was before.
-            let plain = || json::parse(&plain_body(turn.session, &at).ok()?).ok();
+            let plain = || json::parse(&plain_text(turn.session, turn.address, &bytes)).ok();
             let tree = json::parse(&body).ok().or_else(plain).map(|tree| {
                 let laid_out = Part::new(format!("{title} · tree"), Body::Tree(tree, Vec::new()));
                 Part { bytes: sent.bytes, ..laid_out.noted("the same body laid out") }
