@@ -1,7 +1,7 @@
 """Runs of agents over HTTP: throughput, latency and memory of `serve` at N runs at once, then `kill -9` in the middle of such a load.
 
-In: the binary in $PTC; `serve.py [AT_ONCE [RUNS]]` (200, 4000). Out: figures on stdout. Ends with 1 when a run fails, when the session of a
-run that was answered is missing or cannot be read, or when `kill -9` loses a session that a client has the id of.
+In: the binary in $PTC; `serve.py [AT_ONCE [RUNS]]` (200, 4000). Out: figures on stdout. Exits with 1 if a run fails, if the session of a
+run that was answered is missing or cannot be read, or if `kill -9` loses a session that a client has the id of.
 """
 import asyncio
 import json
@@ -66,7 +66,7 @@ async def run(port, number, is_streamed):
 
 
 async def load(server, at_once, runs):
-    """Keeps so many runs going; their results."""
+    """Sends `runs` requests, `at_once` at a time; returns their results."""
     numbers = iter(range(runs))
     results = []
 
@@ -79,7 +79,7 @@ async def load(server, at_once, runs):
 
 
 def lost(server, ids):
-    """The sessions of these ids that are missing, or do not agree with themselves."""
+    """The sessions of these ids that are missing, or damaged."""
     missing = [name for name in ids if not list(server.sessions.glob(f"*{name}*.jsonl"))]
     command = [os.environ["PTC"], "--sessions", server.sessions, "sessions", "list", "--json"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -102,9 +102,9 @@ def main():
         print(f"processor time {server.cpu_s() * 1_000 / runs:.2f} ms a run, memory {server.memory_mb()} MB, failed {len(failed)}")
         server.process.terminate()
         server.process.wait()
-        gone = lost(server, [result[1] for result in results])
-        print(f"sessions {len(results)}, lost {len(gone)}")
-        bad += len(failed) + len(gone)
+        lost_ids = lost(server, [result[1] for result in results])
+        print(f"sessions {len(results)}, lost {len(lost_ids)}")
+        bad += len(failed) + len(lost_ids)
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder, at_once)
 
@@ -122,9 +122,9 @@ def main():
 
         ids = [name for name in asyncio.run(killed()) if name]
         server.process.wait()
-        gone = lost(server, ids)
-        print(f"kill -9 with {at_once} runs: {len(ids)} clients had the id of a session, lost {len(gone)}")
-        bad += len(gone)
+        lost_ids = lost(server, ids)
+        print(f"kill -9 with {at_once} runs: {len(ids)} clients had the id of a session, lost {len(lost_ids)}")
+        bad += len(lost_ids)
     sys.exit(bad > 0)
 
 

@@ -263,7 +263,7 @@ fn no_lint_is_silenced_without_a_reason() {
 
 #[test]
 fn nothing_is_left_for_later() {
-    none(Tree::project().sources.iter().flat_map(left_behind));
+    none(Tree::project().sources.iter().flat_map(todo_marks));
 }
 
 #[test]
@@ -442,7 +442,7 @@ fn silenced(source: &Source) -> Vec<String> {
     found.map(|(at, mark)| format!("{}: `{mark}…`; write #[expect(…, reason = …)]", source.place(at))).collect()
 }
 
-fn left_behind(source: &Source) -> Vec<String> {
+fn todo_marks(source: &Source) -> Vec<String> {
     let marks = ["TODO", "FIXME"];
     let found = marks.iter().flat_map(|mark| source.comments.match_indices(mark));
     found.map(|(at, mark)| format!("{}: {mark}; do it or leave it out", source.place(at))).collect()

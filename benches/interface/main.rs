@@ -253,7 +253,7 @@ struct Played {
     idle_frames: f64,
     idle_ms: f64,
     memory_mb: f64,
-    /// Checks of texts begun, the first ones included.
+    /// Number of text checks that started, the first ones included.
     checks: u64,
     paste_ms: f64,
 }

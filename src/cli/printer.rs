@@ -315,7 +315,7 @@ impl<W: Write> Printer<W> {
         self.after_bar("  | ", &more);
     }
 
-    /// The text of a control object besides its thought.
+    /// Prints the text of a control object other than its thought.
     fn end_control(&mut self) {
         let Some((.., thought)) = self.thought.take() else { return };
         match thought.rest() {

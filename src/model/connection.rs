@@ -1,7 +1,7 @@
 //! Sends a request again when the service closes a reused connection before it replies.
 //!
-//! In: a request. Out: its response and the number of retries. It must never send a request again that the service
-//! may have begun to work on: only one that fails at once, on a connection that was open before.
+//! In: a request. Out: its response and the number of retries. It must never resend a request that the service
+//! may have started to process: only one that fails at once, on a connection that was open before.
 
 use std::cell::Cell;
 use std::error::Error as _;

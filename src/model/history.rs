@@ -14,7 +14,7 @@ use super::{Content, Message, Request};
 use crate::event::{FileRecord, JsonText, NativeCall, Opaque, Role};
 
 /// Longest name that services accept.
-const NAME_MAX_CHARS: usize = 64;
+pub(crate) const NAME_MAX_CHARS: usize = 64;
 
 /// One turn of the conversation.
 #[derive(Debug, PartialEq)]
@@ -179,7 +179,7 @@ fn push_line<'a>(line: RequestLine<'a>, out: &mut Vec<RequestLine<'a>>) {
 }
 
 /// The request with each call id only once, also in the form with letters, digits, `_` and `-` only. Sessions hold repeated ids where a
-/// model numbers the calls of each reply anew, or where several services answered.
+/// model restarts the numbering of calls in each reply, or where several services answered.
 pub(super) fn with_unique_ids(request: &Request) -> Cow<'_, Request> {
     let mut renamed = Cow::Borrowed(request);
     let mut used: HashSet<String> = HashSet::new();

@@ -76,7 +76,7 @@ pub(crate) use body::rebuild_body;
 pub(crate) use captured::{listed_messages, listed_parts};
 pub(crate) use connection::retries_text;
 pub(crate) use fault::status_title;
-pub(crate) use history::{accepted, arguments, plain_name, request_lines};
+pub(crate) use history::{NAME_MAX_CHARS, accepted, arguments, plain_name, request_lines};
 pub(crate) use http::tls_advice;
 pub(crate) use outside::HttpClientError;
 pub(crate) use process_group::ProcessGroup;
@@ -89,8 +89,8 @@ pub use {
     answered::{OtherModel, asked},
     body::{carries, strict_tools},
     captured::{
-        CapturedMessage, CapturedReply, CapturedRequest, Coding, DECODED_MAX_BYTES, Echoes, FurtherMembers, MediaPart,
-        PendingCalls, ReplyOutcome, further_members, media_of, pack_body, protocol_of, unpack_body,
+        CapturedMessage, CapturedReply, CapturedRequest, Coding, DECODED_MAX_BYTES, Echoes, ExtraMembers, MediaPart,
+        PendingCalls, ReplyOutcome, extra_members, media_of, pack_body, protocol_of, unpack_body,
     },
     closure::Pinned,
     embedding::{Embedding, cosine, embedded, has_embeddings, hashed},

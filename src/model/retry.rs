@@ -117,7 +117,7 @@ pub(super) trait Attempts: Sync {
     fn concede(&self, failure: &Failure) -> Option<String>;
 }
 
-/// Everything an answer needs besides the adapter.
+/// Everything an answer needs except the adapter.
 #[derive(Debug)]
 pub(super) struct Round<'a> {
     pub(super) request: &'a Request,

@@ -19,7 +19,7 @@ use crate::agent::{HISTORY, Plan, SystemPrompt};
 use crate::event::{self, Address, FileRecord, MessagePart, Role, RunText, ToolSchema};
 use crate::model::{Content, FileBytes, Message, Request, Want};
 
-/// The request options of a mode, besides the messages.
+/// The request options of a mode, without the messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// The expected kind of answer.

@@ -57,7 +57,7 @@ pub fn lisp_eval() -> ToolSchema {
     }
 }
 
-/// The start of a run besides its context.
+/// The start of a run, without its context.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// Definitions of earlier programs.

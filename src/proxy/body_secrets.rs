@@ -28,7 +28,7 @@ static CANDIDATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns the secrets in a body.
-pub(super) fn body_keys(body: &[u8]) -> Vec<Secret> {
+pub(super) fn body_secrets(body: &[u8]) -> Vec<Secret> {
     if !CANDIDATE.as_ref().is_some_and(|candidate| candidate.is_match(body)) {
         return Vec::new();
     }
@@ -72,7 +72,7 @@ fn collect_text(name: &str, text: &str, found: &mut Vec<Secret>) {
     }
 }
 
-/// Returns whether a text under the name of a secret is one, not a word or a sentence.
+/// Returns whether the value of a member that is named like a secret is a secret, not a word or a sentence.
 fn is_secret(name: &str, text: &str) -> bool {
     let is_authorization = name.to_ascii_lowercase().contains("authorization");
     // After the name of a scheme: `Bearer`, `token`, ….
@@ -89,7 +89,7 @@ mod tests {
     use crate::model::Scrub;
 
     fn scrubbed(body: &str) -> String {
-        Scrub::new(body_keys(body.as_bytes())).text(body)
+        Scrub::new(body_secrets(body.as_bytes())).text(body)
     }
 
     #[test]

@@ -31,7 +31,7 @@ const LOOK_EACH: Duration = Duration::from_secs(20);
 /// Time for which text that a screen follows waits to be written.
 const FOLLOW_EACH: Duration = Duration::from_millis(50);
 
-/// Least time between a note and its record: a request has passed on before its session is written, which takes longer than passing it.
+/// Shortest time from a note to its record: a request is passed on before its session is written, which takes longer.
 const DELAY: Duration = Duration::from_millis(5);
 
 /// Notes that are taken at once after a pause in the traffic.

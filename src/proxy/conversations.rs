@@ -1,7 +1,7 @@
 //! Conversations: which requests belong together.
 //!
 //! In: the messages of a request, as digests. Out: the conversation that it continues, or none. A request continues a conversation when its
-//! messages are those of the last request and more, or when it names one of its replies; several clients may have begun with the same words. It
+//! messages are those of the last request and more, or when it names one of its replies; several clients may start with the same text. It
 //! must never put two requests that are answered at the same time into one conversation.
 
 use super::digest::Digest;
@@ -16,10 +16,10 @@ pub struct ConversationId(pub u64);
 /// State of the reply to the last request of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplyState {
-    /// It is not whole.
-    Open,
-    /// The service marked its end; its body may go on.
-    Marked,
+    /// The reply is in progress.
+    InProgress,
+    /// The service has sent its end mark; the body has not ended.
+    EndMarked,
     /// It is whole and has ended.
     Answered,
     /// The service answers later, to other requests: the reply is unknown.
@@ -31,7 +31,7 @@ enum ReplyState {
 impl ReplyState {
     /// Returns whether the service has, or will have, a reply: the same request again is no retry.
     fn is_reply(self) -> bool {
-        matches!(self, Self::Marked | Self::Answered | Self::Deferred)
+        matches!(self, Self::EndMarked | Self::Answered | Self::Deferred)
     }
 }
 
@@ -109,7 +109,7 @@ impl Conversations {
             continues: asked.continues,
             thread: asked.thread,
             frame: asked.frame,
-            state: ReplyState::Open,
+            state: ReplyState::InProgress,
             last_ms: asked.at_ms,
         };
         match self.known.iter_mut().find(|known| known.id == id) {
@@ -128,10 +128,10 @@ impl Conversations {
         self.set_reply(id, state, reply, reply_id, at_ms);
     }
 
-    /// Notes that the reply to the last request is whole while its body goes on: the next request may come. The caller ends the last one
-    /// before that.
+    /// Records the end mark of the last request's reply, whose body has not ended: the next request may arrive. The caller ends the last
+    /// request first.
     pub fn mark(&mut self, id: ConversationId, reply: Digest, reply_id: Option<String>, at_ms: i64) {
-        self.set_reply(id, ReplyState::Marked, Some(reply), reply_id, at_ms);
+        self.set_reply(id, ReplyState::EndMarked, Some(reply), reply_id, at_ms);
     }
 
     /// Notes that the service answers the last request later, to a request that asks no model.
@@ -157,7 +157,7 @@ impl Conversations {
 
     /// Forgets conversations that nothing has continued since then, and the oldest beyond a number; returns them.
     pub fn forget(&mut self, before_ms: i64, most: usize) -> Vec<ConversationId> {
-        let is_open = |known: &&Conversation| matches!(known.state, ReplyState::Open | ReplyState::Marked);
+        let is_open = |known: &&Conversation| matches!(known.state, ReplyState::InProgress | ReplyState::EndMarked);
         let mut idle: Vec<(i64, ConversationId)> =
             self.known.iter().filter(|known| !is_open(known)).map(|known| (known.last_ms, known.id)).collect();
         idle.sort_unstable();
@@ -197,7 +197,7 @@ impl Conversation {
 
     /// Returns the rank of this conversation for a request, the greatest for the best match; `None`: the request does not continue it.
     fn fits(&self, asked: &Asked) -> Option<(u8, bool, usize, bool)> {
-        if self.state == ReplyState::Open || self.key != asked.key {
+        if self.state == ReplyState::InProgress || self.key != asked.key {
             return None;
         }
         let (same_system, same_frame) = (self.system == asked.system, self.frame == asked.frame);

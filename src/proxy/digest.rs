@@ -16,7 +16,7 @@ use crate::model::{CapturedMessage, CapturedRequest, media_of};
 pub struct Digest(u64);
 
 impl Digest {
-    /// Of a message of a request, as far as a reply would have it: of the model's messages only texts and calls.
+    /// Returns the digest of a message of a request. For messages of the model, only the content that a reply has counts: texts and calls.
     pub fn of(message: &CapturedMessage) -> Self {
         if message.role != Role::Assistant {
             return Self::of_all(message);
@@ -24,21 +24,21 @@ impl Digest {
         let text = text_of(message, "assistant");
         // A reply has the text of a refusal if it has no other.
         let text = if text.trim().is_empty() { text_of(message, "refusal") } else { text };
-        Self::new(message.role, &text, &words_in(message))
+        Self::new(message.role, &text, &calls_and_results(message))
     }
 
-    /// Of a message of a request with everything in it.
+    /// Returns the digest of a message of a request with all its parts.
     pub fn of_all(message: &CapturedMessage) -> Self {
         let texts = message.parts.iter().filter_map(|part| match part {
             MessagePart::Text { text, .. } => Some(text.as_str()),
             _ => None,
         });
-        Self::new(message.role, &texts.collect::<String>(), &words_in(message))
+        Self::new(message.role, &texts.collect::<String>(), &calls_and_results(message))
     }
 
-    /// Of a reply, as the next request repeats it.
+    /// Returns the digest of a reply, as the next request repeats it.
     pub fn of_reply(text: &str, calls: &[NativeCall]) -> Self {
-        Self::new(Role::Assistant, text, &calls.iter().map(words_of).collect::<Vec<_>>())
+        Self::new(Role::Assistant, text, &calls.iter().map(call_text).collect::<Vec<_>>())
     }
 
     fn new(role: Role, text: &str, parts: &[String]) -> Self {
@@ -51,7 +51,7 @@ impl Digest {
     }
 }
 
-/// The texts of a message in this section. What is no text has a section of its own.
+/// The texts of a message in this section. Other parts have sections of their own.
 fn text_of(message: &CapturedMessage, wanted: &str) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         MessagePart::Text { section, text, .. } if section == wanted => Some(text.as_str()),
@@ -61,18 +61,18 @@ fn text_of(message: &CapturedMessage, wanted: &str) -> String {
 }
 
 /// The calls and results of a message.
-fn words_in(message: &CapturedMessage) -> Vec<String> {
-    let words = message.parts.iter().filter_map(|part| match part {
-        MessagePart::Call { call } => Some(words_of(call)),
+fn calls_and_results(message: &CapturedMessage) -> Vec<String> {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        MessagePart::Call { call } => Some(call_text(call)),
         MessagePart::Result { call, result, .. } => Some(format!("{call} {result}")),
         // Other programs' files are texts that name them; their bytes are in the digests of files.
         MessagePart::Text { .. } | MessagePart::Reply { .. } | MessagePart::File { .. } => None,
     });
-    words.collect()
+    texts.collect()
 }
 
 /// Name and arguments. Clients write the arguments again: with other blanks, in another order, with or without members that are null.
-fn words_of(call: &NativeCall) -> String {
+fn call_text(call: &NativeCall) -> String {
     let args = match call.args.trim() {
         "" => "{}".to_owned(),
         args => json::parse(args).map_or_else(|_| args.to_owned(), |args| ordered(&args).to_text()),
@@ -94,12 +94,12 @@ fn ordered(data: &Json) -> Json {
 }
 
 /// Digests of the files in a request: the texts in their place have only type and size.
-pub(super) fn files_of(request: &CapturedRequest, body: &[u8]) -> Vec<u64> {
-    let is_words = |part: &MessagePart| match part {
+pub(super) fn file_digests(request: &CapturedRequest, body: &[u8]) -> Vec<u64> {
+    let is_text = |part: &MessagePart| match part {
         MessagePart::Text { section, .. } => matches!(section.as_str(), "system" | "user" | "assistant" | "tool"),
         _ => true,
     };
-    if request.messages.iter().flat_map(|message| &message.parts).all(is_words) {
+    if request.messages.iter().flat_map(|message| &message.parts).all(is_text) {
         return Vec::new();
     }
     let digest = |bytes: Option<Vec<u8>>| {
@@ -121,14 +121,14 @@ mod tests {
     use crate::model::{CapturedReply, Coding, Scrub};
 
     #[test]
-    fn images_of_one_size_have_other_digests() {
+    fn images_of_equal_size_have_different_digests() {
         let files = |byte: u8| {
             let image = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), vec![byte; 300]].concat();
             let url = format!("data:image/png;base64,{}", STANDARD.encode(image));
             let content = json!([{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": url}}]);
             let body = json!({"model": "m", "messages": [{"role": "user", "content": content}]}).to_string();
             let read = CapturedRequest::read(Protocol::OpenAi, "/v1/chat/completions", body.as_bytes()).unwrap();
-            files_of(&read, body.as_bytes())
+            file_digests(&read, body.as_bytes())
         };
         assert_eq!(files(1).len(), 1);
         assert_ne!(files(1), files(2));

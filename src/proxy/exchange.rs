@@ -13,7 +13,7 @@ use hyper::header::HeaderMap;
 use ptc_core::value::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::body_secrets::body_keys;
+use super::body_secrets::body_secrets;
 use super::headers;
 use crate::config::Protocol;
 use crate::event::Tokens;
@@ -83,10 +83,10 @@ impl Begun {
     }
 
     /// Adds the secrets in the bodies to those that are known.
-    pub(super) fn learn_secrets(&mut self) {
+    pub(super) fn add_body_secrets(&mut self) {
         let bodies = [Some((&self.body, self.body_coding())), self.came.as_ref().map(|came| (came, self.coding()))];
         let bodies = bodies.into_iter().flatten();
-        let keys: Vec<_> = bodies.flat_map(|(body, coding)| body_keys(&coding.plain(body))).collect();
+        let keys: Vec<_> = bodies.flat_map(|(body, coding)| body_secrets(&coding.plain(body))).collect();
         if !keys.is_empty() {
             self.scrub = self.scrub.clone().knowing(keys);
         }

@@ -1,7 +1,7 @@
-//! Lists of messages that are kept for requests to come.
+//! Messages of conversations that the service stores, as ranges of numbers.
 //!
-//! In: the numbers of messages. Out: the same numbers. A conversation numbers its messages as they come, so that a list of thousands is a few
-//! ranges. It must never change their order.
+//! In: message numbers, and the state of the last reply. Out: the messages that precede the next request. Numbers are assigned in order of
+//! arrival, so thousands of messages are a few ranges. It must never change their order.
 
 use super::digest::Digest;
 
@@ -42,21 +42,21 @@ impl MessageList {
     }
 }
 
-/// Conversation up to a reply, as the service keeps it.
+/// Conversation up to a reply, as the service stores it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
-    /// The messages of its last request, those that the service kept before among them.
+pub(super) struct StoredConversation {
+    /// The messages of its last request, those that the service stored before among them.
     pub(super) messages: MessageList,
     /// The first of them is a member of the body on its own, which the next request may replace.
     pub(super) has_system_member: bool,
-    /// Number of messages, at the end, of the last request: without a reply the service does not keep them.
+    /// Number of messages, at the end, of the last request: without a reply the service does not store them.
     pub(super) own: usize,
-    pub(super) reply: KeptReply,
+    pub(super) reply: StoredReply,
 }
 
 /// The reply to the last request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum KeptReply {
+pub(super) enum StoredReply {
     /// It did not come, or failed.
     #[default]
     Missing,
@@ -65,11 +65,11 @@ pub(super) enum KeptReply {
     Deferred,
 }
 
-impl Kept {
+impl StoredConversation {
     /// Returns the messages that the service has up to the reply, without the system text if the next request replaces it.
     pub(super) fn before_reply(&self, is_system_replaced: bool) -> Vec<(u32, bool)> {
         let mut messages = self.messages.to_vec();
-        if self.reply == KeptReply::Missing {
+        if self.reply == StoredReply::Missing {
             messages.truncate(messages.len().saturating_sub(self.own));
         }
         if is_system_replaced && messages.first().is_some_and(|(_, is_system)| *is_system) {
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn the_messages_of_a_request_are_kept_if_it_was_answered_or_will_be() {
         let messages = MessageList::of(&[(0, true), (1, false), (2, false)]);
-        let kept = |reply| Kept { messages: messages.clone(), has_system_member: true, own: 1, reply };
-        let known = KeptReply::Known(Digest::of_reply("hi", &[]));
-        assert_eq!(kept(KeptReply::Missing).before_reply(false), [(0, true), (1, false)]);
-        for reply in [known, KeptReply::Deferred] {
-            assert_eq!(kept(reply).before_reply(false), [(0, true), (1, false), (2, false)]);
-            assert_eq!(kept(reply).before_reply(true), [(1, false), (2, false)]);
+        let stored = |reply| StoredConversation { messages: messages.clone(), has_system_member: true, own: 1, reply };
+        let known = StoredReply::Known(Digest::of_reply("hi", &[]));
+        assert_eq!(stored(StoredReply::Missing).before_reply(false), [(0, true), (1, false)]);
+        for reply in [known, StoredReply::Deferred] {
+            assert_eq!(stored(reply).before_reply(false), [(0, true), (1, false), (2, false)]);
+            assert_eq!(stored(reply).before_reply(true), [(1, false), (2, false)]);
         }
     }
 

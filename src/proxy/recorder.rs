@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::capture::CaptureOptions;
 use super::conversations::{Asked, ConversationId, Conversations};
-use super::digest::{Digest, files_of};
+use super::digest::{Digest, file_digests};
 use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, RULE_CUT};
 use super::headers;
 use super::reply::{OpenReply, clean_came};
@@ -20,8 +20,8 @@ use crate::session::{Captured, Imported, SessionId};
 /// Conversations that are kept open; those that waited longest are ended first.
 const OPEN_MOST: usize = 256;
 
-/// Most bytes of bodies that are kept together: the next one of a conversation is recorded as what differs. Beyond, those of the conversations
-/// that waited longest are freed.
+/// Memory limit for the previous bodies of all conversations, in bytes: the next body of a conversation is recorded as a diff to its
+/// previous one. Above it, the bodies of the conversations that were idle longest are freed.
 const BASES_MAX_BYTES: usize = 256 << 20;
 
 /// The conversation of requests that ask no model, in the place of a protocol's name.
@@ -53,7 +53,7 @@ struct Open {
 }
 
 /// An exchange that has ended.
-struct Recorded {
+struct EndedExchange {
     conversation: ConversationId,
     outcome: ReplyOutcome,
     is_answered: bool,
@@ -63,7 +63,9 @@ struct Recorded {
 fn deferred_text(begun: &Begun, outcome: &ReplyOutcome) -> String {
     let path = begun.path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let (state, id) = (outcome.finish.as_deref().unwrap_or_default(), outcome.id.as_deref().unwrap_or("ID"));
-    format!("the service answers later ({state}): its answer to GET {path}/{id} is recorded with --record-all")
+    format!(
+        "the service answers in the background ({state}); with --record-all, its reply to GET {path}/{id} is recorded"
+    )
 }
 
 /// Writes captured sessions.
@@ -160,7 +162,7 @@ impl Recorder {
                 open.last_ms = ms;
                 let Some(reply) = &mut open.reply else { return };
                 let events = reply.take(ms, &bytes);
-                let marked = if open.is_marked { None } else { reply.marked_end() };
+                let marked = if open.is_marked { None } else { reply.outcome_at_end_mark() };
                 if let Some(outcome) = marked {
                     open.is_marked = true;
                     let digest = Digest::of_reply(&outcome.text, &outcome.calls);
@@ -205,7 +207,7 @@ impl Recorder {
     }
 
     fn begin(&mut self, id: u64, at_ms: i64, mut begun: Box<Begun>) {
-        begun.learn_secrets();
+        begun.add_body_secrets();
         let body = begun.clean_body();
         let plain = begun.plain(&body);
         let change = body.change.map(|change| change.notice().to_owned());
@@ -225,7 +227,7 @@ impl Recorder {
             key: format!("{}/{key}", begun.upstream),
             system: digests_of(true),
             messages: digests_of(false),
-            files: files_of(&request, &plain),
+            files: file_digests(&request, &plain),
             continues: request.continues.clone(),
             thread: thread.or_else(|| self.group.take()),
             // Nothing else distinguishes bodies that cannot be read.
@@ -311,7 +313,9 @@ impl Recorder {
     }
 
     fn end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) {
-        let Some(Recorded { conversation, outcome, is_answered }) = self.record_end(id, at_ms, ms, end) else { return };
+        let Some(EndedExchange { conversation, outcome, is_answered }) = self.record_end(id, at_ms, ms, end) else {
+            return;
+        };
         if is_answered && outcome.is_deferred {
             self.conversations.defer(conversation, outcome.id, at_ms);
         } else {
@@ -320,8 +324,8 @@ impl Recorder {
         }
     }
 
-    /// Ends the exchange of a conversation whose next request has come: its reply is whole, and only its body goes on. What is left of the
-    /// body passes and is not recorded: a turn ends before the next one begins.
+    /// Ends the exchange of a conversation whose next request has arrived after the end mark of the reply. The remaining bytes of the body
+    /// pass and are not recorded: a turn ends before the next one begins.
     fn end_marked(&mut self, conversation: ConversationId, at_ms: i64) {
         let open = self.open.iter().find(|(_, open)| open.conversation == conversation);
         if let Some((id, ms)) = open.map(|(id, open)| (*id, open.last_ms)) {
@@ -330,7 +334,7 @@ impl Recorder {
         }
     }
 
-    fn record_end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) -> Option<Recorded> {
+    fn record_end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) -> Option<EndedExchange> {
         let Open { conversation, begun, mut line, reply, .. } = self.open.remove(&id)?;
         let (events, outcome) = reply.map(OpenReply::finish).unwrap_or_default();
         line.ms = ms;
@@ -360,7 +364,7 @@ impl Recorder {
             session.end_turn(at_ms, &line, &outcome, end, problem);
         }
         (self.options.report)(Ok(&line));
-        Some(Recorded { conversation, outcome, is_answered })
+        Some(EndedExchange { conversation, outcome, is_answered })
     }
 
     /// Ends conversations that wait for too long, and the oldest beyond a number.

@@ -73,9 +73,9 @@ impl OpenReply {
         due
     }
 
-    /// Returns the outcome of a reply whose end the service has marked, while its body goes on.
-    pub(super) fn marked_end(&self) -> Option<ReplyOutcome> {
-        self.reader.marked_end()
+    /// Returns the outcome of a reply after its end mark, before its body has ended.
+    pub(super) fn outcome_at_end_mark(&self) -> Option<ReplyOutcome> {
+        self.reader.outcome_at_end_mark()
     }
 
     /// Returns whether there is text that was not written yet.

@@ -37,7 +37,7 @@ const REQUEST_MAX_BYTES: usize = 64 << 20;
 /// Longest body of a request that only loads a model, in bytes.
 const LOADING_MAX_BYTES: usize = 1 << 10;
 
-/// Sources of replies besides the upstreams.
+/// Sources of replies other than the upstreams.
 #[derive(Default)]
 pub struct Replies {
     /// Recorded replies.
@@ -145,7 +145,7 @@ impl ProxyService {
         };
         pending.set_upstream(&route.upstream.name);
         if is_websocket(request.headers()) {
-            let message = "the proxy passes no WebSockets; switch the client to HTTP";
+            let message = "WebSockets are not supported; switch the client to HTTP";
             return refusal(StatusCode::NOT_IMPLEMENTED, "websocket", message);
         }
         match route.protocol.filter(|_| request.method() == Method::POST) {
@@ -266,7 +266,7 @@ impl ProxyService {
         let asks_upstream = self.replies.asks_upstream;
         // Recordings have no secrets: what is looked up, and shown when it is not found, must have none either.
         let mut begun = begun.clone();
-        begun.learn_secrets();
+        begun.add_body_secrets();
         let body = begun.clean_body();
         if body.change == Some(BodyChange::Omitted) {
             let message = "the body is compressed and too long to be looked up";

@@ -15,7 +15,7 @@ use super::digest::Digest;
 use super::exchange::{Begun, CleanBody, ExchangeEnd, ExchangeLine};
 use super::headers;
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
-use super::message_list::{Kept, KeptReply, MessageList};
+use super::message_list::{MessageList, StoredConversation, StoredReply};
 use crate::config::Protocol;
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Message, MessagePart, ModelRecord, Notice, NoticeLevel, Price,
@@ -44,11 +44,11 @@ pub(super) struct CapturedSession {
     /// The replies so far and the turns that they are of.
     replies: HashMap<Digest, Address>,
     /// The last request and its reply, for one that continues them by an id.
-    last: Kept,
+    last: StoredConversation,
     /// The tools of the last request.
     last_tools: Vec<ToolSchema>,
-    /// The conversation up to each of the last replies that have an id, as the service keeps it.
-    kept: VecDeque<(String, Kept)>,
+    /// The conversation up to each of the last replies that have an id, as the service stores it.
+    stored: VecDeque<(String, StoredConversation)>,
     has_schema: bool,
     last_text: Option<String>,
     last_error: Option<ErrorRecord>,
@@ -126,9 +126,9 @@ impl CapturedSession {
             next_message: 0,
             body: None,
             replies: HashMap::new(),
-            last: Kept::default(),
+            last: StoredConversation::default(),
             last_tools: Vec::new(),
-            kept: VecDeque::new(),
+            stored: VecDeque::new(),
             has_schema: false,
             last_text: None,
             last_error: None,
@@ -244,8 +244,12 @@ impl CapturedSession {
         // There the tools stay, too, unless others are sent.
         let keeps_tools = !kept.is_empty() && request.tools.is_empty() && begun.protocol == Protocol::Anthropic;
         let tools = if keeps_tools { std::mem::take(&mut self.last_tools) } else { request.tools.clone() };
-        self.last =
-            Kept { messages: MessageList::of(&messages), has_system_member, own: own.len(), reply: KeptReply::Missing };
+        self.last = StoredConversation {
+            messages: MessageList::of(&messages),
+            has_system_member,
+            own: own.len(),
+            reply: StoredReply::Missing,
+        };
         self.last_tools.clone_from(&tools);
         let made = RequestMade {
             messages: ranges(messages.iter().map(|(number, _)| *number)),
@@ -300,27 +304,27 @@ impl CapturedSession {
             return Vec::new();
         }
         // It need not be the last reply.
-        let found = request.continues.as_ref().and_then(|id| self.kept.iter().rev().find(|(known, _)| known == id));
-        let found = found.map(|(_, kept)| kept.clone());
-        let kept = found.unwrap_or_else(|| std::mem::take(&mut self.last));
+        let found = request.continues.as_ref().and_then(|id| self.stored.iter().rev().find(|(known, _)| known == id));
+        let found = found.map(|(_, stored)| stored.clone());
+        let stored = found.unwrap_or_else(|| std::mem::take(&mut self.last));
         // Instructions of the Responses API are for one reply; a system text stays unless another one comes.
         let is_replaced = match protocol {
-            Protocol::Responses => kept.has_system_member,
+            Protocol::Responses => stored.has_system_member,
             _ => request.messages.iter().any(|message| message.role == Role::System),
         };
-        let mut messages = kept.before_reply(is_replaced);
-        match kept.reply {
+        let mut messages = stored.before_reply(is_replaced);
+        match stored.reply {
             // Messages name replies by their turns.
-            KeptReply::Known(reply) => messages.push((self.numbered(at_ms, reply, Role::Assistant, &[]), false)),
-            KeptReply::Deferred => self.warn(at_ms, DEFERRED.to_owned()),
-            KeptReply::Missing => {}
+            StoredReply::Known(reply) => messages.push((self.numbered(at_ms, reply, Role::Assistant, &[]), false)),
+            StoredReply::Deferred => self.warn(at_ms, DEFERRED.to_owned()),
+            StoredReply::Missing => {}
         }
         messages
     }
 
     /// The number of a message; one that is new is recorded. `as_reply`: its digest as far as a reply would have it.
     fn message(&mut self, at_ms: i64, message: &CapturedMessage, as_reply: Digest) -> u32 {
-        // Messages of the model that repeat no reply may differ only in what a reply does not have.
+        // A message that repeats no known reply is identified by all its parts.
         let is_final = message.role != Role::Assistant || self.replies.contains_key(&as_reply);
         let digest = if is_final { as_reply } else { Digest::of_all(message) };
         self.numbered(at_ms, digest, message.role, &message.parts)
@@ -410,17 +414,17 @@ impl CapturedSession {
         self.writer.sync();
         if error.is_none() {
             self.last.reply = if outcome.is_deferred {
-                KeptReply::Deferred
+                StoredReply::Deferred
             } else {
                 let digest = Digest::of_reply(&outcome.text, &outcome.calls);
                 self.replies.insert(digest, self.turn());
-                KeptReply::Known(digest)
+                StoredReply::Known(digest)
             };
             if let Some(id) = &outcome.id {
-                if self.kept.len() >= REPLIES_MOST {
-                    self.kept.pop_front();
+                if self.stored.len() >= REPLIES_MOST {
+                    self.stored.pop_front();
                 }
-                self.kept.push_back((id.clone(), self.last.clone()));
+                self.stored.push_back((id.clone(), self.last.clone()));
             }
             self.last_text = Some(outcome.text.clone());
         }

@@ -98,7 +98,7 @@ impl ServedAgent {
         match self.own_schema() {
             Some(own) if own.get("type").and_then(Json::as_str) != Some("object") => None,
             Some(own) => Some(Schema { json: own.clone(), wrap: Wrap::None }),
-            None => json_schema::returned(self.output(), &self.agent.field_descriptions),
+            None => json_schema::returned_answer(self.output(), &self.agent.field_descriptions),
         }
     }
 

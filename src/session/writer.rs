@@ -57,7 +57,7 @@ impl SessionWriter {
         self.end + self.pending.len() as u64
     }
 
-    /// Returns the error because of which its last lines are only in memory.
+    /// Returns the write error, if the last lines are only in memory.
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }

@@ -339,7 +339,7 @@ impl Model {
         self.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
     }
 
-    /// The reply that is being written, was put aside, or was kept by an earlier start.
+    /// The reply that is being written, was postponed, or was kept by an earlier start.
     pub fn unsent_reply(&self) -> Option<SavedReply> {
         let run = self.workbench.run.as_ref();
         let asked = self.popups.iter().rev().find_map(|popup| match popup {

@@ -31,7 +31,7 @@ pub struct RunView {
     pub asked: (String, usize),
     /// Time at which the question was asked, Unix time in ms.
     pub asked_ms: i64,
-    /// The reply that was being written when the question was put aside.
+    /// The reply that was being written when the question was postponed.
     pub begun_reply: Option<Box<Editor>>,
     /// It was started as a replay, which does this about a difference.
     pub replay: Option<Policy>,

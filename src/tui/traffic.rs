@@ -142,7 +142,7 @@ pub struct Traffic {
     pub lines: Vec<ConversationLine>,
     /// Held exchanges, the oldest first.
     pub held: Vec<Arc<HeldExchange>>,
-    /// Texts begun for held exchanges whose question was put aside, by number.
+    /// Unfinished texts for held exchanges whose question was postponed, by number.
     pub aside: HashMap<u64, Box<Editor>>,
     /// The selected row.
     pub selected: Option<Selected>,

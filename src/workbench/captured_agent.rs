@@ -108,7 +108,7 @@ pub fn captured_agent(
     parts.extra = names.in_choices(&parts.extra);
     let mut captured = CapturedMessages::of(&media.without_sent(&messages), &names);
     if captured.prompt.trim().is_empty() && !inputs.is_empty() {
-        captured.differences.push("the text of the message is the names of its files: it has no other".to_owned());
+        captured.differences.push("the message has no text: the names of its files are sent as its text".to_owned());
     }
     // Bodies of these protocols begin with the system text even if it is empty.
     let has_system = matches!(parts.protocol, Some(Protocol::OpenAi | Protocol::Ollama));
@@ -183,9 +183,9 @@ pub fn check_captured_agent(agent: &CapturedAgent, file: &str) -> Result<(), Err
         return Err(refused(format!("the request makes an agent file of more than {most} bytes (`file_bytes`)")));
     }
     let read = Agent::from_toml(&text, file);
-    let read = read.map_err(|error| refused(format!("the request makes no valid agent: {error}")))?;
+    let read = read.map_err(|error| refused(format!("the agent of the request is invalid: {error}")))?;
     let unusable =
-        |findings: Vec<_>| refused(format!("the request makes no agent that can run: {}", error_messages(&findings)));
+        |findings: Vec<_>| refused(format!("the agent of the request cannot run: {}", error_messages(&findings)));
     Plan::new(&read).map(|_| ()).map_err(unusable)
 }
 

@@ -27,7 +27,7 @@ pub(super) struct CapturedMessages {
 }
 
 /// A message with the ids and names that it has in the agent.
-struct Earlier {
+struct AgentMessage {
     role: Role,
     text: String,
     calls: Vec<NativeCall>,
@@ -41,7 +41,7 @@ impl CapturedMessages {
         let (system, others): (Vec<&SentMessage>, Vec<&SentMessage>) =
             messages.iter().partition(|message| message.role == Role::System);
         let at = others.iter().rposition(|message| message.role == Role::User);
-        let mut earlier = earlier(&others, names);
+        let mut earlier = agent_messages(&others, names);
         let after = at.map(|at| earlier.split_off(at + 1)).unwrap_or_default();
         let last = at.and_then(|_| earlier.pop());
         let mut found = Self {
@@ -54,18 +54,18 @@ impl CapturedMessages {
         // An agent has a prompt, and a request may have a system text alone.
         if at.is_none() && !found.system.trim().is_empty() {
             found.prompt = std::mem::take(&mut found.system);
-            found.differences.push("the system text is sent as the message of the user: it has no other".to_owned());
+            found.differences.push("the system text is sent as the user message: the request has none".to_owned());
         }
         found
     }
 }
 
 /// The messages with an id for each call: some protocols have none.
-fn earlier(messages: &[&SentMessage], names: &ToolNames) -> Vec<Earlier> {
-    let mut made = 0;
+fn agent_messages(messages: &[&SentMessage], names: &ToolNames) -> Vec<AgentMessage> {
+    let mut generated = 0;
     let mut pending = PendingCalls::default();
     let read = |message: &&SentMessage| {
-        let mut out = Earlier { role: message.role, text: String::new(), calls: Vec::new(), results: Vec::new() };
+        let mut out = AgentMessage { role: message.role, text: String::new(), calls: Vec::new(), results: Vec::new() };
         for part in &message.parts {
             match part {
                 SentPart::Text { text, .. } => out.text.push_str(text),
@@ -73,8 +73,8 @@ fn earlier(messages: &[&SentMessage], names: &ToolNames) -> Vec<Earlier> {
                 SentPart::Call(call) => {
                     let mut named = NativeCall { name: names.name(&call.name).to_owned(), ..call.clone() };
                     if named.id.is_empty() {
-                        made += 1;
-                        named.id = format!("tc_{made}");
+                        generated += 1;
+                        named.id = format!("tc_{generated}");
                     }
                     pending.push(call, named.id.clone());
                     out.calls.push(named);
@@ -98,7 +98,7 @@ fn plain(result: &str) -> String {
 }
 
 /// The messages as tables of an agent file. Those without content are omitted.
-fn tables(messages: &[Earlier]) -> ArrayOfTables {
+fn tables(messages: &[AgentMessage]) -> ArrayOfTables {
     let mut tables = ArrayOfTables::new();
     for message in messages {
         // A message of a tool has results only.
@@ -143,13 +143,13 @@ fn differences(messages: &[SentMessage]) -> Vec<String> {
     let is_late = messages.iter().skip(first).any(|message| message.role == Role::System);
     let mut found = Vec::new();
     if first > 1 || is_late {
-        found.push("system texts are one text at the beginning".to_owned());
+        found.push("system messages are joined into one at the beginning".to_owned());
     }
     if messages.iter().any(|message| texts(message) > 1) {
-        found.push("the texts of a message are one text".to_owned());
+        found.push("several texts of a message are joined".to_owned());
     }
     if messages.windows(2).any(|pair| pair.iter().all(is_user)) {
-        found.push("messages of the user in a row are one message".to_owned());
+        found.push("consecutive user messages are joined".to_owned());
     }
     let replies = messages.iter().filter(|message| message.role == Role::Assistant);
     let sections = replies.flat_map(|message| &message.parts).filter_map(|part| match part {
@@ -168,7 +168,7 @@ fn differences(messages: &[SentMessage]) -> Vec<String> {
         _ => None,
     });
     if calls.any(|args| args.members().is_none()) {
-        found.push("arguments that are no JSON object, such as the text for a custom tool, are not sent".to_owned());
+        found.push("arguments other than JSON objects, such as the text of a custom tool, are not sent".to_owned());
     }
     let mut results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         SentPart::Result { result, .. } => json::parse(result).ok(),
@@ -243,7 +243,7 @@ mod tests {
                 message(Role::Tool, vec![result(name, "ra"), result(name, "rb")]),
             ];
             let messages: Vec<&SentMessage> = messages.iter().collect();
-            let read = earlier(&messages, &ToolNames::of(&[]));
+            let read = agent_messages(&messages, &ToolNames::of(&[]));
             let found: Vec<&str> = read[1].results.iter().map(|(id, ..)| id.as_str()).collect();
             assert_eq!(found, expected, "{ids:?} {name}");
         }

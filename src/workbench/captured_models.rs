@@ -14,7 +14,7 @@ use crate::port::Stop;
 use crate::session::Session;
 
 impl Workbench {
-    /// Returns the agent of the request of a turn, as its model is asked here.
+    /// Returns the agent of the request of a turn, with the `extra_body` for its model.
     ///
     /// Errors: the session was not captured, or has no request there.
     pub fn captured_agent(
@@ -71,7 +71,7 @@ fn extra_for(captured: &CapturedAgent, choice: &ModelChoice) -> (Json, Option<St
     if captured.protocol != Some(model.kind) {
         let names = names(extra);
         let without = if names.is_empty() { String::new() } else { format!(", without {}", names.join(", ")) };
-        let text = format!("the request is sent by the protocol {}{without}", model.kind.name());
+        let text = format!("the request is sent with the protocol {}{without}", model.kind.name());
         return (Json::empty(), Some(text));
     }
     match extra.get("options").filter(|options| model.context.is_some() && options.get("num_ctx").is_some()) {
@@ -79,7 +79,7 @@ fn extra_for(captured: &CapturedAgent, choice: &ModelChoice) -> (Json, Option<St
             let options = options.clone().without("num_ctx");
             let rest = extra.clone().without("options");
             let rest = if names(&options).is_empty() { rest } else { rest.with("options", options) };
-            (rest, Some("num_ctx is that of the model's configuration".to_owned()))
+            (rest, Some("num_ctx is taken from the model's configuration".to_owned()))
         }
         None => (extra.clone(), None),
     }

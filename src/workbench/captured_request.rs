@@ -7,7 +7,7 @@ use ptc_core::value::{Json, json};
 use super::body::events_of;
 use crate::config::Protocol;
 use crate::event::{Address, Event, JsonText, Options, RawRequest, RequestMade, ToolSchema};
-use crate::model::{CapturedRequest, FurtherMembers, further_members, listed_messages, listed_parts};
+use crate::model::{CapturedRequest, ExtraMembers, extra_members, listed_messages, listed_parts};
 use crate::session::{Captured, Imported, Session};
 
 /// Headers that change what the members of a body mean.
@@ -58,14 +58,14 @@ impl RequestParts {
         let read = read.unwrap_or_default();
         let imported = session.header.imported.as_ref();
         let is_rebuilt = imported.is_some_and(Imported::is_rebuilt);
-        let further = match protocol.filter(|_| frame.members().is_some()) {
-            Some(protocol) => further_members(protocol, &frame, &read),
-            None => FurtherMembers { options: made.options.clone(), ..FurtherMembers::default() },
+        let members = match protocol.filter(|_| frame.members().is_some()) {
+            Some(protocol) => extra_members(protocol, &frame, &read),
+            None => ExtraMembers { options: made.options.clone(), ..ExtraMembers::default() },
         };
         let upstream = captured.map(|known| known.upstream.as_str()).unwrap_or_default();
-        let FurtherMembers { extra, left_out, options, tools, has_strict_tools, forces_call } = further;
+        let ExtraMembers { extra, omitted, options, tools, has_strict_tools, forces_call } = members;
         let tools = tools.unwrap_or_else(|| made.tools.clone());
-        // What a schema allows is up to the captured schemas.
+        // Tools are strict only if all captured tools are.
         let options = Options { strict_tools: (!tools.is_empty()).then_some(has_strict_tools), ..options };
         let mut parts = Self {
             protocol,
@@ -87,8 +87,8 @@ impl RequestParts {
                 .differences
                 .push("the request was rebuilt from a file: its tools and options may be missing".to_owned());
         } else {
-            if !left_out.is_empty() {
-                parts.differences.push(format!("not sent: {}", left_out.join(", ")));
+            if !omitted.is_empty() {
+                parts.differences.push(format!("not sent: {}", omitted.join(", ")));
             }
             parts.extra = extra;
         }
@@ -103,14 +103,14 @@ impl RequestParts {
         note(self.model.is_none(), "the request names no model");
         note(
             self.schema.is_some() && self.tools.is_empty(),
-            "the message of the user has headings and the schema of the answer in addition",
+            "the user message also contains headings and the schema of the answer",
         );
         note(
             self.schema.is_some() && !self.tools.is_empty(),
             "the schema of the answer is part of the message of the user, not of the options",
         );
         note(self.forces_call, "each reply must call a tool: a run ends after the first one (max_turns = 1)");
-        note(self.has_cache, "marks for the cache are set by this program (cache = true)");
+        note(self.has_cache, "`cache_control` is set by this program (cache = true)");
         note(has_reasoning(&json), "the reasoning of earlier replies is not sent");
         note(has_failed_results(&json), "results of tools are sent without is_error");
         note(
@@ -122,7 +122,7 @@ impl RequestParts {
         note(
             self.protocol == Some(Protocol::Anthropic)
                 && budget.is_some_and(|budget| budget.saturating_add(most.min(ANSWER_TOKENS)) > most),
-            "max_tokens is raised to leave room next to the reasoning",
+            "max_tokens is raised to leave room for the answer next to the reasoning",
         );
         for (name, text) in raw.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str())) {
             note(true, &format!("the header {name} is not sent: {text}"));

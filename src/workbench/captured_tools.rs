@@ -27,7 +27,7 @@ impl ToolNames {
         let mut used: HashSet<String> = RESERVED.iter().map(|name| provider_name(name)).collect();
         let mut names: Vec<(String, String)> = Vec::new();
         for tool in tools {
-            let base = accepted(&tool.name);
+            let base = valid_name(&tool.name);
             let numbered = |number: usize| {
                 let suffix = if number == 1 { String::new() } else { format!("_{number}") };
                 let kept: String = base.chars().take(NAME_MAX_CHARS - suffix.len()).collect();
@@ -47,12 +47,12 @@ impl ToolNames {
         self.0.iter().map(|(_, name)| name.as_str())
     }
 
-    /// Returns the name of a tool; of one that the request does not offer, the name in its messages.
+    /// Returns the name of a tool in the agent file; a tool that the request does not offer keeps its name.
     pub(super) fn name<'n>(&'n self, captured: &'n str) -> &'n str {
         self.0.iter().find(|(known, _)| known == captured).map_or(captured, |(_, name)| name)
     }
 
-    /// Returns members of a body with the names of tools in their choice of tools.
+    /// Renames the tools in the tool choice of a body.
     pub(super) fn in_choices(&self, extra: &Json) -> Json {
         extra.map_members(|key, value| match key {
             "tool_choice" | "toolConfig" | "tool_config" => self.renamed(value),
@@ -75,7 +75,7 @@ impl ToolNames {
 }
 
 /// The name with the characters that a name may have.
-fn accepted(name: &str) -> String {
+fn valid_name(name: &str) -> String {
     let name = plain_name(name);
     let name = if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("t_{name}") };
     name.chars().take(NAME_MAX_CHARS).collect()

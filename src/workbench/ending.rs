@@ -64,7 +64,7 @@ pub(super) fn more_turns(start: &RunStart, end: &RunEnd) -> Option<Hit> {
     }
 }
 
-/// Returns advice besides a higher limit; `None` where the advice in the table of reasons is for users already.
+/// Returns advice other than a higher limit; `None` if the table of reasons already has advice for users.
 fn otherwise(reason: Reason, turn: u32) -> Option<String> {
     let fixed = match reason {
         Reason::MaxTurnsExceeded | Reason::BudgetExhausted => "make the prompt clearer",

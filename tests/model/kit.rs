@@ -91,7 +91,7 @@ impl Kit {
         start + &at("contentBlockDelta", "delta", delta) + &stop
     }
 
-    /// The frames of an item of the Responses API: begun, these events, complete.
+    /// The frames of an item of the Responses API: start, these events, end.
     fn item(self, index: u64, begun: &Value, events: &[Value], done: &Value) -> String {
         let mut out = self.frame(&json!({"type": "response.output_item.added", "output_index": index, "item": begun}));
         for event in events {

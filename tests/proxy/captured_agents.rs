@@ -130,7 +130,7 @@ async fn differences_of_the_messages_are_listed_in_the_file_and_by_the_command()
     std::fs::copy(&session.path, program.sessions_dir().join(name)).unwrap();
     let done = tokio::task::block_in_place(|| program.run(["sessions", "agent", "last", "-o", "seen.toml"]));
     done.exits(0)
-        .reports("differs from the captured request: the texts of a message are one text")
+        .reports("differs from the captured request: several texts of a message are joined")
         .reports("differs from the captured request: the reasoning of earlier replies is not sent");
     let file = std::fs::read_to_string(program.dir().join("seen.toml")).unwrap();
     assert!(file.starts_with("# differences to the captured request:\n# * "), "{file}");
@@ -255,7 +255,7 @@ async fn members_of_another_protocol_are_left_out_and_listed() {
     tokio::task::block_in_place(|| {
         // The shipped table asks this model through the Responses API.
         let done = program.run(["sessions", "agent", "last", "-o", "seen.toml"]);
-        done.exits(0).reports("the request is sent by the protocol responses, without logit_bias");
+        done.exits(0).reports("the request is sent with the protocol responses, without logit_bias");
         let shown = program.run(["prompt", "seen.toml"]).exits(0).json();
         assert_eq!((&shown["body"]["model"], shown["body"].get("logit_bias")), (&json!("gpt-5.2"), None));
     });
@@ -285,6 +285,6 @@ async fn a_request_that_makes_no_runnable_agent_makes_no_file() {
     let (session, dir) = recorded(&[(CHAT, body)]).await;
     let file = dir.path().join("seen.toml");
     let refused = write_new_agent(&file, &agent_at(&session, "r0/t1")).unwrap_err();
-    assert!(refused.message.contains("no agent that can run: the prompt is empty"), "{}", refused.message);
+    assert!(refused.message.contains("cannot run: the prompt is empty"), "{}", refused.message);
     assert!(!file.exists());
 }

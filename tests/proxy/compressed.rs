@@ -55,7 +55,7 @@ async fn the_agent_of_a_compressed_request_is_that_of_the_plain_one() {
         let [plain, packed, changed] = agents.as_slice() else { panic!("{}", agents.len()) };
         assert_eq!((packed, changed), (plain, plain), "{look}");
         assert_eq!((plain.files.len(), plain.unsent.len()), (1, 0), "{look}");
-        for expected in ["the reasoning of earlier replies", "marks for the cache"] {
+        for expected in ["the reasoning of earlier replies", "`cache_control` is set"] {
             assert!(plain.differences.iter().any(|text| text.contains(expected)), "{:?}", plain.differences);
         }
     }

@@ -110,7 +110,7 @@ async fn a_reply_that_the_service_gives_later_is_no_empty_answer() {
     let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
     assert_eq!(roles(session, "r0/t2"), ["user", "user"], "the reply between is unknown");
     let wanted = [
-        "the service answers later (queued): its answer to GET /v1/responses/resp_0 is recorded with --record-all",
+        "the service answers in the background (queued); with --record-all, its reply to GET /v1/responses/resp_0 is recorded",
         "the reply that it continues is not in this session: the service answered later, to a request that asks no model",
         "kept by the service and not repeated in the body: 1 earlier message",
     ];

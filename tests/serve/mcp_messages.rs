@@ -1,4 +1,4 @@
-//! Messages that the MCP server sends besides replies: questions that it withdraws, and the progress of runs.
+//! Messages of the MCP server other than replies: withdrawn questions, and the progress of runs.
 
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;

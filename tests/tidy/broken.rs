@@ -2,7 +2,7 @@
 
 use super::source::{Source, Tree};
 use super::{
-    COLOURS, CORE, DECISIONS, PACKAGE, PROCESSES, PURITY, SOCKETS, TABLE_OF_LIMITS, left_behind, panics, silenced,
+    COLOURS, CORE, DECISIONS, PACKAGE, PROCESSES, PURITY, SOCKETS, TABLE_OF_LIMITS, panics, silenced, todo_marks,
     too_long, trespasses, untested, vague_name, wrong_file_imports, wrong_imports,
 };
 
@@ -99,7 +99,7 @@ fn panics_and_silenced_lints_and_marks_are_found() {
 
     let mark = ["TO", "DO"].concat();
     let text = format!("fn f() {{ \"{mark}\" }}\n// {mark} later");
-    assert_eq!(findings("src/a.rs", &text, left_behind), [format!("src/a.rs:2: {mark}; do it or leave it out")]);
+    assert_eq!(findings("src/a.rs", &text, todo_marks), [format!("src/a.rs:2: {mark}; do it or leave it out")]);
 }
 
 #[test]

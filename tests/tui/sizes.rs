@@ -13,7 +13,7 @@ const LARGEST: (u16, u16) = (250, 100);
 const EDGES: [(u16, u16); 10] =
     [(0, 0), (1, 1), (39, 10), (40, 9), (40, 10), (41, 11), (80, 10), (99, 12), (100, 10), LARGEST];
 
-/// Distances between the sizes in columns and rows; `PTC_LONG_TESTS=1` skips none.
+/// Steps between the tested sizes, in columns and rows; with `PTC_LONG_TESTS=1` every size is tested.
 fn strides() -> (usize, usize) {
     if crate::is_long() { (1, 1) } else { (83, 50) }
 }

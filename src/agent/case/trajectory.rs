@@ -233,7 +233,7 @@ fn usage(step: &Step) -> Json {
     }
 }
 
-/// The facts of a run that predicates see besides its answer: an object with `calls`, `turns`, `usage`, `prints` and `context`.
+/// The facts of a run that predicates see in addition to its answer: an object with `calls`, `turns`, `usage`, `prints` and `context`.
 pub(super) fn facts(step: &Step) -> Json {
     let text = |text: Option<&String>| text.map_or_else(|| Node::Null.into(), Json::str);
     let call = |call: &CallEntry| {

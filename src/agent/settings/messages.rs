@@ -36,7 +36,9 @@ fn read(item: &Json, key: &str, number: usize, findings: &mut Vec<Diagnostic>) -
         None => None,
         Some(role) if role != Role::Assistant && !calls.is_empty() => Some("has `calls`: only `assistant` calls tools"),
         Some(Role::Tool) if results.is_empty() || !text.is_empty() => Some("needs `results`, and no `text`"),
-        Some(role) if role != Role::Tool && !results.is_empty() => Some("has `results`: write a message of `tool`"),
+        Some(role) if role != Role::Tool && !results.is_empty() => {
+            Some("has `results`: move them to a message with the role `tool`")
+        }
         _ if calls.iter().any(|call| text_of(call, "name").is_empty()) => Some("has a call without `name`"),
         _ if text.is_empty() && calls.is_empty() && results.is_empty() => Some("is empty: write its `text`"),
         Some(_) => None,
@@ -96,7 +98,7 @@ results = [{ id = "c1", name = "forecast", result = "no rain" }]
             ("text = 'x'", "message 1 of `messages` needs a `role`"),
             ("role = 'user'", "message 1 of `messages` is empty"),
             ("role = 'user'\ncalls = [{ name = 'f' }]", "only `assistant` calls tools"),
-            ("role = 'user'\nresults = [{ result = 'x' }]", "write a message of `tool`"),
+            ("role = 'user'\nresults = [{ result = 'x' }]", "move them to a message with the role `tool`"),
             ("role = 'tool'\ntext = 'x'", "needs `results`"),
             ("role = 'assistant'\ncalls = [{ id = 'c' }]", "a call without `name`"),
             ("role = 'user'\ntext = 'x'\nrol = 1", "unknown key `rol`"),

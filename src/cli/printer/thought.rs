@@ -46,7 +46,7 @@ impl Thought {
     }
 }
 
-/// The text of a reply besides its thought.
+/// The text of a reply other than its thought.
 pub(super) enum Rest {
     /// The final answer as text.
     Answer(String),

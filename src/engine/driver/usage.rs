@@ -17,7 +17,7 @@ use crate::engine::input::RemainingBudget;
 use crate::event::{Address, ChildUsage, ErrorRecord, JsonText, StructuredBy, Tokens, TotalUsage, Totals};
 use crate::model::{Reply, Request};
 
-/// The share of a run and its child runs in the budget of a parent agent, besides the tokens that their providers counted.
+/// The share of a run and its child runs in the budget of a parent agent, excluding the tokens that their providers counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BudgetShare {
     /// Tokens of replies without counts, where a limit needs them.
@@ -174,8 +174,8 @@ impl Usage {
     }
 
     /// Returns the budget of a child run at this address, given the limits of this run and what they leave to it. Child runs of parallel
-    /// branches do not count against each other: which of them has ended is chance, and a replay must decide the same. Errors: nothing is
-    /// left.
+    /// branches do not count against each other: the order in which they end varies, and a replay must decide the same.
+    /// Errors: no budget remains.
     pub(super) fn budget_for(
         &self,
         at: &Address,

@@ -12,7 +12,7 @@ use crate::agent::{LintInputs, Plan};
 use crate::model::{Reply, Written};
 use crate::prompt::ptc_lisp::Kept;
 
-/// The start of a run besides its inputs.
+/// The start of a run, without its inputs.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
     /// Descriptions of the context's fields that came with a Step.

@@ -337,6 +337,6 @@ pub struct RunWait {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resume {
-    /// Number of the last event before.
+    /// Number of the last event before the resumption.
     pub after: u64,
 }

@@ -251,7 +251,7 @@ pub struct Interrupt {
 pub struct TurnEnd {
     /// True if the turn gave the requested result.
     pub success: bool,
-    /// Reason of the failure.
+    /// Reason for the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Tokens of this turn: of all its attempts, discarded ones included.

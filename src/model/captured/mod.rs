@@ -7,7 +7,7 @@ mod anthropic;
 mod body;
 mod chat;
 mod coding;
-mod further;
+mod extra_members;
 mod gemini;
 mod generate;
 mod media;
@@ -23,7 +23,7 @@ use ptc_core::value::{Json, json};
 
 pub use body::{pack_body, unpack_body};
 pub use coding::{Coding, DECODED_MAX_BYTES};
-pub use further::{FurtherMembers, further_members};
+pub use extra_members::{ExtraMembers, extra_members};
 pub use media::{MediaPart, media_of};
 pub(crate) use media::{listed_messages, listed_parts};
 pub use pending_calls::PendingCalls;

@@ -280,9 +280,9 @@ impl CapturedReply {
         (pieces, self.outcome(text))
     }
 
-    /// Returns the outcome of a reply whose end the service has marked, while its body goes on. `None` before the mark, where the protocol
-    /// has none, and for a reply with an error.
-    pub fn marked_end(&self) -> Option<ReplyOutcome> {
+    /// Returns the outcome of a reply after its end mark, before its body has ended. `None` before the end mark, in protocols without one,
+    /// and for a reply with an error.
+    pub fn outcome_at_end_mark(&self) -> Option<ReplyOutcome> {
         if !self.assembly.done || !self.assembly.is_whole() || self.status >= 400 || self.error.is_some() {
             return None;
         }

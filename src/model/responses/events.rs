@@ -242,7 +242,7 @@ impl EventReader {
         Ok(())
     }
 
-    /// A call of a tool that is no function is complete. Most of them come whole, some have begun before.
+    /// Ends a call of a tool other than a function. Most arrive whole; some have started before.
     fn end_client_call(&mut self, index: u64, call: NativeCall, assembly: &mut Assembly, pieces: &mut Pieces) {
         let NativeCall { id, name, args } = call;
         let known = self.call(index).filter(|known| known.id.is_empty() || known.id == id);

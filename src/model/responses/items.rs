@@ -37,8 +37,7 @@ pub(in crate::model) fn client_call(item: &Json) -> Option<NativeCall> {
     })
 }
 
-/// Returns whether an item of a tool that either side can execute is one that the service executes: a search for tools, or a shell in one of
-/// its containers.
+/// Returns whether the service executes a tool that the client could execute too: a tool search, or a shell in a container of the service.
 pub(in crate::model) fn is_service_execution(item: &Json) -> bool {
     let place = item.at("environment.type").and_then(Json::as_str);
     item.get("execution").and_then(Json::as_str) == Some("server") || place.is_some_and(|place| place != "local")

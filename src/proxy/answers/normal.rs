@@ -45,7 +45,7 @@ static ID_MEMBERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(member).ok()
 });
 
-/// Shortest part of an id that is made by chance, in bytes.
+/// Shortest part of an id that is made at random, in bytes.
 const PART_MIN_BYTES: usize = 6;
 /// Changes between digits and letters that a word does not have, such as `x1y2`; `sha256sum` has two.
 const CHANGES_MIN: usize = 3;
@@ -101,7 +101,7 @@ impl Normalizer {
     }
 }
 
-/// Returns a multipart form without its boundary, which clients make by chance; any other text as it is.
+/// Returns a multipart form without its boundary, which clients generate at random; any other text unchanged.
 fn without_boundary(text: &str) -> String {
     let first = text.split("\r\n").next().unwrap_or_default();
     let is_form = first.len() > 2 && first.starts_with("--") && text.trim_end().ends_with(&format!("{first}--"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_with_other_boundaries_are_the_same() {
+    fn forms_that_differ_only_in_their_boundary_are_equal() {
         let form = |boundary: &str, text: &str| {
             normal(&format!(
                 "--{boundary}\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\n{text}\r\n--{boundary}--\r\n"

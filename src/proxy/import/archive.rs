@@ -15,7 +15,7 @@ use crate::model::{Url, protocol_of};
 /// The least number that is a Unix time in ms; smaller ones are seconds.
 const LEAST_MS: i64 = 100_000_000_000;
 
-/// The reason why an entry that asks no model is no exchange.
+/// Result for an entry that asks no model: it is counted and not reported.
 const ASKS_NO_MODEL: Option<String> = None;
 
 /// Reads an entry of an archive.

@@ -1,7 +1,7 @@
 //! Transcripts of Claude Code: JSON lines with the messages of conversations.
 //!
-//! In: lines. Out: exchanges in the words of the service that answered, with the messages as the file has them. Everything else in the file is
-//! in the member `transcript` of the request after it, as it is; what no reply follows is reported.
+//! In: lines. Out: exchanges in the format of the service that answered, with the messages as the file has them. Everything else in the
+//! file is in the member `transcript` of the request after it, as it is; what no reply follows is reported.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! Chats of Gemini CLI: one document, or a log of records as JSON lines, as versions since 0.43 write it.
 //!
-//! In: the text of a file. Out: exchanges in the words of Gemini's API, with the messages as the file has them. Everything else in the file is
-//! in the member `transcript` of the request after it, or of the last one, as it is; messages that no reply follows are reported. It must
-//! never make two requests of a message that the log has several times.
+//! In: the text of a file. Out: exchanges in the format of Gemini's API, with the messages as the file has them. Everything else in the
+//! file is in the member `transcript` of the request after it, or of the last one, as it is; messages that no reply follows are reported.
+//! It must never make two requests of a message that the log has several times.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,9 +19,9 @@ pub(super) enum ChatStep {
     Reply(Value),
     /// A record that replaces all messages before; those with the ids follow it.
     Replacement(Value, HashSet<String>),
-    /// One of these.
-    Replaced(Value),
-    /// A record of a user who went back to the time before the message with the id.
+    /// A message of the preceding `Replacement`.
+    ReplacementMessage(Value),
+    /// A rewind to the point before the message with this id.
     Rewind(Value, String),
     /// Anything else.
     Other(Value),
@@ -57,7 +57,7 @@ pub(super) fn steps(file: &str) -> Vec<Result<ChatStep, String>> {
         } else if let Some(replaced) = messages(record.get_mut("$set")) {
             let ids = replaced.iter().map(|message| text(message, "id").to_owned()).collect();
             steps.push(Ok(ChatStep::Replacement(record, ids)));
-            steps.extend(replaced.into_iter().map(|message| Ok(ChatStep::Replaced(message))));
+            steps.extend(replaced.into_iter().map(|message| Ok(ChatStep::ReplacementMessage(message))));
         } else if let Some(all) = messages(Some(&mut record)) {
             steps.push(Ok(ChatStep::Other(without(&record, &["messages"]))));
             steps.extend(all.into_iter().map(|message| Ok(of_message(message, false))));
@@ -107,7 +107,7 @@ pub(super) struct GeminiCli {
     /// Messages whose other members are in a request, by id.
     seen: HashSet<String>,
     /// Contents of users that no request has, by the message's id.
-    unasked: Vec<(String, Value)>,
+    unsent: Vec<(String, Value)>,
     /// The chat without its messages, and messages without their parts.
     rest: Vec<Value>,
     last_ms: i64,
@@ -122,7 +122,7 @@ impl GeminiCli {
     /// Adds a message to the contents. The results of calls are recorded twice: with the calls, and then as they were sent.
     fn push(&mut self, message: &Value) {
         let (role, parts) = match text(message, "type") {
-            "gemini" => ("model", spoken(reply_parts(message, &calls(message)))),
+            "gemini" => ("model", without_thoughts(reply_parts(message, &calls(message)))),
             _ => ("user", parts(message.get("content"))),
         };
         let content = json!({"role": role, "parts": parts});
@@ -132,7 +132,7 @@ impl GeminiCli {
         let id = text(message, "id").to_owned();
         self.places.push((id.clone(), self.contents.len()));
         if role == "user" {
-            self.unasked.push((id, content.clone()));
+            self.unsent.push((id, content.clone()));
         }
         self.contents.push(content);
     }
@@ -142,7 +142,7 @@ impl GeminiCli {
         let asked_ms = self.last_ms.min(at_ms);
         self.last_ms = at_ms;
         self.seen.insert(text(message, "id").to_owned());
-        self.unasked.clear();
+        self.unsent.clear();
         let calls = calls(message);
         let own = reply_parts(message, &calls);
         // Arguments and results are in the contents.
@@ -179,11 +179,12 @@ impl GeminiCli {
         entry
     }
 
-    /// Keeps the contents that no request has with the next one, unless their message stays.
-    fn leave_out(&mut self, stays: impl Fn(&[(String, usize)], &str) -> bool) {
-        let all = std::mem::take(&mut self.unasked).into_iter();
-        let (kept, left): (Vec<_>, Vec<_>) = all.partition(|(id, _)| stays(&self.places, id));
-        self.unasked = kept;
+    /// Adds the contents of removed messages that no request has to the next request's `transcript`; contents whose message remains are
+    /// kept.
+    fn record_unsent(&mut self, remains: impl Fn(&[(String, usize)], &str) -> bool) {
+        let all = std::mem::take(&mut self.unsent).into_iter();
+        let (kept, left): (Vec<_>, Vec<_>) = all.partition(|(id, _)| remains(&self.places, id));
+        self.unsent = kept;
         self.rest.extend(left.into_iter().map(|(_, content)| json!({"left_out": content})));
     }
 }
@@ -209,13 +210,13 @@ impl Transcript<ChatStep> for GeminiCli {
             }
             ChatStep::Replacement(record, ids) => {
                 self.rest.push(record);
-                self.leave_out(|_, id| ids.contains(id));
-                self.unasked.clear();
+                self.record_unsent(|_, id| ids.contains(id));
+                self.unsent.clear();
                 self.contents.clear();
                 self.places.clear();
                 None
             }
-            ChatStep::Replaced(message) => {
+            ChatStep::ReplacementMessage(message) => {
                 let is_new = !self.seen.contains(text(&message, "id"));
                 if is_new && is_reply(&message) {
                     let at_ms = time(&message, "timestamp").unwrap_or(self.last_ms);
@@ -233,7 +234,7 @@ impl Transcript<ChatStep> for GeminiCli {
                 let contents = self.places.get(place).map_or(0, |(_, contents)| *contents);
                 self.contents.truncate(contents);
                 self.places.truncate(place);
-                self.leave_out(|places, id| places.iter().any(|(known, _)| known == id));
+                self.record_unsent(|places, id| places.iter().any(|(known, _)| known == id));
                 self.rest.push(record);
                 None
             }
@@ -287,7 +288,7 @@ fn reply_parts(message: &Value, calls: &[Value]) -> Vec<Value> {
 }
 
 /// Parts without thoughts, which are not repeated in requests.
-fn spoken(parts: Vec<Value>) -> Vec<Value> {
+fn without_thoughts(parts: Vec<Value>) -> Vec<Value> {
     parts.into_iter().filter(|part| part.get("thought").is_none()).collect()
 }
 
@@ -297,16 +298,16 @@ fn has_results(content: &Value) -> bool {
     parts.is_some_and(|parts| parts.iter().any(|part| part.get("functionResponse").is_some()))
 }
 
-/// The results of a call: as they went back, or what was shown of them.
+/// Returns the results of a call as the model got them; if they are missing, as they were displayed.
 fn result_parts(call: &Value) -> Vec<Value> {
-    let given = parts(call.get("result"));
-    if given.is_empty() {
+    let recorded = parts(call.get("result"));
+    if recorded.is_empty() {
         let response = json!({"output": call.get("resultDisplay"), "status": call.get("status")});
         return vec![
             json!({"functionResponse": {"id": call.get("id"), "name": call.get("name"), "response": response}}),
         ];
     }
-    given
+    recorded
 }
 
 fn usage(tokens: Option<&Value>) -> Value {

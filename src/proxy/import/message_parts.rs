@@ -1,4 +1,4 @@
-//! Messages with parts, in the words of chat completions.
+//! Converts messages with parts to the format of chat completions.
 //!
 //! In: messages as conventions and libraries write them: semantic conventions, Anthropic's API, the Vercel AI SDK, Pydantic AI. Out: messages, one
 //! or several for each. Parts that are not known stay as they are.
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::rebuilt::{text, without};
 
-/// Returns a message in the words of chat completions: each result of a call is a message.
+/// Returns a message in the format of chat completions: each result of a call is a message.
 pub(super) fn chat_messages(message: &Value) -> Vec<Value> {
     let list = |key: &str| message.get(key).and_then(Value::as_array);
     let special = list("content").filter(|content| content.iter().any(is_special));
@@ -17,28 +17,28 @@ pub(super) fn chat_messages(message: &Value) -> Vec<Value> {
     }
 }
 
-/// Returns whether a part is none of chat completions.
+/// Returns whether a part is not in the format of chat completions.
 fn is_special(part: &Value) -> bool {
     let is_known = matches!(text(part, "type"), "text" | "image_url" | "input_audio" | "refusal");
-    part.is_object() && !is_known && (role_of(part) != PartRole::Content || image_url(part).is_some())
+    part.is_object() && !is_known && (class_of(part) != PartClass::Content || image_url(part).is_some())
         || part.get("kind").is_some() && part.get("type").is_none()
 }
 
-/// The role of a part in a message.
+/// Class of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PartRole {
+enum PartClass {
     Result,
     Call,
     Reasoning,
     Content,
 }
 
-fn role_of(part: &Value) -> PartRole {
+fn class_of(part: &Value) -> PartClass {
     match kind(part) {
-        "tool_call_response" | "tool-result" | "tool_result" => PartRole::Result,
-        "tool_call" | "tool-call" | "tool_use" => PartRole::Call,
-        "reasoning" | "thinking" => PartRole::Reasoning,
-        _ => PartRole::Content,
+        "tool_call_response" | "tool-result" | "tool_result" => PartClass::Result,
+        "tool_call" | "tool-call" | "tool_use" => PartClass::Call,
+        "reasoning" | "thinking" => PartClass::Reasoning,
+        _ => PartClass::Content,
     }
 }
 
@@ -48,11 +48,11 @@ fn kind(part: &Value) -> &str {
 
 /// Returns a message with these parts, as one or several.
 pub(super) fn of_parts(message: &Value, parts: &[Value]) -> Vec<Value> {
-    let of = |role: PartRole| parts.iter().filter(move |part| role_of(part) == role);
-    let mut out: Vec<Value> = of(PartRole::Result).map(result).collect();
-    let calls: Vec<Value> = of(PartRole::Call).map(call_of).collect();
-    let reasoning: Vec<&str> = of(PartRole::Reasoning).map(|part| first_text(part, &TEXTS)).collect();
-    let own: Vec<&Value> = of(PartRole::Content).collect();
+    let of = |class: PartClass| parts.iter().filter(move |part| class_of(part) == class);
+    let mut out: Vec<Value> = of(PartClass::Result).map(result).collect();
+    let calls: Vec<Value> = of(PartClass::Call).map(call_of).collect();
+    let reasoning: Vec<&str> = of(PartClass::Reasoning).map(|part| first_text(part, &TEXTS)).collect();
+    let own: Vec<&Value> = of(PartClass::Content).collect();
     if out.is_empty() || !own.is_empty() || !calls.is_empty() || !reasoning.is_empty() {
         let mut whole = without(message, &["parts", "content"]);
         whole["content"] = content(&own);

@@ -1,7 +1,7 @@
 //! Documents of OpenTelemetry in the JSON form of its protocol: spans, and log records with the spans that they belong to.
 //!
-//! In: documents. Out: spans with their events and logs, and what a resource and a scope say of them. It must never drop a member: all of them
-//! are in the rest.
+//! In: documents. Out: spans with their events, logs, resource and scope. It must never drop a member: members that are not read are in
+//! `rest`.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub(super) struct Span {
     /// Log records of the span.
     logs: Vec<SpanEvent>,
     pub(super) error: Option<String>,
-    /// The span without what is above.
+    /// The other members of the span.
     rest: Value,
     /// Its resource and its scope.
     origin: Rc<Attributes>,
@@ -92,7 +92,7 @@ fn each(document: &Value, [outer, middle, inner]: [&str; 3], mut take: impl FnMu
     }
 }
 
-/// Adds resource and scope to a span or a log, where they are not those of what it belongs to.
+/// Adds resource and scope to a span or a log, unless its parent has the same.
 fn add_origin(whole: &mut Value, origin: &Attributes, known: Option<&Attributes>) {
     for (name, value) in origin {
         if known.and_then(|known| known.get(name)) != Some(value) {

@@ -1,6 +1,6 @@
 //! Exchanges that are rebuilt: files that keep messages have no requests, so these are made of the messages before each reply.
 //!
-//! In: messages and a reply in the words of one protocol. Out: an exchange whose address names the file's format. It must never look like
+//! In: messages and a reply in the format of one protocol. Out: an exchange whose address names the file's format. It must never look like
 //! bytes that passed.
 
 use hyper::body::Bytes;

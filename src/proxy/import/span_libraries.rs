@@ -1,6 +1,6 @@
-//! Messages of spans that only one library writes so: the Vercel AI SDK, Logfire, Pydantic AI, and the raw values of `OpenInference`.
+//! Span attributes of single libraries: the Vercel AI SDK, Logfire, Pydantic AI, and the raw values of `OpenInference`.
 //!
-//! In: a span and the messages that the conventions find in it. Out: the messages with what they lack.
+//! In: a span and the messages that the conventions find in it. Out: the messages, with missing parts added.
 
 use std::collections::{HashMap, HashSet};
 
@@ -55,8 +55,8 @@ pub(super) fn model_of_request(span: &Span) -> String {
     requests.map(|request| text(&request, "model").to_owned()).find(|model| !model.is_empty()).unwrap_or_default()
 }
 
-/// Adds what the messages lack.
-pub(super) fn add(span: &Span, found: &mut Messages) {
+/// Adds missing parts to the messages.
+pub(super) fn add_missing(span: &Span, found: &mut Messages) {
     let request = span.find_json("request_data").filter(Value::is_object);
     let response = span.find_json("response_data").filter(Value::is_object);
     let parameters = span.find_json("llm.invocation_parameters").filter(Value::is_object);

@@ -1,6 +1,7 @@
-//! The messages in the attributes of a span: in the words of the conventions, of their earlier versions, and of the libraries before them.
+//! The messages in the attributes of a span: in the format of the conventions, of their earlier versions, and of the libraries before them.
 //!
-//! In: a span with its events and logs. Out: messages and tools in the words of chat completions. Parts that are not known stay as they are.
+//! In: a span with its events and logs. Out: messages and tools in the format of chat completions. Parts that are not known stay as they
+//! are.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub(super) struct Messages {
     pub(super) tools: Vec<Value>,
     /// Other members of the request, where they are not attributes of their own.
     pub(super) options: Map<String, Value>,
-    /// Token counts in the words of the service, where they are not attributes of their own.
+    /// Token counts in the format of the service, where they are not attributes of their own.
     pub(super) usage: Value,
 }
 

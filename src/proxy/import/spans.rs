@@ -1,8 +1,8 @@
 //! Spans of generative AI from OpenTelemetry, in the JSON form of its protocol: an exchange for each call of a model.
 //!
-//! In: one document, or one in each line. Out: exchanges in the words of chat completions. Attributes are read as the conventions name them now
-//! and as they did (events, logs, numbered attributes), and as libraries name them. Attributes, events, logs, resource and scope of a span are in
-//! the member `otlp` of its request as they are, and so are the spans of its trace that ask no model.
+//! In: one document, or one in each line. Out: exchanges in the format of chat completions. Attributes are read as the conventions name
+//! them now and as they did (events, logs, numbered attributes), and as libraries name them. Attributes, events, logs, resource and scope
+//! of a span are in the member `otlp` of its request as they are, and so are the spans of its trace that ask no model.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
         out.push(Err(Some(format!("log records that belong to no span of the file ({lost}) were omitted"))));
         out.extend((1..lost).map(|_| Err(None)));
     }
-    // The span of a run stands for its calls where the file has none of them.
+    // A span of a run is used in place of its calls if the file has none of them.
     let asks: Vec<bool> = spans.iter().map(asks_model).collect();
     let calls = spans.iter().zip(&asks).filter(|(_, asks)| **asks);
     let traces: HashSet<String> = calls.map(|(span, _)| span.trace.clone()).collect();
@@ -124,7 +124,7 @@ const REASONING: [&str; 5] = [
 /// The exchange of a span, with the spans around it that ask no model.
 fn entry(span: &Span, others: Vec<Value>) -> Entry {
     let mut found = messages(span);
-    span_libraries::add(span, &mut found);
+    span_libraries::add_missing(span, &mut found);
     let usage = usage(span, &found.usage);
     let Messages { input, mut output, tools, options, .. } = found;
     let is_failed = span.error.is_some() && output.is_empty();
@@ -231,13 +231,14 @@ fn reply(span: &Span, model: &str, output: Vec<Value>, usage: &Value) -> Value {
 }
 
 /// Counts of cached tokens as services name them.
-const CACHED: [&str; 3] =
+const SERVICE_CACHE_READ: [&str; 3] =
     ["/prompt_tokens_details/cached_tokens", "/input_tokens_details/cached_tokens", "/cache_read_input_tokens"];
 
 /// Counts of reasoning tokens as services name them.
-const THOUGHT: [&str; 2] = ["/completion_tokens_details/reasoning_tokens", "/output_tokens_details/reasoning_tokens"];
+const SERVICE_REASONING: [&str; 2] =
+    ["/completion_tokens_details/reasoning_tokens", "/output_tokens_details/reasoning_tokens"];
 
-/// Token counts in the words of chat completions: those of attributes, or `own` in the words of the service.
+/// Token counts in the format of chat completions: those of attributes, or `own` in the format of the service.
 fn usage(span: &Span, own: &Value) -> Value {
     let count = |keys: &[&str]| keys.iter().find_map(|key| span.attributes.get(*key)?.as_u64());
     let of_service = |keys: &[&str]| keys.iter().find_map(|key| own.pointer(key)?.as_u64());
@@ -245,9 +246,9 @@ fn usage(span: &Span, own: &Value) -> Value {
         return Value::Null;
     };
     let output = count(&OUTPUT).or_else(|| of_service(&["/completion_tokens", "/output_tokens"]));
-    let read = count(&CACHE_READ).or_else(|| of_service(&CACHED));
+    let read = count(&CACHE_READ).or_else(|| of_service(&SERVICE_CACHE_READ));
     let written = count(&CACHE_WRITTEN).or_else(|| of_service(&["/cache_creation_input_tokens"]));
-    let reasoning = count(&REASONING).or_else(|| of_service(&THOUGHT));
+    let reasoning = count(&REASONING).or_else(|| of_service(&SERVICE_REASONING));
     // Anthropic counts them apart from the input.
     let cache = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
     let is_apart = |key: &&str| own.pointer(key).is_some();

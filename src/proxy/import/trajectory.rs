@@ -1,7 +1,7 @@
 //! Trajectories in the Agent Trajectory Interchange Format (harbor, RFC 0001): a request for each step of the agent.
 //!
-//! In: a document. Out: exchanges in the words of chat completions. Steps, metrics and extras are in the request's member `atif` as they are;
-//! an embedded trajectory is a conversation of its own.
+//! In: a document. Out: exchanges in the format of chat completions. Steps, metrics and extras are in the request's member `atif` as they
+//! are; an embedded trajectory is a conversation of its own.
 
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn of_trajectory(trajectory: &Value, depth: u32, out: &mut Vec<Entry>) {
     }
 }
 
-/// A text, or parts in the words of chat completions.
+/// A text, or parts in the format of chat completions.
 fn content(message: Option<&Value>) -> Value {
     let Some(items) = message.and_then(Value::as_array) else {
         return message.cloned().unwrap_or_else(|| Value::String(String::new()));

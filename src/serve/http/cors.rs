@@ -1,13 +1,13 @@
-//! Permission for browsers: pages of this machine read the replies of `serve` (CORS).
+//! CORS: lets web pages of this machine read the replies of `serve`.
 //!
-//! In: requests that the guard of the listener let through. Out: replies to preflight requests, headers of all other replies. It must never
-//! name an origin of another machine, nor every origin.
+//! In: requests that the guard of the listener let through. Out: replies to preflight requests, and CORS headers on every reply to
+//! such a page. It must never allow an origin of another machine, or `*`.
 
 use crate::server::{HeaderValue, Method, Reply, Request, StatusCode, header, whole};
 
 /// The methods of all paths.
 const METHODS: &str = "GET, HEAD, POST";
-/// The headers of replies that a page can read besides the usual ones.
+/// Headers of replies that a page can read in addition to the CORS-safelisted ones.
 const READABLE: &str = "x-ptc-session, x-should-retry, retry-after";
 
 /// The reply to a preflight request; `None` for other requests. It needs no key: browsers send none with it.

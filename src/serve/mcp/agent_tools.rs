@@ -4,7 +4,7 @@
 //! two tools one name.
 
 use super::table::TOOLS;
-use crate::model::plain_name;
+use crate::model::{NAME_MAX_CHARS, plain_name};
 use crate::serve::ServedAgent;
 
 /// The agents that are tools of a server.
@@ -30,7 +30,9 @@ impl AgentTools {
             }
             if name != agent.name {
                 let label = &agent.label;
-                named.notes.push(format!("{label} is the tool `{name}`: names have letters, digits, `_` and `-`"));
+                named.notes.push(format!(
+                    "{label} is the tool `{name}`: tool names have at most {NAME_MAX_CHARS} letters, digits, `_` and `-`"
+                ));
             }
             agent.name = name;
             named.agents.push(agent);

@@ -18,7 +18,7 @@ use rmcp::service::RequestContext;
 
 use super::arguments::{AgentArguments, Arguments, CheckArguments, LispArguments, NoArguments, RunArguments, read};
 use super::human::ElicitingHuman;
-use super::progress::followed;
+use super::progress::await_run;
 use super::{Answer, WorkbenchServer};
 use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
 use crate::config::{document, read_regular_file};
@@ -316,7 +316,7 @@ pub(super) async fn finish(
     context: &RequestContext<RoleServer>,
 ) -> Result<Step, String> {
     let Running { stop, feed, task, .. } = running;
-    stopped_with(server, context, &stop, followed(context, feed, task)).await.map_err(|error| error.to_string())
+    stopped_with(server, context, &stop, await_run(context, feed, task)).await.map_err(|error| error.to_string())
 }
 
 /// Waits for work that this stop ends. The client stops it by cancelling its request or leaving, a signal by ending the program.

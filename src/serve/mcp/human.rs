@@ -1,7 +1,7 @@
 //! The client's user, who is asked by elicitation.
 //!
 //! In: questions of a run. Out: answers, or none: the client cannot ask, its user declined, or its input has ended. Then the run waits
-//! in its session. A question that no answer is awaited for any more is withdrawn, so that the client closes its dialog.
+//! in its session. A question whose answer is no longer awaited is withdrawn, so that the client closes its dialog.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -79,7 +79,7 @@ impl Drop for PendingElicitation {
         let peer = self.peer.clone();
         runtime.spawn(async move {
             let withdrawn =
-                CancelledNotificationParam::new(Some(id), Some("the run does not wait any more".to_owned()));
+                CancelledNotificationParam::new(Some(id), Some("the run no longer waits for the answer".to_owned()));
             // A client that left needs no notification.
             _ = peer.notify_cancelled(withdrawn).await;
         });

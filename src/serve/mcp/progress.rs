@@ -18,8 +18,8 @@ struct TurnReporter {
     token: ProgressToken,
 }
 
-/// Waits for the end of a run, and reports its turns to a client whose request has a progress token.
-pub(super) async fn followed(
+/// Waits for the end of a run, and reports its turns if the request has a progress token.
+pub(super) async fn await_run(
     context: &RequestContext<RoleServer>,
     feed: Feed,
     mut run: JoinHandle<Step>,

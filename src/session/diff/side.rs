@@ -54,7 +54,7 @@ pub struct SideRun {
 pub struct SideTurn {
     /// Its address.
     pub address: Address,
-    /// The request options besides the messages: schema, tools, options. Turns with equal ones share it.
+    /// The request options without the messages: schema, tools, options. Turns with equal ones share it.
     pub request: Arc<Json>,
     /// The program that was run, laid out; as written when it cannot be read.
     pub program: Option<String>,

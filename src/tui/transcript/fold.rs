@@ -423,7 +423,7 @@ impl Transcript {
         self.push(at, Card::End(Box::new(card)), true);
     }
 
-    /// An event of a parted turn after its child runs.
+    /// An event of a split turn after its child runs.
     fn follows_child_runs(&mut self, turn: &Address) {
         let parted = self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card);
         let begun = matches!(parted, Some(Card::Turn(card)) if card.part == Part::Before);

@@ -18,7 +18,7 @@ const BEFORE: usize = 2;
 pub(super) struct TurnCells {
     /// The cell of the turn itself.
     own: u32,
-    /// The outcome of a parted turn; its feedback follows it.
+    /// The outcome of a split turn; its feedback follows it.
     after: Option<NonZeroU32>,
     /// The turn was never read from its file: it has no cells next to its own.
     alone: bool,
@@ -77,7 +77,7 @@ impl TurnCells {
         self.after().or((!self.alone).then(|| self.own())).map(|before| before + 1)
     }
 
-    /// The outcome of a parted turn.
+    /// The outcome of a split turn.
     pub(super) fn after(self) -> Option<usize> {
         self.after.map(|after| after.get() as usize)
     }

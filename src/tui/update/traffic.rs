@@ -226,7 +226,7 @@ pub(super) fn turn_in_hand(model: &Model) -> Option<(SessionKey, Address)> {
     Some((view.key.clone()?, turn))
 }
 
-/// Opens the question about the oldest exchange that was not put aside, when the screen is free.
+/// Opens the question about the oldest exchange that was not postponed, when the screen is free.
 fn show_next(model: &mut Model) {
     if model.screen != Screen::Traffic || !model.popups.is_empty() || model.inspector.is_some() {
         return;
@@ -331,7 +331,7 @@ fn decide(model: &mut Model, id: u64, verdict: Verdict) -> Vec<Effect> {
     vec![Effect::Traffic(TrafficRequest::Decide(id, verdict))]
 }
 
-/// The question was put aside: the exchange waits on.
+/// The question was postponed: the exchange waits on.
 pub(super) fn put_aside(model: &mut Model, asks: HeldQuestion, editor: Box<Editor>) {
     // What was written in the model's place is no change of the request.
     let kept = if asks.writes == Writes::Answer {

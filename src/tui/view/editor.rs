@@ -25,7 +25,7 @@ use ptc_core::text::width::{width, wrap};
 /// Bytes of a line up to which it is coloured.
 const LONGEST_COLOURED: usize = 64 << 10;
 
-/// The look of an editor besides its text.
+/// The appearance of an editor, without its text.
 pub(super) struct Looks<'a> {
     pub(super) language: Language,
     pub(super) findings: &'a [&'a Diagnostic],

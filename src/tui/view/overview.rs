@@ -165,7 +165,7 @@ fn hidden(pane: &OverviewPane, overview: &Overview, turn: &Address) -> usize {
     if pane.folded.is_empty() { 0 } else { pane.hidden_after(overview, turn) }
 }
 
-/// Inputs of a row besides its line.
+/// Inputs of a row other than its line.
 #[derive(Clone, Copy)]
 struct Looks<'l> {
     is_selected: bool,

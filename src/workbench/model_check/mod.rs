@@ -65,7 +65,7 @@ pub struct CheckEstimate {
     pub cost: Option<f64>,
 }
 
-/// A check that has not begun.
+/// A check that has not started.
 #[derive(Debug)]
 pub struct ModelCheck {
     model: HttpModel,

@@ -1,6 +1,6 @@
 //! Any agent of any mode, any replies, faults, stops at any event, questions, child agents and branches that answer in any order: the
-//! run stays within its budgets, ends with a Step, and its session folds and replays to the same. A session that is cut anywhere goes
-//! on without asking again what it holds.
+//! run stays within its budgets, ends with a Step, and its session folds and replays to the same. A session that is cut at any
+//! point resumes without repeating the requests that it holds.
 
 mod cast;
 mod world;
@@ -132,7 +132,7 @@ async fn holds(play: &Play, played: &Played, path: &Path, written: Written) {
                     play.toml
                 );
             }
-            // What branches had begun before may not be begun again, for example because the budget of the tree is exhausted now: the
+            // Work that branches had started may not start again, for example because the budget of the tree is exhausted now: the
             // file knows more, and what it knows was paid for.
             Written::Resumed | Written::Cut => {
                 assert_eq!((&shown.answer, &shown.fail, &shown.usage.own), (&step.answer, &step.fail, &step.usage.own));

@@ -46,7 +46,7 @@ use name::Unknown;
 use scope::{Locals, Scope};
 use word::{Word, word};
 
-/// The names a program may use besides its own definitions and the builtins.
+/// Names that a program may use in addition to its own definitions and the builtins.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
     /// Definitions of earlier programs.

@@ -138,7 +138,7 @@ fn interpret(json: &Json, answers: AnswerType, recovery: Recovery) -> Result<Con
     let ask = object.set("awaiting_user_input").map(|json| ask(json, &mut object.notes, recovery)).transpose()?;
     let written = object.take("final_answer");
     let is_alone = call.is_none() && ask.is_none();
-    // An empty text beside another action is no answer.
+    // An empty text next to another action is not an answer.
     let is_filler = |json: &Json| !is_alone && json.as_str().is_some_and(|text| text.trim().is_empty());
     let answer = match written.filter(|json| !is_filler(json)) {
         Some(json) if json.node != Node::Null => Some(answer(json, answers)?),

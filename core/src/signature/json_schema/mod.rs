@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 pub use read::{SchemaError, from_json_schema};
-pub use write::{answer, returned, strict_answer, tool};
+pub use write::{answer, returned_answer, strict_answer, tool};
 
 pub(super) use write::describe;
 

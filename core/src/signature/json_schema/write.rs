@@ -24,8 +24,8 @@ pub fn strict_answer(ty: &Type, descriptions: &[(String, String)]) -> Option<Sch
 /// It allows everything that the check of an answer lets through: optional fields may be missing or null, open records may have more
 /// fields, keywords may have letters of any language. Names have `_` for `-`, as [`normalize_keys`](crate::signature::normalize_keys)
 /// writes them.
-pub fn returned(ty: &Type, descriptions: &[(String, String)]) -> Option<Schema> {
-    wrapped(ty, Style::Returned, descriptions)
+pub fn returned_answer(ty: &Type, descriptions: &[(String, String)]) -> Option<Schema> {
+    wrapped(ty, Style::ReturnedAnswer, descriptions)
 }
 
 /// The schema of a tool's arguments: an object of the parameters, `-` in names as `_`.
@@ -69,12 +69,12 @@ fn wrapped(ty: &Type, style: Style, descriptions: &[(String, String)]) -> Option
     Some(Schema { json, wrap })
 }
 
-/// The consumer of the schema.
+/// Purpose of the schema.
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
     Answer,
     StrictAnswer,
-    Returned,
+    ReturnedAnswer,
     Tool,
 }
 
@@ -90,7 +90,7 @@ impl Writer<'_> {
         let named = |name: &str| vec![("type".to_owned(), Json::str(name))];
         match ty {
             Type::String => named("string"),
-            Type::Keyword if self.style == Style::Returned => named("string"),
+            Type::Keyword if self.style == Style::ReturnedAnswer => named("string"),
             Type::Keyword => with(named("string"), "pattern", Json::str(names::KEYWORD_PATTERN)),
             Type::Int => named("integer"),
             Type::Float | Type::Number => named("number"),
@@ -102,7 +102,9 @@ impl Writer<'_> {
             Type::List(item) => with(named("array"), "items", Json::object(self.members(item, path))),
             // `{}` is a map with any fields.
             Type::Record { fields, closed: false } if fields.is_empty() => named("object"),
-            Type::Record { fields, closed } => self.record(fields, *closed || self.style != Style::Returned, path),
+            Type::Record { fields, closed } => {
+                self.record(fields, *closed || self.style != Style::ReturnedAnswer, path)
+            }
             Type::Optional(inner) => nullable(self.members(inner, path)),
             Type::Narrowed { base, keywords } => {
                 self.members(base, path).into_iter().chain(keywords.iter().cloned()).collect()
@@ -114,7 +116,7 @@ impl Writer<'_> {
         let (has_underscores, is_nullable) = match self.style {
             Style::Answer => (false, false),
             Style::StrictAnswer => (false, true),
-            Style::Returned => (true, true),
+            Style::ReturnedAnswer => (true, true),
             Style::Tool => (true, false),
         };
         let mut properties = Vec::new();

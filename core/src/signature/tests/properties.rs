@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{json, ty};
-use crate::signature::json_schema::{Schema, answer, returned, strict_answer, unwrap};
+use crate::signature::json_schema::{Schema, answer, returned_answer, strict_answer, unwrap};
 use crate::signature::{
     Field, Issue, Policy, Signature, Type, check, coerce, from_json_schema, normalize_keys, parse, sample,
     sample_inputs,
@@ -128,7 +128,7 @@ proptest! {
     fn a_returned_answer_fits_the_schema_of_its_readers(of in prop_oneof![types(), schema_types()], seed in 0..4_u64) {
         let coerced = coerce(&of, sample(&of, seed, "").to_value(), Policy::AnswerStrict);
         let value = Json::from(&normalize_keys(&of, coerced.value));
-        if let Some(Schema { json: schema, wrap }) = returned(&of, &[]) {
+        if let Some(Schema { json: schema, wrap }) = returned_answer(&of, &[]) {
             let errors = foreign_errors(&schema, &wrap.around(value.clone()));
             prop_assert!(errors.is_empty(), "{} against {}: {errors:?}", value.to_text(), schema.to_text());
         }

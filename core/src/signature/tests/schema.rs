@@ -2,7 +2,7 @@
 
 use super::{joined, json, table, ty};
 use crate::limits::SIGNATURE_DEPTH;
-use crate::signature::json_schema::{Wrap, answer, returned, strict_answer, tool, unwrap};
+use crate::signature::json_schema::{Wrap, answer, returned_answer, strict_answer, tool, unwrap};
 use crate::signature::{
     Issue, Type, chain, example, field_lines, from_json_schema, json_type_name, parse, parse_inputs, render_inventory,
 };
@@ -66,7 +66,7 @@ fn strict_schemas_require_every_field_and_let_optional_ones_be_null() {
 
 #[test]
 fn schemas_of_returned_answers_allow_what_the_check_of_an_answer_allows() {
-    let text = |of: &str| returned(&ty(of), &[]).map(|schema| schema.json.to_text());
+    let text = |of: &str| returned_answer(&ty(of), &[]).map(|schema| schema.json.to_text());
     assert_eq!(
         text("{a-b :int?, b {c :enum[x]?}?, k :keyword}").as_deref(),
         Some(concat!(
@@ -80,7 +80,7 @@ fn schemas_of_returned_answers_allow_what_the_check_of_an_answer_allows() {
     }
     let closed =
         from_json_schema(&json(r#"{"type":"object","properties":{},"additionalProperties":false}"#)).expect("a type");
-    assert!(returned(&closed, &[]).expect("a schema").json.get("additionalProperties").is_some());
+    assert!(returned_answer(&closed, &[]).expect("a schema").json.get("additionalProperties").is_some());
 }
 
 #[test]

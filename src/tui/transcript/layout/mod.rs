@@ -24,7 +24,7 @@ use ptc_core::text::estimate_tokens;
 /// Columns before the body of a card.
 pub(super) const BODY_INDENT: u16 = 3;
 
-/// Inputs of a layout besides the card.
+/// Inputs of a layout other than the card.
 pub(super) struct Frame<'a> {
     /// Columns of the whole card.
     pub(super) columns: usize,

@@ -14,11 +14,11 @@ use crate::event::{Options, ToolSchema};
 
 /// The members of a body for which this program has no option, and its tools.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct FurtherMembers {
+pub struct ExtraMembers {
     /// The members that are repeated: an object.
     pub extra: Json,
     /// The paths of those that are not repeated.
-    pub left_out: Vec<String>,
+    pub omitted: Vec<String>,
     /// The options that this program sets.
     pub options: Options,
     /// The functions that it offers; `None` without a list of tools.
@@ -43,7 +43,7 @@ const TOOL_MEMBERS: [&str; 9] = [
 ];
 
 /// Members that options have, or that this program decides about.
-fn own(protocol: Protocol) -> &'static [&'static str] {
+fn option_members(protocol: Protocol) -> &'static [&'static str] {
     match protocol {
         Protocol::OpenAi => &[
             "model",
@@ -97,7 +97,7 @@ fn own(protocol: Protocol) -> &'static [&'static str] {
     }
 }
 
-/// Returns whether the options have the value of a member of [`own`]; `true` for a member that is no option.
+/// Returns whether the options have the value of a member of [`option_members`]; `true` for a member that is no option.
 fn has_value(options: &Options, path: &str, value: &Json) -> bool {
     let text = value.to_text();
     let is_whole = |option: Option<u64>| option.is_some() && text.parse::<u64>().ok() == option;
@@ -118,7 +118,7 @@ fn has_value(options: &Options, path: &str, value: &Json) -> bool {
 }
 
 /// Members that ask for the schema of the answer.
-fn of_schema(protocol: Protocol) -> &'static [&'static str] {
+fn schema_members(protocol: Protocol) -> &'static [&'static str] {
     match protocol {
         Protocol::OpenAi => &["response_format"],
         Protocol::Responses => &["text.format"],
@@ -137,7 +137,7 @@ fn of_schema(protocol: Protocol) -> &'static [&'static str] {
 }
 
 /// Members that ask for an amount of reasoning.
-fn of_reasoning(protocol: Protocol, frame: &Json) -> &'static [&'static str] {
+fn reasoning_members(protocol: Protocol, frame: &Json) -> &'static [&'static str] {
     match protocol {
         Protocol::OpenAi => &["reasoning_effort"],
         Protocol::Responses => &["reasoning.effort"],
@@ -152,7 +152,7 @@ fn of_reasoning(protocol: Protocol, frame: &Json) -> &'static [&'static str] {
 }
 
 /// Members that are never repeated, with the value that means the same as none.
-fn never(protocol: Protocol) -> &'static [(&'static str, &'static str)] {
+fn omitted_members(protocol: Protocol) -> &'static [(&'static str, &'static str)] {
     match protocol {
         Protocol::OpenAi => &[("n", "1")],
         Protocol::Responses => {
@@ -175,28 +175,28 @@ const DEFAULTS: [(&str, &str); 6] = [
 ];
 
 /// Returns the members of a body without its messages that no option has, and the functions that it offers.
-pub fn further_members(protocol: Protocol, frame: &Json, read: &CapturedRequest) -> FurtherMembers {
-    let frame = named(without_nulls(frame));
-    let mut found = FurtherMembers { options: read.options.clone(), ..FurtherMembers::default() };
+pub fn extra_members(protocol: Protocol, frame: &Json, read: &CapturedRequest) -> ExtraMembers {
+    let frame = with_camel_case_config(without_nulls(frame));
+    let mut found = ExtraMembers { options: read.options.clone(), ..ExtraMembers::default() };
     // An effort alone does not ask for the kind of reasoning that the option asks for.
     if protocol == Protocol::Anthropic && frame.get("thinking").is_none() {
         found.options.reasoning = None;
     }
     let is_unread = |path: &&str| frame.at(path).is_some_and(|value| !has_value(&read.options, path, value));
-    found.left_out.extend(own(protocol).iter().copied().filter(is_unread).map(str::to_owned));
-    let mut rest = own(protocol).iter().fold(frame.clone(), |rest, path| without(rest, path));
+    found.omitted.extend(option_members(protocol).iter().copied().filter(is_unread).map(str::to_owned));
+    let mut rest = option_members(protocol).iter().fold(frame.clone(), |rest, path| without(rest, path));
     if read.schema.is_some() {
-        rest = of_schema(protocol).iter().fold(rest, |rest, path| without(rest, path));
+        rest = schema_members(protocol).iter().fold(rest, |rest, path| without(rest, path));
     }
     if found.options.reasoning.is_some() {
-        rest = of_reasoning(protocol, &frame).iter().fold(rest, |rest, path| without(rest, path));
+        rest = reasoning_members(protocol, &frame).iter().fold(rest, |rest, path| without(rest, path));
         // The option asks for summaries of its own.
         if protocol == Protocol::Responses {
-            rest = found.leave_out(rest, "reasoning.summary", r#""auto""#);
+            rest = found.omit(rest, "reasoning.summary", r#""auto""#);
         }
     }
-    for (path, default) in never(protocol) {
-        rest = found.leave_out(rest, path, default);
+    for (path, default) in omitted_members(protocol) {
+        rest = found.omit(rest, path, default);
     }
     rest = with_tool_choice(rest);
     for (path, default) in DEFAULTS {
@@ -208,7 +208,7 @@ pub fn further_members(protocol: Protocol, frame: &Json, read: &CapturedRequest)
     let mut extra = Json::empty();
     for member in rest.members().unwrap_or_default() {
         if carries_key(&member.key, &member.value) || to_inline(&member.value).is_none() {
-            found.left_out.push(member.key.clone());
+            found.omitted.push(member.key.clone());
         } else {
             extra = extra.with(&member.key, member.value.clone());
         }
@@ -218,12 +218,12 @@ pub fn further_members(protocol: Protocol, frame: &Json, read: &CapturedRequest)
     found
 }
 
-impl FurtherMembers {
+impl ExtraMembers {
     /// Removes a member; its path is noted unless it has its default.
-    fn leave_out(&mut self, rest: Json, path: &str, default: &str) -> Json {
+    fn omit(&mut self, rest: Json, path: &str, default: &str) -> Json {
         let Some(value) = rest.at(path) else { return rest };
         if value.to_text() != default {
-            self.left_out.push(path.to_owned());
+            self.omitted.push(path.to_owned());
         }
         without(rest, path)
     }
@@ -258,20 +258,20 @@ impl FurtherMembers {
         let strict = functions.iter().filter(|item| is_true(item, "strict")).count();
         self.has_strict_tools = strict > 0 && strict == functions.len();
         if strict > 0 && !self.has_strict_tools {
-            self.left_out.push("strict (of some tools)".to_owned());
+            self.omitted.push("strict (of some tools)".to_owned());
         }
         let members = functions.iter().flat_map(|item| item.members().unwrap_or_default());
         for member in members.filter(|member| !TOOL_MEMBERS.contains(&member.key.as_str())) {
             let name = format!("{} (of tools)", member.key);
-            if !self.left_out.contains(&name) {
-                self.left_out.push(name);
+            if !self.omitted.contains(&name) {
+                self.omitted.push(name);
             }
         }
         let rest = rest.without("tools").without("functions");
         if functions.is_empty() {
             return rest.with("tools", Json::list(others));
         }
-        self.left_out.extend(others.iter().map(|other| format!("the tool {}", kind_of(other))));
+        self.omitted.extend(others.iter().map(|other| format!("the tool {}", kind_of(other))));
         rest
     }
 }
@@ -311,7 +311,7 @@ fn forces_call(extra: &Json) -> bool {
 }
 
 /// The body with the spelling of its configuration that bodies of this program have: both would be the same member for the service.
-fn named(frame: Json) -> Json {
+fn with_camel_case_config(frame: Json) -> Json {
     match frame.get("generation_config").cloned() {
         Some(config) => frame.without("generation_config").with("generationConfig", config),
         None => frame,
@@ -339,9 +339,9 @@ mod tests {
 
     use super::*;
 
-    fn further(protocol: Protocol, frame: &str) -> FurtherMembers {
+    fn members(protocol: Protocol, frame: &str) -> ExtraMembers {
         let read = CapturedRequest::read(protocol, "/v1/x", frame.as_bytes()).unwrap();
-        further_members(protocol, &json::parse(frame).unwrap(), &read)
+        extra_members(protocol, &json::parse(frame).unwrap(), &read)
     }
 
     #[test]
@@ -384,11 +384,11 @@ mod tests {
                 vec![],
             ),
         ];
-        for (protocol, frame, extra, left_out) in rows {
-            let found = further(protocol, frame);
-            assert_eq!((found.extra.to_text().as_str(), found.left_out), (extra, owned(&left_out)), "{frame}");
+        for (protocol, frame, extra, omitted) in rows {
+            let found = members(protocol, frame);
+            assert_eq!((found.extra.to_text().as_str(), found.omitted), (extra, owned(&omitted)), "{frame}");
         }
-        let budget = further(Protocol::Gemini, r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":512}}}"#);
+        let budget = members(Protocol::Gemini, r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":512}}}"#);
         assert_eq!(budget.options.reasoning.as_deref(), Some("512"));
     }
 
@@ -414,8 +414,8 @@ mod tests {
             ),
         ];
         for (protocol, frame, expected) in rows {
-            let found = further(protocol, frame);
-            assert_eq!(found.left_out.join(", "), expected, "{frame}");
+            let found = members(protocol, frame);
+            assert_eq!(found.omitted.join(", "), expected, "{frame}");
             assert_eq!(found.extra, Json::empty(), "{frame}");
         }
     }
@@ -434,7 +434,7 @@ mod tests {
             (Protocol::Gemini, r#"{"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}}"#, false),
         ];
         for (protocol, frame, expected) in rows {
-            assert_eq!(further(protocol, frame).forces_call, expected, "{frame}");
+            assert_eq!(members(protocol, frame).forces_call, expected, "{frame}");
         }
     }
 
@@ -446,19 +446,19 @@ mod tests {
     fn functions_are_tools_and_tools_of_the_service_are_repeated_only_alone() {
         let function = r#"{"name":"f","parameters":{"type":"object"}}"#;
         let older =
-            further(Protocol::OpenAi, &format!(r#"{{"functions":[{function}],"function_call":{{"name":"f"}}}}"#));
+            members(Protocol::OpenAi, &format!(r#"{{"functions":[{function}],"function_call":{{"name":"f"}}}}"#));
         assert_eq!(older.tools.unwrap()[0].name, "f");
         assert_eq!(older.extra.to_text(), r#"{"tool_choice":{"type":"function","function":{"name":"f"}}}"#);
         assert!(older.forces_call);
         let search = r#"{"type":"web_search"}"#;
-        let alone = further(Protocol::Responses, &format!(r#"{{"tools":[{search}]}}"#));
+        let alone = members(Protocol::Responses, &format!(r#"{{"tools":[{search}]}}"#));
         assert_eq!((alone.tools, alone.extra.to_text()), (Some(Vec::new()), format!(r#"{{"tools":[{search}]}}"#)));
         let strict = r#"{"type":"function","name":"f","strict":true,"defer_loading":true,"parameters":{}}"#;
-        let both = further(Protocol::Responses, &format!(r#"{{"tool_choice":"auto","tools":[{search},{strict}]}}"#));
-        assert_eq!(both.left_out, ["defer_loading (of tools)", "the tool web_search"]);
+        let both = members(Protocol::Responses, &format!(r#"{{"tool_choice":"auto","tools":[{search},{strict}]}}"#));
+        assert_eq!(both.omitted, ["defer_loading (of tools)", "the tool web_search"]);
         assert!(both.has_strict_tools && !both.forces_call && both.extra == Json::empty());
         let groups = r#"{"tools":[{"googleSearch":{}},{"functionDeclarations":[{"name":"f"}]}]}"#;
-        let groups = further(Protocol::Gemini, groups);
-        assert_eq!((groups.tools.unwrap().len(), groups.left_out), (1, owned(&["the tool googleSearch"])));
+        let groups = members(Protocol::Gemini, groups);
+        assert_eq!((groups.tools.unwrap().len(), groups.omitted), (1, owned(&["the tool googleSearch"])));
     }
 }
