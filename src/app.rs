@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::agent::BUNDLED;
-use crate::cli::{self, Arguments, Command, Drawing};
+use crate::cli::{self, Arguments, Command, InterfaceServices};
 use crate::config::{Config, Folders, process_env};
 use crate::export::Content;
 use crate::proxy::{Audience, LiveTraffic, ProxySpec};
@@ -99,8 +99,8 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
             };
             let session = |content: &Content, size| tui::session_screenshot(&content.session, &content.events, size);
             let check = || Setup::new(&workbench.config, &workbench.folders.config_dir, Colours::Off).map(drop);
-            let drawing = Drawing { check: &check, screen: &screen, session: &session };
-            runtime.block_on(cli::run(command, &arguments, &workbench, drawing))
+            let interface = InterfaceServices { check: &check, screen: &screen, session: &session };
+            runtime.block_on(cli::run(command, &arguments, &workbench, interface))
         }
         None if arguments.plain => print_linear(&arguments, &workbench)?,
         None => open(&arguments, workbench, &runtime, None, search)?,

@@ -68,7 +68,7 @@ const ENGINE: &[&[&str]] = &[
     &["modes/conclusion", "modes/programs", "modes/returned"],
     &["modes/workspace"],
     &["modes/machine"],
-    &["modes/digest", "modes/judged", "modes/progress"],
+    &["modes/digest", "modes/judgement", "modes/progress"],
     &["modes/calls", "modes/refs", "modes/verdict"],
     &["modes/answer", "modes/decision"],
     &["ports"],

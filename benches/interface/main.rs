@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
-use ptc_workbench::agent::{Bundled, Place};
+use ptc_workbench::agent::{BundledExample, Place};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Address;
 use ptc_workbench::tui::drive::{Clock, Driver};
@@ -197,7 +197,7 @@ struct Scene {
 
 impl Scene {
     fn new(dir: &Path) -> Result<Self, Failure> {
-        let agent = Bundled::find("sentiment").ok_or("there is no such agent")?.agent()?;
+        let agent = BundledExample::find("sentiment").ok_or("there is no such agent")?.agent()?;
         let folders = Folders::at(dir.to_owned(), dir, None);
         let services = Arc::new(Services::new(Workbench::new(Config::built_in()?, folders), &agent, None));
         let (screen, inputs, seen) = Screen::new();

@@ -9,7 +9,7 @@ use ptc_workbench::event::{
     TurnEnd, TurnStart, Want,
 };
 use ptc_workbench::port::Stop;
-use ptc_workbench::workbench::{Feed, QuestionQueue, RunHandle, Running};
+use ptc_workbench::workbench::{BackgroundRun, Feed, QuestionQueue, RunHandle};
 use tokio::sync::oneshot;
 
 /// Finished turns before the one that is answered.
@@ -115,7 +115,7 @@ fn part(turn: &str, text: String) -> Envelope {
 }
 
 fn turn_start() -> TurnStart {
-    TurnStart { now: 0, kind: None, remaining: ptc_workbench::event::Remaining::default(), waited_ms: 0, stop: None }
+    TurnStart { now: 0, kind: None, remaining: ptc_workbench::event::BudgetRecord::default(), waited_ms: 0, stop: None }
 }
 
 /// A run that the interface follows.
@@ -132,9 +132,9 @@ impl Run {
             drop(ended.await);
             Step::default()
         });
-        let (session, path, saving, warnings) = (None, None, None, Vec::new());
-        let running = Running { session, path, saving, feed: feed.clone(), stop: Stop::default(), warnings, task };
-        (Self { feed, end }, RunHandle::of_run(running, Arc::new(QuestionQueue::default())))
+        let (session, path, saver, warnings) = (None, None, None, Vec::new());
+        let run = BackgroundRun { session, path, saver, feed: feed.clone(), stop: Stop::default(), warnings, task };
+        (Self { feed, end }, RunHandle::of_run(run, Arc::new(QuestionQueue::default())))
     }
 
     pub(crate) fn push(&self, events: impl IntoIterator<Item = Envelope>) {

@@ -68,7 +68,7 @@ pub fn template(text: &str) {
                 .map(|name| (name.path.segments().first().cloned().unwrap_or_default(), Json::str("x"))),
         );
         for context in [Json::empty(), context] {
-            for missing in [template::Missing::Keep, template::Missing::Empty] {
+            for missing in [template::MissingPolicy::Keep, template::MissingPolicy::Empty] {
                 // Errors are values.
                 drop(template::render(&read, &context.to_value(), missing));
             }

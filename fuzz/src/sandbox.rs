@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use generate::{Random, program};
 use ptc_core::lisp::{CallAddress, Failure, Input, Limits};
 use ptc_core::value::Value;
-use ptc_workbench::program::{self as runner, Setting};
+use ptc_workbench::program::{self as runner, ProgramSettings};
 
 /// The time limit of a program in ms.
 const TIMEOUT_MS: u64 = 200;
@@ -113,9 +113,14 @@ fn run(text: &str) -> String {
     let echo = |_: &CallAddress, _: &str, args: &Value| -> Result<Value, Failure> { Ok(args.clone()) };
     let context = Value::default();
     let input = Input { context: &context, ..Input::new(text, &limits) };
-    let setting =
-        Setting { tools: &echo, timeout_ms: TIMEOUT_MS, compile_timeout_ms: TIMEOUT_MS, now_ms: 0, stop: &stop };
-    match runner::run(&input, &setting).result {
+    let settings = ProgramSettings {
+        tools: &echo,
+        timeout_ms: TIMEOUT_MS,
+        compile_timeout_ms: TIMEOUT_MS,
+        now_ms: 0,
+        stop: &stop,
+    };
+    match runner::run(&input, &settings).result {
         Ok((signal, value)) => {
             // A host looks at the value: printing and dropping must not recurse on data.
             drop(value.to_string());

@@ -16,7 +16,7 @@ use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity, is_key};
 use crate::config::document::{advice, out_of_range};
 
 /// The parsed texts of an agent, as far as they can be read, and the findings about it.
-pub(super) struct Checked {
+pub(super) struct ParsedAgent {
     pub(super) signature: Option<Signature>,
     pub(super) template: Option<Template>,
     pub(super) schema: Option<RawSchema>,
@@ -24,24 +24,24 @@ pub(super) struct Checked {
 }
 
 /// Checks everything about an agent but its context.
-pub(super) fn check(agent: &Agent) -> Checked {
-    let mut checked = Checked { signature: None, template: None, schema: None, findings: Vec::new() };
-    check_mode(agent, &mut checked.findings);
-    check_limits(agent, &mut checked.findings);
-    check_names(agent, &mut checked.findings);
-    check_system_prompt(agent, &mut checked.findings);
-    checked.findings.extend(agent.cases().err());
-    checked.template = read_template(agent, &mut checked.findings);
-    checked.signature = read_signature(agent, &mut checked.findings);
-    checked.schema = read_schema(agent, &mut checked.findings);
-    if let (Some(signature), Some(template)) = (&checked.signature, &checked.template) {
-        check_template(agent, signature, template, &mut checked.findings);
+pub(super) fn check(agent: &Agent) -> ParsedAgent {
+    let mut parsed = ParsedAgent { signature: None, template: None, schema: None, findings: Vec::new() };
+    check_mode(agent, &mut parsed.findings);
+    check_limits(agent, &mut parsed.findings);
+    check_names(agent, &mut parsed.findings);
+    check_system_prompt(agent, &mut parsed.findings);
+    parsed.findings.extend(agent.cases().err());
+    parsed.template = read_template(agent, &mut parsed.findings);
+    parsed.signature = read_signature(agent, &mut parsed.findings);
+    parsed.schema = read_schema(agent, &mut parsed.findings);
+    if let (Some(signature), Some(template)) = (&parsed.signature, &parsed.template) {
+        check_template(agent, signature, template, &mut parsed.findings);
     }
-    if let Some(signature) = &checked.signature {
-        check_signature(agent, signature, &mut checked.findings);
-        check_descriptions(agent, signature, &mut checked.findings);
+    if let Some(signature) = &parsed.signature {
+        check_signature(agent, signature, &mut parsed.findings);
+        check_descriptions(agent, signature, &mut parsed.findings);
     }
-    checked
+    parsed
 }
 
 fn option(key: &str, message: impl Into<String>) -> Diagnostic {

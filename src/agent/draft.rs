@@ -8,7 +8,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_core::value::{Json, json};
 
-use super::checks::{Checked, check};
+use super::checks::{ParsedAgent, check};
 use super::context::{self, not_an_object};
 use super::file::{read_from, write};
 use super::inline::Source;
@@ -168,7 +168,7 @@ pub fn diagnose_knowing(
 ) -> Vec<Diagnostic> {
     let (agent, mut findings) = texts.read(&Agent::default(), access);
     let context_is_read = findings.iter().all(|found| found.place != Place::Context);
-    let Checked { signature, template, findings: found, .. } = check(&agent);
+    let ParsedAgent { signature, template, findings: found, .. } = check(&agent);
     let read = (signature.clone(), template.clone());
     findings.extend(found);
     let settings = Settings::of(&agent, &mut findings);

@@ -4,7 +4,7 @@
 //! It must never run anything.
 
 mod builder;
-mod bundled;
+mod bundled_examples;
 mod case;
 mod checks;
 mod closing;
@@ -41,7 +41,7 @@ use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;
 
 pub use builder::AgentBuilder;
-pub use bundled::{BUNDLED, BUNDLED_PIPELINES, Bundled};
+pub use bundled_examples::{BUNDLED, BUNDLED_PIPELINES, BundledExample};
 pub use case::{
     Case, CaseChecker, CaseRows, CheckedCase, Expect, Judgement, JudgesUsage, Measure, Mismatch, Question, Rubric,
     RubricExample, Ruling, Verdict, Vote,

@@ -8,7 +8,7 @@ use ptc_core::template::{self, Template};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
-use super::checks::{Checked, check};
+use super::checks::{ParsedAgent, check};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct Plan {
 impl Plan {
     /// Checks an agent. Errors: every finding, warnings included, when at least one refuses the run.
     pub fn new(agent: &Agent) -> Result<Self, Vec<Diagnostic>> {
-        let Checked { signature, template, schema: raw_schema, mut findings } = check(agent);
+        let ParsedAgent { signature, template, schema: raw_schema, mut findings } = check(agent);
         let settings = Settings::of(agent, &mut findings);
         let (tools, children) = super::toolbox::open(agent, &mut findings);
         let Some(template) = template.filter(|_| !findings.iter().any(Diagnostic::is_error)) else {

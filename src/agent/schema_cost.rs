@@ -45,7 +45,7 @@ struct Counts<'c, 's> {
 }
 
 /// The count exceeds the limit, or references lead back to themselves.
-struct Exceeded;
+struct CountError;
 
 impl<'s> SchemaCost<'s> {
     /// Finds the anchors of a schema.
@@ -131,13 +131,13 @@ fn parts(part: &Json) -> impl Iterator<Item = &Json> {
 }
 
 impl<'s> Counts<'_, 's> {
-    fn count(&mut self, part: &'s Json, value: &Json) -> Result<u64, Exceeded> {
+    fn count(&mut self, part: &'s Json, value: &Json) -> Result<u64, CountError> {
         let pair = (std::ptr::from_ref(part), std::ptr::from_ref(value));
         match self.known.get(&pair) {
             Some(Some(steps)) => return Ok(*steps),
             // A reference that leads back to itself for the same value never ends.
-            Some(None) => return Err(Exceeded),
-            None if self.known.len() as u64 > self.most || self.depth > MAX_DEPTH => return Err(Exceeded),
+            Some(None) => return Err(CountError),
+            None if self.known.len() as u64 > self.most || self.depth > MAX_DEPTH => return Err(CountError),
             None => _ = self.known.insert(pair, None),
         }
         let mut steps = 1 + part.members().map_or(0, <[_]>::len) as u64;
@@ -176,17 +176,17 @@ impl<'s> Counts<'_, 's> {
         let repeating = REPEATING.iter().filter(|keyword| part.get(keyword).is_some()).count();
         steps = steps.saturating_mul(1 + repeating as u64);
         if steps > self.most {
-            return Err(Exceeded);
+            return Err(CountError);
         }
         self.known.insert(pair, Some(steps));
         Ok(steps)
     }
 
-    fn add(&mut self, steps: &mut u64, part: &'s Json, value: &Json) -> Result<(), Exceeded> {
+    fn add(&mut self, steps: &mut u64, part: &'s Json, value: &Json) -> Result<(), CountError> {
         self.depth += 1;
         *steps = steps.saturating_add(self.count(part, value)?);
         self.depth -= 1;
-        if *steps > self.most { Err(Exceeded) } else { Ok(()) }
+        if *steps > self.most { Err(CountError) } else { Ok(()) }
     }
 }
 

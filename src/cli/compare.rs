@@ -9,7 +9,7 @@ use std::path::Path;
 use super::arguments::CompareFlags;
 use super::matrix;
 use super::output::{UsageError, columns, exit, print_json, print_line, print_note, safe};
-use crate::agent::{BUNDLED_PIPELINES, Bundled};
+use crate::agent::{BUNDLED_PIPELINES, BundledExample};
 use crate::session::diff::Comparison;
 use crate::tool::FileRevision;
 use crate::workbench::Workbench;
@@ -40,7 +40,8 @@ fn means_agent(name: &str) -> bool {
         return true;
     }
     let path = Path::new(name);
-    let is_example = || Bundled::find(name).is_some() || BUNDLED_PIPELINES.iter().any(|example| example.name == name);
+    let is_example =
+        || BundledExample::find(name).is_some() || BUNDLED_PIPELINES.iter().any(|example| example.name == name);
     path.extension().is_some_and(|ending| ending == "toml") || (!path.exists() && is_example())
 }
 

@@ -9,15 +9,19 @@ use super::doctor;
 use super::output::Stdout;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
 use super::printer::Printer;
-use super::screenshot::{Drawing, size};
+use super::screenshot::{InterfaceServices, size};
 use crate::export::{Content, Format, Piece, Removal, asciicast};
 use crate::workbench::format::plural;
-use crate::workbench::{Prepared, Secrets, Workbench, write_export};
+use crate::workbench::{PreparedExport, Secrets, Workbench, write_export};
 
 /// Columns and rows of a picture by default.
 const USUAL_SIZE: &str = "120x40";
 
-pub(super) async fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawing<'_>) -> Result<u8, UsageError> {
+pub(super) async fn export(
+    flags: &ExportFlags,
+    workbench: &Workbench,
+    interface: InterfaceServices<'_>,
+) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
     let prepared = workbench.prepare_export(&session, &flags.redact)?;
     if flags.preview {
@@ -54,7 +58,7 @@ pub(super) async fn export(flags: &ExportFlags, workbench: &Workbench, drawing: 
             let text = match prepared.text(format, secrets)? {
                 Some(text) => text,
                 None if format == Format::Asciicast => asciicast(&prepared.content, &pieces(&prepared.content), size),
-                None => (drawing.session)(&prepared.content, size),
+                None => (interface.session)(&prepared.content, size),
             };
             match file {
                 Some(path) => write_export(path, &text, &session)?,
@@ -108,7 +112,7 @@ fn removed(removals: &[Removal]) -> String {
     }
 }
 
-fn preview(prepared: &Prepared, as_json: bool) {
+fn preview(prepared: &PreparedExport, as_json: bool) {
     if as_json {
         return print_json(&removals(prepared));
     }
@@ -148,7 +152,7 @@ struct ImportJson<'a> {
     kept: usize,
 }
 
-fn removals(prepared: &Prepared) -> RemovalsJson<'_> {
+fn removals(prepared: &PreparedExport) -> RemovalsJson<'_> {
     RemovalsJson { written: None, removed: &prepared.removals, secrets: &prepared.findings }
 }
 

@@ -13,7 +13,7 @@ use crate::config::OPTIONS;
 use crate::event::{Address, Edit, Editor};
 use crate::port::{EndSignals, Human};
 use crate::session::{ParentKind, Session};
-use crate::workbench::{Changed, ForkSpec, PROGRAM, QuestionQueue, Workbench};
+use crate::workbench::{ForkChange, ForkSpec, PROGRAM, QuestionQueue, Workbench};
 
 pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
@@ -28,7 +28,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
     };
     let human = Arc::clone(&queue) as Arc<dyn Human>;
     let signals = EndSignals::catch();
-    let running = match &flags.drop {
+    let run = match &flags.drop {
         Some(title) => {
             let turn = Address::from(flags.at.trim_end_matches(":request"));
             let place = workbench.request_place(&session, &turn, title)?;
@@ -36,7 +36,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         }
         None => workbench.fork(&session, spec, human).await?,
     };
-    for warning in &running.warnings {
+    for warning in &run.warnings {
         print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
     print_note(&super::output::safe_line(&format!(
@@ -45,7 +45,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         flags.at,
         with(flags.model.as_deref())
     )));
-    print_run(running, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, plain, signals, workbench).await
 }
 
 /// The named model, as text: the following output begins with the recorded one.
@@ -54,14 +54,14 @@ pub(super) fn with(model: Option<&str>) -> String {
 }
 
 /// Returns the edits that the flags ask for.
-fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Result<Vec<Changed>, UsageError> {
+fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Result<Vec<ForkChange>, UsageError> {
     let mut changes = Vec::new();
     let text = |text: &str| text_of(text).map(Json::str);
     if let Some(prompt) = &flags.prompt {
-        changes.push(Changed::new("prompt", text(prompt)?));
+        changes.push(ForkChange::new("prompt", text(prompt)?));
     }
     if let Some(signature) = &flags.signature {
-        changes.push(Changed::new("signature", Json::str(signature.as_str())));
+        changes.push(ForkChange::new("signature", Json::str(signature.as_str())));
     }
     for pair in &flags.options {
         let (key, value) = named(pair, "--option")?;
@@ -71,33 +71,34 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
             )));
         }
         let value = text_of(value)?;
-        changes.push(Changed::new(format!("option.{key}"), json::parse(&value).unwrap_or_else(|_| Json::str(value))));
+        changes
+            .push(ForkChange::new(format!("option.{key}"), json::parse(&value).unwrap_or_else(|_| Json::str(value))));
     }
     if let Some(context) = &flags.context {
-        changes.push(Changed::new("context", context::object(context)?.1));
+        changes.push(ForkChange::new("context", context::object(context)?.1));
     }
     if !flags.set.is_empty() {
         let agent = agent(flags, session, workbench)?;
         for pair in &flags.set {
             let (name, value) = context::set(pair, &agent)?;
-            changes.push(Changed::new(format!("context.{name}"), value));
+            changes.push(ForkChange::new(format!("context.{name}"), value));
         }
     }
     for pair in &flags.memory {
         let (name, expression) = named(pair, "--memory")?;
-        changes.push(Changed::new(format!("memory.{name}"), text(expression)?));
+        changes.push(ForkChange::new(format!("memory.{name}"), text(expression)?));
     }
     if let Some(reply) = &flags.reply {
-        changes.push(Changed::new(Edit::REPLY, text(reply)?));
+        changes.push(ForkChange::new(Edit::REPLY, text(reply)?));
     }
     if let Some(reply) = &flags.reply_json {
-        changes.push(Changed::new(Edit::REPLY, json_of(reply, "--reply-json")?));
+        changes.push(ForkChange::new(Edit::REPLY, json_of(reply, "--reply-json")?));
     }
     if let Some(program) = &flags.program {
-        changes.push(Changed::new(PROGRAM, text(program)?));
+        changes.push(ForkChange::new(PROGRAM, text(program)?));
     }
     if let Some(result) = &flags.result {
-        changes.push(Changed::new(Edit::RESULT, json_of(result, "--result")?));
+        changes.push(ForkChange::new(Edit::RESULT, json_of(result, "--result")?));
     }
     Ok(changes)
 }

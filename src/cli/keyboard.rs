@@ -7,19 +7,19 @@ use std::io::{BufRead, IsTerminal};
 use super::output::{print_note, safe};
 use crate::event::Decision;
 use crate::tool::{ARGUMENTS, FILE_DECISIONS, NamedFile};
-use crate::workbench::Asked;
+use crate::workbench::QueuedQuestion;
 
 /// A reply ends with a line that holds only this.
 const END: &str = ".";
 
 /// Shows the question and reads its answer on a thread of its own: a user may take any time.
-pub(super) fn ask(asked: Asked) {
-    if !asked.question.options.is_empty() {
-        return choose(asked);
+pub(super) fn ask(queued: QueuedQuestion) {
+    if !queued.question.options.is_empty() {
+        return choose(queued);
     }
-    print_note(&safe(asked.question.text.trim_end()));
-    let at = &asked.question.address;
-    match asked.question.gate {
+    print_note(&safe(queued.question.text.trim_end()));
+    let at = &queued.question.address;
+    match queued.question.gate {
         None => print_note(&format!("[your reply for {at}; end it with a line that holds only {END}]")),
         Some(gate) => {
             print_note(&format!("[{}]", gate.prompt()));
@@ -32,9 +32,9 @@ pub(super) fn ask(asked: Asked) {
         let stdin = std::io::stdin();
         let reply = read_reply(&mut stdin.lock()).or_else(|| stdin.is_terminal().then(String::new));
         // Without a reply the question is dropped, which means that no user answers; a run that was stopped takes none.
-        let as_it_is = |reply: &String| asked.question.gate.is_some() && reply.is_empty();
-        let reply = reply.map(|reply| if as_it_is(&reply) { asked.question.text.clone() } else { reply });
-        reply.map(|reply| asked.answer.send(reply))
+        let as_it_is = |reply: &String| queued.question.gate.is_some() && reply.is_empty();
+        let reply = reply.map(|reply| if as_it_is(&reply) { queued.question.text.clone() } else { reply });
+        reply.map(|reply| queued.answer.send(reply))
     });
 }
 
@@ -71,14 +71,14 @@ fn printed(text: &str) -> String {
 }
 
 /// Shows a question with answers to choose from and reads lines until one is an answer.
-fn choose(asked: Asked) {
-    print_note(&safe(&printed(&asked.question.text)));
-    print_note(&format!("[{}]", choices(&asked.question.options)));
+fn choose(queued: QueuedQuestion) {
+    print_note(&safe(&printed(&queued.question.text)));
+    print_note(&format!("[{}]", choices(&queued.question.options)));
     tokio::task::spawn_blocking(move || {
         let stdin = std::io::stdin();
-        let chosen = read_choice(&mut stdin.lock(), &asked.question.options);
+        let chosen = read_choice(&mut stdin.lock(), &queued.question.options);
         // Without an answer the question is dropped, which means that no user answers.
-        chosen.map(|option| asked.answer.send(option))
+        chosen.map(|option| queued.answer.send(option))
     });
 }
 

@@ -53,14 +53,19 @@ pub use output::{UsageError, exit, print_error, print_waiting, print_warning};
 pub use plain::{is_spoken, print_opened, print_session};
 pub use proxy::proxy_spec;
 pub use report::{catch_file_size_signal, hook_panics, keep_secret, log_to};
-pub use screenshot::{CheckSettings, Draw, Drawing, Picture};
+pub use screenshot::{CheckSettings, Draw, InterfaceServices, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 
 use crate::workbench::Workbench;
 use output::exit_code;
 
-/// Runs a command and returns its exit code. Prints errors to stderr. `drawing` makes pictures of screens and checks the settings of the interface.
-pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench, drawing: Drawing<'_>) -> u8 {
+/// Runs a command and returns its exit code. Prints errors to stderr. `interface` makes pictures of screens and checks the settings of the interface.
+pub async fn run(
+    command: &Command,
+    arguments: &Arguments,
+    workbench: &Workbench,
+    interface: InterfaceServices<'_>,
+) -> u8 {
     let done = match command {
         Command::New(flags) => new::new(flags, workbench),
         Command::Run(flags) => run::run(flags, arguments.plain, workbench).await,
@@ -76,18 +81,18 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Merge(flags) => results::merge(flags, arguments.plain),
         Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
         Command::Judge(flags) => judge::judge(flags, workbench).await,
-        Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing).await,
+        Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, interface).await,
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags, workbench).await,
         Command::Models(flags) => models::models(flags, arguments.plain, workbench).await,
         Command::Inspect(flags) => inspect::inspect(flags, workbench).await,
-        Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench, drawing.check).await,
+        Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench, interface.check).await,
         Command::Serve(flags) => serve::serve(flags, arguments.allow_tools, workbench).await,
         Command::Proxy(flags) => proxy::proxy(flags, workbench).await,
         Command::Mcp(flags) => Box::pin(mcp::mcp(flags, arguments.allow_tools, workbench)).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
-        Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,
+        Command::Screenshot(flags) => screenshot::screenshot(flags, interface.screen).await,
     };
     exit_code(done)
 }

@@ -16,8 +16,8 @@ use crate::port::{EndSignals, Stop};
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 use crate::workbench::optimize::{
-    Action, AgentChanges, CandidateCase, CandidateDetail, CandidateLine, Component, Ending, Gain, Hunk, OptimizeError,
-    OptimizeJob, Progress, SearchOutline, Settings, Standing, candidate_file,
+    Action, AgentChanges, CandidateCase, CandidateDetail, CandidateLine, CandidateStatus, Component, Ending, Gain,
+    Hunk, OptimizeError, OptimizeJob, Progress, SearchOutline, Settings, candidate_file,
 };
 
 pub(super) async fn optimize(flags: &OptimizeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -220,11 +220,11 @@ fn gain_text(gain: &Gain) -> String {
 }
 
 fn candidate_line(line: &CandidateLine) -> String {
-    let standing = match (line.standing, line.score) {
-        (Standing::Accepted, Some(mean)) => format!("{mean:.2}"),
-        (Standing::Accepted, None) => "accepted".to_owned(),
-        (Standing::Rejected, _) => "rejected".to_owned(),
-        (Standing::Trying, _) => "not finished".to_owned(),
+    let standing = match (line.status, line.score) {
+        (CandidateStatus::Accepted, Some(mean)) => format!("{mean:.2}"),
+        (CandidateStatus::Accepted, None) => "accepted".to_owned(),
+        (CandidateStatus::Rejected, _) => "rejected".to_owned(),
+        (CandidateStatus::Trying, _) => "not finished".to_owned(),
     };
     let against = against_parents(line);
     let reason = if line.reason.is_empty() { String::new() } else { format!("  {}", line.reason) };
@@ -378,7 +378,7 @@ struct CandidateJson<'p> {
     changed: Option<String>,
     text: Option<&'p str>,
     reason: &'p str,
-    standing: Standing,
+    standing: CandidateStatus,
     score: Option<f64>,
     held_out: Option<f64>,
     cost: f64,
@@ -407,7 +407,7 @@ impl<'p> SearchJson<'p> {
                 changed: line.changed.as_ref().map(ToString::to_string),
                 text: line.changed.as_ref().and_then(|component| texts.get(component)).map(String::as_str),
                 reason: &line.reason,
-                standing: line.standing,
+                standing: line.status,
                 score: line.score,
                 held_out: line.held_out,
                 cost: line.cost,

@@ -254,7 +254,7 @@ impl<W: Write> Printer<W> {
             }
             // The end of the run explains why a turn does not start; other commands print requests and replies.
             Event::TurnStart(_)
-            | Event::Message(_)
+            | Event::MessageAdded(_)
             | Event::RequestMade(_)
             | Event::Sent(_)
             | Event::Wire(_)

@@ -24,14 +24,14 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     let queue = Arc::new(QuestionQueue::default());
     let human = Arc::clone(&queue) as Arc<dyn Human>;
     let signals = EndSignals::catch();
-    let running = workbench.resume(&session, answers, flags.model.as_deref(), human).await?;
+    let run = workbench.resume(&session, answers, flags.model.as_deref(), human).await?;
     if let Some(model) = &flags.model {
         super::output::print_note(&super::output::safe_line(&format!(
             "resume of {} with the model {model}",
             session.header.id
         )));
     }
-    print_run(running, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, plain, signals, workbench).await
 }
 
 /// An answer may be JSON text or the text itself.
@@ -45,11 +45,11 @@ pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Work
     let queue = Arc::new(QuestionQueue::default());
     let human = Arc::clone(&queue) as Arc<dyn Human>;
     let signals = EndSignals::catch();
-    let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), human).await?;
-    for warning in &running.warnings {
+    let run = workbench.proceed(&session, &flags.message, flags.model.as_deref(), human).await?;
+    for warning in &run.warnings {
         super::output::print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
-    print_run(running, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, plain, signals, workbench).await
 }
 
 pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -77,8 +77,8 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
         journal: None,
     };
     let signals = EndSignals::catch();
-    let running = workbench.start(spec)?;
-    print_run(running, &queue, flags.json, plain, signals, workbench).await
+    let run = workbench.start(spec)?;
+    print_run(run, &queue, flags.json, plain, signals, workbench).await
 }
 
 /// Writes a file that must not exist yet.

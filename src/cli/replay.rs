@@ -16,13 +16,13 @@ use crate::replay::{
 };
 use crate::session::Session;
 use crate::workbench::format::plural;
-use crate::workbench::{Missing, QuestionQueue, Workbench};
+use crate::workbench::{MissingReplySource, QuestionQueue, Workbench};
 
 pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
-    let missing = flags.missing.as_deref().map_or(Ok(Missing::Fail), missing)?;
+    let missing = flags.missing.as_deref().map_or(Ok(MissingReplySource::Fail), missing)?;
     // To fail is what a replay does by itself.
-    if flags.accept || missing != Missing::Fail {
+    if flags.accept || missing != MissingReplySource::Fail {
         return accept(flags, &missing, &session, plain, workbench).await;
     }
     let policy = if flags.lenient { Policy::Lenient } else { Policy::Strict };
@@ -157,12 +157,12 @@ fn divergence(divergence: &Divergence) -> DivergenceJson<'_> {
 }
 
 /// Parses `--missing`: the source of replies and results that the recording does not have.
-fn missing(text: &str) -> Result<Missing, UsageError> {
+fn missing(text: &str) -> Result<MissingReplySource, UsageError> {
     match (text, text.strip_prefix("model:")) {
-        ("fail", _) => Ok(Missing::Fail),
-        ("human", _) => Ok(Missing::Human),
-        ("model", _) => Ok(Missing::Model(None)),
-        (_, Some(name)) => Ok(Missing::Model(Some(name.to_owned()))),
+        ("fail", _) => Ok(MissingReplySource::Fail),
+        ("human", _) => Ok(MissingReplySource::Human),
+        ("model", _) => Ok(MissingReplySource::Model(None)),
+        (_, Some(name)) => Ok(MissingReplySource::Model(Some(name.to_owned()))),
         _ => Err(UsageError(format!("--missing {text}: write fail, model, model:NAME or human"))),
     }
 }
@@ -170,7 +170,7 @@ fn missing(text: &str) -> Result<Missing, UsageError> {
 /// `--accept` and `--missing`: a new session with what comes out today.
 async fn accept(
     flags: &ReplayFlags,
-    missing: &Missing,
+    missing: &MissingReplySource,
     session: &Session,
     plain: bool,
     workbench: &Workbench,
@@ -196,9 +196,9 @@ async fn accept(
     let text = safe(&format!("first difference at {first}"));
     let queue = Arc::new(QuestionQueue::default());
     let signals = EndSignals::catch();
-    let running = workbench.accept(session, missing, Arc::clone(&queue) as Arc<dyn Human>)?;
-    let id = running.session.clone().unwrap_or_default();
-    let step = watch(running, &queue, plain, signals).await?;
+    let run = workbench.accept(session, missing, Arc::clone(&queue) as Arc<dyn Human>)?;
+    let id = run.session.clone().unwrap_or_default();
+    let step = watch(run, &queue, plain, signals).await?;
     if flags.json {
         let fail = step.fail.as_ref().map(|fail| fail.reason.as_str());
         let (session, outcome) = (session.header.id.as_str(), outcome_name(&before.outcome));

@@ -16,7 +16,7 @@ use crate::port::{EndSignals, Human};
 use crate::session::Session;
 use crate::session::diff::{Divergence, TurnPart};
 use crate::workbench::format::plural;
-use crate::workbench::{QuestionQueue, Repeats, RerunSpec, Running, Workbench};
+use crate::workbench::{BackgroundRun, QuestionQueue, Repeats, RerunSpec, Workbench};
 
 pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
@@ -27,9 +27,9 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
     // It may ask about the agent's file: before the signals have handlers.
     let spec = rerun_spec(flags, workbench)?;
     let signals = EndSignals::catch();
-    let running = begin(spec, workbench, &session, &queue).await?;
+    let run = begin(spec, workbench, &session, &queue).await?;
     print_note(&super::output::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
-    print_run(running, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, plain, signals, workbench).await
 }
 
 /// Returns the re-run that the flags ask for.
@@ -48,7 +48,7 @@ async fn begin(
     workbench: &Workbench,
     session: &Session,
     queue: &Arc<QuestionQueue>,
-) -> Result<Running, UsageError> {
+) -> Result<BackgroundRun, UsageError> {
     Ok(workbench.rerun(session, spec, Arc::clone(queue) as Arc<dyn Human>).await?)
 }
 
@@ -60,14 +60,14 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
     for number in 1..=flags.times {
         let queue = Arc::new(QuestionQueue::default());
         let signals = EndSignals::catch();
-        let running = begin(spec.clone(), workbench, session, &queue).await?;
+        let run = begin(spec.clone(), workbench, session, &queue).await?;
         let with = with(flags.model.as_deref());
         print_note(&super::output::safe_line(&format!(
             "re-run {number} of {} of {}{with}",
             flags.times, session.header.id
         )));
-        names.extend(running.session.clone());
-        let step = watch(running, &queue, plain, signals).await?;
+        names.extend(run.session.clone());
+        let step = watch(run, &queue, plain, signals).await?;
         code = super::run::code(&step);
         steps.push(step);
         if code == exit::CANCELLED || code == exit::WAITING {

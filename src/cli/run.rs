@@ -14,7 +14,7 @@ use crate::agent::Step;
 use crate::event::{ErrorRecord, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{EndSignal, EndSignals, Human, Stop};
 use crate::workbench::{
-    Intercept, Pipeline, PipelineSpec, QuestionQueue, RunSpec, Running, Settled, StartError, Workbench,
+    BackgroundRun, Intercept, Pipeline, PipelineSpec, QuestionQueue, RunSpec, SaveOutcome, StartError, Workbench,
 };
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -34,14 +34,14 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         journal: kept,
     };
     let signals = EndSignals::catch();
-    let running = workbench.start(spec).map_err(|error| match error {
+    let run = workbench.start(spec).map_err(|error| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &agent, &findings),
         other => not_started(&other),
     })?;
-    for warning in &running.warnings {
+    for warning in &run.warnings {
         print_note(&safe(&format!("warning: {}{}", agent.position_of(warning), warning.message)));
     }
-    let (code, step) = print_whole(running, &queue, flags.json, plain, signals, workbench).await?;
+    let (code, step) = print_whole(run, &queue, flags.json, plain, signals, workbench).await?;
     Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))
 }
 
@@ -53,32 +53,32 @@ fn not_started(error: &StartError) -> UsageError {
 
 /// Prints a run as it happens, then its answer or its Step as JSON; returns the exit code.
 pub(super) async fn print_run(
-    running: Running,
+    run: BackgroundRun,
     queue: &QuestionQueue,
     as_json: bool,
     plain: bool,
     signals: EndSignals,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    print_whole(running, queue, as_json, plain, signals, workbench).await.map(|(code, _)| code)
+    print_whole(run, queue, as_json, plain, signals, workbench).await.map(|(code, _)| code)
 }
 
 /// The same, with the Step.
 async fn print_whole(
-    running: Running,
+    run: BackgroundRun,
     queue: &QuestionQueue,
     as_json: bool,
     plain: bool,
     signals: EndSignals,
     workbench: &Workbench,
 ) -> Result<(u8, Step), UsageError> {
-    let session = running.path.as_deref().map(|path| workbench.name_of(path));
-    let saving = running.saving.clone();
-    let step = watch(running, queue, plain, signals).await?;
-    let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
+    let session = run.path.as_deref().map(|path| workbench.name_of(path));
+    let saver = run.saver.clone();
+    let step = watch(run, queue, plain, signals).await?;
+    let settled = saver.map_or(SaveOutcome::Whole, |saver| saver.settle());
     // The session is resumed from where it is whole.
     let session = match &settled {
-        Settled::Elsewhere { path, .. } => Some(workbench.name_of(path)),
+        SaveOutcome::Elsewhere { path, .. } => Some(workbench.name_of(path)),
         _ => session,
     };
     if as_json {
@@ -97,17 +97,19 @@ async fn print_whole(
         (Some(session), Some(Reason::Suspended)) => {
             print_note(&safe(&format!("saved as {session}; resume with: ptc-workbench resume {session}")));
         }
-        (Some(session), _) if matches!(settled, Settled::Whole) => print_note(&safe(&format!("saved as {session}"))),
+        (Some(session), _) if matches!(settled, SaveOutcome::Whole) => {
+            print_note(&safe(&format!("saved as {session}")));
+        }
         (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
             print_note("not saved, so it cannot be resumed (without --no-save it waits)");
         }
         _ => {}
     }
-    if !matches!(settled, Settled::Whole) {
+    if !matches!(settled, SaveOutcome::Whole) {
         print_note(&format!("warning: {}", safe(&settled.to_string())));
     }
     // An answer whose session is lost is no success for a script.
-    let lost = matches!(settled, Settled::Partly { .. });
+    let lost = matches!(settled, SaveOutcome::Partly { .. });
     Ok((if lost && step.fail.is_none() { exit::USAGE } else { code(&step) }, step))
 }
 
@@ -142,14 +144,14 @@ async fn run_pipeline(
         save: !flags.no_save,
     };
     let signals = EndSignals::catch();
-    let running = workbench.start_pipeline(spec).map_err(|error| match error {
+    let run = workbench.start_pipeline(spec).map_err(|error| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &first, &findings),
         other => not_started(&other),
     })?;
-    for warning in &running.warnings {
+    for warning in &run.warnings {
         print_note(&safe(&format!("warning: {}", warning.message)));
     }
-    print_run(running, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, plain, signals, workbench).await
 }
 
 fn reason(step: &Step) -> Option<Reason> {
@@ -169,12 +171,12 @@ pub(super) fn code(step: &Step) -> u8 {
 /// Prints events and asks the user until the run has ended. Ctrl-C cancels the run; its ends are still written. SIGTERM
 /// ends the program where the run is: its session can be resumed.
 pub(super) async fn watch(
-    running: Running,
+    run: BackgroundRun,
     queue: &QuestionQueue,
     plain: bool,
     mut signals: EndSignals,
 ) -> Result<Step, UsageError> {
-    let Running { session, feed, stop, mut task, .. } = running;
+    let BackgroundRun { session, feed, stop, mut task, .. } = run;
     let mut printer = Printer::new(std::io::stderr(), plain).with_user();
     let step = loop {
         tokio::select! {
@@ -192,10 +194,10 @@ pub(super) async fn watch(
                 }
             },
             () = feed.changed() => printer.print_all(&feed.drain()),
-            Some(asked) = queue.next() => {
+            Some(queued) = queue.next() => {
                 printer.print_all(&feed.drain());
-                printer.leave_out(&asked.question.address);
-                keyboard::ask(asked);
+                printer.leave_out(&queued.question.address);
+                keyboard::ask(queued);
             }
             step = &mut task => break step,
         }

@@ -18,7 +18,7 @@ pub type CheckSettings<'a> = &'a dyn Fn() -> Result<(), String>;
 
 /// Services of the interface for commands: it draws pictures and checks its settings.
 #[derive(Clone, Copy)]
-pub struct Drawing<'a> {
+pub struct InterfaceServices<'a> {
     /// Keys and theme of the configuration.
     pub check: CheckSettings<'a>,
     /// A screen by name.

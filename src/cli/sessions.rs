@@ -13,11 +13,11 @@ use super::export;
 use super::output::Stdout;
 use super::output::{UsageError, exit, print_bytes, print_exact, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
-use super::screenshot::Drawing;
+use super::screenshot::InterfaceServices;
 use crate::agent::{Step, StepFold};
 use crate::event::{Address, Event};
 use crate::export::step;
-use crate::session::{Marks, Ruled, RunState, Session, Summary, shell_word, summarize};
+use crate::session::{Marks, RunState, Session, SessionRuling, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
 use crate::workbench::{
     CaseSpec, FileNaming, Workbench, check_captured_agent, sent_bytes, store_captured_files, write_new_agent,
@@ -31,7 +31,7 @@ pub(super) async fn sessions(
     command: &SessionsCommand,
     plain: bool,
     workbench: &Workbench,
-    drawing: Drawing<'_>,
+    interface: InterfaceServices<'_>,
 ) -> Result<u8, UsageError> {
     match command {
         SessionsCommand::Case(flags) => case(flags, workbench)?,
@@ -55,7 +55,7 @@ pub(super) async fn sessions(
         SessionsCommand::Label(flags) => return marks::label(flags, workbench),
         SessionsCommand::Verify(flags) => return verify::verify(flags, workbench).await,
         SessionsCommand::Recover(flags) => return verify::recover(flags, workbench),
-        SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing).await,
+        SessionsCommand::Export(flags) => return export::export(flags, workbench, interface).await,
         SessionsCommand::Import(flags) => return export::import(flags, workbench),
         SessionsCommand::Tree { session, json } => super::tree::tree(session.as_deref(), *json, workbench)?,
     }
@@ -280,8 +280,8 @@ pub(super) fn show_in_words(name: &str, workbench: &Workbench) -> Result<(), Usa
 }
 
 /// Prints what judges found, after the turns.
-fn print_rulings(rulings: &[Ruled]) {
-    for Ruled { ruling, .. } in rulings {
+fn print_rulings(rulings: &[SessionRuling]) {
+    for SessionRuling { ruling, .. } in rulings {
         print_note(&safe_line(&format!("judged by the rubric {:?}: {}", ruling.rubric, ruling.line())));
         let sessions: Vec<&str> = ruling.votes.iter().filter_map(|vote| vote.session.as_deref()).collect();
         print_note(&safe_line(&format!("    judges: {}", sessions.join(" "))));

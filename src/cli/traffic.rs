@@ -14,13 +14,13 @@ use super::output::{UsageError, exit, print_error, print_json, print_line, print
 use crate::event::hex_sha;
 use crate::model::known_secrets;
 use crate::proxy::{CaptureOptions, ExchangeLine, Retention, TrafficFormat, import_traffic};
-use crate::session::Imported;
+use crate::session::ImportSource;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 
 /// Sessions, requests and problems reported so far.
 #[derive(Default)]
-struct Seen {
+struct ImportTotals {
     sessions: BTreeSet<String>,
     /// Requests that are in a session.
     requests: usize,
@@ -42,9 +42,9 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
     };
     let name = flags.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let imported =
-        Imported { format: format.name().to_owned(), id: "unknown".to_owned(), file: name, sha: hex_sha(&bytes) };
-    let (config, seen) = (workbench.config.clone(), Arc::new(Mutex::new(Seen::default())));
-    let kept = Arc::clone(&seen);
+        ImportSource { format: format.name().to_owned(), id: "unknown".to_owned(), file: name, sha: hex_sha(&bytes) };
+    let (config, totals) = (workbench.config.clone(), Arc::new(Mutex::new(ImportTotals::default())));
+    let kept = Arc::clone(&totals);
     let options = CaptureOptions {
         dir: workbench.folders.sessions_dir.clone(),
         retention: Retention { sessions: usize::MAX, bytes: u64::MAX },
@@ -66,7 +66,7 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<Optio
     };
     let scrub = known_secrets(&workbench.config.providers);
     let counts = import_traffic(text, format, imported, &scrub, options);
-    let Seen { sessions, requests, problems } = &*seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let ImportTotals { sessions, requests, problems } = &*totals.lock().unwrap_or_else(PoisonError::into_inner);
     if let (Ok(counts), true) = (&counts, sessions.is_empty()) {
         let known = counts.known.first().filter(|_| counts.failed == 0);
         let known = known.map(|session| format!("it was imported before, as {session}{}", and_others(&counts.known)));

@@ -6,7 +6,7 @@
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 
-use super::input::Edited;
+use super::input::EditedInputs;
 use crate::event::{
     Address, AnswerGiven, CallStatus, Edit, Envelope, Event, Interrupt, ProgramEnd, QuestionAsked, QuestionKind,
     ToolCall, ToolEnd,
@@ -18,8 +18,8 @@ use crate::tool::Failure;
 /// Answers what a recording knows. Every default is the answer of a live run.
 pub trait History: Send + Sync {
     /// Compares a computed event with the recording. Errors: the replay ends at this difference.
-    fn settle(&self, _address: &Address, event: Event) -> Result<Settled, SinkError> {
-        Ok(Settled::New(event))
+    fn settle(&self, _address: &Address, event: Event) -> Result<SettledEvent, SinkError> {
+        Ok(SettledEvent::New(event))
     }
 
     /// True if nothing is done beyond the recording: no tool is called, no user asked.
@@ -86,7 +86,7 @@ pub trait History: Send + Sync {
     fn watch_program(&self, _turn: &Address, _job: &Job) {}
 
     /// Returns what the turn at this address begins with instead, when it was edited.
-    fn edited_turn(&self, _turn: &Address) -> Option<&Edited> {
+    fn edited_turn(&self, _turn: &Address) -> Option<&EditedInputs> {
         None
     }
 
@@ -104,7 +104,7 @@ impl History for NoHistory {}
 
 /// The result of settling a computed event with the recording.
 #[derive(Debug, Clone)]
-pub enum Settled {
+pub enum SettledEvent {
     /// The recording holds it: this event counts, and the sink does not get it.
     Recorded(Envelope),
     /// It is new: the sink takes it.

@@ -99,7 +99,7 @@ pub struct Carry {
 
 /// The inputs with which a run continues from an edited turn.
 #[derive(Debug, Clone)]
-pub struct Edited {
+pub struct EditedInputs {
     /// The edited agent.
     pub plan: Plan,
     /// The whole edited context.
@@ -110,7 +110,7 @@ pub struct Edited {
     pub edits: Vec<Edit>,
 }
 
-impl Edited {
+impl EditedInputs {
     /// This agent and context with these edits. Errors: what is wrong, with the target that it comes from.
     pub fn of(agent: &Agent, context: &Json, edits: &[Edit]) -> Result<Self, String> {
         let mut inputs = Inputs { agent: agent.clone(), context: context.clone() };

@@ -19,9 +19,9 @@ use crate::agent::{Plan, Step};
 use driver::Driver;
 
 pub use driver::{PART_BYTES, PART_MS};
-pub use history::{History, InterruptedProgram, NoHistory, RecordedCall, RecordedTurn, Settled, WorkDone};
-pub use input::{Carry, Edited, Input, check_definitions};
-pub use modes::{Judged, Remark, Standing};
+pub use history::{History, InterruptedProgram, NoHistory, RecordedCall, RecordedTurn, SettledEvent, WorkDone};
+pub use input::{Carry, EditedInputs, Input, check_definitions};
+pub use modes::{Remark, ReplyJudgement, ReplyValidity};
 pub use ports::{ModelList, ModelSource, Models, Ports};
 pub use preview::{Preview, preview};
 pub use reader::{Reader, Turn};

@@ -7,7 +7,7 @@ use ptc_core::text::did_you_mean;
 use super::history::{History, NoHistory};
 use crate::agent::Agent;
 use crate::event::Address;
-use crate::model::{ErrorClass, Model, ModelError, Pinned};
+use crate::model::{ErrorClass, Model, ModelError, PinnedProgram};
 use crate::port::{Attachments, Clock, Human, NoAttachments, NoUser, Sink, Stop};
 use crate::tool::{LiveTools, Tools};
 
@@ -54,7 +54,7 @@ impl Models for ModelList {
     fn model(&self, _: &Address, source: ModelSource<'_>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         let alias = match source {
             ModelSource::Caller => return Ok(None),
-            ModelSource::Program(program) => return Ok(Some(Arc::new(Pinned::new(program)))),
+            ModelSource::Program(program) => return Ok(Some(Arc::new(PinnedProgram::new(program)))),
             ModelSource::Named(alias) => alias,
         };
         if let Some((_, model)) = self.0.iter().find(|(name, _)| name == alias) {

@@ -7,11 +7,11 @@ use ptc_core::reasons::Reason;
 
 use super::modes::{Next, RunInputs, Start, View, machine};
 use crate::agent::{Context, Diagnostic, Place, Plan};
-use crate::event::{Message, MessagePart, Role, RunText, Source};
+use crate::event::{MessageAdded, MessagePart, Role, RunText, Source};
 use crate::model::{self, Request};
 use crate::program::Job;
-use crate::prompt::json::Opening;
-use crate::prompt::{self, Trusted, outgoing};
+use crate::prompt::json::OpeningMessages;
+use crate::prompt::{self, TrustedTextPolicy, outgoing};
 
 /// The first request of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Preview {
     /// The request.
     pub request: Request,
     /// Its messages with their prompt sections, the system text first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageAdded>,
     /// Findings about the context.
     pub findings: Vec<Diagnostic>,
 }
@@ -39,7 +39,7 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
     let mut machine = machine(plan, Start { descriptions: context.descriptions.clone(), ..Start::default() });
     let inputs = RunInputs { context: value, memory: plan.settings.memory.clone() };
     let mut decision = machine.open(&view, Some(inputs));
-    let Opening { mut system, mut user, .. } = loop {
+    let OpeningMessages { mut system, mut user, .. } = loop {
         decision = match decision.next {
             Next::Evaluate(jobs) => machine.on_evaluated(&view, jobs.iter().map(Job::evaluate).collect()),
             Next::Open(Ok(opening)) => break opening,
@@ -54,12 +54,12 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
             _ => return Err(vec![Diagnostic::error(Place::Options, Reason::InternalError, "the mode does not open")]),
         };
     };
-    prompt::mask(&mut system, &hidden, Trusted::Shown);
-    prompt::mask(&mut user, &hidden, Trusted::Shown);
-    let asked = machine.request(&view).asked;
+    prompt::mask(&mut system, &hidden, TrustedTextPolicy::Shown);
+    prompt::mask(&mut user, &hidden, TrustedTextPolicy::Shown);
+    let options = machine.request(&view).options;
     let earlier = |message: &Arc<model::Message>| {
         let mut parts = prompt::carried(message);
-        prompt::mask(&mut parts, &hidden, Trusted::Masked);
+        prompt::mask(&mut parts, &hidden, TrustedTextPolicy::Masked);
         (message.role, parts)
     };
     let before = plan.settings.messages.iter().map(earlier);
@@ -67,10 +67,10 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
     let all = [(Role::System, system)].into_iter().chain(before).chain([(Role::User, user)]).chain(after);
     let message = |(m, (role, parts)): (u32, (Role, Vec<MessagePart>))| {
         let source = if role == Role::Assistant { Source::Reply } else { Source::Prompt };
-        Message { m, role, source, parts }
+        MessageAdded { m, role, source, parts }
     };
-    let messages: Vec<Message> = (0..).zip(all).map(message).collect();
+    let messages: Vec<MessageAdded> = (0..).zip(all).map(message).collect();
     let sent: Vec<_> = messages.iter().map(|message| Arc::new(outgoing(message, &RunText::default()))).collect();
-    let request = prompt::request(plan, view.turn.clone(), 0, &sent, &asked);
+    let request = prompt::request(plan, view.turn.clone(), 0, &sent, &options);
     Ok(Preview { request, messages, findings })
 }

@@ -1,6 +1,6 @@
 //! Judges the replies of a turn while they are typed or while they arrive, by the machine that reads them in a run.
 //!
-//! In: how a run began, what its turn asks for, a text. Out: its standing, and remarks about it. Nothing is run or called.
+//! In: how a run began, what its turn asks for, a text. Out: its validity, and remarks about it. Nothing is run or called.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use ptc_core::lisp::Dialect;
 use ptc_core::signature;
 use ptc_core::value::Json;
 
-use super::input::Edited;
-use super::modes::{Judged, Remark, Standing, Start, field, machine, program_judged, remark, uncallable};
+use super::input::EditedInputs;
+use super::modes::{Remark, ReplyJudgement, ReplyValidity, Start, field, machine, program_judged, remark, uncallable};
 use crate::agent::{Agent, Completion, LintInputs, Mode, Plan};
 use crate::event::{Edit, RunStart};
-use crate::model::Written;
+use crate::model::ManualReply;
 
 /// Targets of edits that change one turn, not the agent.
 const OF_A_TURN: [&str; 2] = ["reply", "result"];
@@ -55,7 +55,7 @@ impl Reader {
         let (plan, context) = match edits.as_slice() {
             [] => (Plan::new(&agent).ok()?, None),
             edits => {
-                let edited = Edited::of(&agent, &start.context.json(), edits).ok()?;
+                let edited = EditedInputs::of(&agent, &start.context.json(), edits).ok()?;
                 (edited.plan, Some(edited.context.to_value()))
             }
         };
@@ -85,21 +85,21 @@ impl Reader {
     }
 
     /// Judges a reply that is typed like this; lines that begin with `/call` are calls where tools are offered.
-    pub fn typed(&self, typed: &str) -> Judged {
-        let written = if self.turn.offers.is_empty() { Written::text(typed) } else { Written::typed(typed) };
-        if self.turn.want.is_empty() && written.calls.is_empty() {
-            return Judged::fine(Standing::Fits);
+    pub fn typed(&self, typed: &str) -> ReplyJudgement {
+        let reply = if self.turn.offers.is_empty() { ManualReply::text(typed) } else { ManualReply::typed(typed) };
+        if self.turn.want.is_empty() && reply.calls.is_empty() {
+            return ReplyJudgement::fine(ReplyValidity::Fits);
         }
-        machine(&self.plan, Start::default()).judge(&self.plan, &self.given, &written)
+        machine(&self.plan, Start::default()).judge(&self.plan, &self.given, &reply)
     }
 
     /// Judges a program of this turn.
-    pub fn program(&self, program: &str) -> Judged {
+    pub fn program(&self, program: &str) -> ReplyJudgement {
         program_judged(program, program, 0, &self.given)
     }
 
     /// The same for an expression that only sees definitions.
-    pub fn expression(&self, expression: &str) -> Judged {
+    pub fn expression(&self, expression: &str) -> ReplyJudgement {
         let given =
             LintInputs { memory: self.given.memory.clone(), dialect: Dialect::Current, ..LintInputs::default() };
         program_judged(expression, expression, 0, &given)

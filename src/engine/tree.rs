@@ -88,9 +88,9 @@ impl Tree {
     }
 
     /// A wait begins; it ends when the guard is dropped.
-    pub(super) fn waiting(&self) -> Waiting<'_> {
+    pub(super) fn waiting(&self) -> WaitGuard<'_> {
         self.wait();
-        Waiting(self)
+        WaitGuard(self)
     }
 
     /// A wait ends.
@@ -108,9 +108,9 @@ impl Tree {
 }
 
 /// A wait for the user; it ends when it is dropped.
-pub(super) struct Waiting<'t>(&'t Tree);
+pub(super) struct WaitGuard<'t>(&'t Tree);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         self.0.end_wait();
     }

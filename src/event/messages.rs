@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Address, FileRecord, Message, MessagePart, NativeCall, Opaque, Role, Source};
+use super::{Address, FileRecord, MessageAdded, MessagePart, NativeCall, Opaque, Role, Source};
 
 /// A message of a run with its whole content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl SentPart {
 
 impl SentMessage {
     /// A message with the replies that it repeats.
-    pub fn of(message: &Message, replies: &impl Replies) -> Self {
+    pub fn of(message: &MessageAdded, replies: &impl Replies) -> Self {
         Self { m: message.m, role: message.role, source: message.source, parts: message.parts_with(replies) }
     }
 
@@ -138,7 +138,7 @@ pub(crate) fn slice(messages: &[SentMessage], (first, last): (u32, u32)) -> &[Se
     messages.get(from..to).unwrap_or_default()
 }
 
-impl Message {
+impl MessageAdded {
     /// The text as sent, given the replies of the run. Calls are no text.
     pub fn plain_text(&self, replies: &impl Replies) -> String {
         SentMessage::of(self, replies).text()

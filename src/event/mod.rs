@@ -119,7 +119,7 @@ macro_rules! events {
 events! {
     RunStart "run.start" Input "a run starts: agent, model, limits, context";
     TurnStart "turn.start" Input "a turn starts: the time and what is left of every budget";
-    Message "message" Derived "a message that a request will carry";
+    MessageAdded "message" Derived "a message that a request will carry";
     RequestMade "request" Derived "the request of a turn: which messages, schema, options";
     Sent "sent" Note "an attempt left the machine";
     Wire "wire" Note "the raw frames of an attempt, compressed";

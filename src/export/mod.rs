@@ -21,7 +21,7 @@ pub mod trace;
 pub use asciicast::{Piece, asciicast};
 pub(crate) use html::{document, escape};
 pub use otlp::{LiveSpans, SpanDetail};
-pub use redact::{REDACTIONS, Redacted, Redaction, Removal, Rules, redact, redact_text, remaining_secrets};
+pub use redact::{REDACTIONS, RedactedEvents, Redaction, Removal, Rules, redact, redact_text, remaining_secrets};
 pub(crate) use scan::scan;
 pub use scan::{SCAN_RULES, ScanRule};
 pub use step::{StepJson, step};

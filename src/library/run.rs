@@ -17,7 +17,7 @@ use crate::agent::{AgentBuilder, Context, Delegation, DelegationError, Diagnosti
 use crate::engine::{self, Carry, Input, ModelList, ModelSource, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord, Event};
 use crate::model::{Model, known_secrets};
-use crate::port::{Human, Question, RunClock, Sink, SinkError, Stop, Unsaved};
+use crate::port::{Human, Question, RunClock, Sink, SinkError, Stop, UnsavedSink};
 use crate::session::AttachmentStore;
 use crate::tool::{ConsentPolicy, ExternalTools, Grants, Tools};
 
@@ -75,7 +75,7 @@ impl RunPorts {
 
 impl Run {
     pub(super) fn of(agent: AgentBuilder) -> Self {
-        let fanout = EventFanout { sink: Arc::new(Unsaved::default()), listeners: Vec::new() };
+        let fanout = EventFanout { sink: Arc::new(UnsavedSink::default()), listeners: Vec::new() };
         Self {
             agent,
             model: None,

@@ -13,15 +13,15 @@ use ptc_core::value::{Json, json};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use super::attached::refused_file;
+use super::attached_file::refused_file;
 use super::calls::Respond;
 use super::connection::retries_text;
-use super::dialect::{Dialect, Used};
+use super::dialect::{Dialect, UsedFeatures};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
 use super::gate::Gate;
 use super::history::with_unique_ids;
 use super::http::{Target, post};
-use super::language::{Draft, Framing, Language, Unsigned};
+use super::language::{Draft, Framing, Language, UnsignedRequest};
 use super::listener::Listener;
 use super::outlet::{Failure, Outlet};
 use super::protocols::{self, list_url, request_url};
@@ -200,7 +200,11 @@ impl Attempts for Answer<'_> {
         outlet.sent(sent).await;
         let mut headers = self.headers(key.as_ref())?;
         if key.is_none() {
-            language.sign(endpoint, &Unsigned { method: "POST", url: &self.model.url, body: &text }, &mut headers)?;
+            language.sign(
+                endpoint,
+                &UnsignedRequest { method: "POST", url: &self.model.url, body: &text },
+                &mut headers,
+            )?;
         }
         let mut response = post(target, headers, text, tape).await?;
         if let Some(text) = retries_text(&target.provider, response.retries) {
@@ -251,9 +255,9 @@ impl Attempts for Answer<'_> {
         if let Some(change) = self.discard_key(status) {
             return Some(change);
         }
-        let refused = failure.refused.as_ref()?;
+        let refusal = failure.refusal.as_ref()?;
         let before = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, words) = before.concede(status, refused, self.made_use(), self.model.language.ways())?;
+        let (next, words) = before.concede(status, refusal, self.made_use(), self.model.language.ways())?;
         self.model.replace(before, next);
         Some(format!("{provider} {words} from now on ({})", failure.error.message))
     }
@@ -261,12 +265,12 @@ impl Attempts for Answer<'_> {
 
 impl Answer<'_> {
     /// Returns the parts of the dialect that the request makes use of.
-    fn made_use(&self) -> Used {
+    fn made_use(&self) -> UsedFeatures {
         let Endpoint { structured_output, stream, .. } = &self.model.endpoint;
         let options = &self.request.options;
         let structured = self.request.schema.is_some();
         let control = !structured && self.request.want == Want::ControlJson;
-        Used {
+        UsedFeatures {
             structured,
             control,
             open: match structured_output {

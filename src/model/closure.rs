@@ -74,17 +74,17 @@ impl ClosureModel {
     async fn attempted(&self, request: &Request, call: &Call) -> Result<Reply, ModelError> {
         let (scrub, gate) = (Scrub::new([]), Gate::new(1));
         let policy = RetryPolicy::default();
-        Round { request, call, scrub: &scrub, gate: &gate, policy }.run(&Asked { model: self, request }).await
+        Round { request, call, scrub: &scrub, gate: &gate, policy }.run(&ClosureAttempts { model: self, request }).await
     }
 }
 
 /// A closure that is asked once more.
-struct Asked<'a> {
+struct ClosureAttempts<'a> {
     model: &'a ClosureModel,
     request: &'a Request,
 }
 
-impl Attempts for Asked<'_> {
+impl Attempts for ClosureAttempts<'_> {
     async fn attempt(&self, _: &Outlet<'_>, _: &mut Tape) -> Result<Reply, Failure> {
         (self.model.answer)(self.request).map_err(Failure::from)
     }
@@ -110,11 +110,11 @@ pub fn script<R: IntoReply>(replies: impl IntoIterator<Item = R>) -> ClosureMode
 }
 
 /// A program in the place of a model.
-pub struct Pinned {
+pub struct PinnedProgram {
     program: String,
 }
 
-impl Pinned {
+impl PinnedProgram {
     /// The name of the model in sessions.
     pub const NAME: &str = "pinned";
 
@@ -124,7 +124,7 @@ impl Pinned {
     }
 }
 
-impl Model for Pinned {
+impl Model for PinnedProgram {
     fn info(&self) -> ModelRecord {
         let name = || Self::NAME.to_owned();
         ModelRecord { alias: name(), provider: name(), id: name(), price: None }

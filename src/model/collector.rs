@@ -27,7 +27,7 @@ pub struct Collector {
 
 /// Error of a document that did not arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undelivered {
+pub struct DeliveryError {
     /// In words.
     pub message: String,
     /// The same may arrive later.
@@ -62,15 +62,15 @@ impl Collector {
     }
 
     /// Posts a document.
-    pub async fn post(&self, document: String) -> Result<(), Undelivered> {
+    pub async fn post(&self, document: String) -> Result<(), DeliveryError> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone()).timeout(REQUEST_TIME);
         match request.body(document).send().await {
             Ok(reply) if reply.status().is_success() => Ok(()),
-            Ok(reply) => Err(Undelivered {
+            Ok(reply) => Err(DeliveryError {
                 message: format!("status {}", reply.status().as_u16()),
                 is_temporary: matches!(reply.status().as_u16(), 429 | 502 | 503 | 504),
             }),
-            Err(error) => Err(Undelivered { message: root(&error), is_temporary: true }),
+            Err(error) => Err(DeliveryError { message: root(&error), is_temporary: true }),
         }
     }
 }

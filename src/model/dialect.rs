@@ -4,7 +4,7 @@
 //! It must never step back for a refusal that is about something else.
 
 use super::endpoint::{Endpoint, StructuredOutput};
-use super::outlet::Refused;
+use super::outlet::ServiceRefusal;
 use crate::config::{Protocol, Restriction};
 use crate::event::StructuredBy;
 
@@ -59,7 +59,7 @@ pub(super) struct Dialect {
 /// Parts of the dialect that a request made use of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each says whether one thing was in the request")]
-pub(super) struct Used {
+pub(super) struct UsedFeatures {
     /// It carried a schema.
     pub(super) structured: bool,
     /// It wanted a control object.
@@ -149,56 +149,56 @@ impl Dialect {
     pub(super) fn concede(
         self,
         status: u16,
-        refused: &Refused,
-        used: Used,
+        refusal: &ServiceRefusal,
+        used: UsedFeatures,
         ways: &[StructuredBy],
     ) -> Option<(Self, String)> {
         if !matches!(status, 400 | 404 | 405 | 422 | 501) {
             return None;
         }
-        if used.result_images && self.result_images && names(refused, &["image"]) {
+        if used.result_images && self.result_images && names(refusal, &["image"]) {
             let next = Self { result_images: false, ..self };
             return Some((next, "takes no images in tool results; naming them instead".to_owned()));
         }
-        if used.tokens && self.tokens == TokensKey::MaxTokens && refused.body.contains("max_completion_tokens") {
+        if used.tokens && self.tokens == TokensKey::MaxTokens && refusal.body.contains("max_completion_tokens") {
             let next = Self { tokens: TokensKey::MaxCompletionTokens, ..self };
             return Some((next, "refuses max_tokens; using max_completion_tokens".to_owned()));
         }
-        if used.stream && self.stream_usage && is_about(refused, &["stream_options", "include_usage"]) {
+        if used.stream && self.stream_usage && is_about(refusal, &["stream_options", "include_usage"]) {
             let next = Self { stream_usage: false, ..self };
             return Some((next, "refuses stream_options; asking for no token counts".to_owned()));
         }
-        if self.encrypted_reasoning && used.reasoning_items && names(refused, &["encrypted"]) {
+        if self.encrypted_reasoning && used.reasoning_items && names(refusal, &["encrypted"]) {
             let next = Self { encrypted_reasoning: false, ..self };
             return Some((next, "gives no encrypted reasoning; not asking for it".to_owned()));
         }
-        if used.effort && self.effort_word && is_about(refused, &EFFORT) {
+        if used.effort && self.effort_word && is_about(refusal, &EFFORT) {
             let next = Self { effort_word: false, ..self };
             return Some((
                 next,
                 "refuses this form of reasoning; requesting it as a number of tokens, or omitting it".to_owned(),
             ));
         }
-        if used.sampling && self.sampling && is_about(refused, &SAMPLING) && is_flat(refused) {
+        if used.sampling && self.sampling && is_about(refusal, &SAMPLING) && is_flat(refusal) {
             let next = Self { sampling: false, ..self };
             return Some((next, "takes no temperature or top_p; leaving them out".to_owned()));
         }
-        if self.names_respond(used) && is_about(refused, &["tool_choice"]) {
+        if self.names_respond(used) && is_about(refusal, &["tool_choice"]) {
             let next = Self { named: false, ..self };
             return Some((next, "refuses a named tool; requiring a call instead".to_owned()));
         }
-        if used.strict_tools && self.strict_tools && is_about_strict_tools(status, refused, used) {
+        if used.strict_tools && self.strict_tools && is_about_strict_tools(status, refusal, used) {
             let next = Self { strict_tools: false, ..self };
             return Some((next, "refuses strict tools; sending them without `strict`".to_owned()));
         }
-        let less = self.other_form(refused, used).or_else(|| self.other_way(status, refused, used, ways));
-        less.or_else(|| self.without_object(status, refused, used))
+        let less = self.other_form(refusal, used).or_else(|| self.other_way(status, refusal, used, ways));
+        less.or_else(|| self.without_object(status, refusal, used))
     }
 
     /// Asks for a control object in the prompt alone, when the server refuses the JSON object mode.
-    fn without_object(self, status: u16, refused: &Refused, used: Used) -> Option<(Self, String)> {
+    fn without_object(self, status: u16, refusal: &ServiceRefusal, used: UsedFeatures) -> Option<(Self, String)> {
         // One service demands the word in a message; a system text of the developer's own does not count.
-        let is_refused = refuses(&STRUCTURE, status, refused) || names(refused, &["the word 'json'"]);
+        let is_refused = refuses(&STRUCTURE, status, refusal) || names(refusal, &["the word 'json'"]);
         (used.control && used.open && self.object && is_refused).then(|| {
             let (object, prompt) = (StructuredBy::JsonObject.name(), StructuredBy::Prompt.name());
             let words = format!("refuses structured output by {object}; using {prompt}");
@@ -207,13 +207,13 @@ impl Dialect {
     }
 
     /// Returns whether the tool that carries the schema is requested by its name.
-    fn names_respond(self, used: Used) -> bool {
+    fn names_respond(self, used: UsedFeatures) -> bool {
         self.named && used.structured && self.structured == StructuredBy::Tool && !used.tools
     }
 
     /// Returns the dialect for the next attempt after a server accepted a schema and ignored it, and the change in words. `None` where the
     /// setting fixes the way, or the way guarantees no schema (`json_object`, `prompt`).
-    pub(super) fn after_ignored(self, used: Used, ways: &[StructuredBy]) -> Option<(Self, String)> {
+    pub(super) fn after_ignored(self, used: UsedFeatures, ways: &[StructuredBy]) -> Option<(Self, String)> {
         if self.names_respond(used) {
             let next = Self { named: false, ..self };
             return Some((next, "does not call the tool that is named; requiring a call instead".to_owned()));
@@ -230,18 +230,18 @@ impl Dialect {
     }
 
     /// The same schema in another form, when the form is what was refused.
-    fn other_form(self, refused: &Refused, used: Used) -> Option<(Self, String)> {
+    fn other_form(self, refusal: &ServiceRefusal, used: UsedFeatures) -> Option<(Self, String)> {
         let has_schema = used.structured && self.structured != StructuredBy::Prompt;
         if !has_schema && !used.tools {
             return None;
         }
         let to = |form, words: &str| Some((Self { form, ..self }, words.to_owned()));
         match self.form {
-            SchemaForm::OpenApi if names(refused, &["responseschema", "response_schema", "parameters", "schema"]) => {
+            SchemaForm::OpenApi if names(refusal, &["responseschema", "response_schema", "parameters", "schema"]) => {
                 to(SchemaForm::Plain, "refuses the schema in its older form; sending JSON Schema")
             }
             SchemaForm::Plain
-                if used.structured && names(refused, &["additionalproperties", "'required' is required", "strict"]) =>
+                if used.structured && names(refusal, &["additionalproperties", "'required' is required", "strict"]) =>
             {
                 to(SchemaForm::Strict, "wants strict schemas; every property is required and may be null")
             }
@@ -249,11 +249,17 @@ impl Dialect {
         }
     }
 
-    fn other_way(self, status: u16, refused: &Refused, used: Used, ways: &[StructuredBy]) -> Option<(Self, String)> {
+    fn other_way(
+        self,
+        status: u16,
+        refusal: &ServiceRefusal,
+        used: UsedFeatures,
+        ways: &[StructuredBy],
+    ) -> Option<(Self, String)> {
         let place = ways.iter().position(|way| *way == self.structured)?;
         let step = *ways.get(place + 1)?;
         let words: &[&str] = if self.structured == StructuredBy::Tool { &FORCED } else { &STRUCTURE };
-        (used.structured && used.open && refuses(words, status, refused)).then(|| {
+        (used.structured && used.open && refuses(words, status, refusal)).then(|| {
             let words = format!("refuses structured output by {}; using {}", self.structured.name(), step.name());
             (Self { structured: step, ..self }, words)
         })
@@ -296,39 +302,39 @@ const EFFORT: [&str; 8] = [
 const SAMPLING: [&str; 3] = ["temperature", "top_p", "topp"];
 
 /// Returns whether the refusal is about one of these, or names nothing.
-fn refuses(words: &[&str], status: u16, refused: &Refused) -> bool {
-    is_about(refused, words) || (refused.param.is_none() && is_vague(status, refused))
+fn refuses(words: &[&str], status: u16, refusal: &ServiceRefusal) -> bool {
+    is_about(refusal, words) || (refusal.param.is_none() && is_vague(status, refusal))
 }
 
 /// Returns whether the refusal is about strict tools. The service compiles their schemas and has limits of its own for that. A refusal that
 /// does not name tools may also be about a schema for the answer, and counts only where none was sent.
-fn is_about_strict_tools(status: u16, refused: &Refused, used: Used) -> bool {
-    let names_tools = is_about(refused, &["tool", "function"]);
-    if refused.param.is_some() && !is_about(refused, &["tool", "function", "strict"]) {
+fn is_about_strict_tools(status: u16, refusal: &ServiceRefusal, used: UsedFeatures) -> bool {
+    let names_tools = is_about(refusal, &["tool", "function"]);
+    if refusal.param.is_some() && !is_about(refusal, &["tool", "function", "strict"]) {
         return false;
     }
-    let names_strict = names(refused, &["strict", "additionalproperties", "'required' is required"]);
+    let names_strict = names(refusal, &["strict", "additionalproperties", "'required' is required"]);
     let names_limit =
-        names(refused, &["too complex", "compiled grammar", "optional parameters", "invalid schema for function"]);
+        names(refusal, &["too complex", "compiled grammar", "optional parameters", "invalid schema for function"]);
     let is_alone = !used.structured && !used.control;
     (names_tools && (names_strict || names_limit))
-        || (is_alone && (names_strict || names_limit || (refused.param.is_none() && is_vague(status, refused))))
+        || (is_alone && (names_strict || names_limit || (refusal.param.is_none() && is_vague(status, refusal))))
 }
 
 /// A named parameter decides alone; otherwise the words of the answer do.
-fn is_about(refused: &Refused, words: &[&str]) -> bool {
-    let place = refused.param.as_deref().unwrap_or(&refused.body);
+fn is_about(refusal: &ServiceRefusal, words: &[&str]) -> bool {
+    let place = refusal.param.as_deref().unwrap_or(&refusal.body);
     words.iter().any(|word| place.contains(word))
 }
 
 /// Returns whether the text of the refusal contains one of these words.
-fn names(refused: &Refused, words: &[&str]) -> bool {
-    let body = refused.body.as_str();
+fn names(refusal: &ServiceRefusal, words: &[&str]) -> bool {
+    let body = refusal.body.as_str();
     words.iter().any(|word| body.contains(word))
 }
 
 /// Returns whether the parameter is refused as such, not only its value.
-fn is_flat(refused: &Refused) -> bool {
+fn is_flat(refusal: &ServiceRefusal) -> bool {
     let words = [
         "not supported",
         "unsupported",
@@ -338,14 +344,14 @@ fn is_flat(refused: &Refused) -> bool {
         "only the default",
         "not permitted",
     ];
-    names(refused, &words)
+    names(refusal, &words)
 }
 
 /// Something is refused, but the server does not name it.
-fn is_vague(status: u16, refused: &Refused) -> bool {
+fn is_vague(status: u16, refusal: &ServiceRefusal) -> bool {
     let unsupported =
         ["unsupported", "not supported", "does not support", "extra inputs", "unknown field", "unknown name"];
-    status == 422 || (!matches!(status, 404 | 405) && unsupported.iter().any(|word| refused.body.contains(word)))
+    status == 422 || (!matches!(status, 404 | 405) && unsupported.iter().any(|word| refusal.body.contains(word)))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::endpoint::shown;
 use super::http::Target;
-use super::outlet::{Failure, Refused};
+use super::outlet::{Failure, ServiceRefusal};
 use super::retry_after::retry_after_ms;
 use super::scrub::Scrub;
 use super::{ErrorClass, ModelError};
@@ -42,7 +42,7 @@ pub(super) fn of_status(
     Failure {
         error,
         retry_after_ms: retry_after_ms(header, &body, now_ms),
-        refused: Some(Box::new(Refused { param: service.param, body: body.to_lowercase() })),
+        refusal: Some(Box::new(ServiceRefusal { param: service.param, body: body.to_lowercase() })),
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
     Failure {
         error,
         retry_after_ms: None,
-        refused: Some(Box::new(Refused { param: service.param, body: body.to_lowercase() })),
+        refusal: Some(Box::new(ServiceRefusal { param: service.param, body: body.to_lowercase() })),
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const NAME_MAX_CHARS: usize = 64;
 
 /// One turn of the conversation.
 #[derive(Debug, PartialEq)]
-pub(super) enum Spoken<'a> {
+pub(super) enum ConversationTurn<'a> {
     /// Instructions in the middle.
     System(String),
     /// The user's side.
@@ -38,12 +38,12 @@ pub(super) enum Spoken<'a> {
         opaque: Option<&'a JsonText>,
     },
     /// The results of the calls just before.
-    Results(Vec<Answered<'a>>),
+    Results(Vec<AnsweredCall<'a>>),
 }
 
 /// A call with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answered<'a> {
+pub(crate) struct AnsweredCall<'a> {
     /// The call's id.
     pub(crate) id: &'a str,
     /// The tool's name as the model called it.
@@ -54,7 +54,7 @@ pub(crate) struct Answered<'a> {
     pub(crate) files: Vec<&'a FileRecord>,
 }
 
-impl<'a> Answered<'a> {
+impl<'a> AnsweredCall<'a> {
     /// The result for a service that takes no images in results, with a note where it has some.
     pub(super) fn text_without_images(&self) -> Cow<'a, str> {
         match self.files.as_slice() {
@@ -87,7 +87,7 @@ pub(crate) struct RequestLine<'a> {
     /// The assistant's reasoning in the provider's own form.
     opaque: Option<&'a JsonText>,
     /// The result of a call.
-    pub(crate) answers: Option<Answered<'a>>,
+    pub(crate) answers: Option<AnsweredCall<'a>>,
 }
 
 impl<'a> RequestLine<'a> {
@@ -100,23 +100,25 @@ impl<'a> RequestLine<'a> {
     }
 
     fn answer(place: usize, call: &'a NativeCall, result: &'a str) -> Self {
-        let answered = Answered { id: &call.id, name: &call.name, result, files: Vec::new() };
+        let answered = AnsweredCall { id: &call.id, name: &call.name, result, files: Vec::new() };
         Self { answers: Some(answered), ..Self::text(place, Role::Tool, String::new()) }
     }
 }
 
 /// The messages of a request, without its system text, as turns of the conversation.
-pub(super) fn spoken<'a>(request: &'a Request, provider: &str) -> Vec<Spoken<'a>> {
-    let mut out: Vec<Spoken<'a>> = Vec::new();
+pub(super) fn conversation_turns<'a>(request: &'a Request, provider: &str) -> Vec<ConversationTurn<'a>> {
+    let mut out: Vec<ConversationTurn<'a>> = Vec::new();
     for line in request_lines(&request.messages, provider) {
         let turn = match (line.role, line.answers) {
-            (_, Some(answer)) => Spoken::Results(vec![answer]),
-            (Role::System, _) => Spoken::System(line.text),
-            (Role::User | Role::Tool, _) => Spoken::User { text: line.text, files: line.files },
-            (Role::Assistant, _) => Spoken::Assistant { text: line.text, calls: line.calls, opaque: line.opaque },
+            (_, Some(answer)) => ConversationTurn::Results(vec![answer]),
+            (Role::System, _) => ConversationTurn::System(line.text),
+            (Role::User | Role::Tool, _) => ConversationTurn::User { text: line.text, files: line.files },
+            (Role::Assistant, _) => {
+                ConversationTurn::Assistant { text: line.text, calls: line.calls, opaque: line.opaque }
+            }
         };
         match (out.last_mut(), turn) {
-            (Some(Spoken::Results(results)), Spoken::Results(more)) => results.extend(more),
+            (Some(ConversationTurn::Results(results)), ConversationTurn::Results(more)) => results.extend(more),
             (_, turn) => out.push(turn),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::written::{CALL, typed};
+use super::manual_reply::{CALL, typed};
 use super::{Call, Model, ModelError, Reply, Request, Want};
 use crate::event::ModelRecord;
 use crate::port::{Human, Question};

@@ -25,12 +25,12 @@ const KEY_MAX_BYTES: u64 = 64 * 1024;
 /// The last key of one command.
 #[derive(Default)]
 struct Slot {
-    cached: Mutex<Option<Cached>>,
+    cached: Mutex<Option<CachedKey>>,
     /// Held while the command runs: parallel requests wait for one run.
     running: tokio::sync::Mutex<()>,
 }
 
-struct Cached {
+struct CachedKey {
     key: Secret,
     fetched: Instant,
 }
@@ -59,7 +59,7 @@ impl KeyCommand {
         let slot = self.slot();
         let cached = slot.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let ttl = self.ttl_s.map(Duration::from_secs);
-        let is_current = |cached: &&Cached| ttl.is_none_or(|ttl| cached.fetched.elapsed() < ttl);
+        let is_current = |cached: &&CachedKey| ttl.is_none_or(|ttl| cached.fetched.elapsed() < ttl);
         cached.as_ref().filter(is_current).map(|cached| cached.key.clone())
     }
 
@@ -85,7 +85,7 @@ impl KeyCommand {
             .map_err(|_| format!("did not end within {seconds} s and was stopped"))??;
         register_secret(&key);
         *slot.cached.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Cached { key: key.clone(), fetched: Instant::now() });
+            Some(CachedKey { key: key.clone(), fetched: Instant::now() });
         Ok(key)
     }
 

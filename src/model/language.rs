@@ -8,10 +8,10 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::assembly::{Assembly, ChunkError, Pieces};
-use super::attached::Attached;
+use super::attached_file::AttachedFile;
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
-use super::history::Answered;
+use super::history::AnsweredCall;
 use super::schema::{closed, is_strict, strict};
 use super::{ModelError, Request, ToolChoice, Want};
 use crate::config::Protocol;
@@ -92,9 +92,9 @@ impl<'a> Draft<'a> {
     }
 
     /// A result of a call: its text, and its images unless the service refuses images there.
-    pub(super) fn result_parts(&self, answer: &Answered<'a>) -> (Cow<'a, str>, Vec<Attached<'a>>) {
+    pub(super) fn result_parts(&self, answer: &AnsweredCall<'a>) -> (Cow<'a, str>, Vec<AttachedFile<'a>>) {
         if self.dialect.result_images {
-            (Cow::Borrowed(answer.result), Attached::all(self.request, &answer.files))
+            (Cow::Borrowed(answer.result), AttachedFile::all(self.request, &answer.files))
         } else {
             (answer.text_without_images(), Vec::new())
         }
@@ -192,7 +192,12 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
     }
 
     /// Adds the headers that authenticate a request without a configured key.
-    fn sign(&self, endpoint: &Endpoint, request: &Unsigned<'_>, headers: &mut HeaderMap) -> Result<(), ModelError> {
+    fn sign(
+        &self,
+        endpoint: &Endpoint,
+        request: &UnsignedRequest<'_>,
+        headers: &mut HeaderMap,
+    ) -> Result<(), ModelError> {
         let _ = (endpoint, request, headers);
         Ok(())
     }
@@ -230,7 +235,7 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
 
 /// A request before it is authenticated.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unsigned<'a> {
+pub(super) struct UnsignedRequest<'a> {
     pub(super) method: &'static str,
     pub(super) url: &'a Url,
     pub(super) body: &'a str,

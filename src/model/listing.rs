@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::adapter::key_name;
 use super::endpoint::{Endpoint, shown};
 use super::http::{Response, Target, get, is_loopback as is_loopback_url};
-use super::language::{Listing, Unsigned};
+use super::language::{Listing, UnsignedRequest};
 use super::outlet::Failure;
 use super::protocols::{self, list_url};
 use super::scrub::Scrub;
@@ -98,7 +98,7 @@ pub(super) fn aside(
         headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
     }
     if key.is_none() {
-        language.sign(endpoint, &Unsigned { method, url: &url, body }, &mut headers)?;
+        language.sign(endpoint, &UnsignedRequest { method, url: &url, body }, &mut headers)?;
     }
     let target = Target {
         provider: endpoint.provider.clone(),

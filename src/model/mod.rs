@@ -7,7 +7,7 @@ mod adapter;
 mod answered;
 mod anthropic;
 mod assembly;
-mod attached;
+mod attached_file;
 mod bedrock;
 mod body;
 mod calls;
@@ -31,6 +31,7 @@ mod key_command;
 mod language;
 mod listener;
 mod listing;
+mod manual_reply;
 mod ollama;
 mod openai;
 mod outlet;
@@ -54,16 +55,15 @@ mod tls;
 mod upstream;
 #[doc(hidden)]
 pub mod variables;
-mod written;
 
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::event::{ModelRecord, Options, Want};
-pub use attached::{media_type, supported_types};
+pub use attached_file::{media_type, supported_types};
 pub use closure::{ClosureModel, IntoReply, script};
-pub use collector::{Collector, Undelivered};
+pub use collector::{Collector, DeliveryError};
 pub(crate) use decoded_text::search_decoded;
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
@@ -92,14 +92,15 @@ pub use {
         CapturedMessage, CapturedReply, CapturedRequest, Coding, DECODED_MAX_BYTES, Echoes, ExtraMembers, MediaPart,
         PendingCalls, ReplyOutcome, extra_members, media_of, pack_body, protocol_of, unpack_body,
     },
-    closure::Pinned,
+    closure::PinnedProgram,
     embedding::{Embedding, cosine, embedded, has_embeddings, hashed},
     endpoint::{Endpoint, Known, StructuredOutput, shown_address},
     gate::Gate,
     human::{HumanModel, everything},
     listing::{LIST_MS, listed},
     listing::{is_loopback, listens},
-    outside::{Incoming, Outgoing, exchange, speaker},
+    manual_reply::{CALL, ManualReply, typed},
+    outside::{IncomingResponse, OutgoingRequest, exchange, speaker},
     protocols::read_frames,
     proxy::password_forms,
     retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy},
@@ -108,7 +109,6 @@ pub use {
     secret::{MASK, SECRET_MIN_BYTES, Secret, known_secrets},
     tape::{pack, unpack},
     upstream::{UpstreamBody, UpstreamClient, UpstreamReply},
-    written::{CALL, Written, typed},
 };
 
 use crate::event::{NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};

@@ -200,12 +200,12 @@ pub(super) struct Failure {
     /// Wait that the server asks for, in ms.
     pub(super) retry_after_ms: Option<u64>,
     /// The service's answer to a refused request: the named parameter and the whole text.
-    pub(super) refused: Option<Box<Refused>>,
+    pub(super) refusal: Option<Box<ServiceRefusal>>,
 }
 
 /// A refusal in the service's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct ServiceRefusal {
     /// The parameter it names.
     pub(super) param: Option<String>,
     /// The whole answer in lower case.
@@ -214,7 +214,7 @@ pub(super) struct Refused {
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
-        Self { error, retry_after_ms: None, refused: None }
+        Self { error, retry_after_ms: None, refusal: None }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::config::{Timeouts, TlsFiles};
 
 /// A request of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Outgoing {
+pub struct OutgoingRequest {
     /// GET, POST, …
     pub method: String,
     /// The whole address.
@@ -30,7 +30,7 @@ pub struct Outgoing {
 
 /// Answer to a request of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Incoming {
+pub struct IncomingResponse {
     /// HTTP status.
     pub status: u16,
     /// The content type, empty when there is none.
@@ -44,7 +44,7 @@ pub struct Incoming {
 }
 
 /// Sends a request and reads the whole answer. Errors: what went wrong and at which host. Dropping it closes the connection.
-pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
+pub async fn exchange(out: &OutgoingRequest) -> Result<IncomingResponse, String> {
     let url = Url::parse(&out.url).map_err(|error| format!("invalid URL: {error}"))?;
     let host = url.host_str().unwrap_or_default().to_owned();
     let method = Method::from_bytes(out.method.as_bytes()).map_err(|_| format!("{:?} is not a method", out.method))?;
@@ -63,7 +63,7 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
         |name: HeaderName| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(ToOwned::to_owned);
     let status = answer.status();
     let redirect = header(LOCATION).filter(|_| status.is_redirection()).map(|to| host_of(&to, answer.url()));
-    let mut got = Incoming {
+    let mut got = IncomingResponse {
         status: status.as_u16(),
         content_type: header(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase(),
         redirect,

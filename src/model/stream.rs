@@ -176,7 +176,7 @@ mod tests {
 
     /// A stream made by chance, and what another reader found in it: see `tests/peers/events.mjs`.
     #[derive(serde::Deserialize)]
-    struct Judged {
+    struct ReferenceStream {
         bytes: String,
         events: Vec<(Option<String>, String)>,
     }
@@ -185,9 +185,10 @@ mod tests {
     /// some services leave it out, and by the standard it is lost.
     #[test]
     fn an_independent_reader_finds_the_same_events() {
-        let judged: Vec<Judged> = serde_json::from_str(include_str!("../../tests/model/events.json")).unwrap();
-        assert!(judged.len() > 200);
-        for Judged { bytes, events } in judged {
+        let streams: Vec<ReferenceStream> =
+            serde_json::from_str(include_str!("../../tests/model/events.json")).unwrap();
+        assert!(streams.len() > 200);
+        for ReferenceStream { bytes, events } in streams {
             let bytes = STANDARD.decode(bytes).unwrap();
             let shown = String::from_utf8_lossy(&bytes).into_owned();
             let expected: Vec<_> = events.into_iter().map(|(name, data)| SseEvent { name, data }).collect();

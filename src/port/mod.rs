@@ -61,11 +61,11 @@ impl Attachments for NoAttachments {
 
 /// A sink for runs without a session: numbers and timestamps events without storing them.
 #[derive(Debug, Default)]
-pub struct Unsaved {
+pub struct UnsavedSink {
     last: AtomicU64,
 }
 
-impl Sink for Unsaved {
+impl Sink for UnsavedSink {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
             let seq = self.last.fetch_add(1, Ordering::Relaxed) + 1;

@@ -10,7 +10,7 @@ use ptc_core::lisp::ReturnScope;
 use ptc_core::lisp::{self, Dialect, Memory, Outcome, ToolInfo};
 use ptc_core::value::{Map, Value};
 
-use super::{NoTools, Setting, Tools, run};
+use super::{NoTools, ProgramSettings, Tools, run};
 
 /// A program and its inputs.
 #[derive(Debug, Clone)]
@@ -86,13 +86,13 @@ impl Job {
             return_scope: self.return_scope,
             ..lisp::Input::new(&self.source, &self.limits)
         };
-        let setting = Setting {
+        let settings = ProgramSettings {
             tools,
             timeout_ms: self.timeout_ms,
             compile_timeout_ms: self.compile_timeout_ms,
             now_ms: self.now_ms,
             stop,
         };
-        run(&input, &setting)
+        run(&input, &settings)
     }
 }

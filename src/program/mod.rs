@@ -1,6 +1,6 @@
 //! Runs PTC-Lisp programs with a clock, a stop signal and tools.
 //!
-//! In: an [`Input`] and a [`Setting`]. Out: an [`Outcome`]. The time of tools, users and child agents does not count.
+//! In: an [`Input`] and [`ProgramSettings`]. Out: an [`Outcome`]. The time of tools, users and child agents does not count.
 
 mod clock;
 pub mod expression;
@@ -46,7 +46,7 @@ pub fn fail_message(value: &Value) -> String {
 }
 
 /// Environment of a program run.
-pub struct Setting<'s> {
+pub struct ProgramSettings<'s> {
     /// The available tools.
     pub tools: &'s dyn Tools,
     /// Maximum computing time in ms.
@@ -60,17 +60,17 @@ pub struct Setting<'s> {
 }
 
 /// Runs a program on a new thread and waits for it. Blocks.
-pub fn run(input: &Input<'_>, setting: &Setting<'_>) -> Outcome {
-    lisp::run(input, &RunEnvironment::of(setting))
+pub fn run(input: &Input<'_>, settings: &ProgramSettings<'_>) -> Outcome {
+    lisp::run(input, &RunEnvironment::of(settings))
 }
 
 /// Runs a program on this thread with its stack.
-pub fn run_on(input: &Input<'_>, setting: &Setting<'_>, stack: &Stack) -> Outcome {
-    lisp::run_on(input, &RunEnvironment::of(setting), stack)
+pub fn run_on(input: &Input<'_>, settings: &ProgramSettings<'_>, stack: &Stack) -> Outcome {
+    lisp::run_on(input, &RunEnvironment::of(settings), stack)
 }
 
 struct RunEnvironment<'s> {
-    setting: &'s Setting<'s>,
+    settings: &'s ProgramSettings<'s>,
     watch: Stopwatch,
     /// Computing time at the end of compilation in ms.
     compiled_ms: AtomicU64,
@@ -78,12 +78,12 @@ struct RunEnvironment<'s> {
 
 impl<'s> RunEnvironment<'s> {
     /// Starts the clock.
-    fn of(setting: &'s Setting<'s>) -> Self {
-        Self { setting, watch: Stopwatch::start(), compiled_ms: AtomicU64::new(0) }
+    fn of(settings: &'s ProgramSettings<'s>) -> Self {
+        Self { settings, watch: Stopwatch::start(), compiled_ms: AtomicU64::new(0) }
     }
 
     fn stopped(&self) -> Option<Error> {
-        let stopped = self.setting.stop.load(Ordering::Relaxed);
+        let stopped = self.settings.stop.load(Ordering::Relaxed);
         stopped.then(|| Error::new(Reason::Cancelled, "the program was stopped"))
     }
 }
@@ -91,13 +91,13 @@ impl<'s> RunEnvironment<'s> {
 impl Host for RunEnvironment<'_> {
     fn call(&self, at: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         self.watch.computed();
-        let answer = self.setting.tools.call(at, tool, args);
+        let answer = self.settings.tools.call(at, tool, args);
         self.watch.waited();
         answer
     }
 
     fn interrupt(&self) -> Option<Error> {
-        let timeout_ms = self.setting.timeout_ms;
+        let timeout_ms = self.settings.timeout_ms;
         let computed_ms = self.elapsed_ms().saturating_sub(self.compiled_ms.load(Ordering::Relaxed));
         self.stopped().or_else(|| {
             (computed_ms > timeout_ms).then(|| {
@@ -108,7 +108,7 @@ impl Host for RunEnvironment<'_> {
     }
 
     fn compiling(&self) -> Option<Error> {
-        let timeout_ms = self.setting.compile_timeout_ms;
+        let timeout_ms = self.settings.compile_timeout_ms;
         let elapsed_ms = self.elapsed_ms();
         self.compiled_ms.store(elapsed_ms, Ordering::Relaxed);
         self.stopped().or_else(|| {
@@ -120,7 +120,7 @@ impl Host for RunEnvironment<'_> {
     }
 
     fn now_ms(&self) -> i64 {
-        self.setting.now_ms
+        self.settings.now_ms
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -140,8 +140,8 @@ mod tests {
         let limits = Limits { loop_jumps: u64::MAX, steps: u64::MAX, ..Limits::default() };
         let input = Input::new(source, &limits);
         let stop = AtomicBool::new(stop);
-        let setting = Setting { tools: &NoTools, timeout_ms, compile_timeout_ms, now_ms: 0, stop: &stop };
-        run(&input, &setting).result.expect_err("it does not end by itself")
+        let settings = ProgramSettings { tools: &NoTools, timeout_ms, compile_timeout_ms, now_ms: 0, stop: &stop };
+        run(&input, &settings).result.expect_err("it does not end by itself")
     }
 
     #[test]

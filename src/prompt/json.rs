@@ -5,11 +5,11 @@ use ptc_core::limits::{FEEDBACK_ISSUES, FEEDBACK_REPLY_CHARS};
 use ptc_core::lisp::firewall::stripped;
 use ptc_core::signature::json_schema::Wrap;
 use ptc_core::signature::{self, Issue, Type, underscored};
-use ptc_core::template::{self, Missing, Origin, TemplateError};
+use ptc_core::template::{self, MissingPolicy, Origin, TemplateError};
 use ptc_core::value::{Bounds, Json, Value};
 
 use super::ptc_lisp::readable;
-use super::{Asked, cut, data, files, ours, shown, system, tagged};
+use super::{RequestOptions, cut, data, files, ours, shown, system, tagged};
 use crate::agent::{Mode, Plan, Ref, RefSource};
 use crate::event::MessagePart;
 use crate::model::Want;
@@ -18,7 +18,7 @@ const CARD: &str = include_str!("../../assets/prompts/json_system.md");
 
 /// The messages with which a run opens.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Opening {
+pub struct OpeningMessages {
     /// Parts of the system text.
     pub system: Vec<MessagePart>,
     /// Parts of the first user message.
@@ -39,12 +39,15 @@ pub enum Problem<'a> {
 }
 
 /// Returns the request options of this mode.
-pub fn asked(plan: &Plan) -> Asked {
-    Asked { schema: plan.schema.as_ref().map(|schema| schema.json.clone()), ..Asked::only(Want::Json) }
+pub fn request_options(plan: &Plan) -> RequestOptions {
+    RequestOptions {
+        schema: plan.schema.as_ref().map(|schema| schema.json.clone()),
+        ..RequestOptions::only(Want::Json)
+    }
 }
 
 /// The opening of a run on this context. `descriptions` are those of the context's fields that came with a Step.
-pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<Opening, TemplateError> {
+pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<OpeningMessages, TemplateError> {
     let mut user = vec![ours("task", "# Task\n\n")];
     let warnings = mission(plan, context, &mut user)?;
     user.push(ours("task", "\n"));
@@ -56,7 +59,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     });
     user.push(ours("output", format!("\n# Expected output\n\n{}", expected(plan))));
     user.extend(files(plan, context));
-    Ok(Opening { system: system(CARD, &plan.agent.system_prompt), user: joined(user), warnings })
+    Ok(OpeningMessages { system: system(CARD, &plan.agent.system_prompt), user: joined(user), warnings })
 }
 
 /// Appends the mission with its values. Out: the warnings of the template.
@@ -65,7 +68,7 @@ pub(super) fn mission(
     context: &Value,
     parts: &mut Vec<MessagePart>,
 ) -> Result<Vec<String>, TemplateError> {
-    let rendered = template::render(&plan.template, &plan.template_values(context), Missing::Keep)?;
+    let rendered = template::render(&plan.template, &plan.template_values(context), MissingPolicy::Keep)?;
     for piece in &rendered.pieces {
         let text = piece.span.text(&rendered.text);
         parts.push(if matches!(piece.origin, Origin::Data { .. }) { data("task", text) } else { ours("task", text) });

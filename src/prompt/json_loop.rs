@@ -11,9 +11,9 @@ use ptc_core::signature::{self, Issue, json_schema};
 use ptc_core::template::TemplateError;
 use ptc_core::value::{Json, Value};
 
-use super::json::{self, Opening, joined};
+use super::json::{self, OpeningMessages, joined};
 use super::ptc_lisp::feedback::checklist;
-use super::{Asked, cut, data, files, ours, system, tagged};
+use super::{RequestOptions, cut, data, files, ours, system, tagged};
 use crate::agent::Plan;
 use crate::event::MessagePart;
 use crate::model::Want;
@@ -25,13 +25,13 @@ const CARD: &str = include_str!("../../assets/prompts/json_loop.md");
 const QUOTED_CHARS: usize = 400;
 
 /// Returns the request options of this mode.
-pub fn asked(plan: &Plan) -> Asked {
-    let asked = Asked { tool_names: names(plan), ..Asked::only(Want::ControlJson) };
+pub fn request_options(plan: &Plan) -> RequestOptions {
+    let options = RequestOptions { tool_names: names(plan), ..RequestOptions::only(Want::ControlJson) };
     // Next to native tools a schema of the whole reply would forbid their calls.
     if plan.settings.native_tools {
-        return Asked { tools: plan.native_tools().map(Tool::schema).collect(), ..asked };
+        return RequestOptions { tools: plan.native_tools().map(Tool::schema).collect(), ..options };
     }
-    Asked { schema: Some(control_schema(plan)), ..asked }
+    RequestOptions { schema: Some(control_schema(plan)), ..options }
 }
 
 /// The schema of the control object: the tools by name, each with its arguments, and the type of the answer.
@@ -87,7 +87,7 @@ fn names(plan: &Plan) -> Vec<String> {
 }
 
 /// The opening of a run on this context.
-pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<Opening, TemplateError> {
+pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<OpeningMessages, TemplateError> {
     let mut opening = system(CARD, &plan.agent.system_prompt);
     let behind_card = opening.len() - usize::from(plan.agent.system_prompt.suffix.is_some());
     opening.insert(behind_card, ours("tools", tools(plan)));
@@ -102,7 +102,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
         user.push(ours("output", format!("\n# Expected final_answer\n\n{}", expected(plan))));
     }
     user.extend(files(plan, context));
-    Ok(Opening { system: joined(opening), user: joined(user), warnings })
+    Ok(OpeningMessages { system: joined(opening), user: joined(user), warnings })
 }
 
 /// The tools with the schemas of their arguments, or their names only when the request itself contains the rest.

@@ -21,7 +21,7 @@ use crate::model::{Content, FileBytes, Message, Request, Want};
 
 /// The request options of a mode, without the messages.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct RequestOptions {
     /// The expected kind of answer.
     pub want: Want,
     /// JSON Schema of the answer.
@@ -32,7 +32,7 @@ pub struct Asked {
     pub tool_names: Vec<String>,
 }
 
-impl Asked {
+impl RequestOptions {
     /// Only an answer of this kind.
     pub fn only(want: Want) -> Self {
         Self { want, schema: None, tools: Vec::new(), tool_names: Vec::new() }
@@ -40,22 +40,28 @@ impl Asked {
 }
 
 /// The request of a turn. Messages of the system come first in `messages`.
-pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Arc<Message>], asked: &Asked) -> Request {
+pub fn request(
+    plan: &Plan,
+    address: Address,
+    seed: u64,
+    messages: &[Arc<Message>],
+    options: &RequestOptions,
+) -> Request {
     let system: Vec<_> =
         messages.iter().filter(|message| message.role == Role::System).map(|message| message.joined()).collect();
     Request {
         address,
         agent: plan.agent.name.clone(),
         mode: plan.agent.mode.name().to_owned(),
-        want: asked.want,
+        want: options.want,
         system: (!system.is_empty()).then(|| system.concat()),
         messages: messages.iter().filter(|message| message.role != Role::System).cloned().collect(),
         files: FileBytes::default(),
-        schema: asked.schema.clone(),
-        tools: asked.tools.clone(),
+        schema: options.schema.clone(),
+        tools: options.tools.clone(),
         tool_choice: None,
-        tool_names: asked.tool_names.clone(),
-        tool_signatures: asked
+        tool_names: options.tool_names.clone(),
+        tool_signatures: options
             .tool_names
             .iter()
             .filter_map(|name| Some((name.clone(), plan.tool(name)?.signature_text.clone()?)))
@@ -69,7 +75,7 @@ pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Arc<Message
 }
 
 /// A stored message as a model gets it, after the earlier messages.
-pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
+pub fn outgoing(message: &event::MessageAdded, replies: &RunText) -> Message {
     let mut parts: Vec<Content> = Vec::new();
     let mut say = |more: &str| match parts.last_mut() {
         Some(Content::Text(text)) => text.push_str(more),
@@ -116,7 +122,7 @@ pub fn carried(message: &Message) -> Vec<MessagePart> {
 
 /// The treatment of texts that the program or the developer wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trusted {
+pub enum TrustedTextPolicy {
     /// They may quote a value: they are masked.
     Masked,
     /// They are shown as they are.
@@ -124,13 +130,13 @@ pub enum Trusted {
 }
 
 /// Replaces hidden values in parts of a message by `<hidden>`.
-pub fn mask(parts: &mut [MessagePart], hidden: &HiddenTexts, trusted: Trusted) {
+pub fn mask(parts: &mut [MessagePart], hidden: &HiddenTexts, policy: TrustedTextPolicy) {
     if hidden.is_empty() {
         return;
     }
     for part in parts {
         let text = match part {
-            MessagePart::Text { text, untrusted, .. } if *untrusted || trusted == Trusted::Masked => text,
+            MessagePart::Text { text, untrusted, .. } if *untrusted || policy == TrustedTextPolicy::Masked => text,
             MessagePart::Result { result, .. } => result,
             MessagePart::Text { .. }
             | MessagePart::Reply { .. }

@@ -11,8 +11,8 @@ use ptc_core::signature;
 use ptc_core::template::{self, TemplateError};
 use ptc_core::value::{Bounds, Map, Value, json};
 
-use super::json::{Opening, joined};
-use super::{Asked, data, files, ours};
+use super::json::{OpeningMessages, joined};
+use super::{RequestOptions, data, files, ours};
 use crate::agent::{Completion, Plan, Transport};
 use crate::event::{JsonText, MessagePart, ToolSchema};
 use crate::model::Want;
@@ -36,10 +36,10 @@ const LOG_CHARS: usize = 200;
 pub const LISP_EVAL: &str = "lisp_eval";
 
 /// Returns the request options of this mode. `tools`: programs may call tools in this turn.
-pub fn asked(plan: &Plan, tools: bool) -> Asked {
+pub fn request_options(plan: &Plan, tools: bool) -> RequestOptions {
     let for_programs = plan.program_tools();
     let native = plan.settings.transport == Transport::ToolCall;
-    Asked {
+    RequestOptions {
         want: Want::Program,
         schema: None,
         tools: native.then(lisp_eval).into_iter().collect(),
@@ -57,9 +57,9 @@ pub fn lisp_eval() -> ToolSchema {
     }
 }
 
-/// The start of a run, without its context.
+/// State at the start of a run, without its context.
 #[derive(Debug, Clone, Default)]
-pub struct Kept {
+pub struct CarriedState {
     /// Definitions of earlier programs.
     pub memory: Memory,
     /// Results of finished tasks.
@@ -77,14 +77,14 @@ pub fn open(
     plan: &Plan,
     context: &Value,
     descriptions: &[(String, String)],
-    kept: &Kept,
-) -> Result<Opening, TemplateError> {
+    state: &CarriedState,
+) -> Result<OpeningMessages, TemplateError> {
     let mission = template::render_references(&plan.template, &plan.template_values(context), &reference)?;
     let mut system = cards(plan);
     let mut inventories = vec![ours("tools", inventory::tools(plan))];
     inventories.extend(inventory::data(plan, context, descriptions));
-    inventories.extend(inventory::memory(plan, &kept.memory));
-    let log = mission_log(plan, kept.journal.as_ref());
+    inventories.extend(inventory::memory(plan, &state.memory));
+    let log = mission_log(plan, state.journal.as_ref());
     let format = &plan.settings.format;
     let mut user = Vec::new();
     if format.context_in_system {
@@ -105,15 +105,15 @@ pub fn open(
     user.push(ours("task", "\n# Mission\n\n<mission>\n"));
     user.push(ours("task", mission.text));
     user.push(ours("task", "\n</mission>\n"));
-    if kept.progress.is_some() {
-        user.extend(progress(plan, &[], kept.progress.as_deref()));
+    if state.progress.is_some() {
+        user.extend(progress(plan, &[], state.progress.as_deref()));
     } else if !plan.settings.plan.is_empty() {
         user.push(ours("plan", feedback::checklist(&plan.settings.plan, &[])));
     }
-    user.push(ours("turns", feedback::first_turn_line(plan, kept.tree_turns.unwrap_or(plan.settings.turn_budget))));
+    user.push(ours("turns", feedback::first_turn_line(plan, state.tree_turns.unwrap_or(plan.settings.turn_budget))));
     user.extend(files(plan, context));
     let warnings = mission.warnings.iter().map(|warning| warning.message.clone()).collect();
-    Ok(Opening { system: limited(plan, joined(system)), user: joined(user), warnings })
+    Ok(OpeningMessages { system: limited(plan, joined(system)), user: joined(user), warnings })
 }
 
 /// Returns the progress of a run: the agent's own account, else the checklist.

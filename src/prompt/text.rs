@@ -5,9 +5,9 @@ use ptc_core::signature;
 use ptc_core::template::TemplateError;
 use ptc_core::value::Value;
 
-use super::json::{self, Opening};
+use super::json::{self, OpeningMessages};
 use super::ptc_lisp::{inventory, language, lisp_eval};
-use super::{Asked, files, ours, system};
+use super::{RequestOptions, files, ours, system};
 use crate::agent::{Plan, Variant};
 use crate::event::MessagePart;
 use crate::model::Want;
@@ -18,9 +18,9 @@ const TOOLS_TEXT: &str = include_str!("../../assets/prompts/text_tools.md");
 const TOOLS_JSON: &str = include_str!("../../assets/prompts/text_tools_json.md");
 
 /// Returns the request options of the variants without schema.
-pub fn asked(plan: &Plan) -> Asked {
+pub fn request_options(plan: &Plan) -> RequestOptions {
     let want = if plan.variant.is_json() { Want::Json } else { Want::Text };
-    Asked {
+    RequestOptions {
         want,
         schema: None,
         tools: plan.native_tools().map(crate::tool::Tool::schema).chain(plan.is_combined().then(lisp_eval)).collect(),
@@ -29,7 +29,7 @@ pub fn asked(plan: &Plan) -> Asked {
 }
 
 /// The opening of a run on this context.
-pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<Opening, TemplateError> {
+pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<OpeningMessages, TemplateError> {
     let card = match plan.variant {
         Variant::Plain | Variant::Json => PLAIN,
         Variant::ToolsText => TOOLS_TEXT,
@@ -51,7 +51,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
         system.extend(language(plan, ReturnScope::Call).map(|text| ours("language", text)));
         system.push(ours("tools", inventory::tools(plan)));
     }
-    Ok(Opening { system, user: json::joined(user), warnings })
+    Ok(OpeningMessages { system, user: json::joined(user), warnings })
 }
 
 /// Returns the feedback to a reply with neither text nor tool calls.

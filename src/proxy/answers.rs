@@ -50,7 +50,7 @@ pub(super) struct RecordedReply {
     has_client_left: bool,
 }
 
-struct Recorded {
+struct RecordedExchange {
     /// Unix times of its sending and its end, in ms: recordings are in this order.
     at_ms: (i64, i64),
     /// Session and turn.
@@ -74,7 +74,7 @@ struct RecordedBody {
     normal: String,
 }
 
-impl Recorded {
+impl RecordedExchange {
     /// The body of the client without what changes from run to run.
     fn as_client_sent(&self) -> &str {
         self.bodies.first().map(|recorded| recorded.normal.as_str()).unwrap_or_default()
@@ -90,7 +90,7 @@ impl Recorded {
 struct Found<'a> {
     /// Its place among all.
     number: usize,
-    recorded: &'a Recorded,
+    recorded: &'a RecordedExchange,
     reply: &'a RecordedReply,
 }
 
@@ -112,7 +112,7 @@ impl std::fmt::Display for Miss {
 /// The recorded replies.
 pub struct Answers {
     /// In the order of their times.
-    all: Vec<Recorded>,
+    all: Vec<RecordedExchange>,
     normalizer: Normalizer,
     /// Those that have answered a request.
     used: Mutex<HashSet<usize>>,
@@ -267,7 +267,7 @@ impl Answers {
             let reply = turn.reply(&place);
             let of = |body: Vec<u8>| RecordedBody { normal: self.normalizer.normal(&body), body };
             let bodies = turn.bodies.into_iter().map(of).collect();
-            self.all.push(Recorded {
+            self.all.push(RecordedExchange {
                 at_ms: turn.at_ms,
                 place,
                 upstream: captured.upstream.clone(),
@@ -285,14 +285,14 @@ impl Answers {
     /// `upstreams`: those of the proxy that is asked.
     pub(super) fn find(&self, asked: &AskedRequest<'_>, upstreams: &Upstreams) -> Result<RecordedReply, Box<Miss>> {
         let normal = self.normalizer.normal(asked.body);
-        let is_same = |recorded: &Recorded| {
+        let is_same = |recorded: &RecordedExchange| {
             recorded.method == asked.method
                 && path_of(&recorded.path) == path_of(asked.path)
                 && recorded.bodies.iter().any(|recorded| recorded.normal == normal)
         };
-        let same: Vec<(usize, &Recorded)> =
+        let same: Vec<(usize, &RecordedExchange)> =
             self.all.iter().enumerate().filter(|(_, recorded)| is_same(recorded)).collect();
-        let is_for = |recorded: &Recorded| {
+        let is_for = |recorded: &RecordedExchange| {
             recorded.is_for(asked.upstream, upstreams) && form_of(&recorded.path) == form_of(asked.path)
         };
         let answering = same.iter().filter(|(_, recorded)| is_for(recorded)).filter_map(|(number, recorded)| {
@@ -309,7 +309,7 @@ impl Answers {
         }
         let path = path_of(asked.path);
         let why = match (same.iter().find(|(_, recorded)| is_for(recorded)), same.first()) {
-            (Some((_, Recorded { place, reply: Err(why), .. })), _) => {
+            (Some((_, RecordedExchange { place, reply: Err(why), .. })), _) => {
                 format!("{place} contains this request to {path}, but {why}")
             }
             (_, Some((_, other))) => format!(
@@ -336,7 +336,7 @@ impl Answers {
         let path = asked.path;
         let protocol = protocol_of(path).filter(|_| asked.method == "POST");
         let of_protocol = self.all.iter().filter(|recorded| recorded.protocol == protocol);
-        let likeness = |recorded: &&Recorded| {
+        let likeness = |recorded: &&RecordedExchange| {
             let equal = |(a, b): &(&str, &str)| a == b;
             let recorded = recorded.as_client_sent();
             recorded.lines().zip(normal.lines()).filter(equal).count()

@@ -63,7 +63,7 @@ pub struct Conversations {
 
 /// A request, as far as it matters for its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asked {
+pub struct ConversationRequest {
     /// Upstream and protocol.
     pub key: String,
     /// Digests of the system messages.
@@ -84,11 +84,11 @@ pub struct Asked {
 
 impl Conversations {
     /// Returns the conversation of a request; `true`: a new one.
-    pub fn place(&mut self, asked: Asked) -> (ConversationId, bool) {
+    pub fn place(&mut self, request: ConversationRequest) -> (ConversationId, bool) {
         let best = self
             .known
             .iter_mut()
-            .filter_map(|known| known.fits(&asked).map(|score| (score, known)))
+            .filter_map(|known| known.fits(&request).map(|score| (score, known)))
             // Of equal ones the last: an older one was given up.
             .max_by(|(one, first), (other, second)| one.cmp(other).then(first.last_ms.cmp(&second.last_ms)));
         let (id, is_new) = if let Some((_, known)) = best {
@@ -99,18 +99,18 @@ impl Conversations {
         };
         let now = Conversation {
             id,
-            key: asked.key,
-            system: asked.system,
-            messages: asked.messages,
-            files: asked.files,
+            key: request.key,
+            system: request.system,
+            messages: request.messages,
+            files: request.files,
             reply: None,
             reply_id: None,
             earlier: Vec::new(),
-            continues: asked.continues,
-            thread: asked.thread,
-            frame: asked.frame,
+            continues: request.continues,
+            thread: request.thread,
+            frame: request.frame,
             state: ReplyState::InProgress,
-            last_ms: asked.at_ms,
+            last_ms: request.at_ms,
         };
         match self.known.iter_mut().find(|known| known.id == id) {
             Some(known) => {
@@ -196,26 +196,26 @@ impl Conversation {
     }
 
     /// Returns the rank of this conversation for a request, the greatest for the best match; `None`: the request does not continue it.
-    fn fits(&self, asked: &Asked) -> Option<(u8, bool, usize, bool)> {
-        if self.state == ReplyState::InProgress || self.key != asked.key {
+    fn fits(&self, request: &ConversationRequest) -> Option<(u8, bool, usize, bool)> {
+        if self.state == ReplyState::InProgress || self.key != request.key {
             return None;
         }
-        let (same_system, same_frame) = (self.system == asked.system, self.frame == asked.frame);
-        if let Some(continued) = &asked.continues {
+        let (same_system, same_frame) = (self.system == request.system, self.frame == request.frame);
+        if let Some(continued) = &request.continues {
             let is_next = self.reply_id.as_ref() == Some(continued);
             let is_retry =
-                !self.state.is_reply() && self.continues == asked.continues && self.messages == asked.messages;
+                !self.state.is_reply() && self.continues == request.continues && self.messages == request.messages;
             if is_next || is_retry {
                 return Some((4, same_system, 0, same_frame));
             }
             // The client went back to a reply before the last one.
             return self.earlier.contains(continued).then_some((3, same_system, 0, same_frame));
         }
-        if let Some(thread) = &asked.thread {
+        if let Some(thread) = &request.thread {
             return (self.thread.as_ref() == Some(thread)).then_some((4, same_system, 0, same_frame));
         }
-        let rest = asked.messages.strip_prefix(self.messages.as_slice())?;
-        if !asked.files.starts_with(&self.files) {
+        let rest = request.messages.strip_prefix(self.messages.as_slice())?;
+        if !request.files.starts_with(&self.files) {
             return None;
         }
         let length = self.messages.len();
@@ -245,9 +245,9 @@ mod tests {
         Digest::of(&CapturedMessage { role, parts: vec![part] })
     }
 
-    fn asked(words: &[(Role, &str)], at_ms: i64) -> Asked {
+    fn request(words: &[(Role, &str)], at_ms: i64) -> ConversationRequest {
         let messages = words.iter().map(|(role, text)| message(*role, text)).collect();
-        Asked { key: "openai".into(), messages, at_ms, ..Asked::default() }
+        ConversationRequest { key: "openai".into(), messages, at_ms, ..ConversationRequest::default() }
     }
 
     const USER: Role = Role::User;
@@ -256,73 +256,76 @@ mod tests {
     #[test]
     fn a_request_that_repeats_the_reply_continues_its_conversation_however_many_began_alike() {
         let mut all = Conversations::default();
-        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
-        let (second, _) = all.place(asked(&[(USER, "hello")], 2));
+        let (first, _) = all.place(request(&[(USER, "hello")], 1));
+        let (second, _) = all.place(request(&[(USER, "hello")], 2));
         assert_ne!(first, second, "both are answered at the same time");
         all.end(first, Some(Digest::of_reply("one", &[])), None, 3);
         all.end(second, Some(Digest::of_reply("two ", &[])), None, 4);
-        assert_eq!(all.place(asked(&[(USER, "hello"), (MODEL, "two"), (USER, "and?")], 5)), (second, false));
-        assert_eq!(all.place(asked(&[(USER, "hello"), (MODEL, "one"), (USER, "and?")], 6)), (first, false));
-        let (third, is_new) = all.place(asked(&[(USER, "hello")], 7));
+        assert_eq!(all.place(request(&[(USER, "hello"), (MODEL, "two"), (USER, "and?")], 5)), (second, false));
+        assert_eq!(all.place(request(&[(USER, "hello"), (MODEL, "one"), (USER, "and?")], 6)), (first, false));
+        let (third, is_new) = all.place(request(&[(USER, "hello")], 7));
         assert!(is_new && third != first && third != second, "answered requests are not repeated");
     }
 
     #[test]
     fn the_same_request_again_is_a_retry_only_after_a_failure() {
         let mut all = Conversations::default();
-        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        let (first, _) = all.place(request(&[(USER, "hello")], 1));
         all.end(first, None, None, 2);
-        assert_eq!(all.place(asked(&[(USER, "hello")], 3)), (first, false));
+        assert_eq!(all.place(request(&[(USER, "hello")], 3)), (first, false));
         all.end(first, Some(Digest::of_reply("hi", &[])), None, 4);
-        assert!(all.place(asked(&[(USER, "hello")], 5)).1);
-        assert!(all.place(Asked { key: "other".into(), ..asked(&[(USER, "hello"), (MODEL, "hi")], 6) }).1);
+        assert!(all.place(request(&[(USER, "hello")], 5)).1);
+        assert!(
+            all.place(ConversationRequest { key: "other".into(), ..request(&[(USER, "hello"), (MODEL, "hi")], 6) }).1
+        );
     }
 
     #[test]
     fn a_reply_that_the_service_keeps_is_continued_by_its_id() {
         let mut all = Conversations::default();
-        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        let (first, _) = all.place(request(&[(USER, "hello")], 1));
         all.end(first, Some(Digest::of_reply("hi", &[])), Some("resp_1".into()), 2);
-        let next = Asked { continues: Some("resp_1".into()), ..asked(&[(USER, "and?")], 3) };
+        let next = ConversationRequest { continues: Some("resp_1".into()), ..request(&[(USER, "and?")], 3) };
         assert_eq!(all.place(next.clone()), (first, false));
         all.end(first, None, None, 4);
         assert_eq!(all.place(next.clone()), (first, false), "a retry after a failure");
-        assert!(all.place(Asked { continues: Some("resp_2".into()), ..next }).1);
+        assert!(all.place(ConversationRequest { continues: Some("resp_2".into()), ..next }).1);
     }
 
     #[test]
     fn a_reply_whose_end_is_marked_is_continued_and_its_conversation_is_not_forgotten() {
         let mut all = Conversations::default();
         let next = [(USER, "hello"), (MODEL, "hi"), (USER, "and?")];
-        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
-        let (early, is_new) = all.place(asked(&next, 2));
+        let (first, _) = all.place(request(&[(USER, "hello")], 1));
+        let (early, is_new) = all.place(request(&next, 2));
         assert!(is_new && early != first, "it is being answered");
         all.end(early, None, None, 3);
         assert_eq!(all.forget(100, 0), [early]);
         all.mark(first, Digest::of_reply("hi", &[]), None, 4);
         assert_eq!(all.forget(100, 0), [], "its body goes on");
-        assert!(all.place(asked(&[(USER, "hello")], 5)).1, "it was answered");
-        assert_eq!(all.place(asked(&next, 6)), (first, false));
-        assert!(all.place(asked(&next, 7)).1, "the next request is being answered");
+        assert!(all.place(request(&[(USER, "hello")], 5)).1, "it was answered");
+        assert_eq!(all.place(request(&next, 6)), (first, false));
+        assert!(all.place(request(&next, 7)).1, "the next request is being answered");
     }
 
     #[test]
     fn a_reply_that_comes_later_is_continued_by_its_id_and_is_no_empty_reply() {
         let mut all = Conversations::default();
-        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        let (first, _) = all.place(request(&[(USER, "hello")], 1));
         all.defer(first, Some("resp_1".into()), 2);
-        assert!(all.place(asked(&[(USER, "hello")], 3)).1, "the service has accepted it");
-        assert_eq!(all.place(asked(&[(USER, "hello"), (MODEL, "hi"), (USER, "and?")], 4)), (first, false));
+        assert!(all.place(request(&[(USER, "hello")], 3)).1, "the service has accepted it");
+        assert_eq!(all.place(request(&[(USER, "hello"), (MODEL, "hi"), (USER, "and?")], 4)), (first, false));
         all.end(first, Some(Digest::of_reply("so", &[])), Some("resp_2".into()), 5);
-        let after = |id: &str| Asked { continues: Some(id.into()), ..asked(&[(USER, "and?")], 6) };
+        let after = |id: &str| ConversationRequest { continues: Some(id.into()), ..request(&[(USER, "and?")], 6) };
         assert_eq!(all.place(after("resp_1")), (first, false));
     }
 
     #[test]
     fn a_request_may_go_back_to_an_earlier_reply() {
         let mut all = Conversations::default();
-        let after = |id: &str, at_ms| Asked { continues: Some(id.into()), ..asked(&[(USER, "and?")], at_ms) };
-        let (first, _) = all.place(asked(&[(USER, "hello")], 1));
+        let after =
+            |id: &str, at_ms| ConversationRequest { continues: Some(id.into()), ..request(&[(USER, "and?")], at_ms) };
+        let (first, _) = all.place(request(&[(USER, "hello")], 1));
         all.end(first, Some(Digest::of_reply("hi", &[])), Some("resp_1".into()), 2);
         assert_eq!(all.place(after("resp_1", 3)), (first, false));
         let (at_once, is_new) = all.place(after("resp_1", 4));
@@ -338,17 +341,17 @@ mod tests {
     #[test]
     fn a_conversation_without_messages_is_continued_only_by_its_own_retry_or_with_its_reply() {
         let mut all = Conversations::default();
-        let system = |words: &[(Role, &str)], frame, at_ms| Asked {
+        let system = |words: &[(Role, &str)], frame, at_ms| ConversationRequest {
             system: vec![message(Role::System, "Be brief.")],
             frame,
-            ..asked(words, at_ms)
+            ..request(words, at_ms)
         };
         // A body that cannot be read.
-        let (broken, _) = all.place(Asked { frame: 1, ..asked(&[], 1) });
+        let (broken, _) = all.place(ConversationRequest { frame: 1, ..request(&[], 1) });
         all.end(broken, None, None, 2);
-        assert!(all.place(asked(&[(USER, "hello")], 3)).1, "another program's request");
-        assert!(all.place(Asked { frame: 2, ..asked(&[], 4) }).1, "another broken body");
-        assert_eq!(all.place(Asked { frame: 1, ..asked(&[], 5) }), (broken, false), "a retry");
+        assert!(all.place(request(&[(USER, "hello")], 3)).1, "another program's request");
+        assert!(all.place(ConversationRequest { frame: 2, ..request(&[], 4) }).1, "another broken body");
+        assert_eq!(all.place(ConversationRequest { frame: 1, ..request(&[], 5) }), (broken, false), "a retry");
         // A system text alone.
         let (alone, _) = all.place(system(&[], 1, 6));
         all.end(alone, Some(Digest::of_reply("yes?", &[])), None, 7);
@@ -359,7 +362,8 @@ mod tests {
     #[test]
     fn requests_with_other_files_are_no_retries() {
         let mut all = Conversations::default();
-        let of = |files: &[u64], at_ms| Asked { files: files.to_vec(), ..asked(&[(USER, "look")], at_ms) };
+        let of =
+            |files: &[u64], at_ms| ConversationRequest { files: files.to_vec(), ..request(&[(USER, "look")], at_ms) };
         let (first, _) = all.place(of(&[1], 1));
         all.end(first, None, None, 2);
         assert!(all.place(of(&[2], 3)).1);
@@ -369,7 +373,10 @@ mod tests {
     #[test]
     fn a_conversation_that_the_service_keeps_is_continued_by_its_id() {
         let mut all = Conversations::default();
-        let of = |thread: &str, at_ms| Asked { thread: Some(thread.into()), ..asked(&[(USER, "go on")], at_ms) };
+        let of = |thread: &str, at_ms| ConversationRequest {
+            thread: Some(thread.into()),
+            ..request(&[(USER, "go on")], at_ms)
+        };
         let (first, _) = all.place(of("conv_1", 1));
         all.end(first, Some(Digest::of_reply("hi", &[])), Some("resp_1".into()), 2);
         assert!(all.place(of("conv_2", 3)).1);
@@ -379,7 +386,7 @@ mod tests {
     #[test]
     fn of_conversations_alike_the_one_with_the_same_tools_is_continued_and_else_the_last() {
         let mut all = Conversations::default();
-        let of = |words: &[(Role, &str)], frame, at_ms| Asked { frame, ..asked(words, at_ms) };
+        let of = |words: &[(Role, &str)], frame, at_ms| ConversationRequest { frame, ..request(words, at_ms) };
         let ids: Vec<ConversationId> = [7, 8, 8, 9]
             .into_iter()
             .zip(1..)
@@ -395,7 +402,7 @@ mod tests {
     #[test]
     fn conversations_are_forgotten_when_they_are_idle_and_never_while_they_are_answered() {
         let mut all = Conversations::default();
-        let ids: Vec<ConversationId> = (0..5).map(|at| all.place(asked(&[(USER, &format!("{at}"))], at)).0).collect();
+        let ids: Vec<ConversationId> = (0..5).map(|at| all.place(request(&[(USER, &format!("{at}"))], at)).0).collect();
         assert_eq!(all.forget(100, 0), []);
         ids.iter().take(4).for_each(|id| all.end(*id, None, None, i64::try_from(id.0).unwrap() * 10));
         assert_eq!(all.forget(15, 100), [ids[0]]);

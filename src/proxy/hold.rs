@@ -71,24 +71,24 @@ pub enum Verdict {
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingExchanges {
     exchanges: Vec<(Arc<HeldExchange>, oneshot::Sender<Verdict>)>,
     has_changed: bool,
     is_over: bool,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct HoldState {
     requests: AtomicBool,
     replies: AtomicBool,
     next: AtomicU64,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingExchanges>,
 }
 
 /// The gates of a proxy and what waits at them. Clones are the same gates.
 #[derive(Debug, Clone, Default)]
 pub struct Holds {
-    shared: Arc<Shared>,
+    shared: Arc<HoldState>,
     changed: Arc<Notify>,
 }
 
@@ -161,7 +161,7 @@ impl Holds {
         decision.await.unwrap_or(Verdict::Ended)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, WaitingExchanges> {
         self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -76,7 +76,7 @@ pub enum TrafficUpdate {
 }
 
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingUpdates {
     lines: HashMap<String, ConversationLine>,
     events: Vec<(String, Envelope)>,
     problems: Vec<String>,
@@ -88,7 +88,7 @@ struct Pending {
 /// The link between a proxy and a screen. Clones are the same link.
 #[derive(Debug, Clone, Default)]
 pub struct LiveTraffic {
-    pending: Arc<Mutex<Pending>>,
+    pending: Arc<Mutex<PendingUpdates>>,
     changed: Arc<Notify>,
     holds: Holds,
 }
@@ -109,7 +109,7 @@ impl LiveTraffic {
     pub fn show(&self, sessions: impl IntoIterator<Item = String>) {
         let mut pending = self.lock();
         pending.shown = sessions.into_iter().collect();
-        let Pending { events, shown, .. } = &mut *pending;
+        let PendingUpdates { events, shown, .. } = &mut *pending;
         events.retain(|(session, _)| shown.contains(session));
     }
 
@@ -167,7 +167,7 @@ impl LiveTraffic {
         self.changed.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Pending> {
+    fn lock(&self) -> MutexGuard<'_, PendingUpdates> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::capture::CaptureOptions;
-use super::conversations::{Asked, ConversationId, Conversations};
+use super::conversations::{ConversationId, ConversationRequest, Conversations};
 use super::digest::{Digest, file_digests};
 use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, RULE_CUT};
 use super::headers;
@@ -15,7 +15,7 @@ use super::reply::{OpenReply, clean_came};
 use super::session::{CapturedSession, ids_of_file};
 use crate::event::{RawReply, Role};
 use crate::model::{CapturedRequest, ReplyOutcome};
-use crate::session::{Captured, Imported, SessionId};
+use crate::session::{CaptureSource, ImportSource, SessionId};
 
 /// Conversations that are kept open; those that waited longest are ended first.
 const OPEN_MOST: usize = 256;
@@ -29,7 +29,7 @@ const NO_MODEL: &str = "no model";
 
 /// Conversations of a file that are not written.
 #[derive(Debug, Default)]
-pub(super) struct Unwritten {
+pub(super) struct UnwrittenSessions {
     /// Sessions that exist already: the file was imported before.
     pub(super) known: Vec<String>,
     /// Number of sessions that could not be written, or not to their end.
@@ -79,14 +79,14 @@ pub(super) struct Recorder {
     /// A problem of the disk was reported.
     is_reported: bool,
     /// The file that the traffic is read from.
-    imported: Option<Imported>,
+    imported: Option<ImportSource>,
     /// Conversations of the file that are not written: their sessions exist already, or cannot be created.
     omitted: HashSet<ConversationId>,
     /// The ids of its sessions so far.
     given: HashSet<SessionId>,
     /// The conversation of the next request, where the file names it.
     group: Option<String>,
-    unwritten: Unwritten,
+    unwritten: UnwrittenSessions,
 }
 
 fn digest_of(bytes: &[u8]) -> u64 {
@@ -109,12 +109,12 @@ impl Recorder {
             omitted: HashSet::new(),
             given: HashSet::new(),
             group: None,
-            unwritten: Unwritten::default(),
+            unwritten: UnwrittenSessions::default(),
         }
     }
 
     /// A recorder of the traffic in a file.
-    pub(super) fn of_file(options: CaptureOptions, imported: Imported) -> Self {
+    pub(super) fn of_file(options: CaptureOptions, imported: ImportSource) -> Self {
         Self { imported: Some(imported), ..Self::new(options) }
     }
 
@@ -223,7 +223,7 @@ impl Recorder {
             let all = request.messages.iter().zip(&digests);
             all.filter(|(message, _)| (message.role == Role::System) == is_system).map(|(_, digest)| *digest).collect()
         };
-        let asked = Asked {
+        let next_request = ConversationRequest {
             key: format!("{}/{key}", begun.upstream),
             system: digests_of(true),
             messages: digests_of(false),
@@ -234,13 +234,14 @@ impl Recorder {
             frame: digest_of(if problem.is_some() { begun.body.as_ref() } else { request.frame.as_str().as_bytes() }),
             at_ms,
         };
-        let (conversation, is_new) = self.conversations.place(asked);
+        let (conversation, is_new) = self.conversations.place(next_request);
         if !is_new {
             self.end_marked(conversation, at_ms);
         }
         let unknown = request.continues.as_ref().filter(|_| is_new);
-        let lacks = unknown
-            .map(|id| format!("it continues {id}, which this session does not have: {}", Captured::LACKS_MESSAGES));
+        let lacks = unknown.map(|id| {
+            format!("it continues {id}, which this session does not have: {}", CaptureSource::LACKS_MESSAGES)
+        });
         if is_new || !self.sessions.contains_key(&conversation) && !self.omitted.contains(&conversation) {
             self.start_session(conversation, at_ms, &begun, &request);
         }
@@ -263,7 +264,7 @@ impl Recorder {
                 session
                     .inform(at_ms, format!("{} asks no model: only its bodies are recorded", begun.method_and_path()));
             }
-            if session.turns() == 1 && self.imported.as_ref().is_some_and(Imported::is_rebuilt) {
+            if session.turns() == 1 && self.imported.as_ref().is_some_and(ImportSource::is_rebuilt) {
                 session.warn(at_ms, REBUILT.to_owned());
             }
             for text in problem.into_iter().chain(lacks).chain(change).chain(begun.notices.iter().cloned()) {
@@ -390,7 +391,7 @@ impl Recorder {
     }
 
     /// Ends all sessions of a file; returns what was not written.
-    pub(super) fn finish(mut self, at_ms: i64) -> Unwritten {
+    pub(super) fn finish(mut self, at_ms: i64) -> UnwrittenSessions {
         self.close_all(at_ms);
         self.unwritten
     }

@@ -44,7 +44,7 @@ impl Pieces {
 }
 
 /// A body on its way.
-struct Passing {
+struct ForwardedBody {
     pieces: Pieces,
     exchange: Option<Exchange>,
     /// Bytes that are still to come, when the head has their number: nothing is read after the last of them.
@@ -56,7 +56,7 @@ struct Passing {
     is_over: bool,
 }
 
-impl Passing {
+impl ForwardedBody {
     /// The next piece, recorded.
     async fn next(&mut self) -> Option<Result<Bytes, BodyError>> {
         if self.is_over {
@@ -126,7 +126,8 @@ pub(super) fn passing(
 ) -> Reply {
     let (status, passed) = head;
     let length = headers::content_length(&passed);
-    let mut state = Passing { pieces: pieces_of, exchange, expected: length, left: cut, is_cut: false, is_over: false };
+    let mut state =
+        ForwardedBody { pieces: pieces_of, exchange, expected: length, left: cut, is_cut: false, is_over: false };
     let has_body = length != Some(0) && status != StatusCode::NO_CONTENT.as_u16();
     if !has_body {
         state.end(ExchangeEnd::Complete);

@@ -95,7 +95,7 @@ pub struct Rules(Vec<Rule>);
 
 /// Effects of the rules on a request.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Changed {
+pub(super) struct RuleEffects {
     /// The new body, when it was changed.
     pub(super) body: Option<Vec<u8>>,
     /// Time that it waits.
@@ -148,13 +148,19 @@ impl Rules {
     }
 
     /// Applies all rules that fit, in order.
-    pub(super) fn apply(&self, upstream: &str, path: &str, body: &[u8], request: Option<&CapturedRequest>) -> Changed {
+    pub(super) fn apply(
+        &self,
+        upstream: &str,
+        path: &str,
+        body: &[u8],
+        request: Option<&CapturedRequest>,
+    ) -> RuleEffects {
         let fits = |rule: &Rule| rule.conditions.iter().all(|condition| condition.fits(upstream, path, request));
         self.apply_fitting(fits, body)
     }
 
     /// Applies the rules that fit a request that asks no model: those that name its path, and neither a model nor a text.
-    pub(super) fn apply_to_other(&self, upstream: &str, path: &str, body: &[u8]) -> Changed {
+    pub(super) fn apply_to_other(&self, upstream: &str, path: &str, body: &[u8]) -> RuleEffects {
         let fits = |rule: &Rule| {
             rule.conditions.iter().any(|condition| condition.subject == Subject::Path)
                 && rule.conditions.iter().all(|condition| {
@@ -165,8 +171,8 @@ impl Rules {
         self.apply_fitting(fits, body)
     }
 
-    fn apply_fitting(&self, fits: impl Fn(&Rule) -> bool, body: &[u8]) -> Changed {
-        let mut changed = Changed::default();
+    fn apply_fitting(&self, fits: impl Fn(&Rule) -> bool, body: &[u8]) -> RuleEffects {
+        let mut effects = RuleEffects::default();
         for rule in &self.0 {
             if !fits(rule) {
                 continue;
@@ -174,29 +180,29 @@ impl Rules {
             if rule.first.is_some_and(|first| rule.used.fetch_add(1, Ordering::Relaxed) >= first) {
                 continue;
             }
-            changed.notices.push(format!("a rule of the proxy: {}", rule.text));
+            effects.notices.push(format!("a rule of the proxy: {}", rule.text));
             for change in &rule.changes {
                 match change {
-                    Change::Delay(delay) => changed.delay += *delay,
-                    Change::Fail(status, message) => changed.fail = Some((*status, message.clone())),
-                    Change::Drop => changed.is_dropped = true,
-                    Change::Cut(bytes) => changed.cut = Some(*bytes),
-                    Change::Hold(side) => changed.holds.push(*side),
+                    Change::Delay(delay) => effects.delay += *delay,
+                    Change::Fail(status, message) => effects.fail = Some((*status, message.clone())),
+                    Change::Drop => effects.is_dropped = true,
+                    Change::Cut(bytes) => effects.cut = Some(*bytes),
+                    Change::Hold(side) => effects.holds.push(*side),
                     Change::Set(path, value) => {
-                        let before = changed.body.as_deref().unwrap_or(body);
+                        let before = effects.body.as_deref().unwrap_or(body);
                         match set(before, path, value) {
-                            Ok(new) => changed.body = Some(new),
-                            Err(why) => changed.notices.push(format!("`set {path}` changed nothing: {why}")),
+                            Ok(new) => effects.body = Some(new),
+                            Err(why) => effects.notices.push(format!("`set {path}` changed nothing: {why}")),
                         }
                     }
                     Change::Replace(from, to) => {
-                        let before = changed.body.as_deref().unwrap_or(body);
-                        changed.body = replace(before, from, to).or(changed.body);
+                        let before = effects.body.as_deref().unwrap_or(body);
+                        effects.body = replace(before, from, to).or(effects.body);
                     }
                 }
             }
         }
-        changed
+        effects
     }
 }
 
@@ -299,14 +305,14 @@ mod tests {
     const BODY: &str =
         r#"{"model":"m-mini","messages":[{"role":"user","content":"a refund, please"}],"options":{"seed":1}}"#;
 
-    fn apply(rules: &Rules) -> Changed {
+    fn apply(rules: &Rules) -> RuleEffects {
         let request = CapturedRequest::read(Protocol::OpenAi, "/v1/chat/completions", BODY.as_bytes()).unwrap();
         rules.apply("openai", "/v1/chat/completions", BODY.as_bytes(), Some(&request))
     }
 
     fn body(rule: &str) -> String {
-        let changed = apply(&Rules::read(rule).unwrap());
-        changed.body.map(|body| String::from_utf8(body).unwrap()).unwrap_or_default()
+        let effects = apply(&Rules::read(rule).unwrap());
+        effects.body.map(|body| String::from_utf8(body).unwrap()).unwrap_or_default()
     }
 
     #[test]
@@ -324,7 +330,7 @@ mod tests {
             "when text !~ refund: fail 429",
             "when model = m-mini and text ~ rain: fail 429",
         ] {
-            assert_eq!(apply(&Rules::read(other).unwrap()), Changed::default(), "{other}");
+            assert_eq!(apply(&Rules::read(other).unwrap()), RuleEffects::default(), "{other}");
         }
     }
 
@@ -378,10 +384,10 @@ mod tests {
         ];
         for (path, why) in rows {
             let rule = format!("when model ~ m: set {path} = 1");
-            let changed = apply(&Rules::read(&rule).unwrap());
-            assert_eq!(changed.body, None, "{path}");
+            let effects = apply(&Rules::read(&rule).unwrap());
+            assert_eq!(effects.body, None, "{path}");
             assert_eq!(
-                changed.notices,
+                effects.notices,
                 [format!("a rule of the proxy: {rule}"), format!("`set {path}` changed nothing: {why}")]
             );
         }

@@ -22,7 +22,7 @@ use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds, Verdict};
 use super::reply_body::{After, Pieces, passing, with_reason};
-use super::rules::{Changed, Rules};
+use super::rules::{RuleEffects, Rules};
 use super::unrecorded::{PendingRequest, UnrecordedReport};
 use super::upstreams::{Route, Upstreams, shown_address};
 use crate::config::Protocol;
@@ -169,9 +169,9 @@ impl ProxyService {
             Err(error) => return broken_body(error.as_ref()),
         };
         let coding = headers::coding(&head.headers);
-        let changed = self.changed(route, protocol, &coding.plain(&body));
-        let came = changed.body.is_some().then(|| body.clone());
-        let body = changed.body.clone().map_or(body, Bytes::from);
+        let effects = self.effects_of_rules(route, protocol, &coding.plain(&body));
+        let came = effects.body.is_some().then(|| body.clone());
+        let body = effects.body.clone().map_or(body, Bytes::from);
         let mut begun = Begun {
             upstream: route.upstream.name.clone(),
             protocol,
@@ -182,10 +182,10 @@ impl ProxyService {
             body,
             came,
             scrub: self.secrets.of_request(&head.headers, &route.path),
-            notices: changed.notices.clone(),
+            notices: effects.notices.clone(),
         };
         let mut verdict = Verdict::Pass;
-        if let Some(holds) = self.holds_at(HeldSide::Request, &changed) {
+        if let Some(holds) = self.holds_at(HeldSide::Request, &effects) {
             (begun, verdict) = held::hold_request(holds, self.capture.as_ref(), begun, pending).await;
         }
         let (body, is_changed) = (begun.body.clone(), begun.came.is_some());
@@ -197,15 +197,15 @@ impl ProxyService {
         let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: plain };
         let is_load = body.len() <= LOADING_MAX_BYTES && is_model_load(&asks);
         let is_sent =
-            matches!(verdict, Verdict::Pass | Verdict::Edited(_)) && !changed.is_dropped && changed.fail.is_none();
-        let mut delay = changed.delay;
+            matches!(verdict, Verdict::Pass | Verdict::Edited(_)) && !effects.is_dropped && effects.fail.is_none();
+        let mut delay = effects.delay;
         if let Some(recorded) = self.replies.recorded.as_ref().filter(|_| is_sent) {
             // A client that leaves meanwhile uses up no recorded reply. What is answered from a recording is not recorded again.
             wait(std::mem::take(&mut delay)).await;
             let reply = if is_load {
                 (!self.replies.asks_upstream).then(|| loaded(&asks.body))
             } else {
-                self.replay(recorded, &begun, changed.cut, pending)
+                self.replay(recorded, &begun, effects.cut, pending)
             };
             if let Some(reply) = reply {
                 return reply;
@@ -226,23 +226,23 @@ impl ProxyService {
             Verdict::Pass | Verdict::Edited(_) => {}
         }
         wait(delay).await;
-        if changed.is_dropped {
+        if effects.is_dropped {
             return dropped(exchange, "a rule of the proxy closed the connection");
         }
-        if let Some((status, message)) = changed.fail {
+        if let Some((status, message)) = effects.fail {
             return failed(exchange, protocol, status, &message).await;
         }
         let sent = if is_changed { headers::without_coding(sent) } else { sent };
         match self.client.send(head.method, url, sent, UpstreamBody::Whole(body)).await {
             Ok(reply) => {
                 note_retries(reply.retries(), route, exchange.as_ref(), pending);
-                if let Some(holds) = self.holds_at(HeldSide::Reply, &changed) {
-                    return held::hold_reply(holds, reply, exchange, &asks, &route.upstream.name, changed.cut).await;
+                if let Some(holds) = self.holds_at(HeldSide::Reply, &effects) {
+                    return held::hold_reply(holds, reply, exchange, &asks, &route.upstream.name, effects.cut).await;
                 }
                 if let Some(exchange) = &exchange {
                     exchange.replied(reply.status(), reply.headers().clone(), None);
                 }
-                live(reply, exchange, changed.cut)
+                live(reply, exchange, effects.cut)
             }
             Err(error) => {
                 note_retries(error.retries, route, exchange.as_ref(), pending);
@@ -288,13 +288,13 @@ impl ProxyService {
     }
 
     /// Returns the gates at which this request, or its reply, waits for the user; `None` when it passes.
-    fn holds_at(&self, side: HeldSide, changed: &Changed) -> Option<&Holds> {
-        self.holds.as_ref().filter(|holds| holds.is_closed(side) || changed.holds.contains(&side))
+    fn holds_at(&self, side: HeldSide, effects: &RuleEffects) -> Option<&Holds> {
+        self.holds.as_ref().filter(|holds| holds.is_closed(side) || effects.holds.contains(&side))
     }
 
-    fn changed(&self, route: &Route<'_>, protocol: Protocol, body: &[u8]) -> Changed {
+    fn effects_of_rules(&self, route: &Route<'_>, protocol: Protocol, body: &[u8]) -> RuleEffects {
         if self.rules.is_empty() {
-            return Changed::default();
+            return RuleEffects::default();
         }
         let request = CapturedRequest::read(protocol, &route.path, body).ok();
         self.rules.apply(&route.upstream.name, &route.path, body, request.as_ref())

@@ -18,12 +18,12 @@ use super::live::{ConversationLine, ConversationState, LiveTraffic};
 use super::message_list::{MessageList, StoredConversation, StoredReply};
 use crate::config::Protocol;
 use crate::event::{
-    Address, AgentRecord, ErrorRecord, Event, JsonText, Message, MessagePart, ModelRecord, Notice, NoticeLevel, Price,
-    RawReply, RawRequest, Remaining, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source,
+    Address, AgentRecord, BudgetRecord, ErrorRecord, Event, JsonText, MessageAdded, MessagePart, ModelRecord, Notice,
+    NoticeLevel, Price, RawReply, RawRequest, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source,
     Spending, ToolSchema, Totals, TurnEnd, TurnStart, UsageRecord, Want, hex_sha, ranges,
 };
 use crate::model::{CapturedMessage, CapturedRequest, ReplyOutcome, pack_body};
-use crate::session::{Captured, Header, Imported, RecorderError, SessionId, SessionWriter};
+use crate::session::{CaptureSource, Header, ImportSource, RecorderError, SessionId, SessionWriter};
 use crate::workbench::format::plural;
 
 /// The warning of a request that continues a reply that came to another request.
@@ -71,14 +71,15 @@ impl CapturedSession {
         begun: &Begun,
         model: &str,
         price: Option<Price>,
-        origin: Option<(&Imported, &SessionId)>,
+        origin: Option<(&ImportSource, &SessionId)>,
         live: Option<LiveTraffic>,
     ) -> Result<Self, RecorderError> {
         let mut tries = 0;
         let (id, mut writer) = loop {
             let id = origin.map_or_else(|| SessionId::draw(at_ms), |(_, id)| id.clone());
             let imported = origin.map(|(from, _)| from.clone());
-            let captured = Captured { upstream: begun.upstream.clone(), protocol: begun.protocol.name().to_owned() };
+            let captured =
+                CaptureSource { upstream: begun.upstream.clone(), protocol: begun.protocol.name().to_owned() };
             let header = Header { captured: Some(captured), imported, ..Header::new(id.clone(), at_ms) };
             match SessionWriter::create(dir, &header) {
                 Ok(writer) => break (id, writer),
@@ -229,7 +230,7 @@ impl CapturedSession {
         self.totals.requests += 1;
         self.last_error = None;
         self.has_schema |= request.schema.is_some();
-        let remaining = Remaining { turns: 1, tree: None, tokens: None, mission_ms: None };
+        let remaining = BudgetRecord { turns: 1, tree: None, tokens: None, mission_ms: None };
         let start = TurnStart { now: at_ms, kind: None, remaining, waited_ms: 0, stop: None };
         self.of_turn(at_ms, start.into());
         let kept = self.kept_messages(at_ms, begun.protocol, request);
@@ -348,7 +349,7 @@ impl CapturedSession {
         let number = self.next_message;
         self.next_message += 1;
         self.messages.insert(digest, number);
-        self.of_turn(at_ms, Message { m: number, role, source, parts }.into());
+        self.of_turn(at_ms, MessageAdded { m: number, role, source, parts }.into());
         number
     }
 
@@ -474,7 +475,7 @@ fn model_record(upstream: &str, model: &str, price: Option<Price>) -> ModelRecor
 /// whenever the file is read.
 pub(super) fn ids_of_file<'a>(
     at_ms: i64,
-    imported: &'a Imported,
+    imported: &'a ImportSource,
     begun: &'a Begun,
 ) -> impl Iterator<Item = SessionId> + 'a {
     (0_u32..).map(move |place| {

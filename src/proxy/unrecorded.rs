@@ -124,7 +124,7 @@ impl PendingRequest {
         let (started, listener) = (self.started, self.listener.clone());
         reply.map(|inner| {
             let is_over = is_empty || inner.is_end_stream();
-            Counted { inner, line, started, length, is_over, listener, report }.boxed_unsync()
+            MeteredBody { inner, line, started, length, is_over, listener, report }.boxed_unsync()
         })
     }
 }
@@ -140,7 +140,7 @@ impl Drop for PendingRequest {
 }
 
 /// The body of a reply, counted as it is passed on.
-struct Counted {
+struct MeteredBody {
     inner: Body,
     line: UnrecordedRequest,
     started: Instant,
@@ -151,7 +151,7 @@ struct Counted {
     report: UnrecordedReport,
 }
 
-impl HttpBody for Counted {
+impl HttpBody for MeteredBody {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -178,7 +178,7 @@ impl HttpBody for Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for MeteredBody {
     fn drop(&mut self) {
         let mut line = std::mem::take(&mut self.line);
         line.ms = elapsed_ms(self.started);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::{TurnAttempts, TurnRecord};
 use crate::event::{
-    Address, Edit, Envelope, ErrorRecord, Event, Kept, MemoryChange, NativeCall, Notice, PlanState, Replies, RunEnd,
-    RunLedger, RunStart, SentMessage, TurnStart, Waits, elapsed_ms, in_order,
+    Address, Edit, Envelope, ErrorRecord, Event, MemoryChange, NativeCall, Notice, PlanState, Replies, RunEnd,
+    RunLedger, RunStart, SentMessage, TextRecord, TurnStart, Waits, elapsed_ms, in_order,
 };
 
 /// Record of a run, folded from its events.
@@ -78,7 +78,7 @@ impl RunRecord {
                 self.in_turn(envelope);
                 return self.share_request(envelope);
             }
-            Event::Message(message) => self.messages.push(SentMessage::of(message, self)),
+            Event::MessageAdded(message) => self.messages.push(SentMessage::of(message, self)),
             Event::ToolEnd(end) => {
                 if end.error.is_some() {
                     self.last_call_error.clone_from(&end.error);
@@ -172,8 +172,9 @@ impl RunRecord {
             return;
         }
         change.del.iter().for_each(|name| _ = self.memory.remove(name));
-        self.memory
-            .extend(change.set.iter().map(|(name, value): &(String, Kept)| (name.clone(), value.text().to_owned())));
+        self.memory.extend(
+            change.set.iter().map(|(name, value): &(String, TextRecord)| (name.clone(), value.text().to_owned())),
+        );
     }
 
     /// The number of the turn of this run that an address lies in. The address of a child run lies in a turn of its parent run only.
@@ -254,7 +255,7 @@ impl MessageLog {
     /// Takes the next event of the run.
     pub(crate) fn apply(&mut self, envelope: &Envelope) {
         match &envelope.event {
-            Event::Message(message) => self.messages.push(SentMessage::of(message, &self.replies)),
+            Event::MessageAdded(message) => self.messages.push(SentMessage::of(message, &self.replies)),
             Event::RequestMade(request) => {
                 self.requests.insert(envelope.address.clone(), request.messages.clone());
             }

@@ -10,9 +10,9 @@ use ptc_core::value::{Json, json};
 use super::{Attempt, Attempts, CallRecord, QuestionRecord, count_failed};
 use crate::event::{
     Address, AnswerGiven, Check, CompactionDone, Edit, Envelope, ErrorRecord, Event, Extract, ExtractKind, Interrupt,
-    IssueRecord, Kept, MemoryChange, Message, ModelRecord, NativeCall, Notice, PlanState, ProgramEnd, ReplyEnd,
-    ReplyStatus, RequestMade, RetryWait, RunText, Source, Spending, TasksKept, Tokens, TurnEnd, TurnKind, TurnStart,
-    Unknown, elapsed_ms, turn_spending,
+    IssueRecord, MemoryChange, MessageAdded, ModelRecord, NativeCall, Notice, PlanState, ProgramEnd, ReplyEnd,
+    ReplyStatus, RequestMade, RetryWait, RunText, Source, Spending, TasksKept, TextRecord, Tokens, TurnEnd, TurnKind,
+    TurnStart, Unknown, elapsed_ms, turn_spending,
 };
 
 /// Progress of a turn, in records and in the entries of a session's skeleton.
@@ -140,7 +140,7 @@ impl TurnRecord {
         }
         match &envelope.event {
             Event::TurnStart(start) => self.start(start, envelope.at_ms),
-            Event::Message(message) => self.take_message(message),
+            Event::MessageAdded(message) => self.take_message(message),
             Event::RequestMade(made) => self.take_request(made, envelope.at_ms),
             Event::CompactionDone(done) => self.compaction = Some(done.clone()),
             Event::Sent(sent) => {
@@ -209,7 +209,7 @@ impl TurnRecord {
         self.started_ms = at_ms;
     }
 
-    fn take_message(&mut self, message: &Message) {
+    fn take_message(&mut self, message: &MessageAdded) {
         match message.source {
             Source::Feedback => self.feedback = Some(message.plain_text(&RunText::default())),
             Source::Tool => {}
@@ -292,13 +292,13 @@ impl TurnRecord {
     /// The JSON that was read from the reply; `None` where it is too long to be kept.
     pub fn json(&self) -> Option<Json> {
         let extract = self.extract.as_ref().filter(|extract| extract.kind != ExtractKind::Program)?;
-        let is_cut = matches!(extract.repaired, Some(Kept::Head { .. }));
+        let is_cut = matches!(extract.repaired, Some(TextRecord::Head { .. }));
         extract.found_in(self.reply()).filter(|_| !is_cut).and_then(|text| json::parse(text).ok())
     }
 
     /// The program's value as PTC-Lisp text.
     pub fn value(&self) -> Option<&str> {
-        self.program_end.as_ref()?.value.as_ref().map(Kept::text)
+        self.program_end.as_ref()?.value.as_ref().map(TextRecord::text)
     }
 
     /// Returns the texts that the program printed.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::event::{
-    Address, Envelope, Event, JsonText, Message, MessagePart, RawBody, RequestMade, Role, RunText, Sent, hex_sha,
+    Address, Envelope, Event, JsonText, MessageAdded, MessagePart, RawBody, RequestMade, Role, RunText, Sent, hex_sha,
 };
 use crate::model::{self, Content, FileBytes, Request, Retry, rebuild_body, unpack_body};
 use crate::port::Attachments;
@@ -18,7 +18,7 @@ use crate::record::TurnAttempts;
 /// The messages, replies and requests that bodies are made of.
 pub struct RecordedBodies<'a> {
     files: &'a dyn Attachments,
-    messages: HashMap<Address, HashMap<u32, Message>>,
+    messages: HashMap<Address, HashMap<u32, MessageAdded>>,
     attempts: TurnAttempts,
     requests: HashMap<Address, RequestMade>,
     /// Bodies of other programs, as they passed the proxy.
@@ -67,7 +67,7 @@ impl<'a> RecordedBodies<'a> {
     /// Takes the next event of the session.
     pub fn apply(&mut self, envelope: &Envelope) {
         match &envelope.event {
-            Event::Message(message) => {
+            Event::MessageAdded(message) => {
                 self.messages.entry(envelope.run()).or_default().insert(message.m, message.clone());
             }
             Event::RawRequest(request) => {
@@ -124,7 +124,7 @@ impl<'a> RecordedBodies<'a> {
             numbers.sort_unstable();
             numbers
         });
-        let messages: Vec<&Message> = ranges.filter_map(|m| known.get(&m)).collect();
+        let messages: Vec<&MessageAdded> = ranges.filter_map(|m| known.get(&m)).collect();
         let repeated: RunText = messages
             .iter()
             .flat_map(|message| &message.parts)

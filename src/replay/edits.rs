@@ -8,14 +8,14 @@ use futures::future::BoxFuture;
 use super::program_context::{DiscardSink, replay_until};
 use super::{Recording, ReplayError};
 use crate::agent::Agent;
-use crate::engine::Edited;
+use crate::engine::EditedInputs;
 use crate::event::{Address, Edit, Envelope, ErrorRecord, Event};
 use crate::port::{Sink, SinkError};
 
 /// The edits of a recording.
 #[derive(Debug, Default)]
 pub struct RecordedEdits {
-    turns: HashMap<Address, Edited>,
+    turns: HashMap<Address, EditedInputs>,
     /// Replacements of replies by turn, and of results by call.
     replacements: HashMap<Address, Edit>,
 }
@@ -36,14 +36,14 @@ impl RecordedEdits {
     }
 
     /// Returns the edits in effect at a turn: those of the last edited turn of the run up to it.
-    pub fn until(&self, run: &Address, turn: u32) -> Option<&Edited> {
+    pub fn until(&self, run: &Address, turn: u32) -> Option<&EditedInputs> {
         let earlier = |at: &Address| at.run_part() == *run && at.turn_number().is_some_and(|number| number <= turn);
         let last = self.turns.keys().filter(|at| earlier(at)).max_by_key(|at| at.turn_number());
         last.and_then(|at| self.turns.get(at))
     }
 
     /// Returns the edits that apply from this turn on.
-    pub fn turn(&self, turn: &Address) -> Option<&Edited> {
+    pub fn turn(&self, turn: &Address) -> Option<&EditedInputs> {
         self.turns.get(turn)
     }
 
@@ -70,7 +70,7 @@ impl RecordedEdits {
         let mut agent = Agent::recorded(&start.agent.toml).map_err(|error| error.to_string())?;
         let mut context = start.context.json();
         for (edits, at) in edited {
-            let edited = Edited::of(&agent, &context, &edits)?;
+            let edited = EditedInputs::of(&agent, &context, &edits)?;
             (agent, context) = (edited.plan.agent.clone(), edited.context.clone());
             self.turns.insert(at, edited);
         }

@@ -65,8 +65,8 @@ impl Layer {
     pub(super) fn of(event: &Event) -> Self {
         match event {
             // The reply repeated as a message is sent together with the feedback.
-            Event::Message(message) if message.source != Source::Prompt => Self::Feedback,
-            Event::Message(_) => Self::Prompt,
+            Event::MessageAdded(message) if message.source != Source::Prompt => Self::Feedback,
+            Event::MessageAdded(_) => Self::Prompt,
             Event::RequestMade(_) | Event::CompactionDone(_) => Self::Request,
             Event::Extract(_) => Self::Extraction,
             Event::ProgramEnd(_) | Event::MemoryChange(_) | Event::PlanState(_) => Self::Program,

@@ -32,7 +32,7 @@ use ptc_core::value::Value;
 use crate::agent::{Agent, Diagnostic, Plan, Step};
 use crate::engine::{self, Carry, Input};
 use crate::event::{Address, JsonText, RunStart};
-use crate::port::Unsaved;
+use crate::port::UnsavedSink;
 
 pub use compare::{Divergence, Watch};
 pub use difference::{EventChange, EventDifference};
@@ -130,7 +130,7 @@ pub async fn replay_by(
         let comparer = Comparer::new(recording, &run, rules, watch);
         let input = Input { continues: carry_of(start, &carries), ..input_of(&run, start) };
         let recorded = RecordedPorts::new(Arc::clone(recording), run.clone(), &edits).compared_by(&comparer);
-        let (step, carry) = engine::run_carrying(&plan, input, &recorded.with_sink(&Unsaved::default())).await;
+        let (step, carry) = engine::run_carrying(&plan, input, &recorded.with_sink(&UnsavedSink::default())).await;
         drop(recorded);
         carries.insert(run.clone(), carry);
         let (outcome, comparison) = comparer.finish();

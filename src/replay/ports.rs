@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use super::compare::Comparer;
 use super::{RecordedEdits, Recording};
 use crate::engine::{
-    Edited, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, Settled,
+    EditedInputs, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, SettledEvent,
 };
 use crate::event::{
     Address, AnswerGiven, Edit, Event, Interrupt, ModelRecord, NoticeLevel, QuestionAsked, QuestionKind, ReplyEnd,
@@ -79,10 +79,10 @@ impl History for RecordedPorts<'_> {
         true
     }
 
-    fn settle(&self, address: &Address, event: Event) -> Result<Settled, SinkError> {
+    fn settle(&self, address: &Address, event: Event) -> Result<SettledEvent, SinkError> {
         match self.comparer {
-            Some(comparer) => comparer.settle(address, event).map(Settled::Recorded),
-            None => Ok(Settled::New(event)),
+            Some(comparer) => comparer.settle(address, event).map(SettledEvent::Recorded),
+            None => Ok(SettledEvent::New(event)),
         }
     }
 
@@ -132,7 +132,7 @@ impl History for RecordedPorts<'_> {
         }
     }
 
-    fn edited_turn(&self, turn: &Address) -> Option<&Edited> {
+    fn edited_turn(&self, turn: &Address) -> Option<&EditedInputs> {
         self.edits.turn(turn)
     }
 

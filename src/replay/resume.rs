@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::ports::RecordedModel;
 use super::{RecordedEdits, Recording};
 use crate::engine::{
-    Edited, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, Settled, WorkDone,
+    EditedInputs, History, InterruptedProgram, ModelSource, Models, Ports, RecordedCall, RecordedTurn, SettledEvent,
+    WorkDone,
 };
 use crate::event::{
     Address, AnswerGiven, Class, Edit, Envelope, Event, Interrupt, ModelRecord, QuestionAsked, QuestionKind, ReplyEnd,
@@ -118,12 +119,12 @@ impl<'a> ResumePorts<'a> {
 }
 
 impl History for ResumePorts<'_> {
-    fn settle(&self, address: &Address, event: Event) -> Result<Settled, SinkError> {
-        let Some(recorded) = self.take_repeated(address, &event) else { return Ok(Settled::New(event)) };
+    fn settle(&self, address: &Address, event: Event) -> Result<SettledEvent, SinkError> {
+        let Some(recorded) = self.take_repeated(address, &event) else { return Ok(SettledEvent::New(event)) };
         if let Some(watch) = &self.watch {
             watch(&recorded);
         }
-        Ok(Settled::Recorded(recorded))
+        Ok(SettledEvent::Recorded(recorded))
     }
 
     fn work_done(&self, run: &Address) -> WorkDone {
@@ -188,7 +189,7 @@ impl History for ResumePorts<'_> {
         self.recording.stopped_program(turn)
     }
 
-    fn edited_turn(&self, turn: &Address) -> Option<&Edited> {
+    fn edited_turn(&self, turn: &Address) -> Option<&EditedInputs> {
         self.edits?.turn(turn)
     }
 

@@ -17,7 +17,7 @@ use super::metrics::{Metrics, Spent};
 use crate::agent::Step;
 use crate::event::{Envelope, ErrorRecord, Interrupt, InterruptReason, InterruptSource};
 use crate::port::Stop;
-use crate::workbench::{Feed, Running};
+use crate::workbench::{BackgroundRun, Feed};
 
 /// Time for a client to read the rest of a stream after its run was stopped by the server.
 const LAST_READS: Duration = Duration::from_secs(5);
@@ -76,8 +76,8 @@ pub struct ActiveRun {
 }
 
 impl ActiveRun {
-    pub(super) fn new(running: Running, account: Account, timeout: Option<Duration>, end: CancellationToken) -> Self {
-        let Running { session, feed, stop, task, .. } = running;
+    pub(super) fn new(run: BackgroundRun, account: Account, timeout: Option<Duration>, end: CancellationToken) -> Self {
+        let BackgroundRun { session, feed, stop, task, .. } = run;
         let deadline = timeout.map(|timeout| account.started + timeout);
         Self { session, feed, stop, open: Some((task, account)), ended: None, deadline, end, stopped: None }
     }

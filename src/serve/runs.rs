@@ -20,7 +20,7 @@ use crate::event::{Address, ErrorRecord, Event, RunStart};
 use crate::port::{Human, NoUser};
 use crate::session::{RecorderError, Session, SessionId};
 use crate::tool::ConsentPolicy;
-use crate::workbench::{Answers, RunSpec, Running, SessionKey, StartError, Workbench};
+use crate::workbench::{Answers, BackgroundRun, RunSpec, SessionKey, StartError, Workbench};
 
 /// Options of the runs of a server.
 #[derive(Debug, Clone)]
@@ -161,8 +161,8 @@ impl Runs {
             seed,
             journal: None,
         };
-        let running = self.workbench.start(spec)?;
-        Ok(self.active(served, running, Spent::default(), slot))
+        let run = self.workbench.start(spec)?;
+        Ok(self.active(served, run, Spent::default(), slot))
     }
 
     /// Resumes the waiting run of a session with answers by question address, else in order.
@@ -175,7 +175,7 @@ impl Runs {
         let slot = self.slot()?;
         let before = Spent::from(&session.skeleton().usage());
         match self.workbench.resume(&session, answers, None, Arc::new(NoUser)).await {
-            Ok(running) => Ok(self.active(served, running, before, slot)),
+            Ok(run) => Ok(self.active(served, run, before, slot)),
             Err(StartError::Recorder(error)) if is_taken(&session, &error) => Err(RunRefusal::Conflict),
             Err(error) => Err(error.into()),
         }
@@ -246,9 +246,9 @@ impl Runs {
         Arc::clone(&self.slots).try_acquire_owned().map_err(|_| RunRefusal::Busy { max_runs })
     }
 
-    fn active(&self, served: &ServedAgent, running: Running, before: Spent, slot: OwnedSemaphorePermit) -> ActiveRun {
+    fn active(&self, served: &ServedAgent, run: BackgroundRun, before: Spent, slot: OwnedSemaphorePermit) -> ActiveRun {
         let account = Account::open(&served.name, &self.metrics, before, slot);
-        ActiveRun::new(running, account, self.options.timeout, self.end.clone())
+        ActiveRun::new(run, account, self.options.timeout, self.end.clone())
     }
 }
 

@@ -102,7 +102,7 @@ fn records_of(event: &Event) -> Vec<FileRecord> {
     match event {
         Event::RunStart(start) => FileRecord::all_in(&start.context.json()),
         Event::ToolEnd(end) => end.files.clone(),
-        Event::Message(message) => message.parts.iter().filter_map(part).collect(),
+        Event::MessageAdded(message) => message.parts.iter().filter_map(part).collect(),
         _ => Vec::new(),
     }
 }

@@ -38,11 +38,11 @@ pub struct Header {
     /// The foreign file that this session was converted from. An imported session can be viewed, but not replayed,
     /// resumed or continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imported: Option<Imported>,
+    pub imported: Option<ImportSource>,
     /// The traffic that this session was captured from. A captured session can be viewed and answers requests (`proxy --replay`), but it is not
     /// replayed, resumed or continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub captured: Option<Captured>,
+    pub captured: Option<CaptureSource>,
     /// Number of places from which content was removed, where values that are computed from it are as they were recorded. Replay counts
     /// the differences that this explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,19 +62,19 @@ pub struct Group {
 /// Origin of a captured session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Captured {
+pub struct CaptureSource {
     /// Name of the upstream that the requests went to.
     pub upstream: String,
     /// Wire protocol: `openai`, `responses`, `anthropic`, `gemini`, `ollama`.
     pub protocol: String,
 }
 
-impl Captured {
+impl CaptureSource {
     /// End of the notice in a turn that continues a reply which the session does not have.
     pub const LACKS_MESSAGES: &str = "the messages before are not recorded";
 }
 
-impl std::fmt::Display for Captured {
+impl std::fmt::Display for CaptureSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.upstream == self.protocol {
             f.write_str(&self.upstream)
@@ -87,7 +87,7 @@ impl std::fmt::Display for Captured {
 /// Origin of an imported session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Imported {
+pub struct ImportSource {
     /// Format of the file: `ptc_runner trace 2`.
     pub format: String,
     /// The id in the file.
@@ -98,7 +98,7 @@ pub struct Imported {
     pub sha: String,
 }
 
-impl Imported {
+impl ImportSource {
     /// Format of an HTTP archive.
     pub const HAR: &str = "har";
     /// Format of JSON lines with a request and its response each.
@@ -110,7 +110,7 @@ impl Imported {
     }
 }
 
-impl std::fmt::Display for Imported {
+impl std::fmt::Display for ImportSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The importer writes "unknown" for files without an id.
         let id = if self.id == "unknown" { String::new() } else { format!(" {}", self.id) };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::RecorderError;
 use super::copy::LineCopy;
-use super::place::{self, Written};
+use super::place::{self, WrittenFile};
 use crate::config::{LockedFile, create_private_dir, private_options};
 use crate::event::{Envelope, Event};
 
@@ -30,12 +30,12 @@ pub trait Medium: Send {
     fn sync(&mut self) -> io::Result<()>;
 
     /// Checks that the path still leads to this storage, with everything that was written.
-    fn check_place(&self, _path: &Path, _written: &Written<'_>) -> io::Result<()> {
+    fn check_place(&self, _path: &Path, _written: &WrittenFile<'_>) -> io::Result<()> {
         Ok(())
     }
 
     /// The same, with the content of every line.
-    fn check_content(&self, _path: &Path, _written: &Written<'_>) -> io::Result<()> {
+    fn check_content(&self, _path: &Path, _written: &WrittenFile<'_>) -> io::Result<()> {
         Ok(())
     }
 }
@@ -53,11 +53,11 @@ impl Medium for File {
         self.sync_data()
     }
 
-    fn check_place(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
+    fn check_place(&self, path: &Path, written: &WrittenFile<'_>) -> io::Result<()> {
         place::check_place(self, path, written)
     }
 
-    fn check_content(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
+    fn check_content(&self, path: &Path, written: &WrittenFile<'_>) -> io::Result<()> {
         place::check_content(self, path, written)
     }
 }
@@ -75,18 +75,18 @@ impl Medium for LockedFile {
         (**self).sync()
     }
 
-    fn check_place(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
+    fn check_place(&self, path: &Path, written: &WrittenFile<'_>) -> io::Result<()> {
         place::check_place(self, path, written)
     }
 
-    fn check_content(&self, path: &Path, written: &Written<'_>) -> io::Result<()> {
+    fn check_content(&self, path: &Path, written: &WrittenFile<'_>) -> io::Result<()> {
         place::check_content(self, path, written)
     }
 }
 
 /// Events that could not be written to the session's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unwritten {
+pub struct UnwrittenEvents {
     /// The file that could not be written.
     pub path: PathBuf,
     /// The error of the operating system.
@@ -97,7 +97,7 @@ pub struct Unwritten {
     pub bytes: u64,
 }
 
-impl std::fmt::Display for Unwritten {
+impl std::fmt::Display for UnwrittenEvents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} cannot be written: {}; ", self.path.display(), self.error)?;
         match self.events {
@@ -128,7 +128,7 @@ pub(super) struct Journal {
     /// The file is not the one that was opened, or lacks what was written to it: nothing more is written to it.
     is_lost: bool,
     /// The file that was lost, after the session has moved.
-    moved_from: Option<Unwritten>,
+    moved_from: Option<UnwrittenEvents>,
 }
 
 /// Creates a new file and locks it against other writers.
@@ -243,9 +243,9 @@ impl Journal {
         self.note_loss(found);
     }
 
-    fn written(&self) -> Written<'_> {
+    fn written(&self) -> WrittenFile<'_> {
         let checksum = self.written_sum.clone().finalize();
-        Written { end_bytes: self.end, is_torn: self.torn, header: self.copy.header(), checksum }
+        WrittenFile { end_bytes: self.end, is_torn: self.torn, header: self.copy.header(), checksum }
     }
 
     fn note_loss(&mut self, found: io::Result<()>) {
@@ -261,18 +261,18 @@ impl Journal {
     }
 
     /// Returns the file that was lost, after the session has moved.
-    pub(super) fn moved_from(&self) -> Option<&Unwritten> {
+    pub(super) fn moved_from(&self) -> Option<&UnwrittenEvents> {
         self.moved_from.as_ref()
     }
 
-    pub(super) fn unwritten(&self) -> Option<Unwritten> {
+    pub(super) fn unwritten(&self) -> Option<UnwrittenEvents> {
         let error = self.error.clone()?;
         let (events, bytes) = if self.is_lost {
             (self.copy.events(), self.copy.bytes())
         } else {
             (self.pending_events, self.pending.len() as u64)
         };
-        Some(Unwritten { path: self.path.clone(), error, events, bytes })
+        Some(UnwrittenEvents { path: self.path.clone(), error, events, bytes })
     }
 
     /// Moves a session whose file is lost to another folder.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 
-use crate::event::{Address, Envelope, Event, Message, MessagePart, Source};
+use crate::event::{Address, Envelope, Event, MessageAdded, MessagePart, Source};
 
 type Words = HashMap<Box<str>, u32>;
 
@@ -23,7 +23,7 @@ pub struct Ledger {
     /// Contexts of runs without messages yet: an edit can still replace them.
     unsent_contexts: HashMap<Address, Json>,
     /// Messages of each run that no request contains yet, by message number.
-    unsent: HashMap<Address, BTreeMap<u32, Message>>,
+    unsent: HashMap<Address, BTreeMap<u32, MessageAdded>>,
     /// Calls that run an agent: their results are written by a model and are not data.
     agents: HashSet<Address>,
     data: Words,
@@ -50,7 +50,7 @@ impl Ledger {
                     None => {}
                 }
             }
-            Event::Message(message) => {
+            Event::MessageAdded(message) => {
                 if let Some(context) = self.unsent_contexts.remove(&envelope.run()) {
                     self.add_data(&context);
                 }
@@ -58,10 +58,11 @@ impl Ledger {
             }
             Event::RequestMade(request) => {
                 let Some(unsent) = self.unsent.get_mut(&envelope.run()) else { return };
-                let is_sent =
-                    |m: &u32, _: &mut Message| request.messages.iter().any(|(first, last)| (first..=last).contains(&m));
+                let is_sent = |m: &u32, _: &mut MessageAdded| {
+                    request.messages.iter().any(|(first, last)| (first..=last).contains(&m))
+                };
                 // A request repeats the messages of previous requests: only new ones are counted.
-                let sent: Vec<(u32, Message)> = unsent.extract_if(.., is_sent).collect();
+                let sent: Vec<(u32, MessageAdded)> = unsent.extract_if(.., is_sent).collect();
                 for (_, message) in &sent {
                     self.add_sent(message);
                 }
@@ -79,7 +80,7 @@ impl Ledger {
     }
 
     /// Counts a message that a request contains for the first time.
-    fn add_sent(&mut self, message: &Message) {
+    fn add_sent(&mut self, message: &MessageAdded) {
         // The model wrote this text itself.
         if message.source == Source::Reply {
             return;

@@ -30,8 +30,8 @@ mod whole;
 mod writer;
 
 pub use attachments::{AttachmentStore, FILES, copy_files};
-pub use header::{Captured, Group, Header, Imported, Parent, ParentKind, SessionId};
-pub use journal::Unwritten;
+pub use header::{CaptureSource, Group, Header, ImportSource, Parent, ParentKind, SessionId};
+pub use journal::UnwrittenEvents;
 pub(crate) use list::ids_of_name;
 pub use list::{FindError, SessionKey, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};
@@ -47,8 +47,8 @@ pub use {
     ledger::Ledger,
     list::LAST,
     marks::{MARKS_FILE, Mark, MarkChange, Marks, write_mark},
-    place::Written,
-    rulings::{Ruled, read_rulings, write_ruling},
+    place::WrittenFile,
+    rulings::{SessionRuling, read_rulings, write_ruling},
     shell::shell_word,
     skeleton::{EventRange, RunEntry, RunState, Skeleton, TurnEntry},
     whole::write_session,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// State of a file after the last write to it.
 #[derive(Debug, Clone, Copy)]
-pub struct Written<'w> {
+pub struct WrittenFile<'w> {
     /// Length in bytes.
     pub end_bytes: u64,
     /// Bytes after the end are the trace of a failed write.
@@ -21,7 +21,7 @@ pub struct Written<'w> {
 }
 
 /// Checks that the path leads to the open file, that it has the length that was written, and its header. Reads one line.
-pub(super) fn check_place(file: &File, path: &Path, written: &Written<'_>) -> io::Result<()> {
+pub(super) fn check_place(file: &File, path: &Path, written: &WrittenFile<'_>) -> io::Result<()> {
     let found = match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(io::Error::other("it was removed")),
         found => found?,
@@ -43,7 +43,7 @@ pub(super) fn check_place(file: &File, path: &Path, written: &Written<'_>) -> io
 }
 
 /// The same, with all bytes: reads the whole file.
-pub(super) fn check_content(file: &File, path: &Path, written: &Written<'_>) -> io::Result<()> {
+pub(super) fn check_content(file: &File, path: &Path, written: &WrittenFile<'_>) -> io::Result<()> {
     check_place(file, path, written)?;
     let mut content = File::open(path)?.take(written.end_bytes);
     let (mut sum, mut chunk) = (crc32fast::Hasher::new(), vec![0; 64 * 1024]);

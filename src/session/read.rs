@@ -328,7 +328,7 @@ impl Session {
         let mut indexes: Vec<usize> = Vec::new();
         for (_, message) in sent {
             let envelope = self.event(*message);
-            if let Some(Envelope { event: Event::Message(message), .. }) = &envelope {
+            if let Some(Envelope { event: Event::MessageAdded(message), .. }) = &envelope {
                 let replies = message.parts.iter().filter_map(|part| match part {
                     MessagePart::Reply { reply } => self.skeleton.turn(reply),
                     _ => None,

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::copy::LineCopy;
-use super::journal::{self, Journal, Medium, Unwritten};
+use super::journal::{self, Journal, Medium, UnwrittenEvents};
 use super::{Header, Session};
 use crate::config::create_private_dir;
 use crate::event::{Address, Class, Envelope, Event};
@@ -77,8 +77,8 @@ pub struct RecorderStatus {
 /// The current file and the events it lacks.
 struct FileState {
     path: PathBuf,
-    unwritten: Option<Unwritten>,
-    moved_from: Option<Unwritten>,
+    unwritten: Option<UnwrittenEvents>,
+    moved_from: Option<UnwrittenEvents>,
 }
 
 impl FileState {
@@ -124,7 +124,7 @@ impl RecorderStatus {
     }
 
     /// Returns the events that the file lacks; `None` when all are written.
-    pub fn unwritten(&self) -> Option<Unwritten> {
+    pub fn unwritten(&self) -> Option<UnwrittenEvents> {
         self.state().unwritten.clone()
     }
 
@@ -146,12 +146,12 @@ impl RecorderStatus {
     }
 
     /// Returns the file that was lost while the run wrote it, after another folder has taken the session.
-    pub fn moved_from(&self) -> Option<Unwritten> {
+    pub fn moved_from(&self) -> Option<UnwrittenEvents> {
         self.state().moved_from.clone()
     }
 
     /// Retries the write and checks the whole file. Returns the events that the file lacks.
-    pub fn retry(&self) -> Option<Unwritten> {
+    pub fn retry(&self) -> Option<UnwrittenEvents> {
         self.with_journal(|journal| {
             if journal.unwritten().is_some() {
                 journal.write_and_sync();
@@ -191,14 +191,14 @@ pub struct Recorder {
     next: Mutex<u64>,
     jobs: mpsc::Sender<Job>,
     threads: Vec<std::thread::JoinHandle<()>>,
-    closed: Arc<Closed>,
+    closed: Arc<CloseSignal>,
     path: PathBuf,
     status: RecorderStatus,
 }
 
 /// Signal that the recorder is dropped.
 #[derive(Default)]
-struct Closed {
+struct CloseSignal {
     is_closed: std::sync::Mutex<bool>,
     changed: Condvar,
 }
@@ -273,7 +273,7 @@ impl Recorder {
     fn start(journal: Journal, path: PathBuf, next: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let status = RecorderStatus::new(journal);
-        let (writer, checked, closed) = (status.clone(), status.clone(), Arc::<Closed>::default());
+        let (writer, checked, closed) = (status.clone(), status.clone(), Arc::<CloseSignal>::default());
         let until = Arc::clone(&closed);
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let threads = [
@@ -389,7 +389,7 @@ fn write_queue(status: &RecorderStatus, mut queue: mpsc::Receiver<Job>) {
 }
 
 /// Thread function: checks the file until the recorder is dropped.
-fn check_regularly(status: &RecorderStatus, closed: &Closed) {
+fn check_regularly(status: &RecorderStatus, closed: &CloseSignal) {
     let mut is_closed = closed.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
     while !*is_closed {
         let waited = closed.changed.wait_timeout_while(is_closed, CHECK_EACH, |is_closed| !*is_closed);

@@ -26,7 +26,7 @@ const MOST_LINE: usize = 4 * 1024 * 1024;
 
 /// A ruling and the session that it is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ruled {
+pub struct SessionRuling {
     /// Unix time in ms.
     pub t: i64,
     /// The session's id.
@@ -38,7 +38,7 @@ pub struct Ruled {
 
 /// Appends a ruling to those of a folder. Waits for other writers. When most lines of a long file are replaced by later ones, they are
 /// dropped.
-pub fn write_ruling(dir: &Path, ruled: &Ruled) -> io::Result<()> {
+pub fn write_ruling(dir: &Path, ruled: &SessionRuling) -> io::Result<()> {
     let lengths = append_line(dir, RULINGS_FILE, ruled)?;
     if is_compaction_due(&lengths) { compact(&dir.join(RULINGS_FILE)) } else { Ok(()) }
 }
@@ -98,7 +98,7 @@ fn for_each_line(mut file: &File, mut take: impl FnMut(u64, &[u8]) -> io::Result
 
 /// Returns the identity of a ruling: a later one with the same identity replaces it. `None`: nothing replaces this line.
 fn identity(line: &[u8]) -> Option<[u8; 32]> {
-    serde_json::from_slice::<Ruled>(line).ok().and_then(|ruled| ruled.identity())
+    serde_json::from_slice::<SessionRuling>(line).ok().and_then(|ruled| ruled.identity())
 }
 
 /// The identity of a line that nothing replaces.
@@ -106,7 +106,7 @@ fn of_line(number: u64) -> [u8; 32] {
     Sha256::digest(number.to_le_bytes()).into()
 }
 
-impl Ruled {
+impl SessionRuling {
     /// Session, rubric and judged answer; `None` where the answer is not known, as in lines of earlier versions.
     fn identity(&self) -> Option<[u8; 32]> {
         let answer = self.ruling.answer_sha.as_ref()?;
@@ -120,18 +120,18 @@ impl Ruled {
 
 /// The rulings on a session, oldest first, without those that later ones about the same answer and rubric replace; none where no judge was
 /// asked. Lines that cannot be read are skipped.
-pub fn read_rulings(dir: &Path, session: &str) -> io::Result<Vec<Ruled>> {
+pub fn read_rulings(dir: &Path, session: &str) -> io::Result<Vec<SessionRuling>> {
     let file = match File::open(dir.join(RULINGS_FILE)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened?,
     };
-    let mut found: Vec<Ruled> = Vec::new();
+    let mut found: Vec<SessionRuling> = Vec::new();
     // The id is searched before a line is parsed: most lines are about other sessions.
     let holds = |line: &[u8]| line.windows(session.len().max(1)).any(|part| part == session.as_bytes());
     for_each_line(&file, |_, line| {
         if line.len() <= MOST_LINE
             && holds(line)
-            && let Ok(ruled) = serde_json::from_slice::<Ruled>(line)
+            && let Ok(ruled) = serde_json::from_slice::<SessionRuling>(line)
             && ruled.session == session
         {
             let identity = ruled.identity();
@@ -149,7 +149,7 @@ mod tests {
     use crate::agent::{Measure, Vote};
     use crate::event::FromCache;
 
-    fn ruled(session: &str, answer: Option<&str>, t: i64, reason: &str) -> Ruled {
+    fn ruled(session: &str, answer: Option<&str>, t: i64, reason: &str) -> SessionRuling {
         let vote = Vote {
             model: "judge".to_owned(),
             score: 1.0,
@@ -169,7 +169,7 @@ mod tests {
             votes: vec![vote],
             answer_sha,
         };
-        Ruled { t, session: session.to_owned(), ruling }
+        SessionRuling { t, session: session.to_owned(), ruling }
     }
 
     fn text(dir: &Path) -> String {

@@ -259,7 +259,7 @@ impl RunEntry {
 
     fn apply(&mut self, index: usize, envelope: &Envelope) {
         self.extend_to(index, envelope.at_ms);
-        if matches!(envelope.event, Event::Message(_)) {
+        if matches!(envelope.event, Event::MessageAdded(_)) {
             self.messages.push(index);
         }
         match &envelope.event {
@@ -276,7 +276,7 @@ impl RunEntry {
                 events: EventRange::new(self.edited.take().unwrap_or(index)..index + 1),
                 reply: EventRange::default(),
             })),
-            Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
+            Event::MessageAdded(message) if message.role == Role::User && self.task.is_empty() => {
                 self.task = message.plain_text(&RunText::default()).chars().take(TASK_CHARS).collect();
             }
             Event::RunWait(wait) => self.waits_for = Some(wait.question.clone()),

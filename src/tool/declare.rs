@@ -7,7 +7,7 @@ use ptc_core::signature;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
-use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answer_signature, declare_external};
+use super::{AnswerShaper, Builtin, Expose, Kind, Returns, Table, Tool, answer_signature, declare_external};
 use crate::config::document::{KeyDoc, KeyTable, advice, out_of_range};
 
 /// A key with its documentation.
@@ -366,7 +366,7 @@ fn llm(name: &str, table: &Json) -> Result<Kind, Wrong> {
     needed(name, table, ("llm", "prompt"), "the template of the question")?;
     let text = |key: &str| table.get(key).and_then(Json::as_str);
     let of_tool = |message: String| format!("the tool `{name}`: {message}");
-    Shaping::read(text("response_template"), text("validator"))
+    AnswerShaper::read(text("response_template"), text("validator"))
         .map_err(|(key, message)| (key.to_owned(), of_tool(message)))?;
     answer_signature(None, text("json_signature"))
         .map_err(|message| ("json_signature".to_owned(), of_tool(message)))?;

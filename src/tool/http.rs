@@ -12,7 +12,7 @@ use super::mcp::ServerAccess;
 use super::text::{parse_result, scrub_value};
 use super::{Failure, Invocation};
 use crate::config::TlsFiles;
-use crate::model::{Incoming, Outgoing, Scrub, exchange, variables};
+use crate::model::{IncomingResponse, OutgoingRequest, Scrub, exchange, variables};
 use crate::program::path;
 
 /// Maximum bytes of an error response in a message.
@@ -68,7 +68,7 @@ impl Http {
     }
 
     /// Builds the request of one call. Fails on an invalid argument.
-    fn request(&self, args: &Value, headers: Vec<(String, String)>) -> Result<Outgoing, String> {
+    fn request(&self, args: &Value, headers: Vec<(String, String)>) -> Result<OutgoingRequest, String> {
         let mut used = Vec::new();
         let mut url = fill(&self.url, args, &mut used, |text| percent_encode(&text))?;
         let path = url.split(['?', '#']).next().unwrap_or_default();
@@ -98,7 +98,7 @@ impl Http {
             }
             body => body,
         };
-        Ok(Outgoing {
+        Ok(OutgoingRequest {
             method: self.method.clone(),
             url,
             headers,
@@ -115,13 +115,13 @@ pub(super) async fn run(http: &Http, call: &Invocation<'_>, access: &ServerAcces
     let scrub = Scrub::new(secrets);
     let failure = |message: String| Failure::from_message(scrub.text(&message));
     let out = http.request(call.args, headers).map_err(failure)?;
-    let out = Outgoing { tls: access.tls(&out.url).clone(), ..out };
+    let out = OutgoingRequest { tls: access.tls(&out.url).clone(), ..out };
     let got = tokio::select! {
         biased;
         () = call.cancel.cancelled() => return Err(Failure::Cancelled),
         got = exchange(&out) => got.map_err(failure)?,
     };
-    let Incoming { status, redirect, body, .. } = got;
+    let IncomingResponse { status, redirect, body, .. } = got;
     let text = String::from_utf8_lossy(&body);
     if let Some(host) = redirect {
         return Err(failure(format!(

@@ -4,6 +4,7 @@
 //! Tools that need the engine (agents, models, users) are declared here and run there. Only this folder starts
 //! processes for a run.
 
+mod answer_shaper;
 mod arguments;
 mod browser;
 mod builtin;
@@ -20,7 +21,6 @@ mod mcp;
 mod process;
 mod revision;
 mod search;
-mod shaping;
 mod snippet;
 mod table;
 mod text;
@@ -36,6 +36,7 @@ use ptc_core::value::{Json, Value};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+pub use answer_shaper::{AnswerShaper, SHAPING_KEYS, answer_signature};
 pub use arguments::{canonical, plain_text};
 pub use browser::{BrowserError, open_browser};
 pub use builtin::LiveTools;
@@ -54,7 +55,6 @@ pub use mcp::{Connection, Listing, Mcp, ServerAccess, ServerState, Servers, log_
 pub use mcp::{Feature, Login, LoginError, LoginReport, LogoutReport, Tokens, log_out};
 pub use process::{DEFAULT_VARIABLES, Program};
 pub use revision::FileRevision;
-pub use shaping::{SHAPING_KEYS, Shaping, answer_signature};
 pub use table::{Table, TableRow};
 
 use crate::event::{Address, Answerer, Decision, ErrorRecord, JsonText, ToolSchema};

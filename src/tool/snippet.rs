@@ -13,7 +13,7 @@ use ptc_core::value::Value;
 
 use super::{Failure, Invocation};
 use crate::event::ErrorRecord;
-use crate::program::{self, NoTools, Setting, fail_message};
+use crate::program::{self, NoTools, ProgramSettings, fail_message};
 
 /// Runs a program over `data` on a separate thread within the time limit of the call.
 pub(super) async fn run(code: &str, data: Value, call: &Invocation<'_>) -> Result<Value, Failure> {
@@ -24,8 +24,8 @@ pub(super) async fn run(code: &str, data: Value, call: &Invocation<'_>) -> Resul
         let limits = Limits::default();
         let input = Input { context: &data, ..Input::new(&code, &limits) };
         let compile_timeout_ms = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
-        let setting = Setting { tools: &NoTools, timeout_ms, compile_timeout_ms, now_ms, stop: &seen };
-        program::run(&input, &setting).result
+        let settings = ProgramSettings { tools: &NoTools, timeout_ms, compile_timeout_ms, now_ms, stop: &seen };
+        program::run(&input, &settings).result
     });
     let cancelled = call.cancel.cancelled();
     tokio::pin!(cancelled, task);

@@ -1,6 +1,6 @@
 //! Tools with fixed answers: the first row whose arguments match, else the default, else an error.
 
-use ptc_core::signature::{Coerced, Field, Policy, Signature, coerce, find_field};
+use ptc_core::signature::{CoercedValue, Field, Policy, Signature, coerce, find_field};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
 
@@ -144,7 +144,7 @@ fn misfit(signature: &Signature, value: &Value) -> Option<String> {
 }
 
 /// Returns the first error of a converted value.
-fn error_of(converted: &Coerced) -> Option<String> {
+fn error_of(converted: &CoercedValue) -> Option<String> {
     let issue = converted.issues.iter().find(|issue| issue.is_error())?;
     Some(if issue.path.0.is_empty() { issue.message.clone() } else { issue.to_string() })
 }

@@ -63,7 +63,7 @@ pub enum ArchiveRequest {
     /// Read an agent for the editors; answers [`ArchiveResponse::AgentOpened`], or [`ArchiveResponse::FileQuestion`].
     OpenAgent(AgentSource),
     /// Read the open agent's file, which another program changed; answers [`ArchiveResponse::ChangedFile`].
-    ChangedFile(String, Taking),
+    ChangedFile(String, ChangedFileAction),
     /// Look whether this file is as it was read or saved; answers [`ArchiveResponse::FileLooked`].
     LookAtFile(AgentFile),
     /// Read the example run of an agent in a mode; answers [`ArchiveResponse::ExampleRun`], or nothing where there is none.
@@ -80,7 +80,7 @@ pub enum ArchiveRequest {
 
 /// Handling of a file that another program changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taking {
+pub enum ChangedFileAction {
     /// Its texts take the place of the edits.
     Reload,
     /// Its changes are merged into the edits.
@@ -128,7 +128,7 @@ pub enum ArchiveResponse {
     /// An agent for the editors.
     AgentOpened(AgentSource, Result<Box<OpenAgent>, ErrorRecord>),
     /// The agent in a file that another program changed.
-    ChangedFile(Taking, Result<Box<OpenAgent>, ErrorRecord>),
+    ChangedFile(ChangedFileAction, Result<Box<OpenAgent>, ErrorRecord>),
     /// The file as it is known, and the hash of its content when that is another one.
     FileLooked(AgentFile, Option<String>),
     /// The session of an example run and its events; `None` without one.

@@ -62,7 +62,7 @@ pub enum CandidatesResponse {
     /// A candidate against the agent file, or why it cannot be written there.
     Compared(usize, Result<Box<AgentChanges>, String>),
     /// Hunks of a candidate were written, or why not.
-    Written(usize, Result<Box<Written>, String>),
+    Written(usize, Result<Box<WrittenHunks>, String>),
     /// A session, or why it cannot be opened.
     Found(Result<SessionKey, String>),
 }
@@ -82,7 +82,7 @@ pub struct WriteRequest {
 
 /// Hunks of a candidate that were written.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct WrittenHunks {
     /// Number of hunks.
     pub hunks: u64,
     /// The agent file.
@@ -160,7 +160,7 @@ pub struct Candidates {
     /// Area of these rows.
     pub change_area: Rect,
     /// The dialog that writes a candidate into the agent file.
-    pub writing: Option<Box<Writing>>,
+    pub hunk_selection: Option<Box<HunkSelection>>,
     /// A session was opened from here: closing it leads back.
     pub opened: bool,
     /// Grows with each change of the search.
@@ -175,7 +175,7 @@ pub struct Candidates {
 
 /// A candidate that is about to be written into the agent file.
 #[derive(Debug, Clone)]
-pub struct Writing {
+pub struct HunkSelection {
     /// The candidate.
     pub candidate: usize,
     /// Its changes to the agent file.
@@ -312,8 +312,8 @@ impl Candidates {
 
     /// Moves in the part that has the focus.
     pub fn go(&mut self, leap: Leap) {
-        if let Some(writing) = &mut self.writing {
-            writing.go(leap);
+        if let Some(selection) = &mut self.hunk_selection {
+            selection.go(leap);
             return;
         }
         match self.focus {
@@ -354,14 +354,15 @@ impl Candidates {
                 self.current().is_some_and(|line| !line.parents.is_empty()),
                 "this is the original agent: select another candidate",
             ),
-            Step::Choose | Step::ChooseAll | Step::WriteChosen => {
-                rule(self.writing.as_ref().is_some_and(|writing| !writing.is_busy), "nothing is about to be written")
-            }
+            Step::Choose | Step::ChooseAll | Step::WriteChosen => rule(
+                self.hunk_selection.as_ref().is_some_and(|selection| !selection.is_busy),
+                "nothing is about to be written",
+            ),
         }
     }
 }
 
-impl Writing {
+impl HunkSelection {
     /// A candidate of which no hunk is chosen yet.
     pub fn new(candidate: usize, changes: Box<AgentChanges>) -> Self {
         let chosen = vec![false; changes.hunks.len()];

@@ -20,7 +20,7 @@ const PATIENCE: u32 = 20;
 /// The check under way and the texts that wait for the next.
 #[derive(Debug, Clone)]
 pub struct Checks<T> {
-    waiting: Option<Waiting<T>>,
+    waiting: Option<PendingCheck<T>>,
     /// Start of the running check.
     began: Option<Instant>,
     /// Duration of the last check.
@@ -28,7 +28,7 @@ pub struct Checks<T> {
 }
 
 #[derive(Debug, Clone)]
-struct Waiting<T> {
+struct PendingCheck<T> {
     texts: T,
     /// Time at which the oldest unchecked texts were typed.
     first: Instant,
@@ -46,7 +46,7 @@ impl<T> Checks<T> {
     /// Texts were typed, in the place of those that wait.
     pub fn ask(&mut self, texts: T, now: Instant) {
         let first = self.waiting.as_ref().map_or(now, |waiting| waiting.first);
-        self.waiting = Some(Waiting { texts, first, last: now });
+        self.waiting = Some(PendingCheck { texts, first, last: now });
     }
 
     /// Returns the time at which the next check begins; `None` while a check runs or no texts wait.

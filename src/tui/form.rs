@@ -12,7 +12,7 @@ use super::colours::Language;
 use super::draft::Draft;
 use super::editor::Editor;
 use super::theme::Role;
-use super::transcript::typed::Typed;
+use super::transcript::input_check::InputCheck;
 
 /// A dialog.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +34,7 @@ pub struct Form {
     /// Input typed while the form's data is loading; `None` when nothing is loading.
     pub held: Option<Vec<TypedInput>>,
     /// Judgement of its longest text as typed so far.
-    pub typed: Option<Typed>,
+    pub check: Option<InputCheck>,
     /// Texts to read below the fields.
     pub notes: Vec<(Role, String)>,
     /// First visible row of the notes.

@@ -41,9 +41,9 @@ pub use find::{Find, FindField};
 pub use inputs::{ContextView, InputField, InputKind, Inputs};
 pub use pointer::{Pointer, Sweep};
 pub use popup::{
-    AfterSave, Against, Asker, FailureLine, HitLine, Leaving, Picks, Popup, REFUSALS, SaveWhat, failure_lines,
+    AfterSave, Against, Asker, FailureLine, HitLine, LeaveAction, Picks, Popup, REFUSALS, SaveWhat, failure_lines,
 };
-pub use suggestions::{Suggesting, Suggestions};
+pub use suggestions::{PendingSuggestion, Suggestions};
 pub use tour::TOUR;
 mod saved;
 mod sessions;

@@ -91,7 +91,7 @@ pub enum ProxyPhase {
 
 /// A row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selected {
+pub enum TrafficRow {
     /// An exchange that waits, by its number.
     Held(u64),
     /// A conversation, by its session.
@@ -100,7 +100,7 @@ pub enum Selected {
 
 /// The conversation that is followed.
 #[derive(Debug, Clone, Default)]
-pub struct Followed {
+pub struct FollowedConversation {
     /// The id of its session.
     pub session: String,
     /// The number of the last event that is shown.
@@ -145,7 +145,7 @@ pub struct Traffic {
     /// Unfinished texts for held exchanges whose question was postponed, by number.
     pub aside: HashMap<u64, Box<Editor>>,
     /// The selected row.
-    pub selected: Option<Selected>,
+    pub selected: Option<TrafficRow>,
     /// First visible row.
     pub top: usize,
     /// Area of the rows.
@@ -153,7 +153,7 @@ pub struct Traffic {
     /// Area of the conversation.
     pub view_area: Rect,
     /// The conversation that is followed.
-    pub followed: Option<Followed>,
+    pub followed: Option<FollowedConversation>,
     /// Its cards, unless it is opened.
     pub view: Option<RunView>,
     /// It was opened from here: closing it leads back.
@@ -168,9 +168,9 @@ pub struct Traffic {
 
 impl Traffic {
     /// All rows: what waits, then the conversations.
-    pub fn rows(&self) -> impl Iterator<Item = Selected> {
-        let held = self.held.iter().map(|held| Selected::Held(held.id));
-        held.chain(self.lines.iter().map(|line| Selected::Conversation(line.session.clone())))
+    pub fn rows(&self) -> impl Iterator<Item = TrafficRow> {
+        let held = self.held.iter().map(|held| TrafficRow::Held(held.id));
+        held.chain(self.lines.iter().map(|line| TrafficRow::Conversation(line.session.clone())))
     }
 
     /// The number of the selected row.
@@ -182,7 +182,7 @@ impl Traffic {
     /// The selected exchange that waits.
     pub fn selected_held(&self) -> Option<&Arc<HeldExchange>> {
         match &self.selected {
-            Some(Selected::Held(id)) => self.held(*id),
+            Some(TrafficRow::Held(id)) => self.held(*id),
             _ => None,
         }
     }
@@ -195,7 +195,7 @@ impl Traffic {
     /// The selected conversation.
     pub fn current(&self) -> Option<&ConversationLine> {
         match &self.selected {
-            Some(Selected::Conversation(session)) => self.lines.iter().find(|line| line.session == *session),
+            Some(TrafficRow::Conversation(session)) => self.lines.iter().find(|line| line.session == *session),
             _ => None,
         }
     }
@@ -250,7 +250,8 @@ impl Traffic {
 
     /// Follows a conversation from now on.
     pub fn follow(&mut self, session: &str) {
-        self.followed = Some(Followed { session: session.to_owned(), last_seq: 0, early: Some(Vec::new()) });
+        self.followed =
+            Some(FollowedConversation { session: session.to_owned(), last_seq: 0, early: Some(Vec::new()) });
         let view = RunView { phase: Phase::Running, session: Some(session.to_owned()), ..RunView::default() };
         self.view = Some(view);
     }
@@ -287,7 +288,7 @@ impl Traffic {
     }
 }
 
-impl Followed {
+impl FollowedConversation {
     /// An event, unless it is shown already.
     fn pass(&mut self, envelope: Envelope) -> Option<Envelope> {
         if envelope.seq <= self.last_seq {

@@ -12,7 +12,7 @@ use super::child_models::LiveModels;
 use super::feed::Feed;
 use super::resume::{not_begun, unusable};
 use super::run::header_of;
-use super::{Running, StartError, Workbench};
+use super::{BackgroundRun, StartError, Workbench};
 use crate::agent::Step;
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event};
@@ -26,7 +26,7 @@ use crate::session::{AttachmentStore, Parent, ParentKind, Recorder, Session, cop
 
 /// Source of the replies that a recording does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingReplySource {
     /// None: the run fails there.
     Fail,
     /// A live model: of this name, or the recorded one.
@@ -36,12 +36,12 @@ pub enum Missing {
 }
 
 /// Sink that records events in the new session and passes them to the feed.
-struct Written {
+struct RecorderSink {
     recorder: Recorder,
     feed: Feed,
 }
 
-impl TimedSink for Written {
+impl TimedSink for RecorderSink {
     fn store(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
             let envelope = self.recorder.record(at_ms, address, event).await?;
@@ -53,7 +53,12 @@ impl TimedSink for Written {
 
 impl Workbench {
     /// Replays a session into a new one with today's results. Everything that came from outside the program stays as recorded.
-    pub fn accept(&self, session: &Session, missing: &Missing, human: Arc<dyn Human>) -> Result<Running, StartError> {
+    pub fn accept(
+        &self,
+        session: &Session,
+        missing: &MissingReplySource,
+        human: Arc<dyn Human>,
+    ) -> Result<BackgroundRun, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let mut runs = Vec::new();
@@ -73,15 +78,15 @@ impl Workbench {
         let path = recorder.path().to_owned();
         copy_files(session.events(), &session.path, &path).map_err(unusable)?;
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
-        let saving = Some(self.saving(&recorder));
-        let written = Written { recorder, feed: feed.clone() };
+        let saver = Some(self.saver(&recorder));
+        let target = RecorderSink { recorder, feed: feed.clone() };
         let models = LiveModels::of(self, Arc::clone(&human));
         let files = AttachmentStore::of_session(&path);
         let (task_stop, task_id, tools) = (stop.clone(), id.clone(), self.outside());
         let task = tokio::spawn(async move {
             let mut carries = std::collections::HashMap::new();
             let mut last = Step::default();
-            let sink = AcceptSink::new(&recording, &written, now_ms);
+            let sink = AcceptSink::new(&recording, &target, now_ms);
             for (run, plan, live) in &runs {
                 let Some(start) = recording.run_start(run) else { continue };
                 let input = Input { continues: carry_of(start, &carries), ..input_of(run, start) };
@@ -105,20 +110,20 @@ impl Workbench {
             tools.end().await;
             Step { session: Some(task_id), ..last }
         });
-        Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings: Vec::new(), task })
+        Ok(BackgroundRun { session: Some(id), path: Some(path), saver, feed, stop, warnings: Vec::new(), task })
     }
 
     fn missing_model(
         &self,
         recording: &Recording,
         run: &Address,
-        missing: &Missing,
+        missing: &MissingReplySource,
         human: &Arc<dyn Human>,
     ) -> Result<Option<Arc<dyn Model>>, StartError> {
         Ok(match missing {
-            Missing::Fail => None,
-            Missing::Human => Some(Arc::new(HumanModel::new(Arc::clone(human)))),
-            Missing::Model(name) => {
+            MissingReplySource::Fail => None,
+            MissingReplySource::Human => Some(Arc::new(HumanModel::new(Arc::clone(human)))),
+            MissingReplySource::Model(name) => {
                 let recorded = recording.model_of(run).unwrap_or_default();
                 let choice = self.choose(name.as_deref().unwrap_or(&recorded))?;
                 Some(self.build_model(choice, Arc::clone(human))?)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::Workbench;
 use super::doctor::{Finding, FindingsJson};
-use super::export::{ExportError, Prepared, Secrets};
+use super::export::{ExportError, PreparedExport, Secrets};
 use super::format::plural;
 use crate::event::{Envelope, Event, JsonText};
 use crate::export::{Removal, printable};
@@ -30,7 +30,7 @@ impl Workbench {
     pub async fn write_bundle(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedExport,
         secrets: Secrets,
         findings: &[Finding],
         folder: &Path,
@@ -66,7 +66,7 @@ impl Workbench {
         &self,
         folder: &Path,
         SharedSession { header, events }: &SharedSession,
-        prepared: &Prepared,
+        prepared: &PreparedExport,
         findings: &[Finding],
     ) -> Result<u64, String> {
         let path =
@@ -95,7 +95,7 @@ impl SharedSession {
     /// The session without raw frames, numbered without gaps. Where something was removed, what is computed from it is computed again, so
     /// that the session replays like any other; where the course of the run depends on removed content, the events stay as they were
     /// recorded, and the header says so.
-    async fn of(session: &Session, prepared: &Prepared) -> Self {
+    async fn of(session: &Session, prepared: &PreparedExport) -> Self {
         let header = prepared.header.clone();
         if prepared.removals.is_empty() {
             return Self { header, events: without_frames(session.events().collect()) };

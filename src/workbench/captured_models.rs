@@ -6,7 +6,7 @@ use ptc_core::value::Json;
 
 use super::captured_agent::{CapturedAgent, FileNaming, captured_agent};
 use super::run::Origin;
-use super::{RunSpec, Running, StartError, Workbench};
+use super::{BackgroundRun, RunSpec, StartError, Workbench};
 use crate::agent::Agent;
 use crate::config::ModelChoice;
 use crate::event::{Address, ErrorRecord, JsonText};
@@ -54,7 +54,7 @@ impl Workbench {
     }
 
     /// Starts a run of a captured agent that reports the differences to the captured request as warnings.
-    pub fn start_captured(&self, spec: RunSpec, differences: &[String]) -> Result<Running, StartError> {
+    pub fn start_captured(&self, spec: RunSpec, differences: &[String]) -> Result<BackgroundRun, StartError> {
         let notice = |difference: &String| format!("differs from the captured request: {difference}");
         let origin = Origin { notices: differences.iter().map(notice).collect(), ..Origin::default() };
         self.start_in(spec, origin, Stop::default())

@@ -8,7 +8,7 @@ use super::body::events_of;
 use crate::config::Protocol;
 use crate::event::{Address, Event, JsonText, Options, RawRequest, RequestMade, ToolSchema};
 use crate::model::{CapturedRequest, ExtraMembers, extra_members, listed_messages, listed_parts};
-use crate::session::{Captured, Imported, Session};
+use crate::session::{CaptureSource, ImportSource, Session};
 
 /// Headers that change what the members of a body mean.
 const HEADERS: [&str; 2] = ["anthropic-beta", "openai-beta"];
@@ -46,7 +46,7 @@ impl RequestParts {
             match event {
                 Event::Sent(sent) => frame = sent.frame.json(),
                 Event::RawRequest(request) => raw = request,
-                Event::Notice(notice) => lacks_messages |= notice.text.contains(Captured::LACKS_MESSAGES),
+                Event::Notice(notice) => lacks_messages |= notice.text.contains(CaptureSource::LACKS_MESSAGES),
                 _ => {}
             }
         }
@@ -57,7 +57,7 @@ impl RequestParts {
         let read = protocol.and_then(|protocol| CapturedRequest::read(protocol, &raw.path, text.as_bytes()).ok());
         let read = read.unwrap_or_default();
         let imported = session.header.imported.as_ref();
-        let is_rebuilt = imported.is_some_and(Imported::is_rebuilt);
+        let is_rebuilt = imported.is_some_and(ImportSource::is_rebuilt);
         let members = match protocol.filter(|_| frame.members().is_some()) {
             Some(protocol) => extra_members(protocol, &frame, &read),
             None => ExtraMembers { options: made.options.clone(), ..ExtraMembers::default() },

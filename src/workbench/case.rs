@@ -12,7 +12,7 @@ use ptc_core::value::Json;
 use super::files::{check_folder, write_whole, write_whole_in_folder};
 use super::fork::inputs_at;
 use super::{SessionKey, Workbench};
-use crate::agent::{Agent, Bundled, Case, Expect, Inputs, RubricExample};
+use crate::agent::{Agent, BundledExample, Case, Expect, Inputs, RubricExample};
 use crate::config::read_regular_file;
 use crate::event::{Address, ErrorRecord, Event, RunEnd};
 use crate::replay::{Recording, cassette};
@@ -71,7 +71,7 @@ impl From<CaseError> for ErrorRecord {
 }
 
 /// A run that has ended.
-struct Ended {
+struct EndedRun {
     address: Address,
     /// Inputs of the run at its end, edits included; for a cassette, which contains the edits itself, those of its start.
     asked: Inputs,
@@ -125,7 +125,7 @@ pub(super) fn unwritable(path: &Path, error: &io::Error) -> CaseError {
 }
 
 /// The run that a case is made of.
-fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
+fn ended(session: &Session, spec: &CaseSpec) -> Result<EndedRun, CaseError> {
     let id = &session.header.id;
     let recording = Recording::of(session).map_err(CaseError)?;
     if spec.cassette && recording.runs().len() > 1 {
@@ -169,14 +169,14 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
     } else {
         inputs_at(&recording, &address).map_err(|error| CaseError(error.to_string()))?
     };
-    Ok(Ended { address, asked, end })
+    Ok(EndedRun { address, asked, end })
 }
 
 /// Returns the agent file that a case or an example is added to.
 pub(super) fn place(file: Option<&Path>, recorded: &Agent) -> Result<PathBuf, CaseError> {
     if let Some(file) = file {
         let name = file.display().to_string();
-        if !file.exists() && Bundled::find(&name).is_some() {
+        if !file.exists() && BundledExample::find(&name).is_some() {
             return Err(CaseError(format!(
                 "{name} is an example that is part of the program; name a file of your own, such as --agent {name}.toml"
             )));
@@ -234,7 +234,7 @@ fn keep_similarities(session: &Session, cassette: &Path) -> io::Result<()> {
 }
 
 /// The table of a case whose answer is judged by a rubric. A label of the run is an example for the judge.
-fn judged_table(name: &str, ended: &Ended, rubric: &str, label: Option<&Label>) -> Result<Json, CaseError> {
+fn judged_table(name: &str, ended: &EndedRun, rubric: &str, label: Option<&Label>) -> Result<Json, CaseError> {
     if rubric.trim().is_empty() {
         return Err(CaseError("a rubric needs words: write --rubric TEXT".to_owned()));
     }
@@ -254,7 +254,7 @@ fn judged_table(name: &str, ended: &Ended, rubric: &str, label: Option<&Label>) 
 }
 
 /// The table of the case. An answer that a user labelled as a failure becomes a `not` expectation.
-fn table(name: &str, ended: &Ended, cassette: Option<&str>, label: Option<&Label>) -> Result<Json, CaseError> {
+fn table(name: &str, ended: &EndedRun, cassette: Option<&str>, label: Option<&Label>) -> Result<Json, CaseError> {
     let named = Json::empty().with("name", Json::str(name));
     if let Some(cassette) = cassette {
         return Ok(named.with("cassette", Json::str(cassette)));

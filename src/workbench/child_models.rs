@@ -13,7 +13,7 @@ use crate::agent::{Diagnostic, Place, Plan};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{ModelSource, Models};
 use crate::event::{Address, ModelRecord, Options};
-use crate::model::{Call, ErrorClass, Model, ModelError, Pinned, Reply, Request};
+use crate::model::{Call, ErrorClass, Model, ModelError, PinnedProgram, Reply, Request};
 use crate::port::Human;
 
 /// The models of one tree of runs.
@@ -36,7 +36,7 @@ impl LiveModels {
             _ => Options::default(),
         };
         let model = self.workbench.build_model(choice, Arc::clone(&self.human))?;
-        Ok(if options == Options::default() { model } else { Arc::new(Tuned { model, options }) })
+        Ok(if options == Options::default() { model } else { Arc::new(TunedModel { model, options }) })
     }
 }
 
@@ -44,7 +44,7 @@ impl Models for LiveModels {
     fn model(&self, _: &Address, source: ModelSource<'_>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         let alias = match source {
             ModelSource::Caller => return Ok(None),
-            ModelSource::Program(program) => return Ok(Some(Arc::new(Pinned::new(program)))),
+            ModelSource::Program(program) => return Ok(Some(Arc::new(PinnedProgram::new(program)))),
             ModelSource::Named(alias) => alias,
         };
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,12 +89,12 @@ fn refused(error: StartError) -> ModelError {
 }
 
 /// A model with options of its own, which count where the agent asks for nothing else.
-struct Tuned {
+struct TunedModel {
     model: Arc<dyn Model>,
     options: Options,
 }
 
-impl Model for Tuned {
+impl Model for TunedModel {
     fn info(&self) -> ModelRecord {
         self.model.info()
     }

@@ -52,13 +52,14 @@ impl Definitions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Kept, MemoryChange, RunStart};
+    use crate::event::{MemoryChange, RunStart, TextRecord};
 
     #[test]
     fn a_change_knows_what_it_replaces_also_in_a_run_that_continues_another() {
         let mut known = Definitions::default();
         let mut change = |run: &str, set: &[(&str, &str)], del: &[&str], rolled_back: bool| {
-            let set = set.iter().map(|(name, value)| ((*name).to_owned(), Kept::Whole((*value).to_owned()))).collect();
+            let set =
+                set.iter().map(|(name, value)| ((*name).to_owned(), TextRecord::Whole((*value).to_owned()))).collect();
             let del = del.iter().map(|name| (*name).to_owned()).collect();
             let event = MemoryChange { set, del, rolled_back, ..MemoryChange::default() }.into();
             known.apply(&Envelope { seq: 1, at_ms: 0, address: Address::from(run).turn(1), event })

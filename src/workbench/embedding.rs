@@ -26,14 +26,14 @@ const MAX_VECTORS: usize = 2_000;
 type Key = (String, [u8; 32]);
 
 /// The vector of a text, once it has come.
-type Pending = Arc<OnceCell<Arc<Embedding>>>;
+type PendingEmbedding = Arc<OnceCell<Arc<Embedding>>>;
 
 /// Vectors by model and text. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Embeddings(Arc<Mutex<HashMap<Key, Pending>>>);
+pub(super) struct Embeddings(Arc<Mutex<HashMap<Key, PendingEmbedding>>>);
 
 impl Embeddings {
-    fn of(&self, model: &str, text: &str) -> Pending {
+    fn of(&self, model: &str, text: &str) -> PendingEmbedding {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_VECTORS {
             known.clear();

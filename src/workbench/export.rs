@@ -74,7 +74,7 @@ pub struct ExportSpec {
 
 /// A session ready for export.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct PreparedExport {
     /// Content of the export, after redaction.
     pub content: Content,
     /// The header of the session, after redaction.
@@ -94,8 +94,8 @@ pub struct ExportPreview {
     pub findings: Vec<Removal>,
 }
 
-impl From<Prepared> for ExportPreview {
-    fn from(prepared: Prepared) -> Self {
+impl From<PreparedExport> for ExportPreview {
+    fn from(prepared: PreparedExport) -> Self {
         Self { removals: prepared.removals, findings: prepared.findings }
     }
 }
@@ -111,7 +111,7 @@ pub struct ExportReport {
     pub places: usize,
 }
 
-impl Prepared {
+impl PreparedExport {
     /// The text of the export; `None` for pictures and recordings of the screen.
     ///
     /// Errors: something looks like a secret, unless that is allowed.
@@ -140,7 +140,7 @@ pub enum Secrets {
 
 impl Workbench {
     /// Redacts a session by these rules and looks for secrets in what is left. The session's file is not touched.
-    pub fn prepare_export(&self, session: &Session, rules: &[String]) -> Result<Prepared, ExportError> {
+    pub fn prepare_export(&self, session: &Session, rules: &[String]) -> Result<PreparedExport, ExportError> {
         let known = known_secrets(&self.config.providers);
         let rules = Rules::parse(rules, known.clone()).map_err(ExportError::Rules)?;
         let events: Vec<_> = session.events().collect();
@@ -164,7 +164,7 @@ impl Workbench {
             damage: session.damage_summary().or(unread).map(|damage| redact_text(&damage, &rules)),
             events: redacted.events,
         };
-        Ok(Prepared { content, header, removals: redacted.removals, findings })
+        Ok(PreparedExport { content, header, removals: redacted.removals, findings })
     }
 }
 

@@ -7,11 +7,11 @@ use tokio::sync::{Notify, OnceCell};
 
 use super::telemetry::SessionSpans;
 use crate::event::{Address, Envelope, Event, Notice, NoticeLevel, Resume};
-use crate::port::{Sink, SinkError, Unsaved};
+use crate::port::{Sink, SinkError, UnsavedSink};
 use crate::session::{Recorder, RecorderStatus};
 
 #[derive(Debug, Default)]
-struct Shared {
+struct FeedState {
     events: Mutex<Vec<Envelope>>,
     changed: Notify,
     /// Spans that are posted to a collector; `None` without one.
@@ -20,12 +20,12 @@ struct Shared {
 
 /// Takes the events of a run as they happen. Clones read the same events: use one.
 #[derive(Debug, Clone, Default)]
-pub struct Feed(Arc<Shared>);
+pub struct Feed(Arc<FeedState>);
 
 impl Feed {
     /// A feed whose events are also spans.
     pub(super) fn with_spans(spans: SessionSpans) -> Self {
-        Self(Arc::new(Shared { spans: Some(spans), ..Shared::default() }))
+        Self(Arc::new(FeedState { spans: Some(spans), ..FeedState::default() }))
     }
 
     /// The events since the last call.
@@ -61,7 +61,7 @@ impl Tee {
         let keeping = recorder.as_ref().map(Recorder::status);
         let sink: Box<dyn Sink> = match recorder {
             Some(recorder) => Box::new(recorder),
-            None => Box::new(Unsaved::default()),
+            None => Box::new(UnsavedSink::default()),
         };
         Self { sink, keeping, feed }
     }

@@ -15,9 +15,9 @@ use ptc_core::value::{Json, json};
 use super::accept::Onto;
 use super::prepare::refuse_closures;
 use super::replies::{self, PROGRAM, RecordedTurn};
-use super::resume::{Resuming, unusable};
+use super::resume::{ResumeInputs, unusable};
 use super::run::header_of;
-use super::{Running, StartError, Workbench};
+use super::{BackgroundRun, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Mode, Place, Plan, StepFold};
 use crate::config::document;
 use crate::engine;
@@ -28,14 +28,14 @@ use crate::session::{Parent, ParentKind, Prefix, Session, copy_files};
 
 /// A change at the point of a fork.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Changed {
+pub struct ForkChange {
     /// Its target, as in [`Edit`].
     pub target: String,
     /// The new content.
     pub after: Json,
 }
 
-impl Changed {
+impl ForkChange {
     /// This target with this value.
     pub fn new(target: impl Into<String>, after: Json) -> Self {
         Self { target: target.into(), after }
@@ -66,7 +66,7 @@ pub struct ForkSpec {
     /// The point: `ADDRESS[:STAGE]`.
     pub at: String,
     /// Changes at the point, in order.
-    pub changes: Vec<Changed>,
+    pub changes: Vec<ForkChange>,
     /// Another model for the following turns.
     pub model: Option<String>,
     /// Author of the changes: command, user.
@@ -134,9 +134,14 @@ impl Workbench {
 
     /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and continues live; `human` answers
     /// questions.
-    pub async fn fork(&self, session: &Session, spec: ForkSpec, human: Arc<dyn Human>) -> Result<Running, StartError> {
+    pub async fn fork(
+        &self,
+        session: &Session,
+        spec: ForkSpec,
+        human: Arc<dyn Human>,
+    ) -> Result<BackgroundRun, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
-        let of_reply = |change: &Changed| [Edit::REPLY, PROGRAM].contains(&change.target.as_str());
+        let of_reply = |change: &ForkChange| [Edit::REPLY, PROGRAM].contains(&change.target.as_str());
         let usual = if spec.changes.iter().any(of_reply) { Stage::Reply } else { Stage::Request };
         let point = Point::find(&recording, &spec.at, usual).map_err(unusable)?;
         fits(&point, &spec.changes)?;
@@ -147,7 +152,7 @@ impl Workbench {
         let there = inputs_at(&recording, &point.target)?;
         let now = SystemClock.now();
         let mut changes = changes.map_err(unusable)?;
-        changes.extend(spec.model.map(|model| Changed::new(Edit::MODEL, Json::str(model))));
+        changes.extend(spec.model.map(|model| ForkChange::new(Edit::MODEL, Json::str(model))));
         // The time until the run continues does not count: nothing in the new session is younger than its start.
         let at_ms = recording.at_ms_of(prefix.seq).unwrap_or(now);
         let edits: Vec<Envelope> = (prefix.seq + 1..)
@@ -184,14 +189,14 @@ impl Workbench {
         self.check_resumable(&begun, Arc::clone(&human))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
         copy_files(session.events(), &session.path, &file).map_err(unusable)?;
-        let running = self.resume_fork(&file, onto, human)?;
-        Ok(Running { warnings: misfits, ..running })
+        let run = self.resume_fork(&file, onto, human)?;
+        Ok(BackgroundRun { warnings: misfits, ..run })
     }
 
-    fn resume_fork(&self, file: &Path, onto: Onto, human: Arc<dyn Human>) -> Result<Running, StartError> {
+    fn resume_fork(&self, file: &Path, onto: Onto, human: Arc<dyn Human>) -> Result<BackgroundRun, StartError> {
         let session = Session::open(file).map_err(|error| unusable(error.to_string()))?;
         let recording = Arc::new(Recording::of(&session).map_err(unusable)?);
-        self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, human })
+        self.resume_onto(&session, &recording, onto, ResumeInputs { answers: Answers::default(), model: None, human })
     }
 
     /// Checks that the edits are usable and that the run starts with them. `agent` is that before the edits.
@@ -228,7 +233,7 @@ impl Workbench {
 
 /// Returns a warning if a result that the user wrote does not fit the tool's signature. The run continues with it: a tool may answer
 /// anything.
-fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Changed]) -> Vec<Diagnostic> {
+fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[ForkChange]) -> Vec<Diagnostic> {
     let written = changes.iter().rev().find(|change| change.target == Edit::RESULT);
     let called = recording.at(&point.address).iter().find_map(|envelope| match &envelope.event {
         Event::ToolCall(call) => Some(call.name.clone()),
@@ -254,20 +259,20 @@ fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Chan
 }
 
 /// Converts a change to its recorded form: a change of the program in a reply becomes one of the reply.
-fn settled(recorded_turn: &RecordedTurn<'_>, change: Changed) -> Result<Changed, String> {
+fn settled(recorded_turn: &RecordedTurn<'_>, change: ForkChange) -> Result<ForkChange, String> {
     match change.target.as_str() {
         PROGRAM => {
             let program = change.after.as_str().ok_or("a program is a text")?;
-            Ok(Changed::new(Edit::REPLY, recorded_turn.with_program(program)?.to_json()))
+            Ok(ForkChange::new(Edit::REPLY, recorded_turn.with_program(program)?.to_json()))
         }
-        Edit::REPLY => Ok(Changed::new(Edit::REPLY, recorded_turn.typed(&change.after)?)),
+        Edit::REPLY => Ok(ForkChange::new(Edit::REPLY, recorded_turn.typed(&change.after)?)),
         _ => Ok(change),
     }
 }
 
 /// Checks that these edits can be made at this point.
-fn fits(point: &Point, changes: &[Changed]) -> Result<(), StartError> {
-    for Changed { target, .. } in changes {
+fn fits(point: &Point, changes: &[ForkChange]) -> Result<(), StartError> {
+    for ForkChange { target, .. } in changes {
         let wanted: &[Stage] = match target.as_str() {
             Edit::REPLY | PROGRAM => &[Stage::Reply],
             Edit::RESULT => &[Stage::Call],

@@ -14,7 +14,7 @@ use ptc_core::reasons::Reason;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 
-use super::{Asked, Feed, QuestionQueue, Running, Saving, Settled};
+use super::{BackgroundRun, Feed, QuestionQueue, QueuedQuestion, SaveOutcome, SessionSaver};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::{Question, Stop, SystemClock};
 use crate::replay::{Divergence, Layer, Policy, Recording, ReplayOutcome, Report, Rules, replay_by, replay_redacted};
@@ -69,7 +69,7 @@ pub struct RunHandle {
     last: Arc<LastUpdates>,
     stop: Stopper,
     queue: Option<Arc<QuestionQueue>>,
-    pending: Mutex<Pending>,
+    pending: Mutex<PendingQuestion>,
     /// True once the run is suspended: new questions are dropped.
     is_unattended: AtomicBool,
     /// Takes the folder for a session that could not be written; `None` is the spare one.
@@ -84,8 +84,8 @@ enum Stopper {
 
 /// The question that waits for its answer.
 #[derive(Debug, Default)]
-struct Pending {
-    asked: Option<Asked>,
+struct PendingQuestion {
+    queued: Option<QueuedQuestion>,
     /// It was not drained yet.
     is_new: bool,
 }
@@ -110,16 +110,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl RunHandle {
     /// Follows a run whose questions come to this queue. Must be called inside of the runtime.
-    pub fn of_run(running: Running, queue: Arc<QuestionQueue>) -> Self {
+    pub fn of_run(run: BackgroundRun, queue: Arc<QuestionQueue>) -> Self {
         let last = Arc::new(LastUpdates::default());
         let (folder, mut folders) = mpsc::unbounded_channel();
-        let (updates, task, saving) = (last.clone(), running.task, running.saving);
+        let (updates, task, saver) = (last.clone(), run.task, run.saver);
         tokio::spawn(async move {
-            let ending = match (task.await, saving) {
-                (Ok(step), saving) => match step.fail.filter(|fail| fail.reason == Reason::RecorderFailed.name()) {
+            let ending = match (task.await, saver) {
+                (Ok(step), saver) => match step.fail.filter(|fail| fail.reason == Reason::RecorderFailed.name()) {
                     Some(fail) => RunEnding::Broken(fail),
-                    None => match saving {
-                        Some(saving) => save(saving, &updates, &mut folders).await,
+                    None => match saver {
+                        Some(saver) => save(saver, &updates, &mut folders).await,
                         None => RunEnding::Run,
                     },
                 },
@@ -130,8 +130,8 @@ impl RunHandle {
             };
             updates.push(RunUpdate::Ended(ending));
         });
-        let stop = Stopper::Run(running.stop);
-        Self { session: running.session, queue: Some(queue), folder, ..Self::new(running.feed, last, stop) }
+        let stop = Stopper::Run(run.stop);
+        Self { session: run.session, queue: Some(queue), folder, ..Self::new(run.feed, last, stop) }
     }
 
     /// Replays a session. Must be called inside of the runtime.
@@ -196,7 +196,7 @@ impl RunHandle {
         let mut updates: Vec<RunUpdate> = events.map(|envelope| RunUpdate::Event(Box::new(envelope))).collect();
         let mut pending = lock(&self.pending);
         if std::mem::take(&mut pending.is_new) {
-            updates.extend(pending.asked.iter().map(|asked| RunUpdate::Question(asked.question.clone())));
+            updates.extend(pending.queued.iter().map(|queued| RunUpdate::Question(queued.question.clone())));
         }
         updates.extend(last);
         updates
@@ -208,10 +208,10 @@ impl RunHandle {
             tokio::select! {
                 () = self.feed.changed() => {}
                 () = self.last.changed.notified() => {}
-                asked = self.next_question() => {
+                queued = self.next_question() => {
                     // A question that is dropped stays unanswered: the run waits in its session.
-                    let asked = asked.filter(|_| !self.is_unattended.load(Ordering::SeqCst));
-                    *lock(&self.pending) = Pending { is_new: asked.is_some(), asked };
+                    let queued = queued.filter(|_| !self.is_unattended.load(Ordering::SeqCst));
+                    *lock(&self.pending) = PendingQuestion { is_new: queued.is_some(), queued };
                 }
             }
         }
@@ -219,7 +219,7 @@ impl RunHandle {
     }
 
     /// Waits for the next question, while none is pending.
-    async fn next_question(&self) -> Option<Asked> {
+    async fn next_question(&self) -> Option<QueuedQuestion> {
         match &self.queue {
             Some(queue) if !self.is_asking() => queue.next().await,
             _ => std::future::pending().await,
@@ -228,7 +228,7 @@ impl RunHandle {
 
     /// Returns whether a question is pending.
     fn is_asking(&self) -> bool {
-        lock(&self.pending).asked.as_ref().is_some_and(|asked| !asked.answer.is_closed())
+        lock(&self.pending).queued.as_ref().is_some_and(|queued| !queued.answer.is_closed())
     }
 
     /// Stops it. Returns at once; the end is an update.
@@ -255,8 +255,8 @@ impl RunHandle {
     /// Answers the pending question. Returns at once.
     pub fn answer(&self, question: &Address, text: String) {
         let mut pending = lock(&self.pending);
-        if let Some(asked) = pending.asked.take_if(|asked| asked.question.address == *question)
-            && asked.answer.send(text).is_err()
+        if let Some(queued) = pending.queued.take_if(|queued| queued.question.address == *question)
+            && queued.answer.send(text).is_err()
         {
             tracing::debug!(%question, "the run no longer waits for an answer");
         }
@@ -265,7 +265,7 @@ impl RunHandle {
     /// Suspends it: a run that asks the user waits in its session. Returns at once.
     pub fn suspend(&self) {
         self.is_unattended.store(true, Ordering::SeqCst);
-        *lock(&self.pending) = Pending::default();
+        *lock(&self.pending) = PendingQuestion::default();
         // The user is not asked for a folder any more.
         self.save_to(None);
     }
@@ -278,15 +278,15 @@ impl RunHandle {
 
 /// Saves the session of a finished run in a folder that can be written, as the user decides.
 async fn save(
-    saving: Saving,
+    saver: SessionSaver,
     updates: &LastUpdates,
     folders: &mut mpsc::UnboundedReceiver<Option<PathBuf>>,
 ) -> RunEnding {
-    let retried = saving.clone();
-    let first = tokio::task::spawn_blocking(move || match retried.keeping.retry() {
+    let retried = saver.clone();
+    let first = tokio::task::spawn_blocking(move || match retried.status.retry() {
         Some(unwritten) => Err(unwritten),
         // The file was lost during the run, and the spare folder took the session.
-        None => Ok(retried.keeping.moved_from().map(|_| ending(&retried.settle()))),
+        None => Ok(retried.status.moved_from().map(|_| ending(&retried.settle()))),
     });
     let unwritten = match first.await {
         Ok(Err(unwritten)) => unwritten,
@@ -295,14 +295,14 @@ async fn save(
     };
     let mut reason = format!("{unwritten}. Choose another folder for the session");
     loop {
-        updates.push(RunUpdate::Unwritten { reason, suggested: saving.spare_dir.clone() });
-        let (folder, saving) = (folders.recv().await.flatten(), saving.clone());
+        updates.push(RunUpdate::Unwritten { reason, suggested: saver.spare_dir.clone() });
+        let (folder, saver) = (folders.recv().await.flatten(), saver.clone());
         let moved = tokio::task::spawn_blocking(move || match folder {
             Some(dir) => {
-                let moved = saving.move_to(&dir);
+                let moved = saver.move_to(&dir);
                 moved.map(|path| RunEnding::Elsewhere(format!("the session is in {}", path.display())))
             }
-            None => Ok(ending(&saving.settle())),
+            None => Ok(ending(&saver.settle())),
         });
         match moved.await {
             Ok(Ok(ending)) => return ending,
@@ -315,11 +315,11 @@ async fn save(
 }
 
 /// The end of a run whose session is settled like this.
-fn ending(settled: &Settled) -> RunEnding {
+fn ending(settled: &SaveOutcome) -> RunEnding {
     match settled {
-        Settled::Whole => RunEnding::Run,
-        Settled::Elsewhere { .. } => RunEnding::Elsewhere(settled.to_string()),
-        Settled::Partly { .. } => RunEnding::Unsaved(settled.to_string()),
+        SaveOutcome::Whole => RunEnding::Run,
+        SaveOutcome::Elsewhere { .. } => RunEnding::Elsewhere(settled.to_string()),
+        SaveOutcome::Partly { .. } => RunEnding::Unsaved(settled.to_string()),
     }
 }
 
@@ -346,11 +346,11 @@ mod tests {
     use crate::session::{Medium, Recorder};
 
     /// A run that is nothing but its task.
-    fn running(task: tokio::task::JoinHandle<crate::agent::Step>, saving: Option<Saving>) -> Running {
-        Running {
+    fn running(task: tokio::task::JoinHandle<crate::agent::Step>, saver: Option<SessionSaver>) -> BackgroundRun {
+        BackgroundRun {
             session: None,
             path: None,
-            saving,
+            saver,
             feed: Feed::default(),
             stop: Stop::default(),
             warnings: Vec::new(),
@@ -392,10 +392,10 @@ mod tests {
         let recorder = Recorder::with_medium(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
         let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "a notice".to_owned() });
         recorder.emit(Address::run(0), notice).await.unwrap();
-        let saving = Saving { keeping: recorder.status(), spare_dir: dir.path().join("spare") };
+        let saver = SessionSaver { status: recorder.status(), spare_dir: dir.path().join("spare") };
         drop(recorder);
         let task = tokio::spawn(async { crate::agent::Step::default() });
-        let handle = RunHandle::of_run(running(task, Some(saving)), Arc::default());
+        let handle = RunHandle::of_run(running(task, Some(saver)), Arc::default());
         let updates = || async {
             handle.changed().await;
             handle.drain()
@@ -424,14 +424,14 @@ mod tests {
         let recorder = Recorder::with_medium(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
         let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "one".to_owned() });
         recorder.emit(Address::run(0), notice).await.unwrap();
-        let saving = Saving { keeping: recorder.status(), spare_dir: dir.path().join("spare") };
+        let saver = SessionSaver { status: recorder.status(), spare_dir: dir.path().join("spare") };
         drop(recorder);
         let (go, wait) = tokio::sync::oneshot::channel::<()>();
         let task = tokio::spawn(async move {
             _ = wait.await;
             crate::agent::Step::default()
         });
-        let handle = RunHandle::of_run(running(task, Some(saving)), Arc::default());
+        let handle = RunHandle::of_run(running(task, Some(saver)), Arc::default());
         handle.suspend();
         drop(go);
         let ended = loop {

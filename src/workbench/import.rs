@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Workbench;
 use crate::event::hex_sha;
 use crate::export::trace;
-use crate::session::{Header, Imported, SessionId, write_session};
+use crate::session::{Header, ImportSource, SessionId, write_session};
 
 /// The format that can be imported.
 const FORMAT: &str = "ptc_runner trace 2";
@@ -47,7 +47,7 @@ impl Workbench {
         let chance = sha.get(..8).and_then(|start| u32::from_str_radix(start, 16).ok()).unwrap_or_default();
         let id = SessionId::new(converted.started_ms, chance);
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let imported = Imported { format: FORMAT.to_owned(), id: converted.id, file: name, sha };
+        let imported = ImportSource { format: FORMAT.to_owned(), id: converted.id, file: name, sha };
         let header = Header { imported: Some(imported), ..Header::new(id.clone(), converted.started_ms) };
         let path =
             write_session(&self.folders.sessions_dir, &header, &converted.events).map_err(|error| {

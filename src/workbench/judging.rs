@@ -10,13 +10,13 @@ use ptc_core::reasons::Reason;
 
 use super::reply_cache::trial_name;
 use super::run::Origin;
-use super::saving::settled;
-use super::{RunSpec, Running, StartError, Workbench};
+use super::session_saver::settled;
+use super::{BackgroundRun, RunSpec, StartError, Workbench};
 use crate::agent::{Agent, Case, Context, Judgement, Measure, Question, Ruling, Step, Verdict, Vote};
 use crate::config::ModelChoice;
 use crate::event::FromCache;
 use crate::port::{NoUser, Stop, SystemClock};
-use crate::session::{Parent, ParentKind, Ruled, SessionKey, read_rulings, write_ruling};
+use crate::session::{Parent, ParentKind, SessionKey, SessionRuling, read_rulings, write_ruling};
 
 /// The run that is judged.
 #[derive(Debug, Clone)]
@@ -133,12 +133,13 @@ impl Workbench {
         };
         let origin = Origin { parent, ..Origin::default() };
         let workbench = self.for_trial(format!("{} vote {place}", trial_name(run.trial)));
-        let Running { session, saving, task, .. } = match workbench.unattended().start_in(spec, origin, stop.child()) {
-            Ok(running) => running,
-            Err(error) => return (vote, Some(error.to_string())),
-        };
+        let BackgroundRun { session, saver, task, .. } =
+            match workbench.unattended().start_in(spec, origin, stop.child()) {
+                Ok(running) => running,
+                Err(error) => return (vote, Some(error.to_string())),
+            };
         let ended = task.await;
-        let saved = settled(saving).await;
+        let saved = settled(saver).await;
         let step = match (ended, saved) {
             (Ok(step), Ok(())) => step,
             (Err(error), _) => return (vote, Some(format!("{}: {error}", Reason::InternalError))),
@@ -159,7 +160,7 @@ impl Workbench {
     }
 
     /// Returns the rulings on a session, oldest first.
-    pub fn rulings_on(&self, key: &SessionKey) -> Vec<Ruled> {
+    pub fn rulings_on(&self, key: &SessionKey) -> Vec<SessionRuling> {
         let id = match key {
             SessionKey::Example(id) => id.clone(),
             SessionKey::File(path) => {
@@ -175,7 +176,7 @@ impl Workbench {
     /// Adds a ruling to those of the folder. Losing it loses no result: the judges' sessions have it.
     async fn keep_ruling(&self, session: &str, ruling: &Ruling) {
         let dir = self.folders.sessions_dir.clone();
-        let ruled = Ruled { t: SystemClock.now(), session: session.to_owned(), ruling: ruling.clone() };
+        let ruled = SessionRuling { t: SystemClock.now(), session: session.to_owned(), ruling: ruling.clone() };
         let written = tokio::task::spawn_blocking(move || write_ruling(&dir, &ruled)).await;
         if let Ok(Err(error)) = written {
             tracing::warn!(%error, "a ruling could not be written");

@@ -9,7 +9,7 @@ use ptc_core::text::did_you_mean;
 
 use super::files::check_folder;
 use super::{AgentFile, AgentFiles, OpenAgent, Overwrite, SaveError, Workbench};
-use crate::agent::{Agent, BUNDLED, Bundled, DraftTexts, Mode};
+use crate::agent::{Agent, BUNDLED, BundledExample, DraftTexts, Mode};
 use crate::config::read_regular_file;
 use crate::event::ErrorRecord;
 
@@ -48,7 +48,7 @@ impl Workbench {
         let refused = |message: String| ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) };
         let base = match new.from.as_deref() {
             None => Agent::default(),
-            Some(name) => Bundled::find(name)
+            Some(name) => BundledExample::find(name)
                 .ok_or_else(|| unknown_example(name))
                 .and_then(|example| example.agent().map_err(|error| error.to_string()))
                 .map_err(refused)?,

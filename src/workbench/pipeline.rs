@@ -13,8 +13,8 @@ use super::prepare::in_own_mode;
 use super::run::{clock_of, stored_files};
 use super::stages::{Stage, follow};
 use super::tools::Looks;
-use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Bundled, Context, Diagnostic, Mode, Place, Plan, Step, Variant, is_key, open_params};
+use super::{BackgroundRun, StartError, Workbench};
+use crate::agent::{Agent, BundledExample, Context, Diagnostic, Mode, Place, Plan, Step, Variant, is_key, open_params};
 use crate::config::document::{self, Entry, FileError, Problem, Problems, advice};
 use crate::config::read_named_file;
 use crate::engine::{self, Input, Ports};
@@ -44,7 +44,7 @@ impl Pipeline {
 
     /// The example pipeline of this name.
     pub fn bundled(name: &str) -> Result<Option<Self>, FileError> {
-        match Bundled::find_pipeline(name) {
+        match BundledExample::find_pipeline(name) {
             Some(example) => Self::from_toml(example.toml, &format!("{name}.toml"), &FileAccess::nowhere()),
             None => Ok(None),
         }
@@ -283,7 +283,7 @@ pub struct PipelineSpec {
 
 impl Workbench {
     /// Starts a pipeline on the current runtime. The Step is that of the last agent that ran.
-    pub fn start_pipeline(&self, spec: PipelineSpec) -> Result<Running, StartError> {
+    pub fn start_pipeline(&self, spec: PipelineSpec) -> Result<BackgroundRun, StartError> {
         let (named_model, human) = (spec.model.as_deref(), spec.human);
         let plans = spec.pipeline.plans().map_err(StartError::Agent)?;
         let stage = |(index, plan): (usize, Plan)| {
@@ -312,7 +312,7 @@ impl Workbench {
         let recorder = recorder.map(|(recorder, _)| recorder);
         let clock = clock_of(recorder.as_ref());
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
-        let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
+        let saver = recorder.as_ref().map(|recorder| self.saver(recorder));
         let (feed, stop) = (self.feed(session.as_deref()), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&human));
         let warnings = [&first].into_iter().chain(&later).flat_map(|stage| stage.plan.warnings.clone()).collect();
@@ -341,6 +341,6 @@ impl Workbench {
             tools.end().await;
             Step { session: task_session, ..step }
         });
-        Ok(Running { session, path, saving, feed, stop, warnings, task })
+        Ok(BackgroundRun { session, path, saver, feed, stop, warnings, task })
     }
 }

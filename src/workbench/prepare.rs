@@ -10,12 +10,12 @@ use ptc_core::reasons::Reason;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place, Plan};
 use crate::config::{ModelChoice, options_over};
-use crate::model::{Model, Pinned};
+use crate::model::{Model, PinnedProgram};
 use crate::port::Human;
 use crate::tool::Kind;
 
 /// Source of an agent's replies.
-pub(super) enum Answering {
+pub(super) enum ReplySource {
     /// Its pinned program.
     Program(String),
     /// A model.
@@ -32,46 +32,46 @@ pub(super) struct Ready {
 impl Workbench {
     /// Returns the source of an agent's replies: the model that the user named, else the agent's pinned program, unless a session recorded
     /// a model in its place, else the model that a session recorded, else the agent's own or the configured one.
-    pub(super) fn answering(
+    pub(super) fn reply_source(
         &self,
         agent: &Agent,
         named: Option<&str>,
         recorded: Option<&str>,
-    ) -> Result<Answering, StartError> {
+    ) -> Result<ReplySource, StartError> {
         let agent = &in_own_mode(agent);
-        let stood_in = named.is_some() || recorded.is_some_and(|name| name != Pinned::NAME);
+        let stood_in = named.is_some() || recorded.is_some_and(|name| name != PinnedProgram::NAME);
         let choice = match (agent.program(), recorded) {
-            (Some(program), _) if !stood_in => return Ok(Answering::Program(program.to_owned())),
+            (Some(program), _) if !stood_in => return Ok(ReplySource::Program(program.to_owned())),
             (_, Some(recorded)) => self.chosen(named, recorded)?,
             (_, None) => self.choose(&self.model_name(named, agent))?,
         };
-        Ok(Answering::Model(choice))
+        Ok(ReplySource::Model(choice))
     }
 
     /// Builds the model of a source of replies.
-    pub(super) fn model_of(&self, answering: Answering, human: Arc<dyn Human>) -> Result<Arc<dyn Model>, StartError> {
-        match answering {
-            Answering::Program(program) => Ok(Arc::new(Pinned::new(program))),
-            Answering::Model(choice) => self.build_model(choice, human),
+    pub(super) fn model_of(&self, source: ReplySource, human: Arc<dyn Human>) -> Result<Arc<dyn Model>, StartError> {
+        match source {
+            ReplySource::Program(program) => Ok(Arc::new(PinnedProgram::new(program))),
+            ReplySource::Model(choice) => self.build_model(choice, human),
         }
     }
 
     /// Returns the plan of an agent in its mode: for its pinned program (one attempt), or for a model, whose options are defaults. Includes
     /// what is known of its tools' servers.
-    pub(super) fn ready(&self, agent: &Agent, answering: &Answering) -> Result<Ready, StartError> {
+    pub(super) fn ready(&self, agent: &Agent, source: &ReplySource) -> Result<Ready, StartError> {
         let agent = agent.for_mode(agent.mode).map_err(StartError::Agent)?;
-        let agent = match answering {
-            Answering::Program(_) => agent.once(),
-            Answering::Model(ModelChoice::Http(model)) => {
+        let agent = match source {
+            ReplySource::Program(_) => agent.once(),
+            ReplySource::Model(ModelChoice::Http(model)) => {
                 let model_options = options_over(&agent.model_options, &model.options);
                 Agent { model_options, ..agent.without_program() }
             }
-            Answering::Model(_) => agent.without_program(),
+            ReplySource::Model(_) => agent.without_program(),
         };
         let plan = Plan::new(&self.connected(agent)?).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
         let mut below = self.check_child_models(&plan);
-        if let Answering::Model(choice) = answering {
+        if let ReplySource::Model(choice) = source {
             below.extend(self.check_fallback(choice));
         }
         Ok(Ready { plan, below })

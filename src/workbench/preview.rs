@@ -9,12 +9,12 @@ use serde_with::skip_serializing_none;
 use super::format::{count, distinct};
 use super::inspect::{Line, Mark};
 use super::models::http;
-use super::prepare::{Answering, Ready};
+use super::prepare::{Ready, ReplySource};
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, InputReach};
 use crate::config::ModelChoice;
 use crate::engine;
-use crate::event::{Address, Message, Options, RunText, ToolSchema};
+use crate::event::{Address, MessageAdded, Options, RunText, ToolSchema};
 use crate::model::Request;
 
 /// The first request of a run that has not started.
@@ -23,7 +23,7 @@ pub struct Preview {
     /// The request, free of any protocol.
     pub request: Request,
     /// Its messages with their prompt sections, the system text first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageAdded>,
     /// The body, for HTTP models.
     pub body: Option<Json>,
     /// Limits of the provider's protocol for this request, as a run reports them.
@@ -37,13 +37,13 @@ pub struct Preview {
 impl Workbench {
     /// The first request of a run of this agent.
     pub fn preview(&self, agent: &Agent, model: Option<&str>, context: Option<Context>) -> Result<Preview, StartError> {
-        let answering = self.answering(agent, model, None)?;
-        let Ready { plan, below } = self.ready(agent, &answering)?;
+        let source = self.reply_source(agent, model, None)?;
+        let Ready { plan, below } = self.ready(agent, &source)?;
         let context = context.unwrap_or_else(|| plan.agent.context.clone().into());
         self.refuse_keys(&plan.agent, &context)?;
         let made = engine::preview(&plan, &context).map_err(StartError::Agent)?;
-        let adapter = match answering {
-            Answering::Model(ModelChoice::Http(model)) => Some(http(*model)?),
+        let adapter = match source {
+            ReplySource::Model(ModelChoice::Http(model)) => Some(http(*model)?),
             _ => None,
         };
         let body = adapter.as_ref().map(|adapter| adapter.body(&made.request));

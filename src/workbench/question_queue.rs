@@ -12,7 +12,7 @@ use crate::port::{Breakpoint, Checkpoint, Gate, Human, Question};
 
 /// A question and the channel for its answer. Dropping it means that there is no answer.
 #[derive(Debug)]
-pub struct Asked {
+pub struct QueuedQuestion {
     /// The question.
     pub question: Question,
     /// Takes the answer.
@@ -59,8 +59,8 @@ impl Intercept {
 #[derive(Debug)]
 pub struct QuestionQueue {
     intercept: Intercept,
-    sender: mpsc::UnboundedSender<Asked>,
-    questions: Mutex<mpsc::UnboundedReceiver<Asked>>,
+    sender: mpsc::UnboundedSender<QueuedQuestion>,
+    questions: Mutex<mpsc::UnboundedReceiver<QueuedQuestion>>,
 }
 
 impl Default for QuestionQueue {
@@ -77,7 +77,7 @@ impl QuestionQueue {
     }
 
     /// The next question; waits until there is one.
-    pub async fn next(&self) -> Option<Asked> {
+    pub async fn next(&self) -> Option<QueuedQuestion> {
         self.questions.lock().await.recv().await
     }
 }
@@ -86,7 +86,7 @@ impl Human for QuestionQueue {
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
-            self.sender.send(Asked { question: question.clone(), answer }).ok()?;
+            self.sender.send(QueuedQuestion { question: question.clone(), answer }).ok()?;
             tokio::select! {
                 answer = answered => answer.ok(),
                 () = cancel.cancelled() => None,
@@ -103,18 +103,18 @@ impl Human for QuestionQueue {
 }
 
 /// A user with answers given beforehand: they are taken in order, then the user is asked.
-pub(super) struct Prepared {
+pub(super) struct PreparedHuman {
     answers: Lock<VecDeque<String>>,
     human: Arc<dyn Human>,
 }
 
-impl Prepared {
+impl PreparedHuman {
     pub(super) fn new(answers: VecDeque<String>, human: Arc<dyn Human>) -> Self {
         Self { answers: Lock::new(answers), human }
     }
 }
 
-impl Human for Prepared {
+impl Human for PreparedHuman {
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         match self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
             Some(answer) => Box::pin(async move { Some(answer) }),

@@ -5,8 +5,8 @@
 
 use ptc_core::value::{Json, json};
 
-use crate::event::{Address, Event, Extract, ExtractKind, Kept, RepeatedReply, RequestMade};
-use crate::model::Written;
+use crate::event::{Address, Event, Extract, ExtractKind, RepeatedReply, RequestMade, TextRecord};
+use crate::model::ManualReply;
 use crate::prompt::ptc_lisp::LISP_EVAL;
 use crate::replay::Recording;
 
@@ -29,9 +29,9 @@ impl<'r> RecordedTurn<'r> {
     }
 
     /// The reply that counts.
-    pub(super) fn reply(&self) -> Option<Written> {
+    pub(super) fn reply(&self) -> Option<ManualReply> {
         let RepeatedReply { text, calls, .. } = self.recording.reply(&self.turn);
-        (!text.is_empty() || !calls.is_empty()).then_some(Written { text, calls })
+        (!text.is_empty() || !calls.is_empty()).then_some(ManualReply { text, calls })
     }
 
     fn extract(&self) -> Option<&'r Extract> {
@@ -54,7 +54,7 @@ impl<'r> RecordedTurn<'r> {
     }
 
     /// The reply with another program in the place of the one that was found in it.
-    pub(super) fn with_program(&self, program: &str) -> Result<Written, String> {
+    pub(super) fn with_program(&self, program: &str) -> Result<ManualReply, String> {
         let nothing = || format!("no program was found in the reply of {}: edit the reply itself", self.turn);
         let mut reply = self.reply().ok_or_else(nothing)?;
         if let Some(call) = reply.calls.iter_mut().find(|call| call.name == LISP_EVAL) {
@@ -84,14 +84,14 @@ impl<'r> RecordedTurn<'r> {
     /// The user's text of a reply, as the value of an edit: lines that begin with `/call` are calls where the request offers tools.
     pub(super) fn typed(&self, after: &Json) -> Result<Json, String> {
         let offers = self.request().is_some_and(|made| !made.tools.is_empty());
-        let written = match after.as_str() {
-            Some(text) if offers => Written::typed(text),
-            _ => Written::of_json(after)?,
+        let reply = match after.as_str() {
+            Some(text) if offers => ManualReply::typed(text),
+            _ => ManualReply::of_json(after)?,
         };
-        if !written.calls.is_empty() && !offers {
+        if !reply.calls.is_empty() && !offers {
             return Err(format!("the request of {} offers no tools, so that its reply cannot call any", self.turn));
         }
-        Ok(written.to_json())
+        Ok(reply.to_json())
     }
 
     /// The names that the turn defined, without those whose values are too long to be kept whole.
@@ -100,7 +100,7 @@ impl<'r> RecordedTurn<'r> {
             Event::MemoryChange(change) if !change.rolled_back => Some(&change.set),
             _ => None,
         });
-        let whole = |kept: &Kept| matches!(kept, Kept::Whole(_));
+        let whole = |kept: &TextRecord| matches!(kept, TextRecord::Whole(_));
         set.into_iter().flatten().filter(|(_, kept)| whole(kept)).map(|(name, _)| name.clone()).collect()
     }
 }

@@ -11,11 +11,11 @@ use ptc_core::value::json::Node;
 use super::accept::Onto;
 use super::child_models::LiveModels;
 use super::feed::Tee;
-use super::fork::{Changed, ForkSpec, inputs_at};
+use super::fork::{ForkChange, ForkSpec, inputs_at};
 use super::prepare::Ready;
 use super::resume::{not_begun, unusable};
 use super::run::header_of;
-use super::{Running, StartError, Workbench};
+use super::{BackgroundRun, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Mode, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Editor, JsonText, LaterStep, RunStart};
@@ -55,7 +55,7 @@ impl Workbench {
         session: &Session,
         spec: RerunSpec,
         human: Arc<dyn Human>,
-    ) -> Result<Running, StartError> {
+    ) -> Result<BackgroundRun, StartError> {
         match spec.from.clone().filter(|from| from.contains('/')) {
             Some(at) => self.rerun_turn(session, at, spec, human).await,
             None => self.rerun_runs(session, spec, human).await,
@@ -68,13 +68,13 @@ impl Workbench {
         at: String,
         spec: RerunSpec,
         human: Arc<dyn Human>,
-    ) -> Result<Running, StartError> {
+    ) -> Result<BackgroundRun, StartError> {
         if spec.mode.is_some() {
             return Err(unusable(format!(
                 "a run keeps its mode, so that it cannot change at {at}: re-run it from its start, without a turn in --from"
             )));
         }
-        let changes = spec.agent.iter().map(|agent| Changed::new("agent", Json::str(agent.to_toml()))).collect();
+        let changes = spec.agent.iter().map(|agent| ForkChange::new("agent", Json::str(agent.to_toml()))).collect();
         let (by, kind) = (Editor::Command, ParentKind::Rerun);
         self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind }, human).await
     }
@@ -84,7 +84,7 @@ impl Workbench {
         session: &Session,
         spec: RerunSpec,
         human: Arc<dyn Human>,
-    ) -> Result<Running, StartError> {
+    ) -> Result<BackgroundRun, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let runs = recording.runs();
         let names = || runs.iter().map(Address::as_str).collect::<Vec<_>>().join(", ");
@@ -129,7 +129,7 @@ impl Workbench {
         let last_ms = opened.events().map(|envelope| envelope.at_ms).max().unwrap_or_default();
         let clock = Arc::new(RunClock::start_after(last_ms));
         let recorder = Recorder::append(&opened, Arc::clone(&clock) as _).map_err(StartError::Recorder)?;
-        let saving = Some(self.saving(&recorder));
+        let saver = Some(self.saver(&recorder));
         let (stop, id) = (Stop::default(), header.id.to_string());
         let feed = self.feed(Some(&id));
         let warnings = again.iter().flat_map(|again| again.plan.warnings.iter().chain(&again.below)).cloned().collect();
@@ -150,7 +150,7 @@ impl Workbench {
             tools.end().await;
             Step { session: Some(task_id), ..step }
         });
-        Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings, task })
+        Ok(BackgroundRun { session: Some(id), path: Some(path), saver, feed, stop, warnings, task })
     }
 
     /// The inputs of a re-run of a recorded root run.
@@ -181,10 +181,10 @@ impl Workbench {
         let recorded = (!is_new).then_some(recorded.as_str());
         let own = || spec.agent.as_ref().filter(|_| !is_new).and_then(|agent| agent.model.clone());
         let named = spec.model.clone().or_else(own);
-        let answering = self.answering(&agent, named.as_deref(), recorded)?;
-        let Ready { plan, below } = self.ready(&agent, &answering)?;
+        let source = self.reply_source(&agent, named.as_deref(), recorded)?;
+        let Ready { plan, below } = self.ready(&agent, &source)?;
         self.refuse_keys(&plan.agent, &Context::from(start.context.json()))?;
-        let model = self.model_of(answering, Arc::clone(human))?;
+        let model = self.model_of(source, Arc::clone(human))?;
         Ok(Again { run: run.clone(), start, plan, below, model })
     }
 }

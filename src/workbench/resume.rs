@@ -14,10 +14,10 @@ use super::ending::more_turns;
 use super::feed::{ResumeSink, Tee};
 use super::fork::inputs_at;
 use super::prepare::refuse_closures;
-use super::question_queue::Prepared;
+use super::question_queue::PreparedHuman;
 use super::run::header_of;
 use super::stages::{follow, later_steps};
-use super::{Running, StartError, Workbench};
+use super::{BackgroundRun, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event, QuestionKind, RunEnd};
@@ -37,7 +37,7 @@ pub(super) fn not_begun(session: &str) -> String {
 }
 
 /// The inputs of a resumed session.
-pub(super) struct Resuming {
+pub(super) struct ResumeInputs {
     /// Answers to its open questions.
     pub(super) answers: Answers,
     /// Another model.
@@ -55,12 +55,17 @@ impl Workbench {
         answers: Answers,
         model: Option<&str>,
         human: Arc<dyn Human>,
-    ) -> Result<Running, StartError> {
+    ) -> Result<BackgroundRun, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         // A run that was interrupted between two steps does not run again.
         let between = recording.runs().pop().is_none_or(|run| recording.is_complete(&run));
         let onto = if between { Onto::default() } else { self.onto(&recording, session).await? };
-        self.resume_onto(session, &recording, onto, Resuming { answers, model: model.map(ToOwned::to_owned), human })
+        self.resume_onto(
+            session,
+            &recording,
+            onto,
+            ResumeInputs { answers, model: model.map(ToOwned::to_owned), human },
+        )
     }
 
     /// The same with a recording that was adopted.
@@ -69,9 +74,9 @@ impl Workbench {
         session: &Session,
         recording: &Arc<Recording>,
         onto: Onto,
-        resuming: Resuming,
-    ) -> Result<Running, StartError> {
-        let (recording, Resuming { answers, model, human }) = (Arc::clone(recording), resuming);
+        inputs: ResumeInputs,
+    ) -> Result<BackgroundRun, StartError> {
+        let (recording, ResumeInputs { answers, model, human }) = (Arc::clone(recording), inputs);
         let run = recording.runs().pop().ok_or_else(|| unusable(not_begun(session.header.id.as_str())))?;
         let later = later_steps(&recording, &run);
         // A pipeline that was interrupted between two steps continues with the next one.
@@ -94,17 +99,17 @@ impl Workbench {
         // Answers in order serve the later steps too.
         let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
         let asked = Arc::clone(&human);
-        let human = Prepared::new(in_order, human);
+        let human = PreparedHuman::new(in_order, human);
         let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let last_ms = session.events().map(|envelope| envelope.at_ms).max().unwrap_or_default();
         let clock = Arc::new(RunClock::start_after(last_ms));
         let recorder = Recorder::append(session, Arc::clone(&clock) as _).map_err(StartError::Recorder)?;
         let (feed, stop) = (self.feed(Some(&recording.id)), Stop::default());
         let models = LiveModels::of(self, asked);
-        let saving = self.saving(&recorder);
+        let saver = self.saver(&recorder);
         let after = session.events().map(|envelope| envelope.seq).last().unwrap_or_default();
         let onward = ResumeSink::new(recorder, feed.clone(), run.clone(), after);
-        let tee = Tee::over(Box::new(onward), saving.keeping.clone(), feed.clone());
+        let tee = Tee::over(Box::new(onward), saver.status.clone(), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
         let (next, tools) = (recording.runs().len(), self.outside());
@@ -129,7 +134,7 @@ impl Workbench {
             Step { session: Some(task_id), ..step }
         });
         let path = Some(session.path.clone());
-        Ok(Running { session: Some(id), path, saving: Some(saving), feed, stop, warnings: Vec::new(), task })
+        Ok(BackgroundRun { session: Some(id), path, saver: Some(saver), feed, stop, warnings: Vec::new(), task })
     }
 
     /// The model of a resumed root run: the one named, else its pinned program, else the recorded one.
@@ -142,7 +147,7 @@ impl Workbench {
         human: Arc<dyn Human>,
     ) -> Result<Arc<dyn Model>, StartError> {
         let recorded = recording.model_of(run).unwrap_or_default();
-        self.model_of(self.answering(agent, named, Some(&recorded))?, human)
+        self.model_of(self.reply_source(agent, named, Some(&recorded))?, human)
     }
 
     /// Checks that the last run of a recording has everything that it needs to continue.
@@ -162,7 +167,7 @@ impl Workbench {
         message: &str,
         model: Option<&str>,
         human: Arc<dyn Human>,
-    ) -> Result<Running, StartError> {
+    ) -> Result<BackgroundRun, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let earlier = recording.runs().pop().ok_or_else(|| unusable(not_begun(session.header.id.as_str())))?;
         if !recording.is_complete(&earlier) {
@@ -208,7 +213,7 @@ impl Workbench {
             .map_err(StartError::Recorder)?;
         let path = Some(recorder.path().to_owned());
         copy_files(session.events(), &session.path, recorder.path()).map_err(unusable)?;
-        let saving = Some(self.saving(&recorder));
+        let saver = Some(self.saver(&recorder));
         let (feed, stop) = (self.feed(Some(header.id.as_str())), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&human));
         let id = header.id.to_string();
@@ -232,7 +237,7 @@ impl Workbench {
             tools.end().await;
             Step { session: Some(task_id), ..step }
         });
-        Ok(Running { session: Some(id), path, saving, feed, stop, warnings, task })
+        Ok(BackgroundRun { session: Some(id), path, saver, feed, stop, warnings, task })
     }
 }
 

@@ -11,7 +11,7 @@ use super::Workbench;
 use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
 use super::prepare::{Ready, in_own_mode};
-use super::saving::Saving;
+use super::session_saver::SessionSaver;
 use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::engine::{self, Input, Ports};
@@ -50,13 +50,13 @@ pub(super) struct Origin {
 
 /// A run in the background.
 #[derive(Debug)]
-pub struct Running {
+pub struct BackgroundRun {
     /// The session's id, when it is saved.
     pub session: Option<String>,
     /// Its file, as it began.
     pub path: Option<PathBuf>,
-    /// State of its saving, if it is saved.
-    pub saving: Option<Saving>,
+    /// Saver of its session, if it is saved.
+    pub saver: Option<SessionSaver>,
     /// Its events.
     pub feed: Feed,
     /// Ends it.
@@ -131,15 +131,15 @@ impl Workbench {
     }
 
     /// Starts a run on the current runtime.
-    pub fn start(&self, spec: RunSpec) -> Result<Running, StartError> {
+    pub fn start(&self, spec: RunSpec) -> Result<BackgroundRun, StartError> {
         self.start_in(spec, Origin::default(), Stop::default())
     }
 
     /// Starts a run whose session has an origin, and that ends with this stop.
-    pub(super) fn start_in(&self, spec: RunSpec, mut origin: Origin, stop: Stop) -> Result<Running, StartError> {
+    pub(super) fn start_in(&self, spec: RunSpec, mut origin: Origin, stop: Stop) -> Result<BackgroundRun, StartError> {
         let name = self.model_name(spec.model.as_deref(), &spec.agent);
-        let answering = self.answering(&spec.agent, spec.model.as_deref(), None)?;
-        let Ready { plan, below } = self.ready(&spec.agent, &answering)?;
+        let source = self.reply_source(&spec.agent, spec.model.as_deref(), None)?;
+        let Ready { plan, below } = self.ready(&spec.agent, &source)?;
         let agent = plan.agent.clone();
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
@@ -149,14 +149,14 @@ impl Workbench {
         let mut notices = std::mem::take(&mut origin.notices);
         let human = Arc::clone(&spec.human);
         let models = LiveModels::of(self, Arc::clone(&human));
-        let model = self.model_of(answering, spec.human)?;
+        let model = self.model_of(source, spec.human)?;
         let recorder = spec.save.then(|| self.new_session_in(origin)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let clock = clock_of(recorder.as_ref());
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let files = stored_files(path.as_deref(), &context)?;
-        let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
+        let saver = recorder.as_ref().map(|recorder| self.saver(recorder));
         let feed = self.feed(session.as_deref());
         notices.extend(self.secret_findings(&agent, &context));
         let (descriptions, seed, journal) = (context.descriptions, spec.seed, spec.journal);
@@ -185,7 +185,7 @@ impl Workbench {
             tracing::info!(session = task_session, turns = step.turns.len(), reason, "run ended");
             Step { session: task_session, ..step }
         });
-        Ok(Running { session, path, saving, feed, stop, warnings, task })
+        Ok(BackgroundRun { session, path, saver, feed, stop, warnings, task })
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ptc_core::text::did_you_mean;
 
 use super::Pipeline;
-use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled};
+use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, BundledExample};
 use crate::replay::{DemoModel, Recording};
 use crate::session::Session;
 use crate::tool::FileAccess;
@@ -35,7 +35,7 @@ impl Source {
             };
             return found.map_err(|error| error.to_string());
         }
-        let found = match Bundled::find(name) {
+        let found = match BundledExample::find(name) {
             Some(example) => example.agent().map(|example| Some(agent(example))),
             None => Pipeline::bundled(name).map(|found| found.map(Self::Pipeline)),
         };

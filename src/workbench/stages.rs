@@ -44,10 +44,10 @@ impl Workbench {
     /// A step of a pipeline. `chosen`: the model that the user named for all steps.
     pub(super) fn stage(&self, plan: Plan, chosen: Option<&str>, human: &Arc<dyn Human>) -> Result<Stage, StartError> {
         let name = self.model_name(chosen, &plan.agent);
-        let answering = self.answering(&plan.agent, chosen, None)?;
-        let ready = self.ready(&plan.agent, &answering)?;
+        let source = self.reply_source(&plan.agent, chosen, None)?;
+        let ready = self.ready(&plan.agent, &source)?;
         let warnings = plan.warnings.into_iter().chain(ready.below).collect();
-        let model = self.model_of(answering, Arc::clone(human))?;
+        let model = self.model_of(source, Arc::clone(human))?;
         Ok(Stage { plan: Plan { warnings, ..ready.plan }, model, name })
     }
 

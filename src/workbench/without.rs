@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::inspect::RequestPlace;
 use super::inspect::sent::{Section, agent_without, sent};
 use super::resume::unusable;
-use super::{Changed, ForkSpec, Running, StartError, Workbench};
+use super::{BackgroundRun, ForkChange, ForkSpec, StartError, Workbench};
 use crate::event::{Address, Role};
 use crate::port::{Checkpoint, Gate, Human, Question};
 use crate::replay::Recording;
@@ -31,7 +31,7 @@ impl Workbench {
         place: RequestPlace,
         spec: ForkSpec,
         human: Arc<dyn Human>,
-    ) -> Result<Running, StartError> {
+    ) -> Result<BackgroundRun, StartError> {
         let turn = Address::from(spec.at.split(':').next().unwrap_or_default());
         let recorded = Recording::of(session).map_err(unusable)?.model_of(&turn.root());
         if spec.model.as_deref().or(recorded.as_deref()) == Some("human") {
@@ -41,7 +41,7 @@ impl Workbench {
         if !matches!(place, RequestPlace::Section { .. }) {
             let made = sent(session, &turn).ok_or_else(|| unusable(format!("{turn} made no request")))?.made;
             let agent = agent_without(&self.agent_at(session, &spec.at)?, &made, &place).map_err(unusable)?;
-            let changes = vec![Changed::new("agent", Json::str(agent.to_toml()))];
+            let changes = vec![ForkChange::new("agent", Json::str(agent.to_toml()))];
             return self.fork(session, ForkSpec { changes, ..spec }, human).await;
         }
         let removal = Removal::of(session, &turn, &place).map_err(unusable)?;

@@ -1,6 +1,6 @@
 //! The example agents: each one loads, passes its checks without a warning, and runs on its own context.
 
-use ptc_workbench::agent::{BUNDLED, Bundled, Plan};
+use ptc_workbench::agent::{BUNDLED, BundledExample, Plan};
 
 #[test]
 fn every_example_is_ready_to_run() {
@@ -16,6 +16,6 @@ fn every_example_is_ready_to_run() {
 
 #[test]
 fn examples_are_found_by_name() {
-    assert!(Bundled::find("sentiment").is_some());
-    assert!(Bundled::find("nothing").is_none());
+    assert!(BundledExample::find("sentiment").is_some());
+    assert!(BundledExample::find("nothing").is_none());
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptc_workbench::agent::StepFold;
-use ptc_workbench::engine::{Reader, Standing, Turn};
+use ptc_workbench::engine::{Reader, ReplyValidity, Turn};
 use ptc_workbench::event::{Address, Envelope, Event, PartKind, ReplyStatus, RunStart};
-use ptc_workbench::model::Written;
+use ptc_workbench::model::ManualReply;
 use ptc_workbench::workbench::{Definitions, example_sessions};
 
 /// A turn as it was recorded, and who reads its reply.
@@ -14,7 +14,7 @@ struct Recorded {
     name: String,
     reader: Arc<Reader>,
     want: String,
-    reply: Written,
+    reply: ManualReply,
     program: Option<String>,
     /// Of the program, when one was run.
     status: Option<String>,
@@ -50,7 +50,7 @@ fn turns(name: &str, events: &[Envelope]) -> Vec<Recorded> {
                     name: format!("{name} {turn}"),
                     reader: Arc::new(reader.for_turn(asked)),
                     want: made.want.name().to_owned(),
-                    reply: Written::default(),
+                    reply: ManualReply::default(),
                     program: None,
                     status: None,
                     reason: None,
@@ -65,7 +65,7 @@ fn turns(name: &str, events: &[Envelope]) -> Vec<Recorded> {
                 if end.status == ReplyStatus::Ok {
                     turn.reply.calls.clone_from(&end.calls);
                 } else {
-                    turn.reply = Written::default();
+                    turn.reply = ManualReply::default();
                 }
             }
             Event::ProgramEnd(end) => {
@@ -101,10 +101,10 @@ fn programs_that_ran_well_hold_no_error() {
         let judged = turn.reader.program(program);
         if status != "error" {
             count += 1;
-            assert_ne!(judged.standing, Standing::Wrong, "{}: {:?}\n{program}", turn.name, judged.remarks);
+            assert_ne!(judged.validity, ReplyValidity::Wrong, "{}: {:?}\n{program}", turn.name, judged.remarks);
         }
         if matches!(turn.reason.as_deref(), Some("unknown_tool" | "unbound_var" | "parse_error" | "invalid_form")) {
-            assert_ne!(judged.standing, Standing::Reads, "{}: {program}", turn.name);
+            assert_ne!(judged.validity, ReplyValidity::Reads, "{}: {program}", turn.name);
         }
     }
     assert!(count > 10, "the examples hold programs: {count}");
@@ -119,11 +119,11 @@ fn replies_are_judged_as_their_turns_were() {
             None if !turn.reply.text.is_empty() || !turn.reply.calls.is_empty() => {
                 judged[0] += 1;
                 let message = turn.reply.as_typed();
-                assert_ne!(found.standing, Standing::Wrong, "{}: {:?}\n{message}", turn.name, found.remarks);
+                assert_ne!(found.validity, ReplyValidity::Wrong, "{}: {:?}\n{message}", turn.name, found.remarks);
             }
             Some("validation_error" | "json_parse_error" | "protocol_error") if turn.want != "program" => {
                 judged[1] += 1;
-                assert_eq!(found.standing, Standing::Wrong, "{}: {found:?}\n{}", turn.name, turn.reply.text);
+                assert_eq!(found.validity, ReplyValidity::Wrong, "{}: {found:?}\n{}", turn.name, turn.reply.text);
             }
             _ => {}
         }

@@ -68,7 +68,7 @@ async fn a_file_of_the_agent_is_sent_and_the_session_holds_its_hash_and_not_its_
         .events()
         .flat_map(|envelope| match envelope.event {
             Event::RunStart(start) => FileRecord::all_in(&start.context.json()),
-            Event::Message(message) => message
+            Event::MessageAdded(message) => message
                 .parts
                 .into_iter()
                 .filter_map(|part| if let MessagePart::File { file } = part { Some(file) } else { None })

@@ -43,7 +43,7 @@ async fn messages_are_stored_once_and_replies_never_repeated() {
     let texts: Vec<_> = ran
         .events
         .iter()
-        .filter(|e| matches!(e.event, Event::Message(_)))
+        .filter(|e| matches!(e.event, Event::MessageAdded(_)))
         .map(|e| e.event.data().unwrap().get().to_owned())
         .collect();
     assert_eq!(texts.len(), 4);
@@ -68,7 +68,7 @@ async fn data_from_outside_is_marked_in_the_message_parts() {
         .events
         .iter()
         .find_map(|e| match &e.event {
-            Event::Message(message) if message.m == 1 => Some(message.clone()),
+            Event::MessageAdded(message) if message.m == 1 => Some(message.clone()),
             _ => None,
         })
         .unwrap();

@@ -99,7 +99,7 @@ async fn calls_fail_for_their_reasons() {
 }
 
 /// A sink that takes so many events and no more.
-struct Full(std::sync::atomic::AtomicU32, ptc_workbench::port::Unsaved);
+struct Full(std::sync::atomic::AtomicU32, ptc_workbench::port::UnsavedSink);
 
 impl ptc_workbench::port::Sink for Full {
     fn emit(
@@ -117,7 +117,7 @@ impl ptc_workbench::port::Sink for Full {
 /// The record cannot be written.
 #[tokio::test]
 async fn a_record_that_cannot_be_written_ends_the_run() {
-    let full = Full(0.into(), ptc_workbench::port::Unsaved::default());
+    let full = Full(0.into(), ptc_workbench::port::UnsavedSink::default());
     let step = run(agent("mode = 'text'")).model(script(["x"])).record(full).await;
     assert_eq!(outcome(&step), "recorder_failed");
 }

@@ -1,13 +1,13 @@
 //! The result of a trial does not depend on the trials that run at the same time.
 
-use ptc_workbench::agent::{Agent, Bundled, Mode};
+use ptc_workbench::agent::{Agent, BundledExample, Mode};
 use ptc_workbench::config::Config;
 use ptc_workbench::workbench::matrix::{MatrixSpec, MatrixState, Measures, Trial};
 
 use super::{ran, trials, workbench};
 
 fn sentiment() -> Agent {
-    Bundled::find("sentiment").unwrap().agent().unwrap()
+    BundledExample::find("sentiment").unwrap().agent().unwrap()
 }
 
 /// The trials without ids and times.

@@ -74,7 +74,7 @@ async fn each_vote_is_a_session_that_names_the_judged_one() {
         let untrusted = |text: &str| {
             judge.events().any(|envelope| {
                 match &envelope.event {
-                Event::Message(message) => message.parts.iter().any(|part| {
+                Event::MessageAdded(message) => message.parts.iter().any(|part| {
                     matches!(part, MessagePart::Text { text: found, untrusted: true, .. } if found.contains(text))
                 }),
                 _ => false,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use ptc_core::value::Json;
-use ptc_workbench::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled, Context, Mode, Plan, StepFold};
+use ptc_workbench::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, BundledExample, Context, Mode, Plan, StepFold};
 use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::event::Address;
 use ptc_workbench::port::{Human, Question, Stop};
@@ -50,7 +50,7 @@ fn recordings() -> Vec<Arc<Recording>> {
 /// Every example agent in every mode that it was recorded in.
 fn agents() -> impl Iterator<Item = Agent> {
     RECORDED.iter().flat_map(|(name, modes)| {
-        let agent = Bundled::find(name).unwrap().agent().unwrap();
+        let agent = BundledExample::find(name).unwrap().agent().unwrap();
         modes.iter().map(move |mode| agent.for_mode(*mode).unwrap())
     })
 }
@@ -200,7 +200,7 @@ async fn what_the_examples_are_for_can_be_seen_in_their_steps() {
     assert_eq!(step("workshop").summaries.len(), 3);
     assert_eq!(seen["statement"].turns(), ["tool_error", "ok", "ok"]);
     assert!(seen["booking"].events.iter().any(|envelope| envelope.event.kind() == "question"));
-    let yard = Bundled::find("yard").unwrap().agent().unwrap().for_mode(Mode::JsonLoop).unwrap();
+    let yard = BundledExample::find("yard").unwrap().agent().unwrap().for_mode(Mode::JsonLoop).unwrap();
     let yard = played(&yard, &demo).await.step;
     let sent: Vec<usize> = yard.turns.iter().map(|turn| yard.sent(turn).count()).collect();
     // System text, task and the last messages once the history is trimmed; it would be 12 messages at the end.

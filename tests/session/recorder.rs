@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
 use ptc_workbench::event::{
-    Address, Class, Envelope, Event, Message, MessagePart, Options, PartKind, ReplyEnd, ReplyPart, ReplyStatus,
+    Address, Class, Envelope, Event, MessageAdded, MessagePart, Options, PartKind, ReplyEnd, ReplyPart, ReplyStatus,
     RequestMade, Role, RunStart, SentMessage, Source, TurnStart, Want,
 };
 use ptc_workbench::model::script;
@@ -90,7 +90,7 @@ async fn every_request_can_be_rebuilt_byte_for_byte() {
 #[tokio::test]
 async fn a_request_is_rebuilt_without_what_another_run_wrote_while_its_reply_came() {
     let message =
-        |m: u32, role: Role, part: MessagePart| Message { m, role, source: Source::Prompt, parts: vec![part] };
+        |m: u32, role: Role, part: MessagePart| MessageAdded { m, role, source: Source::Prompt, parts: vec![part] };
     let text = |text: &str| MessagePart::Text { section: "task".to_owned(), text: text.to_owned(), untrusted: false };
     let part = |text: &str| ReplyPart {
         attempt: 1,

@@ -370,7 +370,7 @@ async fn a_change_of_anything_that_a_body_contains_is_found_at_the_attempts_that
         let name = |data: &mut Value| data["calls"][0]["name"] = "other".into();
         assert_eq!(found(last("r0/t1", "reply.end"), &name), all[1..], "{kit:?}: a call of a reply");
         let is_result = |index: &usize| match session.event(*index).map(|envelope| envelope.event) {
-            Some(Event::Message(message)) => matches!(message.parts[..], [MessagePart::Result { .. }, ..]),
+            Some(Event::MessageAdded(message)) => matches!(message.parts[..], [MessagePart::Result { .. }, ..]),
             _ => false,
         };
         let message = (0..session.len()).find(is_result).unwrap();

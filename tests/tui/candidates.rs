@@ -8,8 +8,8 @@ use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::workbench::SessionKey;
 use ptc_workbench::workbench::optimize::{
-    Action, CandidateDetail, CandidateLine, CaseScore, Component, Outcome, Proposal, Search, SearchOutline,
-    SearchReader, Settings, Standing, Start, Try,
+    Action, CandidateDetail, CandidateLine, CandidateStatus, CaseScore, Component, Outcome, Proposal, Search,
+    SearchOutline, SearchReader, Settings, Start, Try,
 };
 
 use super::pictures::text;
@@ -36,7 +36,7 @@ fn line(number: usize, parents: &[usize], depth: usize) -> CandidateLine {
         number,
         parents: parents.to_vec(),
         depth,
-        standing: Standing::Accepted,
+        status: CandidateStatus::Accepted,
         score: Some(0.5),
         tries: 4,
         ..CandidateLine::default()

@@ -186,7 +186,7 @@ fn a_draft_without_cases_names_the_next_step() {
 #[tokio::test]
 async fn the_cases_of_the_example_run_and_pass_with_the_model_demo() {
     let dir = tempfile::tempdir().unwrap();
-    let agent = ptc_workbench::agent::Bundled::find("sentiment").unwrap().agent().unwrap();
+    let agent = ptc_workbench::agent::BundledExample::find("sentiment").unwrap().agent().unwrap();
     let services = Arc::new(Services::new(workbench(dir.path()), &agent, None));
     let mut model = Model::new(services.opened(), (120, 40), NOW_MS);
     let mut driver = Driver::new(services, Clock::starting_at(NOW_MS));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ptc_workbench::agent::{Mode, Place};
-use ptc_workbench::event::{Address, Envelope, Kept, Role, Source, Tokens};
+use ptc_workbench::event::{Address, Envelope, Role, Source, TextRecord, Tokens};
 use ptc_workbench::port::Question;
 use ptc_workbench::session::diff::{Side, TurnPart, compare};
 use ptc_workbench::session::{Marks, Summary};
@@ -275,7 +275,7 @@ fn trial(cell: usize, trial: u32, passed: bool) -> MatrixUpdate {
         passed,
         score: None,
         why: (!passed).then(|| "score: expected 0.97, got 0.93".to_owned()),
-        outcome: Outcome::Answer(Kept::Whole(format!("{{\"score\":{}}}", if passed { 0.97 } else { 0.93 }))),
+        outcome: Outcome::Answer(TextRecord::Whole(format!("{{\"score\":{}}}", if passed { 0.97 } else { 0.93 }))),
         measures,
         rulings: Vec::new(),
     })))

@@ -7,7 +7,7 @@ use ptc_workbench::session::{Marks, Summary};
 use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse, EditTarget};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Popup};
-use ptc_workbench::workbench::{Changed, CurrentText, ForkPoints, RunUpdate, SessionKey, TurnPoints};
+use ptc_workbench::workbench::{CurrentText, ForkChange, ForkPoints, RunUpdate, SessionKey, TurnPoints};
 
 use super::pictures::{screens, text};
 use super::sessions::fork_spec;
@@ -143,7 +143,7 @@ fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_continues_as
     press(&mut model, "backspace");
     write(&mut model, ")");
     assert!(text(&mut model).contains("✓ valid · 1 form"));
-    let fork = fork_spec("r0/t2:reply", Changed::parse("program", "(first rows)").ok());
+    let fork = fork_spec("r0/t2:reply", ForkChange::parse("program", "(first rows)").ok());
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key(), fork))]);
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
     assert!(model.popups.is_empty() && model.workbench.running());
@@ -195,7 +195,7 @@ fn results_and_definitions_are_changed_at_their_own_points() {
     assert!(text(&mut model).contains("a text is in quotes"));
     press(&mut model, "ctrl-a");
     write(&mut model, "[1, 2]");
-    let fork = fork_spec("r0/t2/c0:call", Changed::parse("result", "[1, 2]").ok());
+    let fork = fork_spec("r0/t2/c0:call", ForkChange::parse("result", "[1, 2]").ok());
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key(), fork))]);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::port::Question;
-use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse, Taking};
+use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse, ChangedFileAction};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Popup};
 use ptc_workbench::tui::{Colours, Setup};
@@ -317,9 +317,9 @@ fn a_change_by_another_program_is_reloaded_merged_or_replaced() {
     }
 
     let mut model = changed_outside();
-    let request = ArchiveRequest::ChangedFile("a.toml".to_owned(), Taking::Merge);
+    let request = ArchiveRequest::ChangedFile("a.toml".to_owned(), ChangedFileAction::Merge);
     assert_eq!(press(&mut model, "m"), [Effect::Archive(request)]);
-    let read = ArchiveResponse::ChangedFile(Taking::Merge, Ok(changed_file(&options, &sentiment().prompt)));
+    let read = ArchiveResponse::ChangedFile(ChangedFileAction::Merge, Ok(changed_file(&options, &sentiment().prompt)));
     let effects = archive(&mut model, read);
     let both = model.workbench.texts();
     assert!(both.prompt.starts_with("Please. ") && both.options.contains("max_tokens"), "{both:?}");
@@ -328,14 +328,14 @@ fn a_change_by_another_program_is_reloaded_merged_or_replaced() {
 
     let mut model = changed_outside();
     press(&mut model, "r");
-    archive(&mut model, ArchiveResponse::ChangedFile(Taking::Reload, Ok(changed_file(&options, "Other"))));
+    archive(&mut model, ArchiveResponse::ChangedFile(ChangedFileAction::Reload, Ok(changed_file(&options, "Other"))));
     assert_eq!(model.workbench.texts().prompt, "Other");
     press(&mut model, "ctrl-u");
     assert!(model.workbench.texts().prompt.starts_with("Please. "), "undo brings the edits back");
 
     let mut model = changed_outside();
     press(&mut model, "m");
-    archive(&mut model, ArchiveResponse::ChangedFile(Taking::Merge, Ok(changed_file(&options, "Other"))));
+    archive(&mut model, ArchiveResponse::ChangedFile(ChangedFileAction::Merge, Ok(changed_file(&options, "Other"))));
     assert!(toast(&model).contains("prompt changed here and in the file"), "{}", toast(&model));
     assert!(model.workbench.texts().prompt.starts_with("Please. "));
 }

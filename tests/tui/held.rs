@@ -4,7 +4,7 @@ use ptc_workbench::session::index::QueryError;
 use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::Model;
-use ptc_workbench::workbench::{Changed, SearchError};
+use ptc_workbench::workbench::{ForkChange, SearchError};
 
 use super::pictures::text;
 use super::sessions::fork_spec;
@@ -58,7 +58,7 @@ fn keys_pressed_while_a_dialog_still_reads_the_session_are_done_when_it_has() {
         [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:reply", "reply")))],
         "the value was chosen"
     );
-    let fork = fork_spec("r0/t2:reply", Changed::parse("reply", "{}").ok());
+    let fork = fork_spec("r0/t2:reply", ForkChange::parse("reply", "{}").ok());
     let done = apply_message(
         &mut model,
         Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(standing("theirs")))),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_workbench::agent::Bundled;
+use ptc_workbench::agent::BundledExample;
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Address;
 use ptc_workbench::session::Session;
@@ -38,7 +38,7 @@ impl QuestionQueue {
     fn on(session: &str, size: (u16, u16)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::at(dir.path().to_owned(), dir.path(), None);
-        let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
+        let agent = BundledExample::find("sentiment").unwrap().agent().unwrap();
         let live = Services::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
         let opened = live.workbench.open(&SessionKey::Example(session.to_owned())).unwrap();
         let mut model = fresh(size);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use ptc_core::reasons::Reason;
-use ptc_workbench::agent::{Agent, Bundled, DraftTexts};
+use ptc_workbench::agent::{Agent, BundledExample, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{ErrorRecord, Event};
 use ptc_workbench::session::RunState;
@@ -16,7 +16,7 @@ use ptc_workbench::workbench::{
 
 fn live(dir: &std::path::Path) -> (Services, DraftTexts) {
     let folders = Folders::at(dir.to_owned(), dir, None);
-    let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
+    let agent = BundledExample::find("sentiment").unwrap().agent().unwrap();
     let live = Services::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
     (live, DraftTexts::of(&agent))
 }
@@ -74,7 +74,7 @@ fn saving_through_a_link_writes_the_target_and_keeps_link_and_permissions() {
 fn a_file_that_was_deleted_is_written_again_with_its_comments() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mine.toml");
-    let text = format!("# mine\n{}", Bundled::find("sentiment").unwrap().agent().unwrap().to_toml());
+    let text = format!("# mine\n{}", BundledExample::find("sentiment").unwrap().agent().unwrap().to_toml());
     fs::write(&path, &text).unwrap();
     let folders = Folders::at(dir.path().to_owned(), dir.path(), None);
     let agent = Agent::read(&path).unwrap();
@@ -282,7 +282,7 @@ fn a_model_that_does_not_exist_is_found_while_typing() {
 async fn a_run_that_is_put_down_waits_in_its_session_and_continues_from_there() {
     let dir = tempfile::tempdir().unwrap();
     let folders = Folders::at(dir.path().to_owned(), dir.path(), Some(dir.path()));
-    let agent = Bundled::find("booking").unwrap().agent().unwrap();
+    let agent = BundledExample::find("booking").unwrap().agent().unwrap();
     let live = Services::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
     let run = live.start(&DraftTexts::of(&agent)).unwrap();
     let mut kinds = Vec::new();

@@ -133,7 +133,7 @@ fn a_live_request_shows_the_native_calls_of_a_reply_that_it_repeats() {
         calls: vec![call],
         ..super::story::end(1, ptc_workbench::event::ReplyStatus::Ok, None)
     };
-    let reply = ptc_workbench::event::Message {
+    let reply = ptc_workbench::event::MessageAdded {
         m: 1,
         role: Role::Assistant,
         source: Source::Reply,

@@ -1,6 +1,6 @@
 //! Cards next to each other and values one after the other: agents at the same time, definitions and tasks over turns.
 
-use ptc_workbench::event::{Kept, MemoryChange, TasksKept};
+use ptc_workbench::event::{MemoryChange, TasksKept, TextRecord};
 use ptc_workbench::tui::transcript::Transcript;
 
 use super::services::saved;
@@ -30,8 +30,8 @@ fn agents_at_work_at_the_same_time_are_in_the_order_of_their_addresses() {
 
 #[test]
 fn memory_shows_what_a_definition_replaces_and_tasks_what_the_journal_keeps() {
-    let kept = |name: &str, value: &str| (name.to_owned(), Kept::Whole(value.to_owned()));
-    let change = |set: Vec<(String, Kept)>, del: &[&str]| MemoryChange {
+    let kept = |name: &str, value: &str| (name.to_owned(), TextRecord::Whole(value.to_owned()));
+    let change = |set: Vec<(String, TextRecord)>, del: &[&str]| MemoryChange {
         set,
         del: del.iter().map(|name| (*name).to_owned()).collect(),
         ..MemoryChange::default()

@@ -15,7 +15,7 @@ use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::services::Services;
 use ptc_workbench::tui::stage::{Input, Stage};
-use ptc_workbench::workbench::{Feed, OpenSession, QuestionQueue, RunHandle, Running, SessionKey, Workbench};
+use ptc_workbench::workbench::{BackgroundRun, Feed, OpenSession, QuestionQueue, RunHandle, SessionKey, Workbench};
 use tokio::sync::{mpsc, oneshot};
 
 use super::story::{NOW_MS, SESSION, Story, sentiment};
@@ -88,9 +88,9 @@ impl TestRun {
             Step::default()
         });
         let (session, warnings) = (Some(SESSION.to_owned()), Vec::new());
-        let (path, saving) = (None, None);
-        let running = Running { session, path, saving, feed: feed.clone(), stop: stop.clone(), warnings, task };
-        let handle = RunHandle::of_run(running, queue.clone());
+        let (path, saver) = (None, None);
+        let run = BackgroundRun { session, path, saver, feed: feed.clone(), stop: stop.clone(), warnings, task };
+        let handle = RunHandle::of_run(run, queue.clone());
         (Self { feed, queue, stop, end }, handle)
     }
 

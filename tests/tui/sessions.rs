@@ -14,7 +14,7 @@ use ptc_workbench::tui::form::Input;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Phase, Popup, Screen};
 use ptc_workbench::workbench::{
-    Changed, CurrentText, FailureGroup, ForkPoints, ForkSpec, RerunSpec, SearchError, SessionKey, TurnPoints,
+    CurrentText, FailureGroup, ForkChange, ForkPoints, ForkSpec, RerunSpec, SearchError, SessionKey, TurnPoints,
 };
 
 use super::pictures::{listed, screens, text};
@@ -50,7 +50,7 @@ pub(super) fn marks(all: &[(&str, &Mark)]) -> Marks {
 }
 
 /// A fork as the dialog describes it.
-pub(super) fn fork_spec(at: &str, change: Option<Changed>) -> ForkSpec {
+pub(super) fn fork_spec(at: &str, change: Option<ForkChange>) -> ForkSpec {
     let (changes, by) = (change.into_iter().collect(), Editor::User);
     ForkSpec { at: at.to_owned(), changes, model: None, by, kind: ParentKind::Fork }
 }
@@ -251,7 +251,7 @@ fn a_fork_with_another_reply_is_described_and_runs_on_the_workbench() {
     press(&mut model, "tab");
     press(&mut model, "ctrl-a");
     write(&mut model, "{}");
-    let fork = fork_spec("r0/t2:reply", Some(Changed::new("reply", Json::str("{}"))));
+    let fork = fork_spec("r0/t2:reply", Some(ForkChange::new("reply", Json::str("{}"))));
     assert_eq!(press(&mut model, "f5"), [Effect::Archive(ArchiveRequest::Fork(key("long"), fork))]);
     assert!(text(&mut model).contains("replaying up to the point"));
     assert_eq!(press(&mut model, "f5"), [], "it is asked for once");

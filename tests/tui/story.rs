@@ -3,10 +3,10 @@
 use ptc_core::value::json;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
 use ptc_workbench::event::{
-    Address, AgentRecord, Check, CheckLayer, Envelope, ErrorRecord, Event, Extract, ExtractKind, IssueRecord,
-    IssueSeverity, JsonText, Message, MessagePart, ModelRecord, PartKind, Remaining, ReplyEnd, ReplyPart, ReplyStatus,
-    RequestMade, RetryWait, Role, RunEnd, RunStart, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart,
-    UsageRecord, Want,
+    Address, AgentRecord, BudgetRecord, Check, CheckLayer, Envelope, ErrorRecord, Event, Extract, ExtractKind,
+    IssueRecord, IssueSeverity, JsonText, MessageAdded, MessagePart, ModelRecord, PartKind, ReplyEnd, ReplyPart,
+    ReplyStatus, RequestMade, RetryWait, Role, RunEnd, RunStart, Source, StructuredBy, Tokens, Totals, TurnEnd,
+    TurnStart, UsageRecord, Want,
 };
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::Model;
@@ -117,14 +117,14 @@ impl Story {
     }
 
     pub(crate) fn turn(self, turn: &str) -> Self {
-        let remaining = Remaining { turns: 3, ..Remaining::default() };
+        let remaining = BudgetRecord { turns: 3, ..BudgetRecord::default() };
         let now = self.at_ms;
         self.apply_message(turn, TurnStart { now, kind: None, remaining, waited_ms: 0, stop: None })
     }
 
     pub(crate) fn message(self, at: &str, m: u32, role: Role, source: Source, section: &str, reply_text: &str) -> Self {
         let part = MessagePart::Text { section: section.to_owned(), text: reply_text.to_owned(), untrusted: false };
-        self.apply_message(at, Message { m, role, source, parts: vec![part] })
+        self.apply_message(at, MessageAdded { m, role, source, parts: vec![part] })
     }
 
     pub(crate) fn request(self, turn: &str, last: u32) -> Self {

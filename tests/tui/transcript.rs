@@ -6,7 +6,7 @@ use ptc_workbench::event::{
     Source,
 };
 use ptc_workbench::tui::transcript::card::Card;
-use ptc_workbench::tui::transcript::{Hidden, Scroll, Transcript, View};
+use ptc_workbench::tui::transcript::{HiddenAmount, Scroll, Transcript, View};
 use ptc_workbench::workbench::OpenSession;
 
 use super::services::long_session;
@@ -338,7 +338,7 @@ fn many_turns(turns: u32, lines: &[u8]) -> Vec<Envelope> {
 }
 
 /// Counts the rows above and below from a layout of everything.
-fn counted(transcript: &Transcript, columns: usize) -> (Hidden, Hidden) {
+fn counted(transcript: &Transcript, columns: usize) -> (HiddenAmount, HiddenAmount) {
     let places = |transcript: &Transcript| transcript.rows().map(|row| (row.cell, row.line)).collect::<Vec<_>>();
     let seen = places(transcript);
     let mut whole = transcript.clone();
@@ -346,17 +346,17 @@ fn counted(transcript: &Transcript, columns: usize) -> (Hidden, Hidden) {
     let all = places(&whole);
     let first = all.iter().position(|place| Some(place) == seen.first()).unwrap();
     assert_eq!(all[first..first + seen.len()], seen);
-    (Hidden::Rows(first), Hidden::Rows(all.len() - first - seen.len()))
+    (HiddenAmount::Rows(first), HiddenAmount::Rows(all.len() - first - seen.len()))
 }
 
 /// The turns whose own cards are above and below.
-fn counted_turns(transcript: &Transcript) -> (Hidden, Hidden) {
+fn counted_turns(transcript: &Transcript) -> (HiddenAmount, HiddenAmount) {
     let seen: Vec<usize> = transcript.rows().map(|row| row.cell).collect();
     let own = |cell: &usize| matches!(transcript.cells()[*cell].card, Card::Turn(_));
     let turns: Vec<usize> = (0..transcript.cells().len()).filter(own).collect();
     let above = turns.iter().filter(|cell| **cell < seen[0]).count();
     let below = turns.iter().filter(|cell| *cell > seen.last().unwrap()).count();
-    (Hidden::Turns(above), Hidden::Turns(below))
+    (HiddenAmount::Turns(above), HiddenAmount::Turns(below))
 }
 
 proptest! {
@@ -391,8 +391,14 @@ proptest! {
             }
             let (rows, turns) = (counted(&transcript, columns), counted_turns(&transcript));
             let (above, below) = transcript.hidden();
-            prop_assert!(above == rows.0 || above == turns.0 && rows.0 != Hidden::NONE, "{above:?} {rows:?} {turns:?}");
-            prop_assert!(below == rows.1 || below == turns.1 && rows.1 != Hidden::NONE, "{below:?} {rows:?} {turns:?}");
+            prop_assert!(
+                above == rows.0 || above == turns.0 && rows.0 != HiddenAmount::NONE,
+                "{above:?} {rows:?} {turns:?}"
+            );
+            prop_assert!(
+                below == rows.1 || below == turns.1 && rows.1 != HiddenAmount::NONE,
+                "{below:?} {rows:?} {turns:?}"
+            );
             // Nothing that was laid out before counts: after another view the same place has the same number.
             let mut other = transcript.clone();
             other.set_view(transcript.view().next());
@@ -415,7 +421,9 @@ fn unread_turns_of_a_session_are_counted_as_turns() {
     transcript.go_to(&Address::from("r0/t500"));
     read_seen(&mut transcript, &session, 20);
     let (above, below) = transcript.hidden();
-    let (Hidden::Turns(above), Hidden::Turns(below)) = (above, below) else { panic!("{above:?} {below:?}") };
+    let (HiddenAmount::Turns(above), HiddenAmount::Turns(below)) = (above, below) else {
+        panic!("{above:?} {below:?}")
+    };
     let seen = transcript.turns_in_view().len();
     assert_eq!(above + below + seen, 1_000);
 }

@@ -180,10 +180,10 @@ fn opened_sessions_lead_elsewhere_by_the_key_of_the_compare_screen() {
 
 #[test]
 fn what_is_sought_has_a_longest_length_and_searching_never_blocks() {
-    use ptc_workbench::tui::draft::find::{LONGEST_SOUGHT, Reading, Sought};
-    for reading in [Reading::Literal, Reading::Regex] {
-        assert!(Sought::read(&"a".repeat(LONGEST_SOUGHT), reading).is_ok());
-        let error = Sought::read(&"a".repeat(LONGEST_SOUGHT + 1), reading).unwrap_err();
+    use ptc_workbench::tui::draft::find::{LONGEST_SOUGHT, SearchSyntax, Sought};
+    for syntax in [SearchSyntax::Literal, SearchSyntax::Regex] {
+        assert!(Sought::read(&"a".repeat(LONGEST_SOUGHT), syntax).is_ok());
+        let error = Sought::read(&"a".repeat(LONGEST_SOUGHT + 1), syntax).unwrap_err();
         assert!(error.starts_with("too long"), "{error}");
     }
     let mut model = fresh(SMALL);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ptc_workbench::agent::{Agent, DraftTexts};
-use ptc_workbench::event::{Address, Kept, MemoryChange};
+use ptc_workbench::event::{Address, MemoryChange, TextRecord};
 use ptc_workbench::tui::inspector::{Inspector, Subject};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::services::Services;
@@ -24,7 +24,7 @@ fn memory(inspection: &Inspection) -> Vec<(String, String, u64, String)> {
 #[test]
 fn memory_is_shown_as_it_was_after_the_turn_with_what_the_turn_changed() {
     let change = |set: &[(&str, &str)], del: &[&str]| MemoryChange {
-        set: set.iter().map(|(name, value)| ((*name).to_owned(), Kept::of((*value).to_owned()))).collect(),
+        set: set.iter().map(|(name, value)| ((*name).to_owned(), TextRecord::of((*value).to_owned()))).collect(),
         del: del.iter().map(|name| (*name).to_owned()).collect(),
         ..MemoryChange::default()
     };

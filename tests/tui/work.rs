@@ -2,9 +2,9 @@
 
 use ptc_workbench::event::{
     Address, AgentRecord, AnswerGiven, Answerer, CallStatus, CompactionDone, CompactionReason, CompactionStrategy,
-    Envelope, ErrorRecord, Extract, ExtractKind, Kept, MemoryChange, ModelRecord, NativeCall, PartKind, PlanState,
+    Envelope, ErrorRecord, Extract, ExtractKind, MemoryChange, ModelRecord, NativeCall, PartKind, PlanState,
     ProgramEnd, ProgramStatus, QuestionAsked, QuestionKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role,
-    RunEnd, RunStart, RunWait, Source, ToolCall, ToolEnd, TurnEnd,
+    RunEnd, RunStart, RunWait, Source, TextRecord, ToolCall, ToolEnd, TurnEnd,
 };
 use ptc_workbench::port::Question;
 use ptc_workbench::session::Skeleton;
@@ -117,7 +117,7 @@ fn worked() -> Story {
             "r0/t1",
             ProgramEnd {
                 status: ProgramStatus::Value,
-                value: Some(Kept::Whole("48211.5".to_owned())),
+                value: Some(TextRecord::Whole("48211.5".to_owned())),
                 prints: vec!["120".to_owned()],
                 warnings: vec!["`call` is an older form; write (tool/orders …)".to_owned()],
                 ..ProgramEnd::default()
@@ -126,7 +126,7 @@ fn worked() -> Story {
         .apply_message(
             "r0/t1",
             MemoryChange {
-                set: vec![("rows".to_owned(), Kept::Whole("[{:id 1 :total 401.75} …]".to_owned()))],
+                set: vec![("rows".to_owned(), TextRecord::Whole("[{:id 1 :total 401.75} …]".to_owned()))],
                 del: vec!["old".to_owned()],
                 bytes: 2_800,
                 rolled_back: false,
@@ -240,7 +240,7 @@ fn nested(whole: bool) -> Vec<Envelope> {
             "r0/t1",
             ProgramEnd {
                 status: ProgramStatus::Return,
-                value: Some(Kept::Whole("{:sum 6}".to_owned())),
+                value: Some(TextRecord::Whole("{:sum 6}".to_owned())),
                 ..ProgramEnd::default()
             },
         )
@@ -468,7 +468,7 @@ fn data_from_tools_and_people_cannot_act_on_the_terminal() {
         .apply_message(
             "r0/t2",
             MemoryChange {
-                set: vec![(hostile.to_owned(), Kept::Whole(hostile.to_owned()))],
+                set: vec![(hostile.to_owned(), TextRecord::Whole(hostile.to_owned()))],
                 ..MemoryChange::default()
             },
         )

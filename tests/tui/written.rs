@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ptc_workbench::agent::{Agent, DraftTexts, Place};
-use ptc_workbench::tui::candidates::{CandidatesRequest, CandidatesResponse, Written};
+use ptc_workbench::tui::candidates::{CandidatesRequest, CandidatesResponse, WrittenHunks};
 use ptc_workbench::tui::drive::{Clock, Driver};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::Model;
@@ -71,7 +71,7 @@ fn file(sha: &str) -> AgentFile {
 /// So many hunks were written; these texts are now in the file of the agent in the editors.
 fn written(model: &mut Model, hunks: u64, texts: DraftTexts) {
     let agent = Some(OpenAgent { texts, file: Some(file("after")), ..OpenAgent::default() });
-    let written = Box::new(Written { hunks, path: "sentiment.toml".into(), agent });
+    let written = Box::new(WrittenHunks { hunks, path: "sentiment.toml".into(), agent });
     apply_message(model, Msg::Candidates(CandidatesResponse::Written(5, Ok(written))));
 }
 

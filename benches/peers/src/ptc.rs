@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ptc_core::lisp::Limits;
-use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input, Prepared, Stack};
+use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input, PreparedProgram, Stack};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Map, Value, json};
 
@@ -94,11 +94,11 @@ impl<'t> Task<'t> {
         Input { context: self.context, ..Input::new(self.source, &self.limits) }
     }
 
-    fn prepare(&self) -> Prepared {
+    fn prepare(&self) -> PreparedProgram {
         lisp::prepare(&self.input(), &Deadline::soon(), self.stack).expect("it compiles")
     }
 
-    fn run(&self, prepared: &Prepared) -> i64 {
+    fn run(&self, prepared: &PreparedProgram) -> i64 {
         match prepared.run(&self.input(), &Deadline::soon(), self.stack).result {
             Ok((_, Value::Int(answer))) => answer,
             Ok(_) => 0,

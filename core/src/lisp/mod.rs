@@ -44,7 +44,7 @@ mod tests;
 pub use error::Error;
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use input::{AbsentData, Binding, Dialect, Input, Limits, Memory, ReturnScope};
-pub use run::{Outcome, Prepared, Signal, Usage, prepare, run, run_on};
+pub use run::{Outcome, PreparedProgram, Signal, Usage, prepare, run, run_on};
 pub use stack::Stack;
 
 #[doc(hidden)]

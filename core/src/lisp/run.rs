@@ -13,7 +13,7 @@ use super::input::{Binding, Memory};
 use super::input::{Dialect, Input};
 use super::legacy::{self, LegacyNames};
 use super::machine::Callable;
-use super::machine::{Machine, Shared, Target, World};
+use super::machine::{Machine, SharedCounters, Target, World};
 use super::read::read_watched;
 use super::stack::{Stack, catch_panic};
 use super::{Budget, Call, Error, EvalResult, Form, Halt, Host, Names, builtins, ir};
@@ -69,7 +69,7 @@ pub struct Usage {
 /// A program that has been read, analysed and compiled. It may run many times: on any input with the same names in
 /// memory and the same tools as the one it was prepared for.
 #[derive(Clone)]
-pub struct Prepared {
+pub struct PreparedProgram {
     unit: Arc<Unit>,
     /// Seed of the numbers of its closures.
     seed: u64,
@@ -79,7 +79,7 @@ pub struct Prepared {
 /// Reads, analyses and compiles a program. Errors are those of reading, of forms and of the static name checks,
 /// `compile_memory_exceeded`, the interruptions of the host, and `invalid_config` for a memory limit that cannot be
 /// checked ([`Limits::memory_bytes`](super::Limits::memory_bytes)).
-pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared, Error> {
+pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<PreparedProgram, Error> {
     input.limits.check_countable()?;
     let before = heap::live();
     let most = input.limits.memory_bytes.saturating_mul(COMPILE_SHARE);
@@ -100,7 +100,7 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     check()?;
     let mut seed = DefaultHasher::new();
     seed.write(input.source.as_bytes());
-    Ok(Prepared { unit, seed: seed.finish() >> 1, warnings })
+    Ok(PreparedProgram { unit, seed: seed.finish() >> 1, warnings })
 }
 
 /// Analyses the forms in the dialect of the input. Returns the hints about legacy forms too.
@@ -179,11 +179,11 @@ pub fn run_on(input: &Input<'_>, host: &dyn Host, stack: &Stack) -> Outcome {
     }
 }
 
-impl Prepared {
+impl PreparedProgram {
     /// Runs the program.
     pub fn run(&self, input: &Input<'_>, host: &dyn Host, stack: &Stack) -> Outcome {
         let unit = &*self.unit;
-        let shared = Shared::default();
+        let shared = SharedCounters::default();
         let world = World {
             host,
             tools: input.tools,

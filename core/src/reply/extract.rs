@@ -1,7 +1,7 @@
 //! Extraction of JSON from a model's reply: reads the candidates in order and offers each to the caller.
 //!
 //! In: the reply, the expected shape, the recovery level, how the reply ended, and the caller's check. Out:
-//! [`Extracted`]. Order: whole reply, JSON fences, untagged fences, reply start, brackets in order, other fences, bare
+//! [`Extraction`]. Order: whole reply, JSON fences, untagged fences, reply start, brackets in order, other fences, bare
 //! value. Work is linear in the reply: each attempt starts where the last one stopped, and their total is bounded.
 
 mod other;
@@ -13,7 +13,7 @@ use super::fence::{self, End, Fence, Tag};
 use super::fixes::{Fix, FixKind};
 use super::options::AnswerShape;
 use super::options::{Finish, Recovery};
-use super::outcome::{Candidate, CandidateVerdict, ExtractOutcome, Extracted, LISTED, Reject, Rule};
+use super::outcome::{Candidate, CandidateVerdict, ExtractOutcome, Extraction, LISTED, Reject, Rule};
 use super::repair::{self, Edge, Read, Stop};
 use super::{reasoning, scan};
 use crate::text::Span;
@@ -37,7 +37,7 @@ pub fn extract(
     recovery: Recovery,
     finish: Finish,
     accept: &mut dyn FnMut(&Json) -> Result<(), Reject>,
-) -> Extracted {
+) -> Extraction {
     search(reply, want, recovery, finish, accept).0
 }
 
@@ -48,7 +48,7 @@ pub(super) fn search(
     recovery: Recovery,
     finish: Finish,
     accept: &mut dyn FnMut(&Json) -> Result<(), Reject>,
-) -> (Extracted, usize) {
+) -> (Extraction, usize) {
     let mut search = Search {
         reply,
         want,
@@ -122,7 +122,7 @@ impl Search<'_> {
         self.best.is_none() && self.refused.is_none() && self.error.is_none()
     }
 
-    fn finish(mut self, reasoning: Vec<Span>) -> (Extracted, usize) {
+    fn finish(mut self, reasoning: Vec<Span>) -> (Extraction, usize) {
         let outcome = if let Some((candidate, json, _)) = self.best {
             self.candidates[candidate].verdict = CandidateVerdict::Accepted;
             ExtractOutcome::Found { json, candidate }
@@ -133,7 +133,7 @@ impl Search<'_> {
         } else {
             ExtractOutcome::NotFound
         };
-        (Extracted { outcome, candidates: self.candidates, unlisted: self.unlisted, reasoning }, self.visited)
+        (Extraction { outcome, candidates: self.candidates, unlisted: self.unlisted, reasoning }, self.visited)
     }
 
     /// Offers `span` if all of it is valid JSON.

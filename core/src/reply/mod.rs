@@ -21,7 +21,7 @@ pub mod stream;
 pub use extract::extract;
 pub use fixes::{FIXES, Fix, FixKind, FixRow};
 pub use options::{AnswerShape, Finish, Recovery, Scalar};
-pub use outcome::{Candidate, CandidateVerdict, ExtractOutcome, Extracted, LISTED, Reject, Rule};
+pub use outcome::{Candidate, CandidateVerdict, ExtractOutcome, Extraction, LISTED, Reject, Rule};
 pub use repeats::{CHUNK_CHARS, REPEATS, repeated};
 
 #[cfg(test)]

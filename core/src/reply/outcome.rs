@@ -10,7 +10,7 @@ use crate::value::json::JsonError;
 
 /// The result of extracting JSON from a reply.
 #[derive(Debug, Clone)]
-pub struct Extracted {
+pub struct Extraction {
     /// The answer, or the reason why there is none.
     pub outcome: ExtractOutcome,
     /// The candidates in order of trial; rejected ones after the first [`LISTED`] are only counted.
@@ -21,7 +21,7 @@ pub struct Extracted {
     pub reasoning: Vec<Span>,
 }
 
-/// The number of candidates that [`Extracted`] lists.
+/// The number of candidates that [`Extraction`] lists.
 pub const LISTED: usize = 64;
 
 /// The answer, or the reason why there is none.
@@ -31,14 +31,14 @@ pub enum ExtractOutcome {
     Found {
         /// Its value.
         json: Json,
-        /// Its index in [`Extracted::candidates`].
+        /// Its index in [`Extraction::candidates`].
         candidate: usize,
     },
     /// Candidates were read, but none was accepted; this is the first one (the first of the right shape, if any).
     Rejected {
         /// Its value.
         json: Json,
-        /// Its index in [`Extracted::candidates`].
+        /// Its index in [`Extraction::candidates`].
         candidate: usize,
         /// The reason of the rejection.
         reject: Reject,
@@ -151,7 +151,7 @@ impl Candidate {
     }
 }
 
-impl Extracted {
+impl Extraction {
     /// The accepted candidate, or the reported one if none was accepted.
     pub fn candidate(&self) -> Option<&Candidate> {
         match &self.outcome {

@@ -64,7 +64,7 @@ impl InputMode {
 
 /// A coerced value with its issues: first the warnings of the conversions, then the remaining errors.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Coerced {
+pub struct CoercedValue {
     /// The value; declared fields of maps have their declared names.
     pub value: Value,
     /// Warnings, then errors; each in declaration order.
@@ -72,7 +72,7 @@ pub struct Coerced {
 }
 
 /// Converts a value towards a type and checks the result.
-pub fn coerce(ty: &Type, value: Value, policy: Policy) -> Coerced {
+pub fn coerce(ty: &Type, value: Value, policy: Policy) -> CoercedValue {
     let mut notes = Vec::new();
     let value = convert(ty, value, policy, &Trail::Root, &mut notes);
     let (mut issues, failed): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.severity == Severity::Warning);
@@ -80,15 +80,15 @@ pub fn coerce(ty: &Type, value: Value, policy: Policy) -> Coerced {
     let mut failed = failed.into_iter().peekable();
     let better = |issue: Issue| failed.next_if(|failure| failure.path == issue.path).unwrap_or(issue);
     issues.extend(check(ty, &value).into_iter().map(better));
-    Coerced { value, issues }
+    CoercedValue { value, issues }
 }
 
 /// Checks a context against the parameters of an agent or tool. Without error issues the value may be used.
 pub fn check_inputs(params: &[Field], context: &Value, mode: InputMode) -> (Value, Vec<Issue>) {
     let ty = Type::Record { fields: params.to_vec(), closed: false };
     let coerced = match mode {
-        InputMode::Disabled => Coerced { value: context.clone(), issues: Vec::new() },
-        InputMode::Strict => Coerced { value: context.clone(), issues: check(&ty, context) },
+        InputMode::Disabled => CoercedValue { value: context.clone(), issues: Vec::new() },
+        InputMode::Strict => CoercedValue { value: context.clone(), issues: check(&ty, context) },
         InputMode::Enabled => coerce(&ty, context.clone(), Policy::Inputs),
         InputMode::WarnOnly => {
             let mut coerced = coerce(&ty, context.clone(), Policy::Inputs);
@@ -102,7 +102,7 @@ pub fn check_inputs(params: &[Field], context: &Value, mode: InputMode) -> (Valu
 /// Checks the arguments of a tool against its parameters. Without error issues the value may be used.
 pub fn check_arguments(params: &[Field], args: &Value) -> (Value, Vec<Issue>) {
     let ty = Type::Record { fields: params.to_vec(), closed: false };
-    let Coerced { value, issues } = coerce(&ty, args.clone(), Policy::Arguments);
+    let CoercedValue { value, issues } = coerce(&ty, args.clone(), Policy::Arguments);
     (value, issues)
 }
 

@@ -24,7 +24,7 @@ mod tests;
 
 pub use chain::chain;
 pub use check::{check, check_json};
-pub use coerce::{Coerced, InputMode, Policy, check_arguments, check_inputs, coerce, normalize_keys};
+pub use coerce::{CoercedValue, InputMode, Policy, check_arguments, check_inputs, coerce, normalize_keys};
 pub use issue::{Issue, Path, Segment, Severity, error_lines};
 pub use json_schema::from_json_schema;
 pub use names::underscored;

@@ -4,7 +4,7 @@
 //! rendering: through the enclosing sections from the inside out; values of unknown type are not checked.
 
 use super::diagnostic::{CURRENT_OUTSIDE_SECTION, Findings, SECTION_NOT_ALLOWED};
-use super::{Diagnostic, DiagnosticKind, DottedName, Missing, Node, Section, Template, render, variables};
+use super::{Diagnostic, DiagnosticKind, DottedName, MissingPolicy, Node, Section, Template, render, variables};
 use crate::signature::{Field, Signature, Type, names};
 use crate::text::{Span, nearest};
 use crate::value::Value;
@@ -29,7 +29,7 @@ pub fn unused<'s>(template: &Template, signature: &'s Signature) -> Vec<&'s str>
 
 /// The missing values, and the values written as JSON, when this context fills the template.
 pub fn check_context(template: &Template, context: &Value) -> Vec<Diagnostic> {
-    match render(template, context, Missing::Keep) {
+    match render(template, context, MissingPolicy::Keep) {
         Ok(rendered) => rendered.warnings,
         Err(error) => vec![Diagnostic::error(DiagnosticKind::NotFilled, error.span, error.message)],
     }

@@ -15,7 +15,7 @@ use std::fmt;
 pub use check::{check, check_context, check_references, unused};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Severity, TemplateError};
 pub use parse::{literal, parse};
-pub use render::{Missing, Origin, Piece, Rendered, render, render_references};
+pub use render::{MissingPolicy, Origin, Piece, RenderedTemplate, render, render_references};
 
 use crate::text::Span;
 

@@ -17,7 +17,7 @@ use crate::value::{Json, Value};
 
 /// The treatment of a variable without a value in the context. (A section of that name is falsy in any case.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Missing {
+pub enum MissingPolicy {
     /// Write nothing.
     Empty,
     /// Write the tag unchanged, with a warning.
@@ -28,7 +28,7 @@ pub enum Missing {
 
 /// A rendered template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedTemplate {
     /// The text.
     pub text: String,
     /// Warnings, at most one per tag; of many the last one counts those that are not listed.
@@ -62,8 +62,8 @@ pub enum Origin {
 
 /// Renders a template with the values of a context map.
 ///
-/// Errors: a missing name with [`Missing::Refuse`], more output than `TEMPLATE_OUTPUT`.
-pub fn render(template: &Template, context: &Value, missing: Missing) -> Result<Rendered, TemplateError> {
+/// Errors: a missing name with [`MissingPolicy::Refuse`], more output than `TEMPLATE_OUTPUT`.
+pub fn render(template: &Template, context: &Value, missing: MissingPolicy) -> Result<RenderedTemplate, TemplateError> {
     fill(template, context, Form::Values(missing))
 }
 
@@ -74,11 +74,11 @@ pub fn render_references(
     template: &Template,
     context: &Value,
     reference: &dyn Fn(&DottedName) -> String,
-) -> Result<Rendered, TemplateError> {
+) -> Result<RenderedTemplate, TemplateError> {
     fill(template, context, Form::References(reference))
 }
 
-fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<Rendered, TemplateError> {
+fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<RenderedTemplate, TemplateError> {
     let stack = vec![FoundValue { value: context, way: String::new() }];
     let left = TEMPLATE_OUTPUT.max;
     let mut fill = Fill {
@@ -88,15 +88,15 @@ fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<Rendered
         left,
         warned: HashSet::new(),
         warnings: Findings::default(),
-        done: Rendered::default(),
+        done: RenderedTemplate::default(),
     };
     fill.nodes(template.nodes())?;
-    Ok(Rendered { warnings: fill.warnings.into_vec(), ..fill.done })
+    Ok(RenderedTemplate { warnings: fill.warnings.into_vec(), ..fill.done })
 }
 
 #[derive(Clone, Copy)]
 enum Form<'a> {
-    Values(Missing),
+    Values(MissingPolicy),
     References(&'a dyn Fn(&DottedName) -> String),
 }
 
@@ -108,7 +108,7 @@ struct Fill<'a> {
     /// Start and end of the tags that have a warning.
     warned: HashSet<(usize, usize)>,
     warnings: Findings,
-    done: Rendered,
+    done: RenderedTemplate,
 }
 
 impl<'a> Fill<'a> {
@@ -172,8 +172,8 @@ impl<'a> Fill<'a> {
 
     fn missing(&mut self, tag: Span, message: String) -> Result<(), TemplateError> {
         match self.form {
-            Form::Values(Missing::Empty) => Ok(()),
-            Form::Values(Missing::Keep) => {
+            Form::Values(MissingPolicy::Empty) => Ok(()),
+            Form::Values(MissingPolicy::Keep) => {
                 self.warn(
                     DiagnosticKind::Missing,
                     tag,
@@ -181,7 +181,7 @@ impl<'a> Fill<'a> {
                 );
                 self.write_template(tag)
             }
-            Form::Values(Missing::Refuse) | Form::References(_) => Err(TemplateError::new(tag, message)),
+            Form::Values(MissingPolicy::Refuse) | Form::References(_) => Err(TemplateError::new(tag, message)),
         }
     }
 

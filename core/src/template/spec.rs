@@ -1,6 +1,6 @@
 //! The Mustache specification's own tests (`spec/*.json`, MIT licence): all pass, except those of unsupported features.
 
-use super::{Missing, parse, render};
+use super::{MissingPolicy, parse, render};
 use crate::value::json::{self, Json};
 
 const FILES: &[(&str, &str)] = &[
@@ -53,7 +53,7 @@ struct Case {
 fn run(file: &'static str, test: &Json) -> Case {
     let part = |key| test.get(key).and_then(Json::as_str).expect("each test has this text").to_owned();
     let data = test.get("data").expect("each test has data").to_value();
-    let filled = parse(&part("template")).and_then(|template| render(&template, &data, Missing::Empty));
+    let filled = parse(&part("template")).and_then(|template| render(&template, &data, MissingPolicy::Empty));
     let differs = match filled {
         Ok(rendered) if rendered.text == part("expected") => None,
         Ok(rendered) => Some(format!("expected {:?}, got {:?}", part("expected"), rendered.text)),

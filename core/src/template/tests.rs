@@ -5,8 +5,8 @@ mod any_text;
 mod checks;
 
 use super::{
-    Diagnostic, DottedName, Missing, Node, Origin, Rendered, TemplateError, VariableUse, check, check_context, parse,
-    render, render_references, variables,
+    Diagnostic, DottedName, MissingPolicy, Node, Origin, RenderedTemplate, TemplateError, VariableUse, check,
+    check_context, parse, render, render_references, variables,
 };
 use crate::limits::{TEMPLATE_DEPTH, TEMPLATE_OUTPUT};
 use crate::reasons::Reason;
@@ -32,7 +32,7 @@ fn lines(template: &str, findings: &[Diagnostic]) -> Vec<String> {
     findings.iter().map(line).collect()
 }
 
-fn filled(template: &str, context: &Value, missing: Missing) -> Result<Rendered, TemplateError> {
+fn filled(template: &str, context: &Value, missing: MissingPolicy) -> Result<RenderedTemplate, TemplateError> {
     render(&parse(template)?, context, missing)
 }
 
@@ -54,9 +54,9 @@ fn templates_are_rendered_as_in_the_table() {
         let (name, template) = (text(&case, "name"), text(&case, "template"));
         let context = case.get("context").expect(name).to_value();
         let missing = match case.get("missing").and_then(Json::as_str) {
-            None | Some("keep") => Missing::Keep,
-            Some("empty") => Missing::Empty,
-            Some("refuse") => Missing::Refuse,
+            None | Some("keep") => MissingPolicy::Keep,
+            Some("empty") => MissingPolicy::Empty,
+            Some("refuse") => MissingPolicy::Refuse,
             other => panic!("{name}: {other:?}"),
         };
         match filled(template, &context, missing) {
@@ -89,7 +89,7 @@ fn values_beyond_json_print_as_text() {
         ("nan", Value::Float(f64::NAN)),
     ]);
     let rendered =
-        filled("{{at}} {{word}} {{nan}} {{#set}}{{.}},{{/set}}{{^none}}none{{/none}}", &context, Missing::Refuse);
+        filled("{{at}} {{word}} {{nan}} {{#set}}{{.}},{{/set}}{{^none}}none{{/none}}", &context, MissingPolicy::Refuse);
     assert_eq!(rendered.expect("all names have values").text, "2023-11-14T22:13:20Z green NaN 1,2,none");
 }
 
@@ -100,7 +100,7 @@ fn keyword_keys_are_found_after_string_keys() {
         (Value::str("c_d"), Value::from("string")),
         (Value::keyword("c-d"), Value::from("keyword")),
     ]);
-    let rendered = filled("{{a_b}} {{c-d}}", &context, Missing::Refuse).expect("both names have values");
+    let rendered = filled("{{a_b}} {{c-d}}", &context, MissingPolicy::Refuse).expect("both names have values");
     assert_eq!(rendered.text, "keyword string");
 }
 
@@ -145,7 +145,7 @@ fn each_byte_of_the_text_knows_its_origin() {
     let source = "A {{title}}:\n{{#items}}\n- {{name}} {{nope}}\n{{/items}}\n";
     let item = |name: &str| Value::record([("name", Value::from(name))]);
     let context = Value::record([("title", Value::from("list")), ("items", Value::list([item("x"), item("")]))]);
-    let rendered = filled(source, &context, Missing::Keep).expect("it can be filled");
+    let rendered = filled(source, &context, MissingPolicy::Keep).expect("it can be filled");
     let pieces: Vec<(&str, String)> = rendered
         .pieces
         .iter()
@@ -198,7 +198,7 @@ fn nested(levels: usize) -> String {
 fn sections_nest_to_the_limit_and_no_deeper() {
     let deepest = usize::try_from(TEMPLATE_DEPTH.max).expect("a small number");
     let context = Value::record([("a", Value::from(true))]);
-    assert_eq!(filled(&nested(deepest), &context, Missing::Refuse).expect("just deep enough").text, "x");
+    assert_eq!(filled(&nested(deepest), &context, MissingPolicy::Refuse).expect("just deep enough").text, "x");
 
     let source = nested(deepest + 1);
     let error = parse(&source).expect_err("one level too deep");
@@ -209,13 +209,13 @@ fn sections_nest_to_the_limit_and_no_deeper() {
 #[test]
 fn sections_in_sections_end_at_the_size_limit() {
     let context = Value::record([("a", Value::list(std::iter::repeat_n(Value::Int(1), 1_000)))]);
-    let error = filled(&nested(20), &context, Missing::Refuse).expect_err("a thousand to the power of twenty");
+    let error = filled(&nested(20), &context, MissingPolicy::Refuse).expect_err("a thousand to the power of twenty");
     assert_eq!(error.message, "the rendered template is larger than 16777216 bytes; use less data");
 
     let large = "x".repeat(usize::try_from(TEMPLATE_OUTPUT.max).expect("a number of bytes"));
     let context = Value::record([("a", Value::from(large))]);
-    assert!(filled("{{a}}", &context, Missing::Refuse).is_ok());
-    assert!(filled("{{a}}.", &context, Missing::Refuse).is_err());
+    assert!(filled("{{a}}", &context, MissingPolicy::Refuse).is_ok());
+    assert!(filled("{{a}}.", &context, MissingPolicy::Refuse).is_err());
 }
 
 #[test]

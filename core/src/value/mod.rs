@@ -6,7 +6,7 @@
 mod drop;
 mod extent;
 mod function;
-mod hashed;
+mod index_map;
 pub mod json;
 mod keyword;
 mod list;
@@ -35,7 +35,7 @@ pub(crate) use order::{address, has_uncharged, take_uncharged};
 pub(crate) use pattern::{Captures, NonEmpty, Search, SearchError};
 pub use pattern::{Regex, RegexError};
 pub(crate) use print::shown;
-pub use print::{Bounds, Printed};
+pub use print::{Bounds, PrintedValue};
 pub use set::{Elements, Members, Set};
 pub(crate) use table::Table;
 pub use time::{Date, Duration, Instant, TimeError, Zone, ZonedInstant};

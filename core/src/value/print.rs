@@ -28,7 +28,7 @@ pub struct Bounds {
 
 /// A printed value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Printed {
+pub struct PrintedValue {
     /// The readable form.
     pub text: String,
     /// True if anything was omitted.
@@ -37,10 +37,10 @@ pub struct Printed {
 
 impl Value {
     /// The readable form within bounds.
-    pub fn print(&self, bounds: Bounds) -> Printed {
+    pub fn print(&self, bounds: Bounds) -> PrintedValue {
         let mut text = String::new();
         let cut = self.write(&mut text, bounds).unwrap_or(true);
-        Printed { text, cut }
+        PrintedValue { text, cut }
     }
 
     /// The readable form, cut after this many bytes; for messages.
@@ -344,8 +344,8 @@ mod tests {
         let items = |n| Bounds { items: Some(n), chars: None };
         let chars = |n| Bounds { items: None, chars: Some(n) };
         let list = Value::list((1..=5).map(Value::Int));
-        assert_eq!(list.print(items(2)), Printed { text: "[1 2 ...] (2/5)".to_owned(), cut: true });
-        assert_eq!(list.print(items(5)), Printed { text: "[1 2 3 4 5]".to_owned(), cut: false });
+        assert_eq!(list.print(items(2)), PrintedValue { text: "[1 2 ...] (2/5)".to_owned(), cut: true });
+        assert_eq!(list.print(items(5)), PrintedValue { text: "[1 2 3 4 5]".to_owned(), cut: false });
         assert_eq!(list.print(items(0)).text, "[...] (0/5)");
         assert_eq!(Value::set((1..=3).map(Value::Int)).print(items(1)).text, "#{1 ...} (1/3)");
         assert_eq!(
@@ -354,7 +354,7 @@ mod tests {
         );
         assert_eq!(Value::str("abcdefghij").print(chars(3)).text, r#""abc..." (3/10 chars)"#);
         assert_eq!(Value::str("e\u{301}👩\u{200d}👧x").print(chars(2)).text, "\"e\u{301}👩\\u200D👧...\" (2/3 chars)");
-        assert_eq!(Value::str("abc").print(chars(3)), Printed { text: r#""abc""#.to_owned(), cut: false });
+        assert_eq!(Value::str("abc").print(chars(3)), PrintedValue { text: r#""abc""#.to_owned(), cut: false });
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Value;
-use super::hashed::Hashed;
+use super::index_map::IndexMap;
 use super::table_iter::{IntoIter, Iter};
 
 /// Most entries kept in a sorted vector.
@@ -27,7 +27,7 @@ enum Entries<V> {
     /// At most [`SMALL`], sorted.
     Small(Vec<(Value, V)>),
     /// All keys are [hashable](is_hashable).
-    Hashed(Box<Hashed<V>>),
+    Hashed(Box<IndexMap<V>>),
     Tree(BTreeMap<Value, V>),
 }
 
@@ -228,7 +228,7 @@ impl<V> Table<V> {
     /// A table of many entries with distinct keys.
     fn large(entries: Vec<(Value, V)>) -> Self {
         Self(if entries.iter().all(|(key, _)| is_hashable(key)) {
-            Entries::Hashed(Box::new(Hashed::new(entries)))
+            Entries::Hashed(Box::new(IndexMap::new(entries)))
         } else {
             Entries::Tree(entries.into_iter().collect())
         })
@@ -322,7 +322,7 @@ impl<V> FromIterator<(Value, V)> for Table<V> {
     fn from_iter<I: IntoIterator<Item = (Value, V)>>(entries: I) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();
         if entries.len() > SMALL && entries.iter().all(|(key, _)| is_hashable(key)) {
-            let hashed = Hashed::from_iter(entries);
+            let hashed = IndexMap::from_iter(entries);
             if hashed.entries().len() > SMALL {
                 return Self(Entries::Hashed(Box::new(hashed)));
             }

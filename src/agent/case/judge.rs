@@ -58,7 +58,7 @@ impl Rulings<'_> {
 }
 
 /// An expectation after judging: what failed, and its score. Errors: a predicate failed.
-type Judged = Result<(Vec<Mismatch>, f64), String>;
+type JudgeResult = Result<(Vec<Mismatch>, f64), String>;
 
 impl Case {
     /// Returns whether a rubric of it names no model, so that the configured one judges.
@@ -156,7 +156,7 @@ fn failure_text(fail: &ErrorRecord) -> String {
     format!("{}: {}", fail.reason, fail.message)
 }
 
-fn judge(expect: &Expect, step: &Step, rulings: &Rulings<'_>) -> Judged {
+fn judge(expect: &Expect, step: &Step, rulings: &Rulings<'_>) -> JudgeResult {
     match expect {
         Expect::All(parts, at_least) => all(parts, *at_least, step, rulings),
         Expect::Any(parts) => any(parts, step, rulings),
@@ -201,7 +201,7 @@ fn join_names(outer: &str, inner: &str) -> String {
     if inner.is_empty() { outer.to_owned() } else { format!("{outer}.{inner}") }
 }
 
-fn all(parts: &[Part], at_least: Option<f64>, step: &Step, rulings: &Rulings<'_>) -> Judged {
+fn all(parts: &[Part], at_least: Option<f64>, step: &Step, rulings: &Rulings<'_>) -> JudgeResult {
     let (mut found, mut sum, mut total, mut held) = (Vec::new(), 0.0, 0.0, 0.0);
     for (place, part) in parts.iter().enumerate() {
         let (of_part, score) = judge(&part.expect, step, rulings)?;
@@ -222,7 +222,7 @@ fn all(parts: &[Part], at_least: Option<f64>, step: &Step, rulings: &Rulings<'_>
     }
 }
 
-fn any(parts: &[Expect], step: &Step, rulings: &Rulings<'_>) -> Judged {
+fn any(parts: &[Expect], step: &Step, rulings: &Rulings<'_>) -> JudgeResult {
     let (mut all, mut best) = (Vec::new(), 0.0_f64);
     for (place, part) in parts.iter().enumerate() {
         let (found, score) = judge(part, step, rulings)?;
@@ -247,7 +247,7 @@ fn failure(reason: &str, step: &Step) -> Vec<Mismatch> {
     vec![Mismatch::whole(why)]
 }
 
-fn predicate(text: &str, step: &Step) -> Judged {
+fn predicate(text: &str, step: &Step) -> JudgeResult {
     let answer = step.answer.clone().unwrap_or_default();
     match OF_RUN.evaluate(text, &facts(step).with("result", answer.clone()).to_value()) {
         Ok(value) if value.is_truthy() => Ok((Vec::new(), 1.0)),
@@ -257,7 +257,7 @@ fn predicate(text: &str, step: &Step) -> Judged {
 }
 
 /// Judges an expectation about the answer or a part of it.
-fn of_answer(expect: &Expect, answer: &Json, step: &Step, rulings: &Rulings<'_>) -> Judged {
+fn of_answer(expect: &Expect, answer: &Json, step: &Step, rulings: &Rulings<'_>) -> JudgeResult {
     let whole = |why: String| Ok(graded(vec![Mismatch::whole(why)]));
     match expect {
         Expect::Value(wanted) => Ok(graded(json::differences(wanted, answer).iter().map(mismatch).collect())),
@@ -302,7 +302,7 @@ fn of_answer(expect: &Expect, answer: &Json, step: &Step, rulings: &Rulings<'_>)
 }
 
 /// The parts of an answer by path.
-fn at(parts: &[(String, Expect)], answer: &Json, step: &Step, rulings: &Rulings<'_>) -> Judged {
+fn at(parts: &[(String, Expect)], answer: &Json, step: &Step, rulings: &Rulings<'_>) -> JudgeResult {
     let (mut all, mut sum) = (Vec::new(), 0.0);
     for (path, expect) in parts {
         let (found, score) = match answer.at(path) {

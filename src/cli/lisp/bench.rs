@@ -14,7 +14,7 @@ use super::snippet;
 use crate::cli::arguments::lisp::LispBenchFlags;
 use crate::cli::output::{UsageError, exit, print_json, print_line, print_note};
 use crate::port::SystemClock;
-use crate::program::{NoTools, Setting, run_on};
+use crate::program::{NoTools, ProgramSettings, run_on};
 
 /// Durations of the runs before measuring, and of those that are measured.
 const WARM_UP: Duration = Duration::from_millis(200);
@@ -72,7 +72,7 @@ fn measure(source: &str, context: &Value, stack: &Stack) -> Result<Vec<Duration>
     };
     let input = Input { context, ..Input::new(source, &limits) };
     let stop = AtomicBool::new(false);
-    let setting = Setting {
+    let settings = ProgramSettings {
         tools: &NoTools,
         timeout_ms: u64::MAX,
         compile_timeout_ms: compile_timeout_ms(),
@@ -81,7 +81,7 @@ fn measure(source: &str, context: &Value, stack: &Stack) -> Result<Vec<Duration>
     };
     let once = || {
         let started = Instant::now();
-        let outcome = run_on(&input, &setting, stack);
+        let outcome = run_on(&input, &settings, stack);
         let time = started.elapsed();
         outcome.result.map(|_| time)
     };

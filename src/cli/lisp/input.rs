@@ -11,7 +11,7 @@ use ptc_core::value::{Json, Value};
 use crate::cli::context;
 use crate::cli::output::UsageError;
 use crate::port::SystemClock;
-use crate::program::Setting;
+use crate::program::ProgramSettings;
 
 /// The text of a program's file, and the name to call it by.
 pub(super) fn program(file: &Path) -> Result<(String, String), UsageError> {
@@ -40,12 +40,12 @@ pub(super) fn compile_timeout_ms() -> u64 {
 /// Runs the case on a thread of its own.
 pub(super) fn perform(case: &Case, timeout_ms: u64) -> Outcome {
     let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
-    let setting = Setting {
+    let settings = ProgramSettings {
         tools: &tools,
         timeout_ms,
         compile_timeout_ms: compile_timeout_ms(),
         now_ms: SystemClock.now(),
         stop: &AtomicBool::new(false),
     };
-    crate::program::run(&case.input(), &setting)
+    crate::program::run(&case.input(), &settings)
 }

@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 
 use super::paired::PairedJson;
 use crate::agent::{JudgesUsage, Ruling};
-use crate::event::{FromCache, Kept};
+use crate::event::{FromCache, TextRecord};
 use crate::workbench::matrix::{
     AnswerGroup, Baseline, BaselineCell, Cell, CellReport, Change, ChangeKind, MatrixState, Outcome, PairedReport,
 };
@@ -215,10 +215,10 @@ pub(super) fn cell(cell: &Cell) -> CellJson<'_> {
 fn answer(group: &AnswerGroup) -> AnswerJson<'_> {
     let outcome = match &group.outcome {
         Outcome::Fail(reason) => OutcomeJson::Fail(reason),
-        Outcome::Answer(Kept::Whole(text)) => {
+        Outcome::Answer(TextRecord::Whole(text)) => {
             OutcomeJson::Answer(parse(text).unwrap_or_else(|_| Json::str(text.as_str())))
         }
-        Outcome::Answer(Kept::Head { head, .. }) => OutcomeJson::AnswerBegins(head),
+        Outcome::Answer(TextRecord::Head { head, .. }) => OutcomeJson::AnswerBegins(head),
     };
     AnswerJson { outcome, count: group.count, passed: group.passed }
 }

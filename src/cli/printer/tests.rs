@@ -3,8 +3,8 @@
 use super::*;
 use crate::event::{
     AgentRecord, AnswerGiven, Answerer, CallStatus, CompactionDone, CompactionReason, CompactionStrategy, ErrorRecord,
-    Extract, ExtractKind, JsonText, Kept, MemoryChange, Message, ModelRecord, PlanState, ProgramEnd, ProgramStatus,
-    QuestionAsked, QuestionKind, Role, ToolCall, ToolEnd, Totals, TurnKind, TurnStart, UsageRecord,
+    Extract, ExtractKind, JsonText, MemoryChange, MessageAdded, ModelRecord, PlanState, ProgramEnd, ProgramStatus,
+    QuestionAsked, QuestionKind, Role, TextRecord, ToolCall, ToolEnd, Totals, TurnKind, TurnStart, UsageRecord,
 };
 
 fn printed(events: impl IntoIterator<Item = (&'static str, Event)>) -> String {
@@ -79,7 +79,7 @@ fn a_turn_with_a_program_is_printed_in_short_lines() {
             "r0/t1",
             ProgramEnd {
                 status: ProgramStatus::Return,
-                value: Some(Kept::Whole("{:sum 55}".to_owned())),
+                value: Some(TextRecord::Whole("{:sum 55}".to_owned())),
                 prints: owned(&["1", "two\nlines", "3", "4", "5"]),
                 warnings: owned(&["`call` is an older form"]),
                 ..ProgramEnd::default()
@@ -89,7 +89,7 @@ fn a_turn_with_a_program_is_printed_in_short_lines() {
         (
             "r0/t1",
             MemoryChange {
-                set: vec![("rows".to_owned(), Kept::Whole("[1 2]".to_owned()))],
+                set: vec![("rows".to_owned(), TextRecord::Whole("[1 2]".to_owned()))],
                 del: owned(&["old"]),
                 ..MemoryChange::default()
             }
@@ -290,7 +290,7 @@ fn nothing_from_outside_acts_on_the_terminal() {
         (
             "r0/t1",
             ProgramEnd {
-                value: Some(Kept::Whole(hostile.to_owned())),
+                value: Some(TextRecord::Whole(hostile.to_owned())),
                 prints: owned(&[hostile]),
                 error: Some(error(hostile, hostile)),
                 warnings: owned(&[hostile]),
@@ -311,7 +311,7 @@ fn nothing_from_outside_acts_on_the_terminal() {
 #[test]
 fn a_turn_shows_its_failure_once() {
     let failed = |reason: &str| TurnEnd { reason: Some(reason.to_owned()), ..TurnEnd::default() };
-    let back = || Message { m: 2, role: Role::User, source: Source::Feedback, parts: Vec::new() };
+    let back = || MessageAdded { m: 2, role: Role::User, source: Source::Feedback, parts: Vec::new() };
     let printed_text = printed([
         ("r0/t1", TurnStart::default().into()),
         ("r0/t1", back().into()),

@@ -13,14 +13,14 @@ use crate::engine::modes::ToolResult;
 use crate::engine::ports::{ModelSource, Ports};
 use crate::event::{Address, ErrorRecord};
 use crate::port::Stop;
-use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answer_signature, plain_text};
+use crate::tool::{AnswerShaper, Returns, SHAPING_KEYS, Tool, answer_signature, plain_text};
 
 /// Shapes the answer of a question to a model by the `response_template` and the `validator` of its tool.
 pub(super) async fn shaped(tool: &Tool, table: &Json, result: ToolResult) -> ToolResult {
     let text = |key: &str| table.get(key).and_then(Json::as_str);
-    let shaping = Shaping::read(text("response_template"), text("validator"));
-    let shaping = shaping.map_err(|(key, message)| ErrorRecord::new(Reason::ToolError, format!("{key}: {message}")))?;
-    let result = shaping.apply(result?).await?;
+    let shaper = AnswerShaper::read(text("response_template"), text("validator"));
+    let shaper = shaper.map_err(|(key, message)| ErrorRecord::new(Reason::ToolError, format!("{key}: {message}")))?;
+    let result = shaper.apply(result?).await?;
     let output = tool.signature.as_ref().and_then(|signature| signature.output.as_ref());
     let is_described = text("response_template").is_some() && text("signature").is_some();
     let issues = output.filter(|_| is_described).map(|ty| signature::check(ty, &result));
@@ -119,10 +119,10 @@ impl Driver<'_> {
         let text = |key: &str| args.lookup(key).filter(|value| !value.is_nil()).map(plain_text);
         let [template, json_signature, validator] = SHAPING_KEYS.map(text);
         let own = text("signature").unwrap_or_else(|| ":string".to_owned());
-        let read = Shaping::read(template.as_deref(), validator.as_deref());
+        let read = AnswerShaper::read(template.as_deref(), validator.as_deref());
         let read = read.map_err(|(key, message)| format!("{key}: {message}"));
-        let read = read.and_then(|shaping| Ok((shaping, answer_signature(Some(&own), json_signature.as_deref())?)));
-        let (shaping, signature) = match read {
+        let read = read.and_then(|shaper| Ok((shaper, answer_signature(Some(&own), json_signature.as_deref())?)));
+        let (shaper, signature) = match read {
             Ok(read) => read,
             Err(message) => return Ok(Err(ErrorRecord::new(Reason::ToolError, format!("{}: {message}", tool.name)))),
         };
@@ -139,7 +139,7 @@ impl Driver<'_> {
         };
         match Plan::new(&agent) {
             Ok(plan) => match self.run_child(at, tool, &plan, args).await? {
-                Ok(answer) => Ok(shaping.apply(answer).await),
+                Ok(answer) => Ok(shaper.apply(answer).await),
                 failed => Ok(failed),
             },
             Err(findings) => {

@@ -38,7 +38,7 @@ impl Conversation {
     }
 
     /// Adds a message at the end.
-    pub(super) fn add(&mut self, message: &event::Message) {
+    pub(super) fn add(&mut self, message: &event::MessageAdded) {
         let outgoing = prompt::outgoing(message, &self.replies);
         self.order.push(self.next());
         self.tokens.push(self.tokens_before(self.messages.len()) + estimate_tokens(&outgoing.joined()));
@@ -248,7 +248,7 @@ mod tests {
         let add = |conversation: &mut Conversation| {
             let part = MessagePart::Text { section: "task".to_owned(), text: "x".to_owned(), untrusted: false };
             let m = conversation.next();
-            conversation.add(&event::Message { m, role: Role::User, source: Source::Prompt, parts: vec![part] });
+            conversation.add(&event::MessageAdded { m, role: Role::User, source: Source::Prompt, parts: vec![part] });
         };
         add(&mut conversation);
         add(&mut conversation);

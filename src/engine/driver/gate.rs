@@ -16,7 +16,7 @@ use crate::event::{
     Address, JsonText, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, ToolEnd,
     ranges,
 };
-use crate::model::{Content, Message, Reply, Request, Written, typed};
+use crate::model::{Content, ManualReply, Message, Reply, Request, typed};
 use crate::port::{Checkpoint, Gate, Question};
 
 /// The prompt section of a message that was changed at a gate.
@@ -84,7 +84,7 @@ impl Driver<'_> {
 
     /// The reply as the user leaves it. A changed one is recorded as one more attempt, by the editor.
     pub(super) async fn gate_of_reply(&mut self, at: &Address, request: &Request, reply: Reply) -> Result<Reply, Halt> {
-        let shown = |_: &Self| Written { text: reply.text.clone(), calls: reply.calls.clone() }.as_typed();
+        let shown = |_: &Self| ManualReply { text: reply.text.clone(), calls: reply.calls.clone() }.as_typed();
         let Some(changed) = self.at_gate(at, Gate::Apply, shown).await? else { return Ok(reply) };
         let attempt = reply.attempt.saturating_add(1);
         let written = Reply {

@@ -11,7 +11,7 @@ use ptc_core::lisp::hidden::HiddenTexts;
 use ptc_core::value::Value;
 
 use crate::event::{Address, MessagePart};
-use crate::prompt::{Trusted, mask};
+use crate::prompt::{TrustedTextPolicy, mask};
 
 /// The hidden values of a run.
 pub(super) struct HiddenValues {
@@ -89,7 +89,7 @@ impl HiddenValues {
     }
 
     /// The parts with `<hidden>` in place of hidden values.
-    pub(super) fn mask(&self, parts: &mut [MessagePart], trusted: Trusted) {
-        mask(parts, &self.texts().all, trusted);
+    pub(super) fn mask(&self, parts: &mut [MessagePart], policy: TrustedTextPolicy) {
+        mask(parts, &self.texts().all, policy);
     }
 }

@@ -5,27 +5,27 @@ use ptc_core::reasons::Reason;
 
 use super::state::{Driver, Halt};
 use crate::engine::modes::{
-    Answered, Decision, Effect, Machine, Messages, Next, RequestPlan, RunInputs, ToolResult, ToolUse,
+    Decision, Effect, Machine, Messages, Next, RequestPlan, RunAnswer, RunInputs, ToolResult, ToolUse,
 };
 use crate::event::{Address, JsonText, Role, Source};
 use crate::model::{Message, Reply};
 use crate::program::Job;
 use crate::prompt::carried;
-use crate::prompt::json::Opening;
+use crate::prompt::json::OpeningMessages;
 
 /// The result of performing a decision.
-enum Performed {
+enum DecisionOutcome {
     /// The run opens.
-    Opened(Opening),
+    Opened(OpeningMessages),
     /// The next turn begins.
     Continued,
     /// The run has its answer.
-    Finished(Answered),
+    Finished(RunAnswer),
 }
 
 impl Driver<'_> {
     /// Makes turns until the run has its answer.
-    pub(super) async fn drive(&mut self, machine: &mut dyn Machine) -> Result<Answered, Halt> {
+    pub(super) async fn drive(&mut self, machine: &mut dyn Machine) -> Result<RunAnswer, Halt> {
         let run = &self.input.address;
         let context = self.checked_context(run, &self.input.context).await?;
         self.hide(run, &context);
@@ -53,9 +53,11 @@ impl Driver<'_> {
             let reply = self.request(machine, &at).await?;
             let decision = machine.on_reply(&self.view(), &reply);
             match self.perform(machine, &at, decision).await? {
-                Performed::Finished(answered) => return Ok(answered),
-                Performed::Continued => {}
-                Performed::Opened(_) => return Err(Halt::fail(Reason::InternalError, "the mode opened the run again")),
+                DecisionOutcome::Finished(answer) => return Ok(answer),
+                DecisionOutcome::Continued => {}
+                DecisionOutcome::Opened(_) => {
+                    return Err(Halt::fail(Reason::InternalError, "the mode opened the run again"));
+                }
             }
         }
     }
@@ -66,16 +68,16 @@ impl Driver<'_> {
         machine: &mut dyn Machine,
         at: &Address,
         inputs: Option<RunInputs>,
-    ) -> Result<Opening, Halt> {
+    ) -> Result<OpeningMessages, Halt> {
         let decision = machine.open(&self.view(), inputs);
         match self.perform(machine, at, decision).await? {
-            Performed::Opened(opening) => Ok(opening),
+            DecisionOutcome::Opened(opening) => Ok(opening),
             _ => Err(Halt::fail(Reason::InternalError, "the mode did not open the run")),
         }
     }
 
     /// Records the opening, with the messages of the run that this one continues, or else those of the agent.
-    async fn emit_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
+    async fn emit_opening(&mut self, at: &Address, opening: OpeningMessages) -> Result<(), Halt> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
         }
@@ -108,7 +110,7 @@ impl Driver<'_> {
     }
 
     /// Records an edited opening: it replaces the old one, and the messages since then follow it.
-    async fn replace_opening(&mut self, at: &Address, opening: Opening) -> Result<(), Halt> {
+    async fn replace_opening(&mut self, at: &Address, opening: OpeningMessages) -> Result<(), Halt> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
         }
@@ -121,7 +123,7 @@ impl Driver<'_> {
 
     /// Makes the request of a turn.
     async fn request(&mut self, machine: &mut dyn Machine, at: &Address) -> Result<Reply, Halt> {
-        let RequestPlan { asked, messages } = machine.request(&self.view());
+        let RequestPlan { options, messages } = machine.request(&self.view());
         let whole = self.conversation.whole();
         let shortened = match messages {
             Messages::All => None,
@@ -138,7 +140,7 @@ impl Driver<'_> {
                 sent
             }
         };
-        self.send(at, &asked, sent).await
+        self.send(at, &options, sent).await
     }
 
     /// Does what the machine decides, and gives it what it asks for, until it opens the run or the turn ends.
@@ -147,7 +149,7 @@ impl Driver<'_> {
         machine: &mut dyn Machine,
         at: &Address,
         mut decision: Decision,
-    ) -> Result<Performed, Halt> {
+    ) -> Result<DecisionOutcome, Halt> {
         loop {
             for effect in decision.effects {
                 match effect {
@@ -161,7 +163,7 @@ impl Driver<'_> {
                                 self.end_turn(at, Some(&record.reason)).await?;
                             }
                             let partial = machine.partial(&self.view());
-                            return partial.map(Performed::Finished).ok_or(Halt::Fail(record));
+                            return partial.map(DecisionOutcome::Finished).ok_or(Halt::Fail(record));
                         }
                     }
                 }
@@ -187,10 +189,10 @@ impl Driver<'_> {
                     let answer = self.ask_user(at, text, Vec::new()).await?;
                     machine.on_answer(&self.view(), answer)
                 }
-                Next::Open(Ok(opening)) => return Ok(Performed::Opened(opening)),
+                Next::Open(Ok(opening)) => return Ok(DecisionOutcome::Opened(opening)),
                 Next::Open(Err(error)) => return Err(Halt::fail(Reason::TemplateError, error.to_string())),
-                Next::Continue => return Ok(Performed::Continued),
-                Next::Finish(answered) => return Ok(Performed::Finished(answered)),
+                Next::Continue => return Ok(DecisionOutcome::Continued),
+                Next::Finish(answer) => return Ok(DecisionOutcome::Finished(answer)),
                 Next::Fail(record) => return Err(Halt::Fail(record)),
             };
         }

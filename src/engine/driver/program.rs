@@ -18,14 +18,14 @@ use tokio::time::{Instant, sleep_until};
 use super::state::{Driver, Halt};
 use crate::engine::history::InterruptedProgram;
 use crate::engine::modes::{ProgramRun, program_error};
-use crate::event::{Address, ErrorRecord, Event, Kept, ProgramEnd, ProgramStatus};
+use crate::event::{Address, ErrorRecord, Event, ProgramEnd, ProgramStatus, TextRecord};
 use crate::program::{Job, Tools};
 
 /// As good as no limit, in ms: a century.
 const NO_LIMIT_MS: u64 = 3_000_000_000_000;
 
 /// A call that waits for its answer.
-struct Pending {
+struct PendingToolCall {
     at: CallAddress,
     tool: String,
     args: Value,
@@ -33,13 +33,13 @@ struct Pending {
 }
 
 /// The program's side of the calls.
-struct Bridge(mpsc::UnboundedSender<Pending>);
+struct Bridge(mpsc::UnboundedSender<PendingToolCall>);
 
 impl Tools for Bridge {
     fn call(&self, at: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         let (answer, waiting) = oneshot::channel();
         let stopped = || Failure::Stopped(Error::new(Reason::Cancelled, "the program was stopped"));
-        let pending = Pending { at: at.clone(), tool: tool.to_owned(), args: args.clone(), answer };
+        let pending = PendingToolCall { at: at.clone(), tool: tool.to_owned(), args: args.clone(), answer };
         self.0.send(pending).map_err(|_| stopped())?;
         waiting.blocking_recv().unwrap_or_else(|_| Err(stopped()))
     }
@@ -146,8 +146,8 @@ impl Driver<'_> {
         }
     }
 
-    async fn answer_program(&self, turn: &Address, pending: Pending, closed: Option<&str>) -> Result<(), Halt> {
-        let Pending { at, tool, args, answer } = pending;
+    async fn answer_program(&self, turn: &Address, pending: PendingToolCall, closed: Option<&str>) -> Result<(), Halt> {
+        let PendingToolCall { at, tool, args, answer } = pending;
         let branch = at.branches.iter().fold(turn.clone(), |address, (form, branch)| address.branch(*form, *branch));
         if let Some(why) = closed {
             _ = answer.send(Err(Failure::Tool(why.to_owned())));
@@ -216,7 +216,7 @@ fn is_interruption(reason: Reason) -> bool {
 }
 
 fn ending(outcome: &Outcome) -> ProgramEnd {
-    let shown = |value: &Value| Kept::of(value.print(Bounds::default()).text);
+    let shown = |value: &Value| TextRecord::of(value.print(Bounds::default()).text);
     let (status, value, error) = match &outcome.result {
         Ok((Signal::Value, value)) => (ProgramStatus::Value, Some(shown(value)), None),
         Ok((Signal::Return, value)) => (ProgramStatus::Return, Some(shown(value)), None),

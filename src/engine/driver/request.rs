@@ -21,11 +21,11 @@ use crate::event::{
     RequestMade,
 };
 use crate::model::{
-    Call, Content, ErrorClass, FileBytes, Finish, Message, Model, ModelError, ModelEvent, Reply, Request, Written,
+    Call, Content, ErrorClass, FileBytes, Finish, ManualReply, Message, Model, ModelError, ModelEvent, Reply, Request,
     typed,
 };
 use crate::port::SinkError;
-use crate::prompt::{self, Asked};
+use crate::prompt::{self, RequestOptions};
 
 /// Longest time in which a model may notice a stop before its reply is given up.
 const GRACE: Duration = Duration::from_secs(1);
@@ -36,12 +36,17 @@ const QUEUE: usize = 256;
 
 impl Driver<'_> {
     /// Sends the messages of these inclusive ranges and returns the reply, as the gates leave both.
-    pub(super) async fn send(&mut self, at: &Address, asked: &Asked, ranges: Vec<(u32, u32)>) -> Result<Reply, Halt> {
+    pub(super) async fn send(
+        &mut self,
+        at: &Address,
+        options: &RequestOptions,
+        ranges: Vec<(u32, u32)>,
+    ) -> Result<Reply, Halt> {
         let edited = self.edited_reply(at).await?;
         let was_edited = edited.is_some();
         let ranges = if was_edited { ranges } else { self.gate_of_request(at, ranges).await? };
         let messages = self.conversation.of_ranges(&ranges);
-        let request = prompt::request(self.plan, at.clone(), self.input.seed, &messages, asked);
+        let request = prompt::request(self.plan, at.clone(), self.input.seed, &messages, options);
         let request = Request { files: self.file_bytes(&messages), ..request };
         let made = RequestMade {
             messages: ranges,
@@ -81,8 +86,8 @@ impl Driver<'_> {
     async fn edited_reply(&self, turn: &Address) -> Result<Option<Reply>, SinkError> {
         let Some(edit) = self.ports.history.replacement(turn) else { return Ok(None) };
         self.emit(turn, edit.clone()).await?;
-        let written = Written::of_json(&edit.after.json()).unwrap_or_else(|_| Written::text(edit.text()));
-        Ok(Some(Reply { model: Some(ReplyEnd::EDITOR.to_owned()), ..Reply::from(written) }))
+        let reply = ManualReply::of_json(&edit.after.json()).unwrap_or_else(|_| ManualReply::text(edit.text()));
+        Ok(Some(Reply { model: Some(ReplyEnd::EDITOR.to_owned()), ..Reply::from(reply) }))
     }
 
     /// Waits for the reply and records it as it arrives. `edited`: what replaces the model's.

@@ -8,13 +8,13 @@ use super::state::{Driver, Halt};
 use super::usage::BudgetShare;
 use crate::agent::{Plan, Step};
 use crate::engine::input::{Carry, Input};
-use crate::engine::modes::{Answered, Start, machine};
+use crate::engine::modes::{RunAnswer, Start, machine};
 use crate::engine::ports::Ports;
 use crate::event::{
     Address, ErrorRecord, FileRecord, JsonText, Notice, NoticeLevel, RunEnd, RunStart, RunWait, UsageRecord,
 };
 use crate::port::SinkError;
-use crate::prompt::ptc_lisp::Kept;
+use crate::prompt::ptc_lisp::CarriedState;
 
 impl Driver<'_> {
     /// Runs the plan. Out: the Step, and what a run that continues this one gets.
@@ -37,9 +37,9 @@ impl Driver<'_> {
                 Ok(()) => driver.drive(&mut *machine).await,
                 Err(error) => Err(error.into()),
             };
-            let (kept, share) = (machine.kept(), driver.budget_share());
-            let carry = driver.carry(kept.clone(), result.as_ref().ok());
-            (driver.finish(result, kept).await, carry, share)
+            let (state, share) = (machine.carried_state(), driver.budget_share());
+            let carry = driver.carry(state.clone(), result.as_ref().ok());
+            (driver.finish(result, state).await, carry, share)
         })
     }
 
@@ -86,20 +86,20 @@ impl Driver<'_> {
     }
 
     /// Returns the state for a run that continues this one.
-    fn carry(&self, kept: Kept, answered: Option<&Answered>) -> Carry {
+    fn carry(&self, state: CarriedState, answer: Option<&RunAnswer>) -> Carry {
         Carry {
-            messages: self.conversation.carried(self.plan, answered.map(|answered| &answered.value)),
-            memory: kept.memory,
-            journal: kept.journal,
+            messages: self.conversation.carried(self.plan, answer.map(|answer| &answer.value)),
+            memory: state.memory,
+            journal: state.journal,
             known: self.calls.known().clone(),
             hidden: self.hidden.all(),
         }
     }
 
     /// `run.end`, and the Step.
-    async fn finish(&self, result: Result<Answered, Halt>, kept: Kept) -> Step {
-        let (answered, fail) = match result {
-            Ok(answered) => (Some(answered), None),
+    async fn finish(&self, result: Result<RunAnswer, Halt>, state: CarriedState) -> Step {
+        let (answer, fail) = match result {
+            Ok(answer) => (Some(answer), None),
             Err(Halt::Fail(record)) => (None, Some(record)),
             Err(Halt::Wait(question)) => return self.waiting(&question).await,
             Err(Halt::Sink(error)) => return self.lost(error),
@@ -115,14 +115,14 @@ impl Driver<'_> {
         };
         // A run that began with a journal leaves one even when it is empty.
         let had_journal = self.input.journal.is_some();
-        let answered = answered.as_ref();
+        let answer = answer.as_ref();
         let end = RunEnd {
-            value: answered.map(|answered| JsonText::of(&answered.value)),
+            value: answer.map(|answer| JsonText::of(&answer.value)),
             fail,
-            summary: answered.and_then(|answered| answered.summary.clone()),
-            refs: answered.and_then(|answered| answered.refs.as_ref()).map(JsonText::of),
-            from_turn: answered.and_then(|answered| answered.from_turn),
-            journal: kept.journal.as_ref().filter(|left| had_journal || !left.is_empty()).map(journal_text),
+            summary: answer.and_then(|answer| answer.summary.clone()),
+            refs: answer.and_then(|answer| answer.refs.as_ref()).map(JsonText::of),
+            from_turn: answer.and_then(|answer| answer.from_turn),
+            journal: state.journal.as_ref().filter(|left| had_journal || !left.is_empty()).map(journal_text),
             usage,
             inputs: Some(self.inputs_sha()),
         };

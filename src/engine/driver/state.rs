@@ -15,16 +15,16 @@ use super::conversation::Conversation;
 use super::hidden::HiddenValues;
 use super::usage::{BudgetShare, Usage};
 use crate::agent::{Plan, Step, StepFold};
-use crate::engine::history::{Settled, WorkDone};
+use crate::engine::history::{SettledEvent, WorkDone};
 use crate::engine::input::Input;
 use crate::engine::modes::View;
 use crate::engine::ports::Ports;
 use crate::event::{
-    Address, ChildUsage, Envelope, ErrorRecord, Event, FileRecord, InputDigest, Message, MessagePart, Notice,
+    Address, ChildUsage, Envelope, ErrorRecord, Event, FileRecord, InputDigest, MessageAdded, MessagePart, Notice,
     NoticeLevel, Role, Source,
 };
 use crate::port::SinkError;
-use crate::prompt::Trusted;
+use crate::prompt::TrustedTextPolicy;
 
 /// The reason why a run ends early.
 pub(super) enum Halt {
@@ -148,8 +148,8 @@ impl<'a> Driver<'a> {
     /// Emits an event and returns the one that counts: the recorded one, where the history holds one.
     pub(super) async fn record(&self, address: &Address, event: impl Into<Event>) -> Result<Envelope, SinkError> {
         let envelope = match self.ports.history.settle(address, event.into())? {
-            Settled::Recorded(envelope) => envelope,
-            Settled::New(event) => self.ports.events.emit(address.clone(), event).await?,
+            SettledEvent::Recorded(envelope) => envelope,
+            SettledEvent::New(event) => self.ports.events.emit(address.clone(), event).await?,
         };
         // The fold takes no event of child agents, but their waits for the user.
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,9 +186,9 @@ impl<'a> Driver<'a> {
         // A parent agent may have written parts of the task.
         let is_own = source == Source::Prompt && (role == Role::System || self.input.hidden.is_empty());
         let mut parts = parts;
-        self.hidden.mask(&mut parts, if is_own { Trusted::Shown } else { Trusted::Masked });
-        let recorded = self.record(at, Message { m, role, source, parts }).await?;
-        if let Event::Message(message) = &recorded.event {
+        self.hidden.mask(&mut parts, if is_own { TrustedTextPolicy::Shown } else { TrustedTextPolicy::Masked });
+        let recorded = self.record(at, MessageAdded { m, role, source, parts }).await?;
+        if let Event::MessageAdded(message) = &recorded.event {
             self.conversation.add(message);
         }
         Ok(())

@@ -11,8 +11,8 @@ use crate::agent::{Diagnostic, NamedResource};
 use crate::engine::input::RemainingBudget;
 use crate::engine::modes::RunInputs;
 use crate::event::{
-    Address, Check, CheckLayer, ErrorRecord, Interrupt, InterruptReason, InterruptSource, IssueRecord, IssueSeverity,
-    Remaining, TurnEnd, TurnKind, TurnStart,
+    Address, BudgetRecord, Check, CheckLayer, ErrorRecord, Interrupt, InterruptReason, InterruptSource, IssueRecord,
+    IssueSeverity, TurnEnd, TurnKind, TurnStart,
 };
 use crate::port::SinkError;
 
@@ -42,7 +42,7 @@ impl Driver<'_> {
             (_, Some(0)) => Some(Reason::MissionTimeout),
             _ => None,
         };
-        let remaining = Remaining { turns, tree: Some(tree), tokens, mission_ms };
+        let remaining = BudgetRecord { turns, tree: Some(tree), tokens, mission_ms };
         let stopped = stop.map(|reason| reason.name().to_owned());
         let start = TurnStart { now: now_ms, kind, remaining, waited_ms, stop: stopped };
         self.emit(&address, start).await?;

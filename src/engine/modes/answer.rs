@@ -1,6 +1,6 @@
 //! From reply text to a checked answer: extraction, outer shape, coercion, check. Pure.
 
-use ptc_core::reply::{self, AnswerShape, ExtractOutcome, Extracted, Finish, FixKind, Recovery, Reject};
+use ptc_core::reply::{self, AnswerShape, ExtractOutcome, Extraction, Finish, FixKind, Recovery, Reject};
 use ptc_core::signature::json_schema::unwrap;
 use ptc_core::signature::{self, Field, Issue, Path, Policy, Segment, Severity, Type};
 use ptc_core::value::json::Member;
@@ -11,7 +11,7 @@ use crate::agent::Plan;
 /// A reply after extraction and check.
 pub(super) struct Answer {
     /// The result of extraction.
-    pub(super) extracted: Extracted,
+    pub(super) extraction: Extraction,
     /// Issues of the check; `None` when nothing of the right outer shape was found, so nothing was checked.
     pub(super) issues: Option<Vec<Issue>>,
     /// The answer, keys in the order of the reply; `None` when it does not fit.
@@ -32,22 +32,22 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
         Ok(trial) if trial.value.is_none() => Err(Reject::Invalid(joined(&trial.issues))),
         Ok(_) => Ok(()),
     };
-    let extracted = reply::extract(text, &want, plan.recovery, finish, &mut accept);
-    let tried = match &extracted.outcome {
+    let extraction = reply::extract(text, &want, plan.recovery, finish, &mut accept);
+    let tried = match &extraction.outcome {
         ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. } => {
-            attempt(plan, json).ok().map(|trial| (with_numbers(plan, &extracted, json, trial.issues), trial.value))
+            attempt(plan, json).ok().map(|trial| (with_numbers(plan, &extraction, json, trial.issues), trial.value))
         }
         ExtractOutcome::Malformed { .. } | ExtractOutcome::NotFound => None,
     };
     match tried {
-        Some((issues, value)) => Answer { extracted, issues: Some(issues), value },
-        None => Answer { extracted, issues: None, value: None },
+        Some((issues, value)) => Answer { extraction, issues: Some(issues), value },
+        None => Answer { extraction, issues: None, value: None },
     }
 }
 
 /// The issues of a reply in which numbers that JSON cannot hold became texts: those at such a place name the number.
-fn with_numbers(plan: &Plan, extracted: &Extracted, json: &Json, mut issues: Vec<Issue>) -> Vec<Issue> {
-    let numbers = special_numbers(extracted);
+fn with_numbers(plan: &Plan, extraction: &Extraction, json: &Json, mut issues: Vec<Issue>) -> Vec<Issue> {
+    let numbers = special_numbers(extraction);
     if numbers.is_empty() {
         return issues;
     }
@@ -64,15 +64,15 @@ fn with_numbers(plan: &Plan, extracted: &Extracted, json: &Json, mut issues: Vec
 }
 
 /// The positions of numbers that JSON cannot hold: they became texts.
-fn special_numbers(extracted: &Extracted) -> Vec<usize> {
-    let fixes = extracted.candidate().map(|candidate| candidate.fixes.as_slice()).unwrap_or_default();
+fn special_numbers(extraction: &Extraction) -> Vec<usize> {
+    let fixes = extraction.candidate().map(|candidate| candidate.fixes.as_slice()).unwrap_or_default();
     fixes.iter().filter(|fix| fix.kind == FixKind::SpecialNumber).map(|fix| fix.at.start).collect()
 }
 
 /// The arguments of a call in a control object as the tool gets them. Numbers that JSON cannot represent were repaired to strings; where a
 /// string does not fit, the number is restored so that the error names it.
-pub(super) fn arguments(plan: &Plan, extracted: &Extracted, name: &str, args: &Json) -> Value {
-    let (value, numbers) = (args.to_value(), special_numbers(extracted));
+pub(super) fn arguments(plan: &Plan, extraction: &Extraction, name: &str, args: &Json) -> Value {
+    let (value, numbers) = (args.to_value(), special_numbers(extraction));
     let misfits = || plan.native_tool(name).is_some_and(|tool| tool.convert_args(&value).is_err());
     if numbers.is_empty() || !misfits() { value } else { with_special(args, &numbers) }
 }
@@ -103,9 +103,9 @@ fn part<'j>(json: &'j Json, path: &Path) -> Option<&'j Json> {
 }
 
 /// The same for the answer in a control object that was found in a reply.
-pub(super) fn fit_in(plan: &Plan, extracted: &Extracted, json: &Json) -> (Vec<Issue>, Option<Json>) {
+pub(super) fn fit_in(plan: &Plan, extraction: &Extraction, json: &Json) -> (Vec<Issue>, Option<Json>) {
     let (issues, value) = fit(plan, json);
-    (with_numbers(plan, extracted, json, issues), value)
+    (with_numbers(plan, extraction, json, issues), value)
 }
 
 /// Checks a value that was found otherwise: what was found, and the answer when it fits. A text that holds JSON counts as that JSON

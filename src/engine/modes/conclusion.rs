@@ -61,7 +61,7 @@ impl Conclusion {
         mut effects: Effects,
     ) -> Decision {
         match self.refs.take(view.plan, value.into(), outcomes, &mut effects) {
-            Ok(answered) => effects.finish(answered),
+            Ok(answer) => effects.finish(answer),
             Err(missing) => {
                 let (record, parts) = *missing;
                 // The plain variant of mode `text` makes one request, whatever max_turns is.

@@ -9,8 +9,8 @@ use ptc_core::value::{Json, Value};
 use crate::agent::Plan;
 use crate::event::{Address, ErrorRecord, Event, FileRecord, MessagePart, Notice, NoticeLevel, Role, Source, Tokens};
 use crate::program::Job;
-use crate::prompt::Asked;
-use crate::prompt::json::Opening;
+use crate::prompt::RequestOptions;
+use crate::prompt::json::OpeningMessages;
 
 /// The facts that a mode decides by.
 #[derive(Debug, Clone)]
@@ -121,7 +121,7 @@ pub enum Effect {
 #[derive(Debug)]
 pub enum Next {
     /// The run opens with these messages, or fails because the prompt has no value for a variable.
-    Open(Result<Opening, TemplateError>),
+    Open(Result<OpeningMessages, TemplateError>),
     /// A tool is called.
     Call(ToolUse),
     /// A program is run.
@@ -133,7 +133,7 @@ pub enum Next {
     /// The next turn begins.
     Continue,
     /// The run has its answer.
-    Finish(Answered),
+    Finish(RunAnswer),
     /// The run fails.
     Fail(ErrorRecord),
 }
@@ -167,7 +167,7 @@ pub struct ProgramRun {
 
 /// The answer of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answered {
+pub struct RunAnswer {
     /// Its value.
     pub value: Json,
     /// The text next to it.
@@ -178,7 +178,7 @@ pub struct Answered {
     pub from_turn: Option<u32>,
 }
 
-impl From<Json> for Answered {
+impl From<Json> for RunAnswer {
     fn from(value: Json) -> Self {
         Self { value, ..Self::default() }
     }
@@ -188,7 +188,7 @@ impl From<Json> for Answered {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestPlan {
     /// The options of the request: the expected kind of answer, its schema, the tools.
-    pub asked: Asked,
+    pub options: RequestOptions,
     /// The messages.
     pub messages: Messages,
 }
@@ -211,8 +211,8 @@ pub enum Messages {
 
 impl RequestPlan {
     /// With the whole conversation.
-    pub(super) fn whole(asked: Asked) -> Self {
-        Self { asked, messages: Messages::All }
+    pub(super) fn whole(options: RequestOptions) -> Self {
+        Self { options, messages: Messages::All }
     }
 }
 
@@ -247,9 +247,9 @@ impl Effects {
     }
 
     /// Ends the turn and the run with an answer.
-    pub(super) fn finish(mut self, answered: Answered) -> Decision {
+    pub(super) fn finish(mut self, answer: RunAnswer) -> Decision {
         self.end_turn(None);
-        self.then(Next::Finish(answered))
+        self.then(Next::Finish(answer))
     }
 
     /// Ends the turn and the run with a failure.

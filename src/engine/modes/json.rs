@@ -8,11 +8,11 @@ use ptc_core::value::Value;
 
 use super::conclusion::Conclusion;
 use super::decision::{Decision, Effects, Next, RequestPlan, View};
-use super::judged::{Judged, answer_judged};
+use super::judgement::{ReplyJudgement, answer_judged};
 use super::machine::{Machine, RunInputs};
 use super::verdict::withheld;
 use crate::agent::{LintInputs, Plan};
-use crate::model::{Reply, Written};
+use crate::model::{ManualReply, Reply};
 use crate::prompt::json as texts;
 
 /// The machine of the mode.
@@ -38,7 +38,7 @@ impl Machine for JsonMachine {
     }
 
     fn request(&mut self, view: &View<'_>) -> RequestPlan {
-        RequestPlan::whole(texts::asked(view.plan))
+        RequestPlan::whole(texts::request_options(view.plan))
     }
 
     fn on_reply(&mut self, view: &View<'_>, reply: &Reply) -> Decision {
@@ -52,7 +52,7 @@ impl Machine for JsonMachine {
         self.conclusion.on_evaluated(view, outcomes)
     }
 
-    fn judge(&self, plan: &Plan, _: &LintInputs, written: &Written) -> Judged {
-        answer_judged(plan, &written.text)
+    fn judge(&self, plan: &Plan, _: &LintInputs, reply: &ManualReply) -> ReplyJudgement {
+        answer_judged(plan, &reply.text)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use ptc_core::lisp::Outcome;
 use ptc_core::reasons::Reason;
 use ptc_core::reply::control::{self, Action, AnswerType, Control, ControlReply};
-use ptc_core::reply::{self, CHUNK_CHARS, ExtractOutcome, Extracted, Finish as Ending, REPEATS};
+use ptc_core::reply::{self, CHUNK_CHARS, ExtractOutcome, Extraction, Finish as Ending, REPEATS};
 use ptc_core::signature::Issue;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
@@ -16,13 +16,13 @@ use ptc_core::value::{Json, Value, json};
 use super::answer::{self, joined};
 use super::calls::{Repeats, args_text, result_text, tool_use};
 use super::decision::{Decision, Effects, Messages, Next, RequestPlan, ToolResult, ToolUse, View, turns_used};
-use super::judged::{Judged, Remark, Standing, call_judged, calls_judged, remark};
+use super::judgement::{Remark, ReplyJudgement, ReplyValidity, call_judged, calls_judged, remark};
 use super::machine::{Machine, RunInputs};
 use super::refs::Refs;
 use super::verdict::{answer_check, ending, extract_event, is_cut, truncated, warn_of_ties, withheld};
 use crate::agent::{LintInputs, Plan, Variant};
 use crate::event::{ErrorRecord, Extract, ExtractKind, MessagePart, NativeCall, Role, Source, hex_sha};
-use crate::model::{Reply, Written};
+use crate::model::{ManualReply, Reply};
 use crate::prompt::json_loop as texts;
 
 /// The part of a reply that the history keeps.
@@ -79,7 +79,7 @@ impl JsonLoopMachine {
         let recovered = read.is_recovered();
         let event = control_extract(&read, reply);
         self.kept = kept(view, &read, reply);
-        let ControlReply { extracted, control, .. } = read;
+        let ControlReply { extraction, control, .. } = read;
         let mut effects = Effects::default();
         let control = match usable(view.plan, control, reply) {
             Ok(control) => control,
@@ -89,13 +89,13 @@ impl JsonLoopMachine {
             }
         };
         effects.emit(event);
-        warn_of_ties(&extracted, &mut effects);
+        warn_of_ties(&extraction, &mut effects);
         self.failures = 0;
         control.notes.iter().for_each(|note| effects.warn(note.clone()));
         match control.action {
             Action::Call { name, args } => {
                 effects.check_budget();
-                let value = answer::arguments(view.plan, &extracted, &name, &args);
+                let value = answer::arguments(view.plan, &extraction, &name, &args);
                 let call = ToolUse { value, ..tool_use(view.plan, 0, &name, args) };
                 if recovered {
                     return effects.then(Next::Call(call));
@@ -104,7 +104,7 @@ impl JsonLoopMachine {
                 self.call(view, effects)
             }
             Action::Ask { expected, prompt } => effects.then(Next::Ask(texts::question(expected, &prompt))),
-            Action::Answer(json) => self.on_final(view, &extracted, &json, effects),
+            Action::Answer(json) => self.on_final(view, &extraction, &json, effects),
         }
     }
 
@@ -209,13 +209,13 @@ impl JsonLoopMachine {
     }
 
     /// A final answer that was extracted from a reply.
-    fn on_final(&mut self, view: &View<'_>, extracted: &Extracted, json: &Json, mut effects: Effects) -> Decision {
+    fn on_final(&mut self, view: &View<'_>, extraction: &Extraction, json: &Json, mut effects: Effects) -> Decision {
         if let Some(chunk) = json.as_str().and_then(reply::repeated) {
             let message =
                 format!("the answer repeats the same {CHUNK_CHARS} characters {REPEATS} times: {:?}", chunk.trim());
             return effects.fail(ErrorRecord::new(Reason::LoopDetected, message));
         }
-        let (issues, value) = answer::fit_in(view.plan, extracted, json);
+        let (issues, value) = answer::fit_in(view.plan, extraction, json);
         if answers(view.plan) != AnswerType::Text {
             effects.emit(answer_check(view.plan, value.is_some(), &issues));
         }
@@ -233,9 +233,9 @@ impl JsonLoopMachine {
     fn complete(&mut self, view: &View<'_>, outcomes: Vec<Outcome>, mut effects: Effects) -> Decision {
         let value = std::mem::take(&mut self.answer);
         match self.refs.take(view.plan, value.into(), outcomes, &mut effects) {
-            Ok(answered) => {
+            Ok(answer) => {
                 self.add_reply(&mut effects);
-                effects.finish(answered)
+                effects.finish(answer)
             }
             Err(missing) => match *missing {
                 (record, Some(parts)) => {
@@ -301,7 +301,7 @@ impl Machine for JsonLoopMachine {
     }
 
     fn request(&mut self, view: &View<'_>) -> RequestPlan {
-        RequestPlan { asked: texts::asked(view.plan), messages: Messages::Trimmed }
+        RequestPlan { options: texts::request_options(view.plan), messages: Messages::Trimmed }
     }
 
     fn on_reply(&mut self, view: &View<'_>, reply: &Reply) -> Decision {
@@ -326,33 +326,33 @@ impl Machine for JsonLoopMachine {
         self.complete(view, outcomes, Effects::default())
     }
 
-    fn judge(&self, plan: &Plan, _: &LintInputs, written: &Written) -> Judged {
-        if !written.calls.is_empty() {
-            let calls: Result<Vec<_>, ErrorRecord> = written.calls.iter().map(|call| native(plan, call)).collect();
-            let read = read(plan, &Reply::from(written.text.clone()));
+    fn judge(&self, plan: &Plan, _: &LintInputs, typed: &ManualReply) -> ReplyJudgement {
+        if !typed.calls.is_empty() {
+            let calls: Result<Vec<_>, ErrorRecord> = typed.calls.iter().map(|call| native(plan, call)).collect();
+            let read = read(plan, &Reply::from(typed.text.clone()));
             if let Err(record) = calls.and_then(|calls| single_action(&read, calls))
                 && read.control.is_ok()
             {
-                return Judged::wrong("", &record);
+                return ReplyJudgement::wrong("", &record);
             }
             let args = |call: &NativeCall| native(plan, call).map(|(_, args)| args.to_value());
-            return calls_judged(plan, written.calls.iter().map(|call| (call.name.as_str(), args(call))).collect());
+            return calls_judged(plan, typed.calls.iter().map(|call| (call.name.as_str(), args(call))).collect());
         }
-        let reply = Reply::from(written.text.clone());
+        let reply = Reply::from(typed.text.clone());
         let read = read(plan, &reply);
         let control = match usable(plan, read.control, &reply) {
             Ok(control) => control,
-            Err(record) => return Judged::wrong("", &record),
+            Err(record) => return ReplyJudgement::wrong("", &record),
         };
         match control.action {
             Action::Call { name, args } => {
-                let value = answer::arguments(plan, &read.extracted, &name, &args);
+                let value = answer::arguments(plan, &read.extraction, &name, &args);
                 call_judged(plan, &name, &value).doing(format!("calls {name}"))
             }
-            Action::Ask { .. } => Judged::fine(Standing::Fits).doing("asks the user"),
+            Action::Ask { .. } => ReplyJudgement::fine(ReplyValidity::Fits).doing("asks the user"),
             Action::Answer(json) => {
                 let (issues, _) = answer::fit(plan, &json);
-                Judged::of(Standing::Fits, issues.iter().map(within_answer).collect()).doing("answers")
+                ReplyJudgement::of(ReplyValidity::Fits, issues.iter().map(within_answer).collect()).doing("answers")
             }
         }
     }
@@ -408,13 +408,13 @@ fn kept(view: &View<'_>, read: &ControlReply, reply: &Reply) -> PendingReply {
     if let (true, Ok(Control { action: Action::Answer(answer), .. })) = (read.is_prose, &read.control) {
         return PendingReply::Object(texts::answered_with(answer));
     }
-    let (ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. }) = &read.extracted.outcome else {
+    let (ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. }) = &read.extraction.outcome else {
         return PendingReply::Nothing;
     };
     if json.members().is_none() || is_cut(reply) {
         return PendingReply::Nothing;
     }
-    let candidate = read.extracted.candidate();
+    let candidate = read.extraction.candidate();
     let is_whole = candidate.is_some_and(|found| {
         found.fixes.is_empty() && found.span.text(&reply.text).trim() == reply.text.trim() && reply.calls.is_empty()
     });
@@ -464,7 +464,7 @@ fn no_tool(plan: &Plan, name: &str) -> String {
 }
 
 fn control_extract(read: &ControlReply, reply: &Reply) -> Extract {
-    let event = extract_event(ExtractKind::Control, &read.extracted, &reply.text);
+    let event = extract_event(ExtractKind::Control, &read.extraction, &reply.text);
     let rule = if read.is_prose { Some("prose".to_owned()) } else { event.rule.clone() };
     Extract { rule, ..event }
 }

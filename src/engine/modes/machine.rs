@@ -6,11 +6,11 @@ use crate::event::TurnKind;
 use ptc_core::lisp::{Memory, Outcome};
 use ptc_core::value::{Map, Value};
 
-use super::decision::{Answered, Decision, RequestPlan, ToolResult, ToolUse, View};
-use super::judged::Judged;
+use super::decision::{Decision, RequestPlan, RunAnswer, ToolResult, ToolUse, View};
+use super::judgement::ReplyJudgement;
 use crate::agent::{LintInputs, Plan};
-use crate::model::{Reply, Written};
-use crate::prompt::ptc_lisp::Kept;
+use crate::model::{ManualReply, Reply};
+use crate::prompt::ptc_lisp::CarriedState;
 
 /// The start of a run, without its inputs.
 #[derive(Debug, Clone, Default)]
@@ -69,15 +69,15 @@ pub trait Machine: Send {
     }
 
     /// The answer of a run that has spent its budget; `None`: it fails.
-    fn partial(&self, _view: &View<'_>) -> Option<Answered> {
+    fn partial(&self, _view: &View<'_>) -> Option<RunAnswer> {
         None
     }
 
     /// Returns the state for a run that continues this one.
-    fn kept(&self) -> Kept {
-        Kept::default()
+    fn carried_state(&self) -> CarriedState {
+        CarriedState::default()
     }
 
     /// Judges a reply that is typed or still arrives, by the stages that read it in a run. `given`: what its program may use.
-    fn judge(&self, plan: &Plan, given: &LintInputs, written: &Written) -> Judged;
+    fn judge(&self, plan: &Plan, given: &LintInputs, reply: &ManualReply) -> ReplyJudgement;
 }

@@ -10,7 +10,7 @@ mod decision;
 mod digest;
 mod json;
 mod json_loop;
-mod judged;
+mod judgement;
 mod machine;
 mod programs;
 mod progress;
@@ -23,13 +23,13 @@ mod workspace;
 
 use crate::agent::{Mode, Plan, Variant};
 
-pub use decision::{Answered, Decision, Effect, Messages, Next, ProgramRun, RequestPlan, ToolResult, ToolUse, View};
-pub use judged::{Judged, Remark, Standing};
+pub use decision::{Decision, Effect, Messages, Next, ProgramRun, RequestPlan, RunAnswer, ToolResult, ToolUse, View};
+pub use judgement::{Remark, ReplyJudgement, ReplyValidity};
 pub use machine::{Machine, RunInputs, Start};
 
 pub(super) use answer::field;
 pub(super) use calls::{uncallable, unknown_tool};
-pub(super) use judged::{program_judged, remark};
+pub(super) use judgement::{program_judged, remark};
 pub(super) use programs::program_error;
 
 /// The machine of a plan's mode.

@@ -15,7 +15,7 @@ use super::decision::View;
 use super::verdict::ending;
 use super::workspace::Workspace;
 use crate::agent::{Completion, Plan, Transport};
-use crate::event::{ErrorRecord, Extract, ExtractKind, JsonText, Kept, MessagePart, NativeCall, hex_sha};
+use crate::event::{ErrorRecord, Extract, ExtractKind, JsonText, MessagePart, NativeCall, TextRecord, hex_sha};
 use crate::model::Reply;
 use crate::program::fail_message;
 use crate::prompt::ptc_lisp::LISP_EVAL;
@@ -135,7 +135,7 @@ fn text_extract(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) ->
             fixes: program.fixes.iter().map(|mend| (mend.kind.name().to_owned(), mend.at.start, mend.at.end)).collect(),
             span: Some((program.span.start, program.span.end)),
             sha,
-            repaired: (program.span.text(reply) != program.text).then(|| Kept::of(program.text.clone())),
+            repaired: (program.span.text(reply) != program.text).then(|| TextRecord::of(program.text.clone())),
             error: None,
             error_at: None,
         },
@@ -156,7 +156,7 @@ pub(super) fn call_extract(reply: &Reply, program: Result<&str, &ErrorRecord>) -
         rule: program.is_ok().then(|| LISP_EVAL.to_owned()),
         candidates: u32::try_from(reply.calls.len()).unwrap_or(u32::MAX),
         sha: hex_sha(reply.text.as_bytes()),
-        repaired: program.ok().map(|program| Kept::of(program.to_owned())),
+        repaired: program.ok().map(|program| TextRecord::of(program.to_owned())),
         error: program.err().cloned(),
         ..Extract::default()
     }

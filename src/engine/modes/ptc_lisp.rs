@@ -10,8 +10,8 @@ use ptc_core::signature::Type;
 use ptc_core::value::{Json, Value};
 
 use super::answer;
-use super::decision::{Answered, Decision, Effects, Messages, Next, RequestPlan, View, turns_used};
-use super::judged::{Judged, Standing as ReplyStanding, answer_judged, program_judged};
+use super::decision::{Decision, Effects, Messages, Next, RequestPlan, RunAnswer, View, turns_used};
+use super::judgement::{ReplyJudgement, ReplyValidity, answer_judged, program_judged};
 use super::machine::{Machine, RunInputs, Start};
 use super::programs::{
     Found, at_the_end, call_result, ends_by_words, failed, find, is_native, no_program, program_error, program_in,
@@ -25,9 +25,9 @@ use super::workspace::{Workspace, too_large};
 
 use crate::agent::{Compaction, Completion, LintInputs, MemoryStrategy, Plan};
 use crate::event::{self, CheckLayer, ErrorRecord, MessagePart, NativeCall, Notice, NoticeLevel, Role, Source};
-use crate::model::{Reply, Written};
-use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
-use crate::prompt::ptc_lisp::{self as prompt, Kept, LISP_EVAL};
+use crate::model::{ManualReply, Reply};
+use crate::prompt::ptc_lisp::feedback::{self, TurnBudget, TurnKind};
+use crate::prompt::ptc_lisp::{self as prompt, CarriedState, LISP_EVAL};
 
 /// The machine of the mode.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct PtcMachine {
     /// Parts of the first user message.
     opening: Vec<MessagePart>,
     turn: Turn,
-    pending: Pending,
+    pending: PendingEvaluation,
 }
 
 /// The turn so far.
@@ -55,14 +55,14 @@ struct Turn {
 
 /// The expressions that are evaluated now.
 #[derive(Debug, Default)]
-enum Pending {
+enum PendingEvaluation {
     /// Definitions of the workspace, or nothing.
     #[default]
     Definitions,
     /// The account of progress in the opening.
     Opening,
     /// The refs of this answer.
-    Refs(Answered),
+    Refs(RunAnswer),
     /// The account of progress in what goes back after a turn: its failure, and the message so far.
     Feedback(Option<ErrorRecord>, Vec<MessagePart>),
 }
@@ -70,9 +70,9 @@ enum Pending {
 /// The result of a turn.
 enum Verdict {
     /// This is the answer, once its refs are there.
-    Answer(Answered),
+    Answer(RunAnswer),
     /// The run has its answer.
-    Done(Answered),
+    Done(RunAnswer),
     /// The run has failed.
     Over(ErrorRecord),
     /// Another turn follows: why this one failed, if it did, and what goes back.
@@ -88,7 +88,7 @@ impl PtcMachine {
             refs: Refs::new(plan),
             opening: Vec::new(),
             turn: Turn::default(),
-            pending: Pending::default(),
+            pending: PendingEvaluation::default(),
         }
     }
 
@@ -103,7 +103,7 @@ impl PtcMachine {
         self.progress = Progress::default();
         match self.progress.job(view.plan, &Done { turn: 1, summaries: &[], calls: &[] }) {
             Some(job) => {
-                self.pending = Pending::Opening;
+                self.pending = PendingEvaluation::Opening;
                 effects.then(Next::Evaluate(vec![job]))
             }
             None => self.opened(view, None, effects),
@@ -111,13 +111,13 @@ impl PtcMachine {
     }
 
     fn opened(&mut self, view: &View<'_>, warning: Option<String>, effects: Effects) -> Decision {
-        let kept = Kept {
+        let state = CarriedState {
             memory: self.work.memory.clone(),
             journal: self.work.journal.clone(),
             progress: self.progress.text.clone(),
             tree_turns: view.first_tree,
         };
-        let mut opening = prompt::open(view.plan, &self.work.context, &self.descriptions, &kept);
+        let mut opening = prompt::open(view.plan, &self.work.context, &self.descriptions, &state);
         if let Ok(opening) = &mut opening {
             self.opening.clone_from(&opening.user);
             opening.warnings.extend(warning);
@@ -134,7 +134,7 @@ impl PtcMachine {
                     let verdict = self.with_refs(view, answer, Vec::new(), &mut effects);
                     return self.conclude(view, verdict, effects);
                 }
-                self.pending = Pending::Refs(answer);
+                self.pending = PendingEvaluation::Refs(answer);
                 effects.then(Next::Evaluate(jobs))
             }
             Verdict::Done(answer) => effects.finish(answer),
@@ -148,7 +148,7 @@ impl PtcMachine {
                 let done = Done { turn: view.used + 2, summaries: &self.work.summaries, calls };
                 match self.progress.job(view.plan, &done) {
                     Some(job) => {
-                        self.pending = Pending::Feedback(failure, parts);
+                        self.pending = PendingEvaluation::Feedback(failure, parts);
                         effects.then(Next::Evaluate(vec![job]))
                     }
                     None => self.give_back(view, failure.as_ref(), parts, None, effects),
@@ -214,10 +214,10 @@ impl PtcMachine {
     }
 
     /// The latest good value as the answer, when it fits.
-    fn latest_answer(&self, plan: &Plan) -> Option<Answered> {
+    fn latest_answer(&self, plan: &Plan) -> Option<RunAnswer> {
         let (turn, value) = self.work.latest.as_ref()?;
         let (answer, _) = checked(plan, value);
-        answer.map(|value| Answered { value, from_turn: Some(*turn), ..Answered::default() })
+        answer.map(|value| RunAnswer { value, from_turn: Some(*turn), ..RunAnswer::default() })
     }
 
     /// A value that is to be the answer.
@@ -261,7 +261,7 @@ impl PtcMachine {
         if is_explicit && now(view).next() != Some(TurnKind::Normal) {
             let message = "the last turn ended without (return value) or (fail reason)";
             let record = ErrorRecord::new(Reason::MustReturnMissing, message);
-            let is_last = Standing { used: view.used + 1, ..now(view) }.next().is_none();
+            let is_last = TurnBudget { used: view.used + 1, ..now(view) }.next().is_none();
             let parts = failure_feedback(plan, &record);
             return if is_last { Verdict::Over(record) } else { Verdict::Next(Some(record), parts) };
         }
@@ -298,7 +298,7 @@ impl PtcMachine {
         let result = self.work.latest.as_ref().map(|(_, value)| value.clone()).unwrap_or_default();
         let (answer, issues) = checked(plan, &result);
         if let Some(value) = answer {
-            return Verdict::Answer(Answered { value, summary: Some(text), ..Answered::default() });
+            return Verdict::Answer(RunAnswer { value, summary: Some(text), ..RunAnswer::default() });
         }
         effects.emit(check_event(CheckLayer::Return, false, &issues));
         let record = ErrorRecord::new(Reason::ReturnValidationFailed, answer::joined(&issues));
@@ -308,12 +308,12 @@ impl PtcMachine {
     fn with_refs(
         &mut self,
         view: &View<'_>,
-        answer: Answered,
+        answer: RunAnswer,
         outcomes: Vec<Outcome>,
         effects: &mut Effects,
     ) -> Verdict {
         match self.refs.take(view.plan, answer, outcomes, effects) {
-            Ok(answered) => Verdict::Done(answered),
+            Ok(answer) => Verdict::Done(answer),
             Err(missing) => match *missing {
                 (record, Some(parts)) => Verdict::Next(Some(record), parts),
                 (record, None) => Verdict::Over(record),
@@ -332,7 +332,7 @@ impl PtcMachine {
 impl Machine for PtcMachine {
     fn open(&mut self, view: &View<'_>, inputs: Option<RunInputs>) -> Decision {
         let mut effects = Effects::default();
-        self.pending = Pending::Definitions;
+        self.pending = PendingEvaluation::Definitions;
         let job = inputs.map(|inputs| self.work.take(view.plan, inputs, &mut effects)).transpose();
         match job.map(Option::flatten) {
             Ok(Some(job)) => effects.then(Next::Evaluate(vec![job])),
@@ -357,7 +357,7 @@ impl Machine for PtcMachine {
         };
         // Tools are offered in work turns: the last one and those for corrections are for returning.
         let offers_tools = kind(view) == TurnKind::Normal || plan.agent.max_turns == 1;
-        RequestPlan { asked: prompt::asked(plan, offers_tools), messages }
+        RequestPlan { options: prompt::request_options(plan, offers_tools), messages }
     }
 
     fn on_reply(&mut self, view: &View<'_>, reply: &Reply) -> Decision {
@@ -412,46 +412,46 @@ impl Machine for PtcMachine {
     fn on_evaluated(&mut self, view: &View<'_>, mut outcomes: Vec<Outcome>) -> Decision {
         let mut effects = Effects::default();
         match std::mem::take(&mut self.pending) {
-            Pending::Definitions => {
+            PendingEvaluation::Definitions => {
                 let define = |outcome| self.work.on_evaluated(view.plan, outcome, &mut effects);
                 let defined = outcomes.pop().map_or(Ok(()), define);
                 self.on_defined(view, defined, effects)
             }
-            Pending::Opening => {
+            PendingEvaluation::Opening => {
                 let warning = outcomes.pop().and_then(|outcome| self.progress.take(outcome));
                 self.opened(view, warning, effects)
             }
-            Pending::Refs(answer) => {
+            PendingEvaluation::Refs(answer) => {
                 let verdict = self.with_refs(view, answer, outcomes, &mut effects);
                 self.conclude(view, verdict, effects)
             }
-            Pending::Feedback(failure, parts) => {
+            PendingEvaluation::Feedback(failure, parts) => {
                 let warning = outcomes.pop().and_then(|outcome| self.progress.take(outcome));
                 self.give_back(view, failure.as_ref(), parts, warning, effects)
             }
         }
     }
 
-    fn partial(&self, view: &View<'_>) -> Option<Answered> {
+    fn partial(&self, view: &View<'_>) -> Option<RunAnswer> {
         self.latest_answer(view.plan).filter(|_| view.plan.settings.return_partial)
     }
 
-    fn kept(&self) -> Kept {
-        self.work.kept.clone()
+    fn carried_state(&self) -> CarriedState {
+        self.work.carried.clone()
     }
 
-    fn judge(&self, plan: &Plan, given: &LintInputs, written: &Written) -> Judged {
-        if !written.calls.is_empty() {
-            return match program_of(&written.calls) {
+    fn judge(&self, plan: &Plan, given: &LintInputs, reply: &ManualReply) -> ReplyJudgement {
+        if !reply.calls.is_empty() {
+            return match program_of(&reply.calls) {
                 Ok(program) => program_judged(&program, &program, 0, given).doing(format!("calls {LISP_EVAL}")),
-                Err(record) => Judged::wrong("", &record),
+                Err(record) => ReplyJudgement::wrong("", &record),
             };
         }
-        let text = written.text.as_str();
+        let text = reply.text.as_str();
         match program_in(plan, text, Ending::Complete) {
-            Ok(_) | Err(NoProgram::Several(_)) if is_native(plan) => Judged::wrong("", &written_out()),
+            Ok(_) | Err(NoProgram::Several(_)) if is_native(plan) => ReplyJudgement::wrong("", &written_out()),
             Err(_) if is_native(plan) && matches!(plan.output, Type::String | Type::Any) => {
-                Judged::fine(ReplyStanding::Fits).doing("answers as text")
+                ReplyJudgement::fine(ReplyValidity::Fits).doing("answers as text")
             }
             Err(_) if is_native(plan) => answer_judged(plan, text),
             Ok(found) => {
@@ -460,23 +460,23 @@ impl Machine for PtcMachine {
                 program_judged(&found.text, whole, at, given)
             }
             Err(NoProgram::Absent) if ends_by_words(plan) => {
-                Judged::fine(ReplyStanding::Fits).doing("ends the run with text")
+                ReplyJudgement::fine(ReplyValidity::Fits).doing("ends the run with text")
             }
-            Err(NoProgram::Absent) => Judged::default(),
-            Err(why) => Judged::wrong("", &no_program(plan, why)),
+            Err(NoProgram::Absent) => ReplyJudgement::default(),
+            Err(why) => ReplyJudgement::wrong("", &no_program(plan, why)),
         }
     }
 }
 
-/// The position of the run among its turns when this one begins.
-fn now(view: &View<'_>) -> Standing {
+/// The turn budget when this turn begins.
+fn now(view: &View<'_>) -> TurnBudget {
     let (work, retry) = (view.plan.agent.max_turns, view.plan.settings.retry_turns);
-    Standing { used: view.used, work, retry, tree: view.tree }
+    TurnBudget { used: view.used, work, retry, tree: view.tree }
 }
 
 /// The same when this turn has ended.
-fn after(view: &View<'_>) -> Standing {
-    Standing { used: view.used + 1, tree: view.tree_after, ..now(view) }
+fn after(view: &View<'_>) -> TurnBudget {
+    TurnBudget { used: view.used + 1, tree: view.tree_after, ..now(view) }
 }
 
 /// The kind of this turn.

@@ -6,7 +6,7 @@ use ptc_core::lisp::Outcome;
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value};
 
-use super::decision::{Answered, Effects};
+use super::decision::{Effects, RunAnswer};
 use crate::agent::{Plan, Ref, RefSource};
 use crate::event::{ErrorRecord, MessagePart};
 use crate::program::{Job, expression, path};
@@ -20,7 +20,7 @@ pub(super) struct Refs {
 }
 
 /// An answer without required refs: the failure, and the message that asks for them when one may still be sent.
-pub(super) type Missing = (ErrorRecord, Option<Vec<MessagePart>>);
+pub(super) type MissingRefs = (ErrorRecord, Option<Vec<MessagePart>>);
 
 impl Refs {
     /// Of a run of this plan that has not answered yet.
@@ -46,10 +46,10 @@ impl Refs {
     pub(super) fn take(
         &mut self,
         plan: &Plan,
-        answer: Answered,
+        answer: RunAnswer,
         outcomes: Vec<Outcome>,
         effects: &mut Effects,
-    ) -> Result<Answered, Box<Missing>> {
+    ) -> Result<RunAnswer, Box<MissingRefs>> {
         let refs = &plan.settings.refs;
         if refs.is_empty() {
             return Ok(answer);
@@ -81,7 +81,7 @@ impl Refs {
             for text in warnings {
                 effects.warn(text);
             }
-            return Ok(Answered { refs: Some(Json::object(values)), ..answer });
+            return Ok(RunAnswer { refs: Some(Json::object(values)), ..answer });
         }
         let record = ErrorRecord::new(Reason::MissingRefs, format!("the answer is missing: {}", names.join(", ")));
         let parts = (self.retries > 0).then(|| texts::ask_again(plan, &missing, &answer.value));
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::agent::Agent;
 
-    fn taken(refs: &str, answer: &str) -> Result<Answered, Box<Missing>> {
+    fn taken(refs: &str, answer: &str) -> Result<RunAnswer, Box<MissingRefs>> {
         let toml = format!("mode = \"json\"\nprompt = \"go\"\nsignature = \"[:int]\"\n[refs]\n{refs}\n");
         let plan = Plan::new(&Agent::from_toml(&toml, "test.toml").unwrap()).unwrap();
         let answer = json::parse(answer).unwrap();

@@ -11,16 +11,16 @@ use ptc_core::value::{Json, Value, json};
 use super::calls::{Repeats, args_text, arguments, native_use, result_text};
 use super::conclusion::{Conclusion, is_message, miss};
 use super::decision::{Decision, Effects, Next, RequestPlan, ToolResult, ToolUse, View, turns_used};
-use super::judged::{Judged, Standing, answer_judged, calls_judged, program_judged};
+use super::judgement::{ReplyJudgement, ReplyValidity, answer_judged, calls_judged, program_judged};
 use super::machine::{Machine, RunInputs, Start};
 use super::programs::{call_extract, call_result, failed, program_among, program_error, text_of};
 use super::verdict::{is_cut, truncated, withheld};
 use super::workspace::{Workspace, too_large};
 use crate::agent::{LintInputs, Plan, Variant};
 use crate::event::{ErrorRecord, MessagePart, NativeCall, Role, Source};
-use crate::model::{Reply, Written};
+use crate::model::{ManualReply, Reply};
 use crate::prompt::ptc_lisp::feedback::{self, TurnKind};
-use crate::prompt::ptc_lisp::{Kept, LISP_EVAL};
+use crate::prompt::ptc_lisp::{CarriedState, LISP_EVAL};
 use crate::prompt::text as texts;
 
 /// The machine of the mode.
@@ -159,7 +159,7 @@ impl Machine for TextMachine {
     }
 
     fn request(&mut self, view: &View<'_>) -> RequestPlan {
-        RequestPlan::whole(texts::asked(view.plan))
+        RequestPlan::whole(texts::request_options(view.plan))
     }
 
     fn on_reply(&mut self, view: &View<'_>, reply: &Reply) -> Decision {
@@ -218,22 +218,22 @@ impl Machine for TextMachine {
         }
     }
 
-    fn kept(&self) -> Kept {
-        self.work.as_ref().map(|work| work.kept.clone()).unwrap_or_default()
+    fn carried_state(&self) -> CarriedState {
+        self.work.as_ref().map(|work| work.carried.clone()).unwrap_or_default()
     }
 
-    fn judge(&self, plan: &Plan, given: &LintInputs, written: &Written) -> Judged {
-        if written.calls.is_empty() {
+    fn judge(&self, plan: &Plan, given: &LintInputs, reply: &ManualReply) -> ReplyJudgement {
+        if reply.calls.is_empty() {
             let is_json = plan.variant.is_json();
-            return if is_json { answer_judged(plan, &written.text) } else { Judged::fine(Standing::Fits) };
+            return if is_json { answer_judged(plan, &reply.text) } else { ReplyJudgement::fine(ReplyValidity::Fits) };
         }
-        let program = if plan.is_combined() { program_among(&written.calls) } else { Ok(None) };
+        let program = if plan.is_combined() { program_among(&reply.calls) } else { Ok(None) };
         match program {
-            Err(record) => Judged::wrong("", &record),
+            Err(record) => ReplyJudgement::wrong("", &record),
             Ok(Some(program)) => program_judged(&program, &program, 0, given).doing(format!("calls {LISP_EVAL}")),
             Ok(None) => {
                 let args = |call: &NativeCall| arguments(call).map(|args| args.to_value());
-                calls_judged(plan, written.calls.iter().map(|call| (call.name.as_str(), args(call))).collect())
+                calls_judged(plan, reply.calls.iter().map(|call| (call.name.as_str(), args(call))).collect())
             }
         }
     }

@@ -3,14 +3,14 @@
 //! In: a plan, a reply. Out: values. Shared by the modes.
 
 use ptc_core::reasons::Reason;
-use ptc_core::reply::{Candidate, CandidateVerdict, ExtractOutcome, Extracted, Finish as Ending, Reject};
+use ptc_core::reply::{Candidate, CandidateVerdict, ExtractOutcome, Extraction, Finish as Ending, Reject};
 use ptc_core::signature::{Issue, Path, Severity};
 
 use super::answer::{self, Answer};
 use super::decision::Effects;
 use crate::agent::Plan;
 use crate::event::{
-    Check, CheckLayer, ErrorRecord, Extract, ExtractKind, IssueRecord, IssueSeverity, Kept, MessagePart, hex_sha,
+    Check, CheckLayer, ErrorRecord, Extract, ExtractKind, IssueRecord, IssueSeverity, MessagePart, TextRecord, hex_sha,
 };
 use crate::model::{Finish, Reply};
 use crate::prompt::json::{self as prompt, Problem};
@@ -53,8 +53,8 @@ pub(super) fn read_answer(plan: &Plan, reply: &Reply, effects: &mut Effects) -> 
     let failure = failure_of(&answer, cut, &reply.text);
     let is_parse_error = |record: &&ErrorRecord| record.reason != Reason::ValidationError.name();
     let error = failure.as_ref().filter(is_parse_error).cloned();
-    effects.emit(Extract { error, ..extract_event(ExtractKind::Json, &answer.extracted, &reply.text) });
-    warn_of_ties(&answer.extracted, effects);
+    effects.emit(Extract { error, ..extract_event(ExtractKind::Json, &answer.extraction, &reply.text) });
+    warn_of_ties(&answer.extraction, effects);
     if let Some(issues) = answer.issues.as_ref().filter(|_| !cut) {
         effects.emit(answer_check(plan, answer.value.is_some(), issues));
     }
@@ -62,9 +62,9 @@ pub(super) fn read_answer(plan: &Plan, reply: &Reply, effects: &mut Effects) -> 
 }
 
 /// Reports that the reply holds several values that fit: the first was used.
-pub(super) fn warn_of_ties(extracted: &Extracted, effects: &mut Effects) {
+pub(super) fn warn_of_ties(extraction: &Extraction, effects: &mut Effects) {
     let is_tied = |candidate: &&Candidate| candidate.verdict == CandidateVerdict::Tied;
-    let ties = extracted.candidates.iter().filter(is_tied).count();
+    let ties = extraction.candidates.iter().filter(is_tied).count();
     if ties > 0 {
         effects.warn(format!("the reply contains {} answers that fit; the first one was used", ties + 1));
     }
@@ -75,7 +75,7 @@ pub(super) fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<Erro
     if cut {
         return Some(truncated(reply));
     }
-    match &answer.extracted.outcome {
+    match &answer.extraction.outcome {
         ExtractOutcome::Found { .. } => None,
         ExtractOutcome::Rejected { reject: Reject::Invalid(_), .. } => {
             let issues = answer.issues.as_deref().unwrap_or_default();
@@ -106,26 +106,26 @@ pub(super) fn feedback(plan: &Plan, answer: &Answer, record: &ErrorRecord, reply
 }
 
 /// The event of what was found in a reply, without its failure.
-pub(super) fn extract_event(kind: ExtractKind, extracted: &Extracted, reply: &str) -> Extract {
-    let candidate = extracted.candidate();
+pub(super) fn extract_event(kind: ExtractKind, extraction: &Extraction, reply: &str) -> Extract {
+    let candidate = extraction.candidate();
     let fixes: Vec<_> = candidate
         .into_iter()
         .flat_map(|candidate| &candidate.fixes)
         .map(|fix| (fix.kind.row().name.to_owned(), fix.at.start, fix.at.end))
         .collect();
-    let json = match &extracted.outcome {
+    let json = match &extraction.outcome {
         ExtractOutcome::Found { json, .. } | ExtractOutcome::Rejected { json, .. } => Some(json),
         ExtractOutcome::Malformed { .. } | ExtractOutcome::NotFound => None,
     };
-    let repaired = json.filter(|_| !fixes.is_empty()).map(|json| Kept::of(json.to_text()));
-    let error_at = match &extracted.outcome {
+    let repaired = json.filter(|_| !fixes.is_empty()).map(|json| TextRecord::of(json.to_text()));
+    let error_at = match &extraction.outcome {
         ExtractOutcome::Malformed { error } => Some(error.offset),
         _ => None,
     };
     Extract {
         kind,
         rule: candidate.map(|candidate| candidate.rule.name().to_owned()),
-        candidates: u32::try_from(extracted.candidates.len() + extracted.unlisted).unwrap_or(u32::MAX),
+        candidates: u32::try_from(extraction.candidates.len() + extraction.unlisted).unwrap_or(u32::MAX),
         fixes,
         span: candidate.map(|candidate| (candidate.span.start, candidate.span.end)),
         sha: hex_sha(reply.as_bytes()),

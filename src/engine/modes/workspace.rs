@@ -16,11 +16,11 @@ use super::decision::{Effects, Messages, ProgramRun, View};
 use super::digest::Digest;
 use super::machine::RunInputs;
 use crate::agent::{Completion, MemoryStrategy, Plan};
-use crate::event::{ErrorRecord, Kept as KeptText, MemoryChange, MessagePart, TasksKept};
+use crate::event::{ErrorRecord, MemoryChange, MessagePart, TasksKept, TextRecord};
 use crate::program::Job;
-use crate::prompt::ptc_lisp::Kept;
-use crate::prompt::ptc_lisp::feedback::{Seen, Standing, TurnKind};
+use crate::prompt::ptc_lisp::CarriedState;
 use crate::prompt::ptc_lisp::feedback::{Shown, coalesced};
+use crate::prompt::ptc_lisp::feedback::{TurnBudget, TurnKind, VisibleResults};
 use crate::tool::Tool;
 
 /// Results that programs can name: `*1`, `*2`, `*3`.
@@ -43,9 +43,9 @@ pub(super) struct Workspace {
     pub(super) latest: Option<(u32, Value)>,
     pub(super) digest: Digest,
     /// The part of the last program's results that the model sees.
-    pub(super) seen: Option<Seen>,
+    pub(super) seen: Option<VisibleResults>,
     /// The state for a run that continues this one.
-    pub(super) kept: Kept,
+    pub(super) carried: CarriedState,
     /// The definitions that are evaluated now.
     pending: Option<Definitions>,
     /// The initial definitions were made.
@@ -66,7 +66,7 @@ impl Workspace {
             latest: None,
             digest: Digest::default(),
             seen: None,
-            kept: Kept::default(),
+            carried: CarriedState::default(),
             pending: None,
             is_ready: false,
         }
@@ -146,7 +146,8 @@ impl Workspace {
     }
 
     fn keep(&mut self) {
-        self.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone(), ..Kept::default() };
+        self.carried =
+            CarriedState { memory: self.memory.clone(), journal: self.journal.clone(), ..CarriedState::default() };
     }
 
     /// A program with everything it gets in a turn of this kind.
@@ -255,7 +256,7 @@ impl Workspace {
         plan: &Plan,
         opening: &[MessagePart],
         progress: Option<&str>,
-        standing: Standing,
+        budget: TurnBudget,
         (prints, calls): (usize, usize),
     ) -> Messages {
         let digest = &self.digest;
@@ -270,7 +271,7 @@ impl Workspace {
         let (all_calls, all_prints) = (digest.calls.len() as u64, digest.prints.len() as u64);
         let (shown_calls, shown_prints) = (shown.calls.len() as u64, shown.prints.len() as u64);
         let counts = [
-            ("turns_compressed", u64::from(standing.used)),
+            ("turns_compressed", u64::from(budget.used)),
             ("tool_calls_total", all_calls),
             ("tool_calls_shown", shown_calls),
             ("tool_calls_dropped", all_calls - shown_calls),
@@ -280,7 +281,7 @@ impl Workspace {
             ("error_turns_collapsed", u64::from(digest.failed)),
         ];
         let counts = counts.map(|(name, count)| (name.to_owned(), count)).to_vec();
-        Messages::Summary { parts: coalesced(plan, opening, &shown, standing), counts }
+        Messages::Summary { parts: coalesced(plan, opening, &shown, budget), counts }
     }
 }
 
@@ -326,7 +327,7 @@ fn record_change(plan: &Plan, before: &Memory, after: &Memory, effects: &mut Eff
         let shown = binding.value.print(Bounds::default()).text;
         change.bytes += (name.name().len() + shown.len()) as u64;
         if before.get(name) != Some(binding) {
-            change.set.push((name.name().to_owned(), KeptText::of(shown)));
+            change.set.push((name.name().to_owned(), TextRecord::of(shown)));
         }
     }
     change.del = before.keys().filter(|name| !after.contains_key(*name)).map(|name| name.name().to_owned()).collect();
@@ -343,7 +344,7 @@ fn record_change(plan: &Plan, before: &Memory, after: &Memory, effects: &mut Eff
 /// Returns the changes of a program to the journal.
 fn tasks_change(before: Option<&Map>, after: Option<&Map>) -> TasksKept {
     let after: Vec<(&Value, &Value)> = after.into_iter().flat_map(Map::iter).collect();
-    let shown = |value: &Value| KeptText::of(value.print(Bounds::default()).text);
+    let shown = |value: &Value| TextRecord::of(value.print(Bounds::default()).text);
     let id = |value: &Value| value.as_str().map_or_else(|| value.print(Bounds::default()).text, str::to_owned);
     let new = after.iter().filter(|(key, value)| before.and_then(|before| before.get(key)) != Some(*value));
     let set = new.map(|(key, value)| (id(key), shown(value))).collect();

@@ -50,7 +50,7 @@ pub struct Extract {
     pub sha: String,
     /// The JSON after repairs, when there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repaired: Option<Kept>,
+    pub repaired: Option<TextRecord>,
     /// The error when nothing was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
@@ -79,7 +79,7 @@ impl Extract {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Kept {
+pub enum TextRecord {
     /// All of it.
     Whole(String),
     /// Too long to keep.
@@ -93,7 +93,7 @@ pub enum Kept {
     },
 }
 
-impl Kept {
+impl TextRecord {
     /// Bytes of a derived text that are kept whole.
     pub const WHOLE_BYTES: usize = 64 * 1024;
 

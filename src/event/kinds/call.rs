@@ -5,7 +5,7 @@ use ptc_core::value::{Json, json};
 use serde::{Deserialize, Serialize};
 
 use crate::event::raw::present;
-use crate::event::{ErrorRecord, FileRecord, JsonText, Kept, Tokens, Totals, words};
+use crate::event::{ErrorRecord, FileRecord, JsonText, TextRecord, Tokens, Totals, words};
 
 words! {
     /// End of a program.
@@ -196,7 +196,7 @@ pub struct ProgramEnd {
     pub status: ProgramStatus,
     /// The value as PTC-Lisp text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<Kept>,
+    pub value: Option<TextRecord>,
     /// The printed texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prints: Vec<String>,
@@ -240,7 +240,7 @@ pub struct ChildUsage {
 pub struct MemoryChange {
     /// New and changed names with their values as PTC-Lisp text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set: Vec<(String, Kept)>,
+    pub set: Vec<(String, TextRecord)>,
     /// Names that are gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub del: Vec<String>,
@@ -257,7 +257,7 @@ pub struct MemoryChange {
 pub struct TasksKept {
     /// New and changed tasks by id, with their results as PTC-Lisp text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set: Vec<(String, Kept)>,
+    pub set: Vec<(String, TextRecord)>,
     /// Tasks that were forgotten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub del: Vec<String>,

@@ -81,7 +81,7 @@ pub enum Source {
 /// `message`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Message {
+pub struct MessageAdded {
     /// Number within the run, from 0.
     pub m: u32,
     /// The role.
@@ -142,7 +142,7 @@ struct PartFields {
     #[serde(default)]
     untrusted: bool,
     reply: Option<Address>,
-    call: Option<Called>,
+    call: Option<CallOrId>,
     name: Option<String>,
     result: Option<String>,
     file: Option<crate::event::FileRecord>,
@@ -152,7 +152,7 @@ struct PartFields {
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
-enum Called {
+enum CallOrId {
     Whole(crate::event::NativeCall),
     Id(String),
 }
@@ -168,8 +168,8 @@ impl TryFrom<PartFields> for MessagePart {
         match (section, text, reply, call, name, result) {
             (Some(section), Some(text), ..) => Ok(Self::Text { section, text, untrusted }),
             (_, _, Some(reply), ..) => Ok(Self::Reply { reply }),
-            (_, _, _, Some(Called::Whole(call)), ..) => Ok(Self::Call { call }),
-            (_, _, _, Some(Called::Id(call)), Some(name), Some(result)) => Ok(Self::Result { call, name, result }),
+            (_, _, _, Some(CallOrId::Whole(call)), ..) => Ok(Self::Call { call }),
+            (_, _, _, Some(CallOrId::Id(call)), Some(name), Some(result)) => Ok(Self::Result { call, name, result }),
             _ => Err("a part of a message is a text, a reply, a file, a call or a result"),
         }
     }

@@ -197,7 +197,7 @@ pub struct TurnStart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TurnKind>,
     /// Remaining budgets.
-    pub remaining: Remaining,
+    pub remaining: BudgetRecord,
     /// Time that the run and its child runs have waited for the user so far, in ms.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waited_ms: u64,
@@ -221,7 +221,7 @@ impl TurnStart {
 /// Remaining budgets when a turn starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Remaining {
+pub struct BudgetRecord {
     /// Turns, this one included.
     pub turns: u32,
     /// Turns of the whole tree of agents, this one included.

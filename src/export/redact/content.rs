@@ -176,7 +176,7 @@ impl Fields {
         match event {
             Event::RunStart(_) => Self::Of(RUN_START),
             Event::TurnStart(_) => Self::Of(const { &[shape(&["kind"]), shape(&["stop"])] }),
-            Event::Message(_) => Self::Of(MESSAGE),
+            Event::MessageAdded(_) => Self::Of(MESSAGE),
             Event::RequestMade(_) => Self::Of(REQUEST),
             Event::Sent(_) => Self::Of(const { &[
                 field(&["provider"], Group::Names), field(&["url"], Group::Names), field(&["frame"], Group::Agent),

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::event::{
-    Address, AgentRecord, Envelope, Event, JsonText, Kept, PartKind, ReplyPart, RunStart, Sent, Unknown, hex_sha,
+    Address, AgentRecord, Envelope, Event, JsonText, PartKind, ReplyPart, RunStart, Sent, TextRecord, Unknown, hex_sha,
 };
 use crate::model::Scrub;
 use crate::record::{Attempts, TurnAttempts};
@@ -59,7 +59,7 @@ impl std::fmt::Display for Removal {
 
 /// Events without what the rules name.
 #[derive(Debug, Clone, Default)]
-pub struct Redacted {
+pub struct RedactedEvents {
     /// The events.
     pub events: Vec<Envelope>,
     /// The removals, in the order of the events.
@@ -69,9 +69,9 @@ pub struct Redacted {
 /// Applies rules to the events of a session. Raw network frames go with any rule: nothing in them can be looked at.
 ///
 /// Errors: an event could not be written again; nothing must be exported then.
-pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<Redacted, String> {
+pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<RedactedEvents, String> {
     if rules.is_empty() {
-        return Ok(Redacted { events, removals: Vec::new() });
+        return Ok(RedactedEvents { events, removals: Vec::new() });
     }
     let events = with_what_was_read(events);
     let echoes = Echoes::of(&events, rules)?;
@@ -79,7 +79,7 @@ pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<Redacted, String> 
 }
 
 /// The events without what is found on the way through them.
-fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<Redacted, String> {
+fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<RedactedEvents, String> {
     let mut found = Found::default();
     replies(&mut events, walk, &mut found);
     let mut out = Vec::with_capacity(events.len());
@@ -102,7 +102,7 @@ fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<Redacted, Strin
         }
     }
     found.removals.sort_by_key(|(seq, _)| *seq);
-    Ok(Redacted { events: out, removals: found.removals.into_iter().map(|(_, removal)| removal).collect() })
+    Ok(RedactedEvents { events: out, removals: found.removals.into_iter().map(|(_, removal)| removal).collect() })
 }
 
 /// Returns what looks like a secret in the events of an export: by itself, or because it did so at another position of `all`, the
@@ -153,7 +153,7 @@ fn with_what_was_read(mut events: Vec<Envelope>) -> Vec<Envelope> {
             Event::Extract(extract) => {
                 let text = replies.get(&envelope.address).map(Attempts::text).unwrap_or_default();
                 if let (None, Some((start, end))) = (&extract.repaired, extract.span) {
-                    extract.repaired = text.get(start..end).map(|text| Kept::of(text.to_owned()));
+                    extract.repaired = text.get(start..end).map(|text| TextRecord::of(text.to_owned()));
                 }
                 (extract.span, extract.error_at) = (None, None);
             }

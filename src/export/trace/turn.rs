@@ -3,8 +3,8 @@
 use super::convert::{Converter, text_of};
 use super::read::Record;
 use crate::event::{
-    Address, ErrorRecord, Extract, ExtractKind, Kept, Message, MessagePart, Options, PartKind, ProgramEnd,
-    ProgramStatus, Remaining, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role, Source, Tokens, TurnEnd, TurnStart,
+    Address, BudgetRecord, ErrorRecord, Extract, ExtractKind, MessageAdded, MessagePart, Options, PartKind, ProgramEnd,
+    ProgramStatus, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, Role, Source, TextRecord, Tokens, TurnEnd, TurnStart,
     Want, hex_sha, ranges,
 };
 use ptc_core::value::Json;
@@ -25,7 +25,7 @@ pub(super) fn open(converter: &mut Converter<'_>, run: usize, number: u32, at_ms
     close(converter, run, at_ms, None);
     let address = converter.runs[run].address.turn(number);
     let start =
-        TurnStart { now: at_ms, kind: Some(kind.into()), remaining: Remaining::default(), ..TurnStart::default() };
+        TurnStart { now: at_ms, kind: Some(kind.into()), remaining: BudgetRecord::default(), ..TurnStart::default() };
     converter.push_event(at_ms, &address, start);
     let state = &mut converter.runs[run];
     state.last = number;
@@ -71,7 +71,7 @@ pub(super) fn asked(converter: &mut Converter<'_>, run: usize, record: &Record) 
             _ => (Role::User, Source::Feedback, "feedback"),
         };
         let part = MessagePart::Text { section: section.to_owned(), text: text.clone(), untrusted: true };
-        converter.push_event(record.at_ms, &address, Message { m, role: role_of, source, parts: vec![part] });
+        converter.push_event(record.at_ms, &address, MessageAdded { m, role: role_of, source, parts: vec![part] });
         converter.runs[run].messages.push((role, text));
         numbers.push(m);
     }
@@ -165,13 +165,13 @@ fn work(converter: &mut Converter<'_>, run: usize, record: &Record) {
         rule: Some("imported".to_owned()),
         candidates: 1,
         sha: hex_sha(text.as_bytes()),
-        repaired: Some(Kept::of(program)),
+        repaired: Some(TextRecord::of(program)),
         ..Extract::default()
     };
     converter.push_event(record.at_ms, &address, extract);
     let prints = record.data("prints").and_then(Json::items).unwrap_or_default().iter().map(text_of).collect();
     let error = fail(record);
-    let value = record.data("result_preview").map(|value| Kept::of(text_of(value)));
+    let value = record.data("result_preview").map(|value| TextRecord::of(text_of(value)));
     let end = ProgramEnd {
         status: if error.is_some() { ProgramStatus::Error } else { ProgramStatus::Value },
         value: value.filter(|_| error.is_none()),

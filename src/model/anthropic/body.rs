@@ -13,9 +13,9 @@ use serde_with::skip_serializing_none;
 use super::{is_on_vertex, takes_sampling, version};
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
-use crate::model::attached::{Attached, FileKind};
+use crate::model::attached_file::{AttachedFile, FileKind};
 use crate::model::dialect::SchemaForm;
-use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
+use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments, conversation_turns};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{closed, written};
 
@@ -135,7 +135,7 @@ enum ResultContent<'a> {
 }
 
 /// A result with its images after the text.
-fn result_content<'a>(draft: &Draft<'a>, answer: &Answered<'a>) -> ResultContent<'a> {
+fn result_content<'a>(draft: &Draft<'a>, answer: &AnsweredCall<'a>) -> ResultContent<'a> {
     let (text, files) = draft.result_parts(answer);
     if files.is_empty() {
         return ResultContent::Text(text);
@@ -152,7 +152,7 @@ struct Bytes<'a> {
 }
 
 /// A file as a block.
-fn file_block<'a>(file: &Attached<'a>) -> Block<'a> {
+fn file_block<'a>(file: &AttachedFile<'a>) -> Block<'a> {
     let source = || Bytes { r#type: "base64", media_type: &file.record.media_type, data: file.base64() };
     match file.kind {
         FileKind::Image => Block::Image { source: source() },
@@ -281,17 +281,17 @@ fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
 
 fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
     let mut turns: Vec<(&'static str, Vec<Block<'a>>)> = Vec::new();
-    for turn in spoken(draft.request, &draft.endpoint.provider) {
+    for turn in conversation_turns(draft.request, &draft.endpoint.provider) {
         let (role, blocks) = match turn {
-            Spoken::System(text) if takes_sampling(draft.endpoint) => ("user", vec![text_block(&text)]),
-            Spoken::System(text) => ("system", vec![text_block(&text)]),
-            Spoken::User { text, files } => {
-                let files = Attached::all(draft.request, &files);
+            ConversationTurn::System(text) if takes_sampling(draft.endpoint) => ("user", vec![text_block(&text)]),
+            ConversationTurn::System(text) => ("system", vec![text_block(&text)]),
+            ConversationTurn::User { text, files } => {
+                let files = AttachedFile::all(draft.request, &files);
                 ("user", files.iter().map(file_block).chain([text_block(&text)]).collect())
             }
-            Spoken::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
-            Spoken::Results(results) => {
-                let block = |answer: &Answered<'a>| Block::ToolResult {
+            ConversationTurn::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
+            ConversationTurn::Results(results) => {
+                let block = |answer: &AnsweredCall<'a>| Block::ToolResult {
                     tool_use_id: id(answer.id),
                     content: result_content(draft, answer),
                 };

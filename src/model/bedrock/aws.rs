@@ -14,7 +14,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use serde_json::{Value, json};
 
 use super::credentials::Credentials;
-use crate::model::language::Unsigned;
+use crate::model::language::UnsignedRequest;
 use crate::model::{ErrorClass, ModelError};
 
 /// The name of the service in signatures.
@@ -24,7 +24,7 @@ const FRAME_MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Adds the headers that authenticate a request.
 pub(super) fn sign(
-    request: &Unsigned<'_>,
+    request: &UnsignedRequest<'_>,
     region: &str,
     credentials: &Credentials,
     headers: &mut HeaderMap,
@@ -52,7 +52,12 @@ struct Scope<'a> {
     time: SystemTime,
 }
 
-fn sign_with(request: &Unsigned<'_>, scope: &Scope<'_>, keys: Keys, headers: &mut HeaderMap) -> Result<(), ModelError> {
+fn sign_with(
+    request: &UnsignedRequest<'_>,
+    scope: &Scope<'_>,
+    keys: Keys,
+    headers: &mut HeaderMap,
+) -> Result<(), ModelError> {
     let unsigned = |why: &dyn std::fmt::Display| {
         ModelError::new(ErrorClass::Configuration, format!("the request cannot be signed: {why}"))
             .hint("check base_url and region of the provider")
@@ -155,7 +160,7 @@ mod tests {
         let url = Url::parse(url).unwrap();
         let mut headers = HeaderMap::new();
         headers.extend(kind.map(|kind| (CONTENT_TYPE, HeaderValue::from_static(kind))));
-        sign_with(&Unsigned { method, url: &url, body }, &scope, keys, &mut headers).unwrap();
+        sign_with(&UnsignedRequest { method, url: &url, body }, &scope, keys, &mut headers).unwrap();
         assert_eq!(headers["x-amz-date"], "20150830T123600Z");
         assert!(headers[AUTHORIZATION].is_sensitive());
         headers[AUTHORIZATION].to_str().unwrap().to_owned()
@@ -190,7 +195,7 @@ mod tests {
     fn a_token_of_a_session_is_signed_and_a_bearer_token_is_not() {
         use crate::model::secret::Secret;
         let url = Url::parse("https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1:0/converse").unwrap();
-        let request = Unsigned { method: "POST", url: &url, body: "{}" };
+        let request = UnsignedRequest { method: "POST", url: &url, body: "{}" };
         let keys = Credentials::Keys {
             id: "AKIA".into(),
             secret: Secret::new("secret-key"),

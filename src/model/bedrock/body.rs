@@ -10,8 +10,8 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
-use crate::model::attached::{Attached, FileKind};
-use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
+use crate::model::attached_file::{AttachedFile, FileKind};
+use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments, conversation_turns};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::written;
 
@@ -180,7 +180,7 @@ fn reasoning(draft: &Draft<'_>) -> Option<Json> {
 }
 
 /// A file as a block. The name of a document may hold few kinds of characters.
-fn file_block<'a>(place: usize, file: &Attached<'a>) -> Block<'a> {
+fn file_block<'a>(place: usize, file: &AttachedFile<'a>) -> Block<'a> {
     let source = || Source { bytes: file.base64() };
     match file.kind {
         FileKind::Image => Block::Image { format: file.format(), source: source() },
@@ -222,17 +222,17 @@ fn chosen(choice: &model::ToolChoice) -> Option<ToolChoice<'_>> {
 
 fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
     let mut turns: Vec<Message<'a>> = Vec::new();
-    for turn in spoken(draft.request, &draft.endpoint.provider) {
+    for turn in conversation_turns(draft.request, &draft.endpoint.provider) {
         let (role, content) = match turn {
-            Spoken::System(text) => ("user", vec![text_block(&text)]),
-            Spoken::User { text, files } => {
-                let files = Attached::all(draft.request, &files);
+            ConversationTurn::System(text) => ("user", vec![text_block(&text)]),
+            ConversationTurn::User { text, files } => {
+                let files = AttachedFile::all(draft.request, &files);
                 let blocks = files.iter().enumerate().map(|(place, file)| file_block(place, file));
                 ("user", blocks.chain([text_block(&text)]).collect())
             }
-            Spoken::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
-            Spoken::Results(results) => {
-                let block = |answer: &Answered<'a>| {
+            ConversationTurn::Assistant { text, calls, opaque } => ("assistant", assistant(&text, &calls, opaque)),
+            ConversationTurn::Results(results) => {
+                let block = |answer: &AnsweredCall<'a>| {
                     let (text, files) = draft.result_parts(answer);
                     let images = files.iter().enumerate().map(|(place, file)| file_block(place, file));
                     let content = [text_block(&text)].into_iter().chain(images).collect();

@@ -25,7 +25,7 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::endpoint::Endpoint;
-use super::language::{Draft, Framing, Language, Listing, Reader, Unsigned};
+use super::language::{Draft, Framing, Language, Listing, Reader, UnsignedRequest};
 use super::{ErrorClass, ModelError, ToolChoice};
 use crate::event::StructuredBy;
 
@@ -56,7 +56,12 @@ impl Language for Converse {
         Some((credentials::NAME, credentials::ADVICE))
     }
 
-    fn sign(&self, endpoint: &Endpoint, request: &Unsigned<'_>, headers: &mut HeaderMap) -> Result<(), ModelError> {
+    fn sign(
+        &self,
+        endpoint: &Endpoint,
+        request: &UnsignedRequest<'_>,
+        headers: &mut HeaderMap,
+    ) -> Result<(), ModelError> {
         sign(request, &region(endpoint)?, &credentials::read(&|name| std::env::var(name).ok())?, headers)
     }
 

@@ -5,11 +5,11 @@
 use reqwest::header::HeaderMap;
 
 use super::credentials::Credentials;
-use crate::model::language::Unsigned;
+use crate::model::language::UnsignedRequest;
 use crate::model::{ErrorClass, ModelError};
 
 /// Refuses a request.
-pub(super) fn sign(_: &Unsigned<'_>, _: &str, _: &Credentials, _: &mut HeaderMap) -> Result<(), ModelError> {
+pub(super) fn sign(_: &UnsignedRequest<'_>, _: &str, _: &Credentials, _: &mut HeaderMap) -> Result<(), ModelError> {
     let message = "this build does not have Amazon Bedrock";
     Err(ModelError::new(ErrorClass::Configuration, message)
         .hint("install it with the feature: cargo install --features bedrock"))

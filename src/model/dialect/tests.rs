@@ -2,7 +2,7 @@
 
 use super::*;
 
-const USED: Used = Used {
+const USED: UsedFeatures = UsedFeatures {
     structured: true,
     control: false,
     open: true,
@@ -23,8 +23,8 @@ fn start() -> Dialect {
 }
 
 fn next(from: Dialect, status: u16, param: Option<&str>, body: &str) -> Option<Dialect> {
-    let refused = Refused { param: param.map(str::to_owned), body: body.to_lowercase() };
-    from.concede(status, &refused, USED, &WAYS).map(|(next, _)| next)
+    let refusal = ServiceRefusal { param: param.map(str::to_owned), body: body.to_lowercase() };
+    from.concede(status, &refusal, USED, &WAYS).map(|(next, _)| next)
 }
 
 #[test]
@@ -83,21 +83,21 @@ fn refusals_are_distinguished() {
 
 #[test]
 fn a_control_object_that_is_refused_is_asked_for_in_words_and_the_schema_keeps_its_way() {
-    let control = Used { structured: false, control: true, ..USED };
-    let refused = Refused { param: None, body: "'response_format.type' must be 'json_schema' or 'text'".into() };
-    let (next, _) = start().concede(400, &refused, control, &WAYS).unwrap();
+    let control = UsedFeatures { structured: false, control: true, ..USED };
+    let refusal = ServiceRefusal { param: None, body: "'response_format.type' must be 'json_schema' or 'text'".into() };
+    let (next, _) = start().concede(400, &refusal, control, &WAYS).unwrap();
     assert_eq!(next, Dialect { object: false, ..start() });
-    assert_eq!(next.concede(400, &refused, control, &WAYS), None);
-    assert_eq!(start().concede(400, &refused, Used { open: false, ..control }, &WAYS), None);
-    let elsewhere = Refused { param: Some("temperature".into()), body: "invalid value".into() };
+    assert_eq!(next.concede(400, &refusal, control, &WAYS), None);
+    assert_eq!(start().concede(400, &refusal, UsedFeatures { open: false, ..control }, &WAYS), None);
+    let elsewhere = ServiceRefusal { param: Some("temperature".into()), body: "invalid value".into() };
     assert_eq!(start().concede(400, &elsewhere, control, &WAYS), None);
 }
 
 #[test]
 fn strict_tools_are_the_first_to_go_where_a_refusal_is_about_them() {
-    let alone = Used { structured: false, tools: true, strict_tools: true, ..USED };
+    let alone = UsedFeatures { structured: false, tools: true, strict_tools: true, ..USED };
     let loose = Some(Dialect { strict_tools: false, ..start() });
-    let with_schema = Used { structured: true, ..alone };
+    let with_schema = UsedFeatures { structured: true, ..alone };
     let cases = [
         (alone, None, "tools.0.custom.strict: extra inputs are not permitted", loose),
         (alone, Some("tools[0].function.parameters"), "invalid schema for function 'f': 'additionalproperties'", loose),
@@ -111,23 +111,23 @@ fn strict_tools_are_the_first_to_go_where_a_refusal_is_about_them() {
             Some(Dialect { structured: StructuredBy::Tool, ..start() }),
         ),
         (alone, Some("temperature"), "strict values only", None),
-        (Used { strict_tools: false, ..alone }, None, "tools.0.custom.strict: no", None),
+        (UsedFeatures { strict_tools: false, ..alone }, None, "tools.0.custom.strict: no", None),
     ];
     for (used, param, body, expected) in cases {
-        let refused = Refused { param: param.map(str::to_owned), body: body.to_owned() };
-        let next = start().concede(400, &refused, used, &WAYS).map(|(next, _)| next);
+        let refusal = ServiceRefusal { param: param.map(str::to_owned), body: body.to_owned() };
+        let next = start().concede(400, &refusal, used, &WAYS).map(|(next, _)| next);
         assert_eq!(next, expected, "{param:?} {body}");
     }
 }
 
 #[test]
 fn images_in_results_are_named_where_they_are_refused() {
-    let with_images = Used { result_images: true, ..USED };
-    let refused = Refused { param: None, body: "tool results must be text, got image".to_owned() };
-    let (next, words) = start().concede(400, &refused, with_images, &WAYS).unwrap();
+    let with_images = UsedFeatures { result_images: true, ..USED };
+    let refusal = ServiceRefusal { param: None, body: "tool results must be text, got image".to_owned() };
+    let (next, words) = start().concede(400, &refusal, with_images, &WAYS).unwrap();
     assert!(!next.result_images && next.structured == start().structured, "{words}");
-    assert_eq!(next.concede(400, &refused, with_images, &WAYS), None, "it is refused once");
-    assert_eq!(start().concede(400, &refused, USED, &WAYS), None, "there was no image");
+    assert_eq!(next.concede(400, &refusal, with_images, &WAYS), None, "it is refused once");
+    assert_eq!(start().concede(400, &refusal, USED, &WAYS), None, "there was no image");
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn what_a_check_learned_makes_the_same_dialect_again() {
 
 #[test]
 fn what_was_not_used_is_not_conceded() {
-    let refused = Refused { param: None, body: "response_format is not supported".into() };
-    let used = Used { structured: false, tokens: false, stream: false, ..USED };
-    assert_eq!(start().concede(400, &refused, used, &WAYS), None);
-    assert_eq!(start().concede(400, &refused, Used { open: false, ..USED }, &WAYS), None);
+    let refusal = ServiceRefusal { param: None, body: "response_format is not supported".into() };
+    let used = UsedFeatures { structured: false, tokens: false, stream: false, ..USED };
+    assert_eq!(start().concede(400, &refusal, used, &WAYS), None);
+    assert_eq!(start().concede(400, &refusal, UsedFeatures { open: false, ..USED }, &WAYS), None);
 }

@@ -108,9 +108,9 @@ fn a_secret_at_the_cut_is_not_halved() {
 #[test]
 fn a_refused_parameter_is_known_by_name() {
     let named = of(422, r#"{"detail":[{"loc":["body","response_format","type"],"msg":"no","input":{"stop":1}}]}"#);
-    assert_eq!(named.refused.unwrap().param.as_deref(), Some("response_format.type"));
+    assert_eq!(named.refusal.unwrap().param.as_deref(), Some("response_format.type"));
     let named = of(400, r#"{"error":{"message":"no","param":"response_format"}}"#);
-    assert_eq!(named.refused.unwrap().param.as_deref(), Some("response_format"));
+    assert_eq!(named.refusal.unwrap().param.as_deref(), Some("response_format"));
 }
 
 #[test]

@@ -11,9 +11,9 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model::ToolChoice;
-use crate::model::attached::{Attached, FileKind};
+use crate::model::attached_file::{AttachedFile, FileKind};
 use crate::model::dialect::SchemaForm;
-use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
+use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments, conversation_turns};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::open_api;
 
@@ -51,7 +51,7 @@ struct Blob<'a> {
 }
 
 /// A file as a part.
-fn file_part<'a>(file: &Attached<'a>) -> Part<'a> {
+fn file_part<'a>(file: &AttachedFile<'a>) -> Part<'a> {
     match file.kind {
         FileKind::Text => Part { text: Some(file.tagged_text()), ..Part::default() },
         FileKind::Image | FileKind::Pdf | FileKind::Audio => {
@@ -108,13 +108,13 @@ struct Function<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolConfig<'a> {
-    function_calling_config: Calling<'a>,
+    function_calling_config: FunctionCallingConfig<'a>,
 }
 
 #[skip_serializing_none]
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Calling<'a> {
+struct FunctionCallingConfig<'a> {
     mode: &'static str,
     allowed_function_names: Option<[&'a str; 1]>,
 }
@@ -213,7 +213,7 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Function<'a>>, Option<ToolConfig<'a>>) {
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let allowed_function_names = all.is_empty().then_some([RESPOND]);
         all.push(function(RESPOND, Some(RESPOND_ABOUT), schema));
-        ToolConfig { function_calling_config: Calling { mode: "ANY", allowed_function_names } }
+        ToolConfig { function_calling_config: FunctionCallingConfig { mode: "ANY", allowed_function_names } }
     });
     (all, choice.or_else(|| draft.tool_choice().map(chosen)))
 }
@@ -225,7 +225,7 @@ fn chosen(choice: &ToolChoice) -> ToolConfig<'_> {
         ToolChoice::None => "NONE",
     };
     let allowed_function_names = choice.tool().map(|name| [name]);
-    ToolConfig { function_calling_config: Calling { mode, allowed_function_names } }
+    ToolConfig { function_calling_config: FunctionCallingConfig { mode, allowed_function_names } }
 }
 
 fn text_part<'a>(text: &str) -> Part<'a> {
@@ -234,14 +234,16 @@ fn text_part<'a>(text: &str) -> Part<'a> {
 }
 
 fn contents<'a>(draft: &Draft<'a>) -> Vec<Content<'a>> {
-    let turns = spoken(draft.request, &draft.endpoint.provider).into_iter().map(|turn| match turn {
-        Spoken::System(text) => Content { role: "user", parts: vec![text_part(&text)] },
-        Spoken::User { text, files } => {
-            let files = Attached::all(draft.request, &files);
+    let turns = conversation_turns(draft.request, &draft.endpoint.provider).into_iter().map(|turn| match turn {
+        ConversationTurn::System(text) => Content { role: "user", parts: vec![text_part(&text)] },
+        ConversationTurn::User { text, files } => {
+            let files = AttachedFile::all(draft.request, &files);
             Content { role: "user", parts: files.iter().map(file_part).chain([text_part(&text)]).collect() }
         }
-        Spoken::Assistant { text, calls, opaque } => Content { role: "model", parts: model(text, &calls, opaque) },
-        Spoken::Results(results) => {
+        ConversationTurn::Assistant { text, calls, opaque } => {
+            Content { role: "model", parts: model(text, &calls, opaque) }
+        }
+        ConversationTurn::Results(results) => {
             let (texts, images): (Vec<_>, Vec<_>) = results.iter().map(|answer| draft.result_parts(answer)).unzip();
             let results = results.iter().zip(&texts).map(|(answer, text)| result(answer, text));
             Content { role: "user", parts: results.chain(images.iter().flatten().map(file_part)).collect() }
@@ -271,7 +273,7 @@ fn model<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) 
 }
 
 /// Results are objects there.
-fn result<'a>(answer: &Answered<'a>, text: &str) -> Part<'a> {
+fn result<'a>(answer: &AnsweredCall<'a>, text: &str) -> Part<'a> {
     let value = json::parse(text).unwrap_or_else(|_| Json::str(text));
     let response = if value.members().is_some() { value } else { Json::empty().with("result", value) };
     let name = accepted(answer.name, "unknown");

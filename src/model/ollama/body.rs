@@ -11,8 +11,8 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model::ToolChoice;
-use crate::model::attached::{Attached, FileKind};
-use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
+use crate::model::attached_file::{AttachedFile, FileKind};
+use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments, conversation_turns};
 use crate::model::language::Draft;
 use crate::model::openai::Tool;
 
@@ -115,12 +115,12 @@ fn think(asked: &str) -> Think<'_> {
 fn messages<'a>(draft: &Draft<'a>) -> Vec<Message<'a>> {
     let system = draft.request.system.iter().map(|text| message("system", text.as_str()));
     let mut out: Vec<Message<'a>> = system.collect();
-    for turn in spoken(draft.request, &draft.endpoint.provider) {
+    for turn in conversation_turns(draft.request, &draft.endpoint.provider) {
         match turn {
-            Spoken::System(text) => out.push(message("system", text)),
-            Spoken::User { text, files } => out.push(user(&text, &Attached::all(draft.request, &files))),
-            Spoken::Assistant { text, calls, opaque } => out.push(assistant(text, &calls, opaque)),
-            Spoken::Results(results) => out.extend(results.iter().map(result)),
+            ConversationTurn::System(text) => out.push(message("system", text)),
+            ConversationTurn::User { text, files } => out.push(user(&text, &AttachedFile::all(draft.request, &files))),
+            ConversationTurn::Assistant { text, calls, opaque } => out.push(assistant(text, &calls, opaque)),
+            ConversationTurn::Results(results) => out.extend(results.iter().map(result)),
         }
     }
     out
@@ -139,8 +139,8 @@ fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Message<'a>
 }
 
 /// A message of the user; the texts among its files come before its own.
-fn user<'a>(text: &str, files: &[Attached<'a>]) -> Message<'a> {
-    let (texts, images): (Vec<&Attached<'_>>, Vec<_>) = files.iter().partition(|file| file.kind == FileKind::Text);
+fn user<'a>(text: &str, files: &[AttachedFile<'a>]) -> Message<'a> {
+    let (texts, images): (Vec<&AttachedFile<'_>>, Vec<_>) = files.iter().partition(|file| file.kind == FileKind::Text);
     let text = texts.iter().map(|file| file.tagged_text()).chain([text.to_owned()]).collect::<String>();
     Message { images: images.iter().map(|file| file.base64()).collect(), ..message("user", text) }
 }
@@ -159,7 +159,7 @@ fn assistant<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonTex
     }
 }
 
-fn result<'a>(answer: &Answered<'a>) -> Message<'a> {
+fn result<'a>(answer: &AnsweredCall<'a>) -> Message<'a> {
     Message {
         tool_name: Some(accepted(answer.name, "unknown")),
         tool_call_id: Some(answer.id),

@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall};
 use crate::model::Request;
-use crate::model::attached::{Attached, FileKind};
-use crate::model::history::{Spoken, accepted, arguments_text, spoken};
+use crate::model::attached_file::{AttachedFile, FileKind};
+use crate::model::history::{ConversationTurn, accepted, arguments_text, conversation_turns};
 
 /// A message. Reasoning goes back under the name that the server gave it.
 #[skip_serializing_none]
@@ -60,7 +60,7 @@ struct AudioData<'a> {
 }
 
 /// A file as a part.
-fn part<'a>(file: &Attached<'a>) -> Part<'a> {
+fn part<'a>(file: &AttachedFile<'a>) -> Part<'a> {
     match file.kind {
         FileKind::Image => Part::ImageUrl { image_url: ImageUrl { url: file.data_url() } },
         FileKind::Pdf => Part::File { file: FileData { filename: &file.record.name, file_data: file.data_url() } },
@@ -70,7 +70,7 @@ fn part<'a>(file: &Attached<'a>) -> Part<'a> {
 }
 
 /// A message of the user; its files come before the text.
-fn user<'a>(text: String, files: &[Attached<'a>]) -> Message<'a> {
+fn user<'a>(text: String, files: &[AttachedFile<'a>]) -> Message<'a> {
     if files.is_empty() {
         return message("user", text);
     }
@@ -95,13 +95,13 @@ struct Function<'a> {
 pub(super) fn messages<'a>(request: &'a Request, provider: &str) -> Vec<Message<'a>> {
     let system = request.system.iter().map(|text| message("system", text.as_str()));
     let mut out: Vec<Message<'a>> = system.collect();
-    for turn in spoken(request, provider) {
+    for turn in conversation_turns(request, provider) {
         match turn {
-            Spoken::System(text) => out.push(message("system", text)),
-            Spoken::User { text, files } => out.push(user(text, &Attached::all(request, &files))),
-            Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
-            Spoken::Assistant { text, calls, opaque } => out.push(calling(text, &calls, opaque)),
-            Spoken::Results(results) => out.extend(results.iter().map(|answer| Message {
+            ConversationTurn::System(text) => out.push(message("system", text)),
+            ConversationTurn::User { text, files } => out.push(user(text, &AttachedFile::all(request, &files))),
+            ConversationTurn::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
+            ConversationTurn::Assistant { text, calls, opaque } => out.push(calling(text, &calls, opaque)),
+            ConversationTurn::Results(results) => out.extend(results.iter().map(|answer| Message {
                 tool_call_id: Some(answer.id),
                 ..message("tool", answer.text_without_images().into_owned())
             })),

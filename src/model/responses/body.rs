@@ -12,8 +12,8 @@ use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model;
-use crate::model::attached::{Attached, FileKind};
-use crate::model::history::{Answered, Spoken, accepted, arguments_text, spoken};
+use crate::model::attached_file::{AttachedFile, FileKind};
+use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments_text, conversation_turns};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{is_strict, written};
 
@@ -183,13 +183,13 @@ fn format(draft: &Draft<'_>) -> Option<Format> {
 
 fn input<'a>(draft: &Draft<'a>) -> Vec<Item<'a>> {
     let mut out = Vec::new();
-    for turn in spoken(draft.request, &draft.endpoint.provider) {
+    for turn in conversation_turns(draft.request, &draft.endpoint.provider) {
         match turn {
-            Spoken::System(text) => out.push(message("developer", text)),
-            Spoken::User { text, files } => out.push(user(text, &Attached::all(draft.request, &files))),
-            Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
-            Spoken::Assistant { text, calls, opaque } => add_calling(text, &calls, opaque, &mut out),
-            Spoken::Results(results) => out.extend(results.iter().map(|answer| Item::Result {
+            ConversationTurn::System(text) => out.push(message("developer", text)),
+            ConversationTurn::User { text, files } => out.push(user(text, &AttachedFile::all(draft.request, &files))),
+            ConversationTurn::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
+            ConversationTurn::Assistant { text, calls, opaque } => add_calling(text, &calls, opaque, &mut out),
+            ConversationTurn::Results(results) => out.extend(results.iter().map(|answer| Item::Result {
                 r#type: "function_call_output",
                 call_id: answer.id,
                 output: output(draft, answer),
@@ -204,7 +204,7 @@ fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Item<'a> {
 }
 
 /// A file as a part.
-fn part<'a>(file: &Attached<'a>) -> Part<'a> {
+fn part<'a>(file: &AttachedFile<'a>) -> Part<'a> {
     match file.kind {
         FileKind::Image => Part::Image { image_url: file.data_url(), detail: "auto" },
         FileKind::Text => Part::Text { text: file.tagged_text() },
@@ -213,7 +213,7 @@ fn part<'a>(file: &Attached<'a>) -> Part<'a> {
 }
 
 /// The output of a call: a text, or parts where images come with it.
-fn output<'a>(draft: &Draft<'a>, answer: &Answered<'a>) -> Content<'a> {
+fn output<'a>(draft: &Draft<'a>, answer: &AnsweredCall<'a>) -> Content<'a> {
     let (text, files) = draft.result_parts(answer);
     if files.is_empty() {
         return Content::Text(text);
@@ -223,7 +223,7 @@ fn output<'a>(draft: &Draft<'a>, answer: &Answered<'a>) -> Content<'a> {
 }
 
 /// A message of the user; its files come before the text.
-fn user<'a>(text: String, files: &[Attached<'a>]) -> Item<'a> {
+fn user<'a>(text: String, files: &[AttachedFile<'a>]) -> Item<'a> {
     if files.is_empty() {
         return message("user", text);
     }

@@ -13,27 +13,27 @@ use crate::model::{ModelEvent, Want};
 type Script = fn(u32) -> Result<Reply, Failure>;
 
 /// Answers attempt n with `script(n)`; refusals are conceded `concessions` times.
-struct Scripted {
+struct ScriptedAttempts {
     script: Script,
     made: AtomicU32,
     concessions: AtomicU32,
 }
 
-impl Attempts for Scripted {
+impl Attempts for ScriptedAttempts {
     async fn attempt(&self, outlet: &Outlet<'_>, _: &mut Tape) -> Result<Reply, Failure> {
         self.made.fetch_add(1, Ordering::Relaxed);
         (self.script)(outlet.attempt)
     }
 
     fn concede(&self, failure: &Failure) -> Option<String> {
-        failure.refused.as_ref()?;
+        failure.refusal.as_ref()?;
         let left = self.concessions.load(Ordering::Relaxed).checked_sub(1)?;
         self.concessions.store(left, Ordering::Relaxed);
         Some("asking for less".into())
     }
 }
 
-struct Seen {
+struct PlayResult {
     result: Result<Reply, ModelError>,
     events: Vec<ModelEvent>,
     made: u32,
@@ -62,11 +62,11 @@ fn request() -> Request {
     }
 }
 
-async fn play(script: Script, concessions: u32, cancel: CancellationToken) -> Seen {
+async fn play(script: Script, concessions: u32, cancel: CancellationToken) -> PlayResult {
     let (events, mut inbox) = mpsc::channel(64);
     let call = Call { events, cancel };
     let scrub = Scrub::new([Secret::new("sk-12345678")]);
-    let adapter = Scripted { script, made: AtomicU32::new(0), concessions: AtomicU32::new(concessions) };
+    let adapter = ScriptedAttempts { script, made: AtomicU32::new(0), concessions: AtomicU32::new(concessions) };
     let gate = Gate::new(1);
     let policy = RetryPolicy { base_delay_ms: 100, ..RetryPolicy::default() };
     let start = Instant::now();
@@ -78,11 +78,11 @@ async fn play(script: Script, concessions: u32, cancel: CancellationToken) -> Se
     while let Some(event) = inbox.recv().await {
         events.push(event);
     }
-    Seen { result, events, made: adapter.made.load(Ordering::Relaxed), took }
+    PlayResult { result, events, made: adapter.made.load(Ordering::Relaxed), took }
 }
 
 fn failure(class: ErrorClass, retry_after_ms: Option<u64>) -> Failure {
-    Failure { error: ModelError::new(class, "it broke for sk-12345678"), retry_after_ms, refused: None }
+    Failure { error: ModelError::new(class, "it broke for sk-12345678"), retry_after_ms, refusal: None }
 }
 
 fn waits(events: &[ModelEvent]) -> Vec<(u64, bool)> {
@@ -166,7 +166,7 @@ async fn a_wait_beyond_the_limit_is_an_error_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_concession_is_no_failure_and_does_not_wait() {
     let script: Script = |attempt| match attempt {
-        1 | 2 => Err(Failure { refused: Some(Box::default()), ..failure(ErrorClass::Client, None) }),
+        1 | 2 => Err(Failure { refusal: Some(Box::default()), ..failure(ErrorClass::Client, None) }),
         3 | 4 => Err(failure(ErrorClass::Network, Some(0))),
         _ => Ok("ok".into()),
     };
@@ -187,7 +187,7 @@ async fn together(rounds: u32, max_attempts: u32, scripts: [Script; 2]) -> Vec<(
         async move {
             let (events, mut inbox) = mpsc::channel(64);
             let call = Call { events, cancel: CancellationToken::new() };
-            let adapter = Scripted { script, made: AtomicU32::new(0), concessions: AtomicU32::new(0) };
+            let adapter = ScriptedAttempts { script, made: AtomicU32::new(0), concessions: AtomicU32::new(0) };
             let (scrub, policy) = (Scrub::new([]), RetryPolicy { max_attempts, ..RetryPolicy::default() });
             let round = Round { request: &request(), call: &call, scrub: &scrub, gate: &gate, policy };
             let reply = round.run(&adapter).await;

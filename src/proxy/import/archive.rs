@@ -9,7 +9,7 @@ use hyper::body::Bytes;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use ptc_core::value::{Json, json};
 
-use super::{Entry, Recorded, time_of};
+use super::{Entry, ImportedExchange, time_of};
 use crate::model::{Url, protocol_of};
 
 /// The least number that is a Unix time in ms; smaller ones are seconds.
@@ -38,7 +38,7 @@ pub(super) fn of_archive(entry: &Json) -> Entry {
     if let Some(kind) = kind {
         headers.entry(CONTENT_TYPE).or_insert(kind);
     }
-    Ok(Recorded {
+    Ok(ImportedExchange {
         at_ms: time_of(started).unwrap_or_default(),
         method,
         url,
@@ -101,7 +101,7 @@ pub(super) fn of_pair(line: &Json, number: i64) -> Entry {
     let time = ["time", "timestamp", "created_at"].iter().find_map(|key| line.get(key).or_else(|| request.get(key)));
     let reply = reply.filter(|reply| status > 0 && !reply.is_empty()).map(Bytes::from).or_else(|| empty_reply(status));
     let of_request = request.get("headers").or_else(|| line.get("headers")).or_else(|| line.get("request_headers"));
-    Ok(Recorded {
+    Ok(ImportedExchange {
         at_ms: time.and_then(unix_ms).unwrap_or(number),
         method: "POST".to_owned(),
         url,

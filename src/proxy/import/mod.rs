@@ -24,10 +24,10 @@ use serde_json::Value;
 use super::capture::CaptureOptions;
 use super::exchange::{Begun, ExchangeEnd, Note};
 use super::headers;
-use super::recorder::{Recorder, Unwritten};
+use super::recorder::{Recorder, UnwrittenSessions};
 use super::upstreams::shown_address;
 use crate::model::{Scrub, Url, password_forms, protocol_of};
-use crate::session::Imported;
+use crate::session::ImportSource;
 
 /// Largest body of a rebuilt request in bytes: each request of a transcript repeats what came before it.
 const REQUEST_MAX_BYTES: usize = 32 << 20;
@@ -80,8 +80,8 @@ impl TrafficFormat {
     /// The name in sessions.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Har => Imported::HAR,
-            Self::Pairs => Imported::PAIRS,
+            Self::Har => ImportSource::HAR,
+            Self::Pairs => ImportSource::PAIRS,
             Self::Otlp => "otlp",
             Self::Atif => "atif",
             Self::ClaudeCode => "claude code transcript",
@@ -118,7 +118,7 @@ fn without_mark(text: &str) -> &str {
 }
 
 /// An exchange in a file.
-struct Recorded {
+struct ImportedExchange {
     at_ms: i64,
     method: String,
     url: Url,
@@ -136,7 +136,7 @@ struct Recorded {
 }
 
 /// An entry of a file: an exchange, or why it is none, with its place; without a reason, it asks no model.
-type Entry = Result<Recorded, Option<String>>;
+type Entry = Result<ImportedExchange, Option<String>>;
 
 /// Result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -157,7 +157,7 @@ pub struct ImportedTraffic {
 pub fn import_traffic(
     text: &str,
     format: TrafficFormat,
-    imported: Imported,
+    imported: ImportSource,
     scrub: &Scrub,
     options: CaptureOptions,
 ) -> Result<ImportedTraffic, String> {
@@ -166,10 +166,10 @@ pub fn import_traffic(
     let mut last_ms = 0;
     for entry in entries(without_mark(text), format)? {
         match entry {
-            Ok(mut recorded) => {
-                let group = recorded.group.take();
-                let ended_ms = recorded.at_ms.saturating_add_unsigned(recorded.ms);
-                let Some(notes) = notes(counts.requests as u64 + 1, recorded, scrub) else {
+            Ok(mut exchange) => {
+                let group = exchange.group.take();
+                let ended_ms = exchange.at_ms.saturating_add_unsigned(exchange.ms);
+                let Some(notes) = notes(counts.requests as u64 + 1, exchange, scrub) else {
                     counts.skipped += 1;
                     continue;
                 };
@@ -191,7 +191,7 @@ pub fn import_traffic(
     if counts.requests == 0 {
         return Err("it has no request to a model that can be read".to_owned());
     }
-    let Unwritten { known, failed } = recorder.finish(last_ms);
+    let UnwrittenSessions { known, failed } = recorder.finish(last_ms);
     Ok(ImportedTraffic { known, failed, ..counts })
 }
 
@@ -265,13 +265,14 @@ fn unanswered(lines: usize) -> Option<Entry> {
 /// Exchanges by their time; entries that are none keep their places at the end.
 fn sorted<'a>(entries: impl Iterator<Item = Entry>) -> Box<dyn Iterator<Item = Entry> + 'a> {
     let mut all: Vec<Entry> = entries.collect();
-    all.sort_by_key(|entry| entry.as_ref().map_or(i64::MAX, |recorded| recorded.at_ms));
+    all.sort_by_key(|entry| entry.as_ref().map_or(i64::MAX, |exchange| exchange.at_ms));
     Box::new(all.into_iter())
 }
 
 /// Returns the notes of an exchange, as the recorder gets them from a connection; `None` when the address is no endpoint of a protocol.
-fn notes(id: u64, recorded: Recorded, scrub: &Scrub) -> Option<Vec<Note>> {
-    let Recorded { at_ms, method, url, request_headers, body, status, headers, reply, ms, notices, .. } = recorded;
+fn notes(id: u64, exchange: ImportedExchange, scrub: &Scrub) -> Option<Vec<Note>> {
+    let ImportedExchange { at_ms, method, url, request_headers, body, status, headers, reply, ms, notices, .. } =
+        exchange;
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
     let protocol = protocol_of(&path)?;
     let secrets = headers::keys(&request_headers, &path).into_iter().chain(password_forms(&url));

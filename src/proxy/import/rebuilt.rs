@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
 
-use super::{Entry, REQUEST_MAX_BYTES, Recorded};
+use super::{Entry, ImportedExchange, REQUEST_MAX_BYTES};
 use crate::model::Url;
 
 /// A request and its reply as JSON.
@@ -49,7 +49,7 @@ impl Rebuilt<'_> {
             .map_err(|error| Some(format!("{} has no address: {error}", self.origin)))?;
         // Names of models may hold what would begin a query.
         url.set_path(self.path);
-        Ok(Recorded {
+        Ok(ImportedExchange {
             at_ms: self.at_ms,
             method: "POST".to_owned(),
             url,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::otlp_document::{Span, read};
 use super::rebuilt::{Rebuilt, elapsed};
 use super::span_messages::{Messages, has_content, messages};
-use super::{Entry, Recorded, span_libraries};
+use super::{Entry, ImportedExchange, span_libraries};
 
 /// Returns the exchanges of a text, in no order.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
@@ -189,7 +189,7 @@ fn entry(span: &Span, others: Vec<Value>) -> Entry {
         origin: &origin,
     };
     let notices = missing.map(str::to_owned).into_iter().collect();
-    rebuilt.entry().map(|recorded| Recorded { notices, group, ..recorded })
+    rebuilt.entry().map(|exchange| ImportedExchange { notices, group, ..exchange })
 }
 
 /// Attributes with the name of the model.

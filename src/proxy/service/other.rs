@@ -15,7 +15,7 @@ use crate::model::{UpstreamBody, UpstreamReply};
 use crate::proxy::capture::Capture;
 use crate::proxy::exchange::{Begun, Exchange};
 use crate::proxy::headers;
-use crate::proxy::rules::Changed;
+use crate::proxy::rules::RuleEffects;
 use crate::proxy::unrecorded::PendingRequest;
 use crate::proxy::upstreams::{Route, shown_address};
 use crate::server::{BodyError, Method, Reply, Request, StatusCode, read_body};
@@ -46,16 +46,16 @@ impl ProxyService {
             Ok(body) => body,
             Err(error) => return broken_body(error.as_ref()),
         };
-        let changed = self.changed_other(route, &head.headers, &body);
-        wait(changed.delay).await;
-        if changed.is_dropped {
+        let effects = self.effects_on_other(route, &head.headers, &body);
+        wait(effects.delay).await;
+        if effects.is_dropped {
             return dropped(None, "a rule of the proxy closed the connection");
         }
-        if let Some((status, message)) = changed.fail {
+        if let Some((status, message)) = effects.fail {
             return failed(None, route.upstream.kind.unwrap_or(Protocol::OpenAi), status, &message).await;
         }
         let mut sent = headers::passed(&head.headers);
-        let (body, came) = match (body, changed.body) {
+        let (body, came) = match (body, effects.body) {
             (UpstreamBody::Whole(came), Some(body)) => {
                 sent = headers::without_coding(headers::without_length(sent));
                 (UpstreamBody::Whole(Bytes::from(body)), Some(came))
@@ -74,12 +74,12 @@ impl ProxyService {
                 body: body.clone(),
                 came,
                 scrub: self.secrets.of_request(&head.headers, &route.path),
-                notices: changed.notices,
+                notices: effects.notices,
             }),
             _ => None,
         };
         if let Some(recorded) = recorded {
-            let reply = begun.as_ref().and_then(|begun| self.replay(recorded, begun, changed.cut, pending));
+            let reply = begun.as_ref().and_then(|begun| self.replay(recorded, begun, effects.cut, pending));
             if let Some(reply) = reply {
                 return reply;
             }
@@ -99,7 +99,7 @@ impl ProxyService {
                     _ => None,
                 };
                 note_retries(reply.retries(), route, exchange.as_ref(), pending);
-                live(reply, exchange, changed.cut)
+                live(reply, exchange, effects.cut)
             }
             Err(error) => {
                 pending.set_retries(error.retries);
@@ -110,9 +110,9 @@ impl ProxyService {
 }
 
 impl ProxyService {
-    fn changed_other(&self, route: &Route<'_>, headers: &HeaderMap, body: &UpstreamBody) -> Changed {
+    fn effects_on_other(&self, route: &Route<'_>, headers: &HeaderMap, body: &UpstreamBody) -> RuleEffects {
         if self.rules.is_empty() {
-            return Changed::default();
+            return RuleEffects::default();
         }
         let bytes = match body {
             UpstreamBody::Whole(bytes) => bytes.clone(),

@@ -24,7 +24,7 @@ pub(super) fn check(events: &[Envelope]) -> Vec<Finding> {
         let run = runs.entry(envelope.run()).or_default();
         let mut add = |check: Check, message: String| found.push(Finding::at(envelope, check, message));
         match &envelope.event {
-            Event::Message(message) => {
+            Event::MessageAdded(message) => {
                 if message.m != run.messages {
                     add(Check::Number, format!("message {} follows {} messages", message.m, run.messages));
                 }

@@ -106,24 +106,24 @@ fn text_of(answer: &Json) -> String {
 
 /// Form of the reply: a stream of events, or the Step alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Streaming {
+enum ReplyForm {
     Events,
     Step,
 }
 
-fn stream(body: &serde_json::Map<String, Value>, accepts_events: bool) -> Result<Streaming, Failure> {
+fn stream(body: &serde_json::Map<String, Value>, accepts_events: bool) -> Result<ReplyForm, Failure> {
     match body.get("stream") {
-        Some(Value::Bool(true)) => Ok(Streaming::Events),
-        None if accepts_events => Ok(Streaming::Events),
-        None | Some(Value::Bool(false)) => Ok(Streaming::Step),
+        Some(Value::Bool(true)) => Ok(ReplyForm::Events),
+        None if accepts_events => Ok(ReplyForm::Events),
+        None | Some(Value::Bool(false)) => Ok(ReplyForm::Step),
         Some(_) => Err(Failure::bad_request("`stream` is neither true nor false")),
     }
 }
 
-async fn reply(run: ActiveRun, streaming: Streaming) -> Reply {
-    match streaming {
-        Streaming::Events => sse::reply(run, String::new(), EventWriter).await,
-        Streaming::Step => step_reply(&run.finish().await),
+async fn reply(run: ActiveRun, form: ReplyForm) -> Reply {
+    match form {
+        ReplyForm::Events => sse::reply(run, String::new(), EventWriter).await,
+        ReplyForm::Step => step_reply(&run.finish().await),
     }
 }
 

@@ -20,15 +20,15 @@ use super::arguments::{AgentArguments, Arguments, CheckArguments, LispArguments,
 use super::human::ElicitingHuman;
 use super::progress::await_run;
 use super::{Answer, WorkbenchServer};
-use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Plan, Severity, Step};
+use crate::agent::{Agent, BUNDLED, BundledExample, Context, Diagnostic, Mode, Plan, Severity, Step};
 use crate::config::{document, read_regular_file};
 use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Human, Stop, SystemClock};
-use crate::program::{self, Setting, fail_message};
+use crate::program::{self, ProgramSettings, fail_message};
 use crate::serve::ServedAgent;
 use crate::serve::runs::refuse_files;
 use crate::workbench::format::{inflected, plural};
-use crate::workbench::{RunSpec, Running, Source};
+use crate::workbench::{BackgroundRun, RunSpec, Source};
 
 /// Hint for a client on how to answer the questions of a run.
 const RESUME_HINT: &str =
@@ -59,7 +59,7 @@ impl WorkbenchServer {
     /// The agent of a name: a file inside the folder, else an example.
     pub(super) fn agent(&self, name: &str) -> Result<Agent, String> {
         let path = file_of(name)?.unwrap_or_else(|| PathBuf::from(name));
-        if path.is_absolute() || Bundled::find(name).is_some() {
+        if path.is_absolute() || BundledExample::find(name).is_some() {
             return match Source::find(name, &path, self.workbench.file_access())? {
                 Source::Agent(agent) => Ok(*agent),
                 Source::Pipeline(_) => Err(format!("{name} is a pipeline, not an agent")),
@@ -235,14 +235,14 @@ pub(super) fn lisp(_: &WorkbenchServer, arguments: &Arguments) -> Result<String,
     let record = Json::empty().with("program", Json::str(program)).with("context", context).with("opts", options);
     let case = Case::read(&record).map_err(|error| error.message())?;
     let tools = |_: &CallAddress, tool: &str, args: &LispValue| case.answer(tool, args);
-    let setting = Setting {
+    let settings = ProgramSettings {
         tools: &tools,
         timeout_ms: PROGRAM_TIMEOUT.most(),
         compile_timeout_ms: COMPILE_TIMEOUT.most(),
         now_ms: SystemClock.now(),
         stop: &AtomicBool::new(false),
     };
-    let outcome = program::run(&case.input(), &setting);
+    let outcome = program::run(&case.input(), &settings);
     let mut text = String::new();
     for entry in &outcome.prints {
         _ = writeln!(text, "{entry}");
@@ -305,17 +305,17 @@ async fn start(
         seed: 0,
         journal: None,
     };
-    let running = server.workbench.start(spec).map_err(|error| error.to_string())?;
-    finish(server, running, context).await
+    let run = server.workbench.start(spec).map_err(|error| error.to_string())?;
+    finish(server, run, context).await
 }
 
 /// Waits for the end of a run. A client that cancels its request stops it, and so does the end of the program.
 pub(super) async fn finish(
     server: &WorkbenchServer,
-    running: Running,
+    run: BackgroundRun,
     context: &RequestContext<RoleServer>,
 ) -> Result<Step, String> {
-    let Running { stop, feed, task, .. } = running;
+    let BackgroundRun { stop, feed, task, .. } = run;
     stopped_with(server, context, &stop, await_run(context, feed, task)).await.map_err(|error| error.to_string())
 }
 

@@ -23,7 +23,7 @@ use crate::workbench::comparison::{Frame, Line, against, totals, turns};
 use crate::workbench::format::{cost, duration, plural};
 use crate::workbench::inspect::Part;
 use crate::workbench::overview::TurnLine;
-use crate::workbench::{Answers, Changed, ForkSpec};
+use crate::workbench::{Answers, ForkChange, ForkSpec};
 
 /// Sessions of a list without `limit`.
 const USUAL_SESSIONS: usize = 20;
@@ -234,13 +234,13 @@ pub(super) fn fork<'a>(
         let session = server.session(&session)?;
         let changed = |target: String| {
             let value = exact.get(&target).cloned().unwrap_or_default();
-            Changed::new(target, value)
+            ForkChange::new(target, value)
         };
         let changes = changes.into_keys().map(changed).collect();
         let spec = ForkSpec { at, changes, model, by: Editor::Command, kind: ParentKind::Fork };
         let human = server.human(context);
-        let running = server.workbench.fork(&session, spec, human).await.map_err(|error| error.to_string())?;
-        finish(server, running, context).await.map(|step| Answer::Run(Box::new(step)))
+        let run = server.workbench.fork(&session, spec, human).await.map_err(|error| error.to_string())?;
+        finish(server, run, context).await.map(|step| Answer::Run(Box::new(step)))
     }
     .boxed()
 }
@@ -256,9 +256,8 @@ pub(super) fn resume<'a>(
         server.check_resumable(&session)?;
         let answers = Answers { in_order: answers.into(), ..Answers::default() };
         let human = server.human(context);
-        let running =
-            server.workbench.resume(&session, answers, None, human).await.map_err(|error| error.to_string())?;
-        finish(server, running, context).await.map(|step| Answer::Run(Box::new(step)))
+        let run = server.workbench.resume(&session, answers, None, human).await.map_err(|error| error.to_string())?;
+        finish(server, run, context).await.map(|step| Answer::Run(Box::new(step)))
     }
     .boxed()
 }

@@ -272,7 +272,7 @@ impl Digester {
         }
         let at = &envelope.address;
         match envelope.event {
-            Event::Message(message) => {
+            Event::MessageAdded(message) => {
                 let field = match message.source {
                     Source::Prompt | Source::User => Field::Prompt,
                     Source::Feedback => Field::Feedback,

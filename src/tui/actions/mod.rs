@@ -8,7 +8,7 @@ mod table;
 pub use context::Context;
 pub use table::ACTIONS;
 
-use super::archive::Taking;
+use super::archive::ChangedFileAction;
 use super::candidates::Step as CandidateStep;
 use super::cases::Step as TestStep;
 use super::compare::Step as Comparison;
@@ -164,7 +164,7 @@ pub enum Action {
     DropKept,
     ConfirmPath,
     ConfirmOverwrite,
-    TakeFile(Taking),
+    TakeFile(ChangedFileAction),
     SendAnswer,
 }
 

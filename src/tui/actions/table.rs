@@ -3,7 +3,7 @@
 use super::{Action, ActionRow, Context, row};
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
-use crate::tui::archive::Taking;
+use crate::tui::archive::ChangedFileAction;
 use crate::tui::candidates::Step as K;
 use crate::tui::cases::Step as Q;
 use crate::tui::compare::Step;
@@ -419,8 +419,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::DropKept, "recovery.drop", "discard", "Discards the recovered texts.", &["d"], C::Recovery, 2),
     row(A::ConfirmPath, "save_path.confirm", "save", "Saves to the path.", &["enter"], C::SavePath, 1),
     row(A::ConfirmOverwrite, "overwrite.confirm", "overwrite", "Replaces the file.", &["o"], C::Overwrite, 2),
-    row(A::TakeFile(Taking::Merge), "overwrite.merge", "merge", "Adds the changes of the file to the edits and saves both.", &["m"], C::Overwrite, 1),
-    row(A::TakeFile(Taking::Reload), "overwrite.reload", "reload", "Replaces the edits with the texts of the file; undo restores the edits.", &["r"], C::Overwrite, 1),
+    row(A::TakeFile(ChangedFileAction::Merge), "overwrite.merge", "merge", "Adds the changes of the file to the edits and saves both.", &["m"], C::Overwrite, 1),
+    row(A::TakeFile(ChangedFileAction::Reload), "overwrite.reload", "reload", "Replaces the edits with the texts of the file; undo restores the edits.", &["r"], C::Overwrite, 1),
     row(A::ReadUp, "answer.up", "scroll up", "Scrolls the question up.", &["ctrl-up", "alt-up"], C::Answer, 0),
     row(A::ReadDown, "answer.down", "scroll", "Scrolls the question down.", &["ctrl-down", "alt-down"], C::Answer, 2),
     row(A::ReadPageUp, "answer.page_up", "page up", "One page of the question up.", &["ctrl-pageup", "alt-pageup"], C::Answer, 0),

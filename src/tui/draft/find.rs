@@ -19,7 +19,7 @@ pub const MOST_PLACES: usize = 100_000;
 
 /// Interpretation of the sought text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reading {
+pub enum SearchSyntax {
     /// Letter by letter; small letters find large ones too.
     #[default]
     Literal,
@@ -31,26 +31,26 @@ pub enum Reading {
 #[derive(Debug, Clone)]
 pub struct Sought {
     pattern: Regex,
-    reading: Reading,
+    syntax: SearchSyntax,
 }
 
 impl Sought {
     /// Reads what is sought. A text without large letters finds both; line ends match `^` and `$`.
     ///
     /// Errors: why it is no regular expression or too long, one line.
-    pub fn read(text: &str, reading: Reading) -> Result<Self, String> {
+    pub fn read(text: &str, syntax: SearchSyntax) -> Result<Self, String> {
         if text.len() > LONGEST_SOUGHT {
             return Err(format!("too long: at most {LONGEST_SOUGHT} bytes are sought"));
         }
-        let source = if reading == Reading::Regex { text.to_owned() } else { regex::escape(text) };
-        let any_case = reading == Reading::Literal && !text.chars().any(char::is_uppercase);
+        let source = if syntax == SearchSyntax::Regex { text.to_owned() } else { regex::escape(text) };
+        let any_case = syntax == SearchSyntax::Literal && !text.chars().any(char::is_uppercase);
         let pattern = RegexBuilder::new(&source)
             .multi_line(true)
             .case_insensitive(any_case)
             .size_limit(LARGEST_PATTERN)
             .build()
             .map_err(|error| last_line(&error.to_string()))?;
-        Ok(Self { pattern, reading })
+        Ok(Self { pattern, syntax })
     }
 
     /// Every place in a text, up to [`MOST_PLACES`]; empty ones are left out.
@@ -61,7 +61,7 @@ impl Sought {
 
     /// Returns the replacement of a range that was found.
     fn replacement(&self, text: &str, range: &Range<usize>, with: &str) -> String {
-        if self.reading == Reading::Literal {
+        if self.syntax == SearchSyntax::Literal {
             return with.to_owned();
         }
         let found = self
@@ -126,24 +126,24 @@ mod tests {
 
     use super::*;
 
-    fn found(text: &str, sought: &str, reading: Reading) -> Vec<Range<usize>> {
-        Sought::read(sought, reading).unwrap().places(text)
+    fn found(text: &str, sought: &str, syntax: SearchSyntax) -> Vec<Range<usize>> {
+        Sought::read(sought, syntax).unwrap().places(text)
     }
 
     #[test]
     fn literal_text_is_found_letter_by_letter_and_large_letters_count_when_they_are_written() {
-        assert_eq!(found("a.b A.B axb", "a.b", Reading::Literal), [0..3, 4..7]);
-        assert_eq!(found("a.b A.B axb", "A.b", Reading::Literal), [] as [Range<usize>; 0]);
-        assert_eq!(found("a.b axb", "a.b", Reading::Regex), [0..3, 4..7]);
-        assert_eq!(found("x\ny", "^.", Reading::Regex), [0..1, 2..3]);
-        assert_eq!(found("abc", "", Reading::Literal), [] as [Range<usize>; 0]);
+        assert_eq!(found("a.b A.B axb", "a.b", SearchSyntax::Literal), [0..3, 4..7]);
+        assert_eq!(found("a.b A.B axb", "A.b", SearchSyntax::Literal), [] as [Range<usize>; 0]);
+        assert_eq!(found("a.b axb", "a.b", SearchSyntax::Regex), [0..3, 4..7]);
+        assert_eq!(found("x\ny", "^.", SearchSyntax::Regex), [0..1, 2..3]);
+        assert_eq!(found("abc", "", SearchSyntax::Literal), [] as [Range<usize>; 0]);
     }
 
     #[test]
     fn a_broken_expression_is_an_error() {
-        let error = Sought::read("(a", Reading::Regex).unwrap_err();
+        let error = Sought::read("(a", SearchSyntax::Regex).unwrap_err();
         assert_eq!(error, "unclosed group");
-        assert!(Sought::read("(a", Reading::Literal).is_ok());
+        assert!(Sought::read("(a", SearchSyntax::Literal).is_ok());
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn groups_are_filled_into_the_replacement_and_all_of_it_is_one_undo() {
         let mut draft = Draft::new("a=1, b=2");
-        let sought = Sought::read(r"(\w)=(\d)", Reading::Regex).unwrap();
+        let sought = Sought::read(r"(\w)=(\d)", SearchSyntax::Regex).unwrap();
         assert_eq!(sought.replace_every(&mut draft, "$2:$1"), 2);
         assert_eq!(draft.text(), "1:a, 2:b");
         assert!(draft.undo() && !draft.undo());
@@ -180,7 +180,7 @@ mod tests {
         ) {
             let mut draft = Draft::new(text.clone());
             draft.place(cursor, Reach::Move);
-            let count = Sought::read(&sought, Reading::Literal).unwrap().replace_every(&mut draft, &with);
+            let count = Sought::read(&sought, SearchSyntax::Literal).unwrap().replace_every(&mut draft, &with);
             prop_assert_eq!(draft.text(), text.replace(&sought, &with));
             prop_assert_eq!(count, text.matches(&sought).count());
             while draft.undo() {}
@@ -193,7 +193,7 @@ mod tests {
         fn replacing_one_after_the_other_is_the_same_as_replacing_everything(
             text in "[abx]{0,30}", sought in "a|b|ab|a(x)", with in "[cd]{0,2}",
         ) {
-            let sought = Sought::read(&sought, Reading::Regex).unwrap();
+            let sought = Sought::read(&sought, SearchSyntax::Regex).unwrap();
             let mut all = Draft::new(text.clone());
             sought.replace_every(&mut all, &with);
             let mut single = Draft::new(text.clone());

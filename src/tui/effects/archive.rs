@@ -20,8 +20,9 @@ use crate::tui::screenshot::session_screenshot;
 use crate::tui::services::{Services, wait};
 use crate::workbench::format::size;
 use crate::workbench::{
-    CaseSpec, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, MarkPlace, Missing, QuestionQueue,
-    RunHandle, Running, SearchError, SessionKey, StartError, Workbench, example_sessions, write_export,
+    BackgroundRun, CaseSpec, ExportError, ExportPreview, ExportReport, ExportSpec, FailureGroup, MarkPlace,
+    MissingReplySource, QuestionQueue, RunHandle, SearchError, SessionKey, StartError, Workbench, example_sessions,
+    write_export,
 };
 
 /// Larger sessions are not held in memory to be played.
@@ -67,7 +68,7 @@ pub(super) fn execute(request: Request, services: &Services, stop: &Stop) -> Eff
             return start(services, &key, |session, queue| wait(workbench.proceed(session, &message, model, queue)));
         }
         Request::Accept(key) => {
-            return start(services, &key, |session, queue| workbench.accept(session, &Missing::Fail, queue));
+            return start(services, &key, |session, queue| workbench.accept(session, &MissingReplySource::Fail, queue));
         }
         Request::MakeCase(key, spec) => {
             let named = spec.file.as_ref().map(|file| AgentSource::Named(file.display().to_string()));
@@ -102,9 +103,9 @@ pub(super) fn execute(request: Request, services: &Services, stop: &Stop) -> Eff
             Response::Events(key, events)
         }
         Request::OpenAgent(source) => open_agent(services, source),
-        Request::ChangedFile(path, taking) => {
+        Request::ChangedFile(path, choice) => {
             let read = services.open_agent(&AgentSource::Named(path));
-            Response::ChangedFile(taking, read.map(Box::new))
+            Response::ChangedFile(choice, read.map(Box::new))
         }
         Request::LookAtFile(known) => {
             let changed = services.files.changed(&known);
@@ -148,12 +149,12 @@ fn open_agent(services: &Services, source: AgentSource) -> Response {
 fn start(
     services: &Services,
     key: &SessionKey,
-    begin: impl FnOnce(&Session, Arc<QuestionQueue>) -> Result<Running, StartError>,
+    begin: impl FnOnce(&Session, Arc<QuestionQueue>) -> Result<BackgroundRun, StartError>,
 ) -> EffectResult {
     let queue = services.queue();
     let session = services.workbench.open_found(key).map_err(ErrorRecord::from);
     let started = session.and_then(|session| Ok(begin(&session, queue.clone())?));
-    EffectResult::started(Slot::Workbench, started.map(|running| RunHandle::of_run(running, queue)), |result| {
+    EffectResult::started(Slot::Workbench, started.map(|run| RunHandle::of_run(run, queue)), |result| {
         Msg::Archive(Response::Started(result))
     })
 }
@@ -236,7 +237,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::agent::Bundled;
+    use crate::agent::BundledExample;
     use crate::config::{Config, Folders};
     use crate::replay::Stage;
     use crate::session::Mark;
@@ -246,7 +247,7 @@ mod tests {
     /// Services over an empty folder, and the id of an example session.
     fn services(dir: &Path) -> (Services, String) {
         let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(dir.to_owned(), dir, None));
-        let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
+        let agent = BundledExample::find("sentiment").unwrap().agent().unwrap();
         (Services::new(workbench, &agent, None), example_sessions()[0].header.id.to_string())
     }
 

@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 
 use super::EffectResult;
 use crate::tui::archive::AgentSource;
-use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, WriteRequest, Written};
+use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, WriteRequest, WrittenHunks};
 use crate::tui::message::Msg;
 use crate::tui::services::Services;
 use crate::workbench::optimize::{CandidateDetail, OptimizeError, Progress, SearchOutline, SearchReader};
@@ -52,13 +52,13 @@ fn open(services: &Services, dir: &Path) -> Result<Box<SearchOutline>, OptimizeE
 }
 
 /// Writes hunks, and reads the file again where its agent is the one in the editors.
-fn write(services: &Services, request: WriteRequest) -> Result<Written, OptimizeError> {
+fn write(services: &Services, request: WriteRequest) -> Result<WrittenHunks, OptimizeError> {
     let WriteRequest { changes, chosen, open, .. } = request;
     let hunks = changes.write(&services.workbench, &chosen)?;
     let path = changes.path;
     let open = open.filter(|open| is_same_file(&services.files.resolve(open), &path));
     let agent = open.and_then(|open| services.open_agent(&AgentSource::Named(open.display().to_string())).ok());
-    Ok(Written { hunks, path, agent })
+    Ok(WrittenHunks { hunks, path, agent })
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {

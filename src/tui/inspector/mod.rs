@@ -120,7 +120,7 @@ pub enum Focus {
 
 /// State of reading the turn.
 #[derive(Debug, Clone)]
-pub enum Taken {
+pub enum InspectionState {
     /// It is being read.
     Reading,
     /// It could not be read: why, and what to do.
@@ -142,7 +142,7 @@ pub struct Freshness {
 
 /// The value under the cursor.
 #[derive(Debug, Clone, Default)]
-pub struct Probing {
+pub struct ProbeState {
     /// The byte whose value was asked for last and has not come.
     pub asked: Option<usize>,
     /// The byte that was answered last, with the answer or why there is none.
@@ -170,7 +170,7 @@ pub struct Inspector {
     /// The turn.
     pub turn: Address,
     /// The parts of the turn, as far as they are read.
-    pub taken: Taken,
+    pub state: InspectionState,
     /// Their age, while the turn runs.
     pub freshness: Freshness,
     /// The tab.
@@ -190,7 +190,7 @@ pub struct Inspector {
     /// Branches of a tree that a user folded or unfolded.
     toggled: HashSet<String>,
     /// The value under the cursor.
-    pub probe: Probing,
+    pub probe: ProbeState,
     /// The REPL.
     pub repl: Repl,
     /// Area of the list of parts.
@@ -233,7 +233,7 @@ impl Inspector {
         Self {
             subject,
             turn,
-            taken: Taken::Reading,
+            state: InspectionState::Reading,
             freshness: Freshness::default(),
             tab: Tab::Request,
             chosen: [0; 7],
@@ -243,7 +243,7 @@ impl Inspector {
             top: 0,
             frame: 0,
             toggled: HashSet::new(),
-            probe: Probing::default(),
+            probe: ProbeState::default(),
             repl: Repl::default(),
             list_area: Rect::default(),
             part_area: Rect::default(),
@@ -256,16 +256,16 @@ impl Inspector {
     /// The turn was read, or read again.
     pub fn take(&mut self, result: Result<Inspection, String>) {
         self.freshness.reading = false;
-        self.taken = match result {
-            Ok(inspection) => Taken::Done(Box::new(inspection)),
-            Err(error) => Taken::Failed(error),
+        self.state = match result {
+            Ok(inspection) => InspectionState::Done(Box::new(inspection)),
+            Err(error) => InspectionState::Failed(error),
         };
         self.laid = Laid::default();
     }
 
     /// Takes the whole value of a name in place of the start that the recording has.
     pub fn take_value(&mut self, name: &str, text: String) {
-        let Taken::Done(found) = &mut self.taken else { return };
+        let InspectionState::Done(found) = &mut self.state else { return };
         if let Some(part) = found.memory.iter_mut().find(|part| part.title == name && part.is_cut) {
             part.bytes = text.len() as u64;
             part.body = Body::Text(text);
@@ -278,7 +278,7 @@ impl Inspector {
     pub fn turn_to(&mut self, turn: Address) {
         self.turn = turn;
         self.chosen = [0; 7];
-        self.probe = Probing::default();
+        self.probe = ProbeState::default();
         self.repl = Repl::default();
         self.focus = Focus::List;
         self.forget_place();
@@ -286,9 +286,9 @@ impl Inspector {
 
     /// Returns the parts of the turn; `None` until they are read.
     pub fn inspection(&self) -> Option<&Inspection> {
-        match &self.taken {
-            Taken::Done(inspection) => Some(inspection),
-            Taken::Reading | Taken::Failed(_) => None,
+        match &self.state {
+            InspectionState::Done(inspection) => Some(inspection),
+            InspectionState::Reading | InspectionState::Failed(_) => None,
         }
     }
 

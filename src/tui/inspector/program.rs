@@ -7,7 +7,7 @@ use ptc_core::text::width::wrap;
 use crate::tui::colours::{Coloured, Language, colours};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::wrapped::pieces;
+use crate::tui::transcript::wrapped_text::pieces;
 
 /// Columns of the line numbers and the gap after them.
 const GUTTER: usize = 5;

@@ -9,7 +9,7 @@ use crate::tui::colours::Language;
 use crate::tui::direction::Edge;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 use crate::workbench::format::{count, duration, size};
 use crate::workbench::inspect::{Body, Change, Frame, Line, Mark, Part};
 
@@ -261,7 +261,7 @@ fn text_rows(text: &str, columns: usize, look: Look) -> Vec<Row> {
         return vec![Row::new([Piece::literal(Role::Dim, "(empty)")])];
     }
     let end = (0..=MOST_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-    let mut rows = Wrapped::of(&text[..end], columns, look);
+    let mut rows = WrappedText::of(&text[..end], columns, look);
     if end < text.len() {
         rows.push(Row::new([Piece::literal(Role::Dim, "… more: copy it to see all")]));
     }
@@ -319,7 +319,7 @@ fn frame_rows(frames: &[Frame], at: usize, columns: usize) -> Vec<Row> {
         Row::new(bar(frames, at, columns)),
         Row::default(),
     ];
-    rows.extend(Wrapped::of(&frame.text, columns, Look::Raw));
+    rows.extend(WrappedText::of(&frame.text, columns, Look::Raw));
     let before: String = frames[..at].iter().map(|frame| frame.text.as_str()).collect();
     if !before.is_empty() {
         let from = (before.len().saturating_sub(BEFORE_BYTES)..before.len()).find(|at| before.is_char_boundary(*at));
@@ -327,7 +327,7 @@ fn frame_rows(frames: &[Frame], at: usize, columns: usize) -> Vec<Row> {
         let cut = if shown.len() < before.len() { ", its end" } else { "" };
         let text = format!("before it · {}{cut}", size(before.len() as u64));
         rows.extend([Row::default(), Row::new([Piece::new(Role::Dim, &text)])]);
-        rows.extend(Wrapped::of(shown, columns, Look::Raw));
+        rows.extend(WrappedText::of(shown, columns, Look::Raw));
     }
     rows
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::agent::Place;
 use crate::tui::draft::Draft;
-use crate::tui::draft::find::Reading;
+use crate::tui::draft::find::SearchSyntax;
 
 /// The search over one editor.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct Find {
     /// The field that takes the keys.
     pub field: FindField,
     /// Interpretation of the sought text: literal or as a pattern.
-    pub reading: Reading,
+    pub syntax: SearchSyntax,
     /// Error of an invalid pattern.
     pub error: Option<String>,
     /// Ranges of the matches, in the order of the text.
@@ -26,7 +26,7 @@ pub struct Find {
     /// Position of the cursor when the search began.
     pub origin: usize,
     /// Source of the matches: sought text, its interpretation, version of the searched text.
-    pub searched: Option<(String, Reading, u64)>,
+    pub searched: Option<(String, SearchSyntax, u64)>,
 }
 
 /// The fields of the search.
@@ -49,7 +49,7 @@ impl Find {
             sought,
             with: Draft::default(),
             field: FindField::Sought,
-            reading: Reading::Literal,
+            syntax: SearchSyntax::Literal,
             error: None,
             places: Vec::new(),
             origin,

@@ -13,7 +13,7 @@ impl Model {
     /// that lead to it come first.
     pub fn footer_place(&self, row: &ActionRow) -> u8 {
         let is_bare = self.popups.is_empty();
-        let has_hunks = self.screen == Screen::Candidates && self.candidates.writing.is_some();
+        let has_hunks = self.screen == Screen::Candidates && self.candidates.hunk_selection.is_some();
         match row.action {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
             Action::Save if is_bare && self.changed_file().is_some() => 1,

@@ -87,7 +87,7 @@ impl Model {
             (Screen::Compare, _) => self.compare.contexts(),
             (Screen::Tests, _) => vec![C::Tests, C::Global, C::Always],
             (Screen::Traffic, _) => vec![C::Traffic, C::Global, C::Always],
-            (Screen::Candidates, _) if self.candidates.writing.is_some() => vec![C::Hunks, C::Global, C::Always],
+            (Screen::Candidates, _) if self.candidates.hunk_selection.is_some() => vec![C::Hunks, C::Global, C::Always],
             (Screen::Candidates, _) => vec![C::Candidates, C::Global, C::Always],
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
@@ -218,7 +218,7 @@ impl Model {
             Action::FocusNext | Action::FocusPrevious => {
                 let several = self.compare.page == Page::Sides && self.compare.sides.len() > 1;
                 let side = self.screen == Screen::Compare && several;
-                let pane = self.screen == Screen::Candidates && self.candidates.writing.is_none();
+                let pane = self.screen == Screen::Candidates && self.candidates.hunk_selection.is_none();
                 let is_here = self.inspector.is_some() || self.screen == Screen::Workbench || side || pane;
                 rule(is_here, "there is one field here")
             }

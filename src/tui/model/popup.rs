@@ -73,7 +73,7 @@ pub enum Popup {
     /// The tour, at this of its steps, from 0.
     Tour(usize),
     /// Unsaved edits: save, discard, stay.
-    Leaving(Leaving),
+    Leaving(LeaveAction),
     /// Kept texts of an earlier start.
     Recovery(Box<Recovery>),
     /// The path to save to.
@@ -322,7 +322,7 @@ pub enum AfterSave {
 
 /// The action that waits for unsaved edits.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Leaving {
+pub enum LeaveAction {
     /// The program is to end.
     Program,
     /// Something was read that takes their place: where it comes from, and it.

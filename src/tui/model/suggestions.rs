@@ -14,12 +14,12 @@ pub struct Suggestions {
     /// Requests since the start.
     asked: u64,
     /// The one that a model works at.
-    pub current: Option<Box<Suggesting>>,
+    pub current: Option<Box<PendingSuggestion>>,
 }
 
 /// A model that works at a suggestion.
 #[derive(Debug, Clone)]
-pub struct Suggesting {
+pub struct PendingSuggestion {
     /// The number of the request, which its response names.
     pub number: u64,
     /// The model.
@@ -38,7 +38,7 @@ impl Model {
     /// Begins to ask; returns the number of the request.
     pub(in crate::tui) fn begin_suggesting(&mut self, request: &SuggestRequest) -> u64 {
         let number = self.suggestions.asked + 1;
-        let suggesting = Suggesting {
+        let suggestion = PendingSuggestion {
             number,
             model: request.model.clone(),
             turn: request.turn.clone(),
@@ -46,12 +46,12 @@ impl Model {
             texts: self.workbench.texts(),
             from: self.place_of_suggestions(),
         };
-        self.suggestions = Suggestions { asked: number, current: Some(Box::new(suggesting)) };
+        self.suggestions = Suggestions { asked: number, current: Some(Box::new(suggestion)) };
         number
     }
 
     /// Takes the request of this number, if a model still works at it.
-    pub(in crate::tui) fn end_suggesting(&mut self, number: u64) -> Option<Box<Suggesting>> {
+    pub(in crate::tui) fn end_suggesting(&mut self, number: u64) -> Option<Box<PendingSuggestion>> {
         self.suggestions.current.take_if(|current| current.number == number)
     }
 

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 
 use super::folder::Folder;
 use super::{Opens, Scene, Step};
-use crate::agent::{Agent, Bundled, Mismatch, Place, Verdict};
+use crate::agent::{Agent, BundledExample, Mismatch, Place, Verdict};
 use crate::config::Config;
 use crate::event::{Envelope, Event};
 use crate::port::Question;
@@ -203,8 +203,8 @@ impl Player {
             }
             Step::Compared => {
                 self.perform(Effect::Candidates(CandidatesRequest::Compare(self.selected_candidate()?))).await?;
-                let writing = self.model.candidates.writing.as_mut().ok_or("nothing can be written")?;
-                writing.changes.path = super::search::FILE.into();
+                let selection = self.model.candidates.hunk_selection.as_mut().ok_or("nothing can be written")?;
+                selection.changes.path = super::search::FILE.into();
             }
             Step::Held => self.apply_message(Msg::Traffic(super::traffic::held(self.now_ms))).await?,
             Step::Replayed => {
@@ -361,7 +361,7 @@ fn is_in(session: &Summary, mode: &str) -> bool {
 
 fn agent(opens: &Opens) -> Result<Agent, String> {
     let own = AGENTS.iter().find(|(name, _)| *name == opens.name);
-    let agent = match (own, Bundled::find(opens.name)) {
+    let agent = match (own, BundledExample::find(opens.name)) {
         (Some((name, toml)), _) => Agent::from_toml(toml, name).map_err(|error| error.to_string())?,
         (None, Some(bundled)) => bundled.agent().map_err(|error| error.to_string())?,
         (None, None) => return Err(format!("there is no agent {}", opens.name)),

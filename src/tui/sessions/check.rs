@@ -1,6 +1,6 @@
 //! Checks of a text that replaces a recorded one, while it is typed.
 //!
-//! In: the kind of the text, what the request of its turn asks for, the text. Out: its state in words, its standing, errors and remarks.
+//! In: the kind of the text, what the request of its turn asks for, the text. Out: its state in words, its validity, errors and remarks.
 //! Pure; nothing is applied.
 
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use ptc_core::value::json;
 use ptc_core::{lisp, signature, template};
 
-use crate::engine::{Judged, Reader, Standing};
+use crate::engine::{Reader, ReplyJudgement, ReplyValidity};
 use crate::event::JsonText;
-use crate::model::Written;
+use crate::model::ManualReply;
 use crate::tui::transcript::format::plural;
+use crate::tui::transcript::input_check::{InputCheck, read_only};
 use crate::tui::transcript::partial;
-use crate::tui::transcript::typed::{Typed, read_only};
 
 /// Bytes of a text up to which it is judged at every key.
 const JUDGED_BYTES: usize = 256 << 10;
 
 /// The answer that a request asks for, and the tools that it offers.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct ReplyChecker {
     /// program, json, text, `control_json`
     pub want: String,
     /// JSON Schema of the answer.
@@ -31,61 +31,62 @@ pub struct Asked {
     pub reader: Option<Arc<Reader>>,
 }
 
-impl Asked {
+impl ReplyChecker {
     fn reader(&self, text: &str) -> Option<&Arc<Reader>> {
         self.reader.as_ref().filter(|_| text.len() <= JUDGED_BYTES)
     }
 
     /// A reply that is typed: calls where tools are offered, else what is wanted.
-    pub fn reply(&self, text: &str) -> Typed {
-        let calls = if self.tools.is_empty() { 0 } else { Written::typed(text).calls.len() };
+    pub fn reply(&self, text: &str) -> InputCheck {
+        let calls = if self.tools.is_empty() { 0 } else { ManualReply::typed(text).calls.len() };
         match self.reader(text) {
-            _ if calls == 0 => Typed::of(self.reader(text), &self.want, self.schema.as_ref(), text),
-            Some(reader) => {
-                Typed::judged(plural(calls as u64, "tool call"), Judged { does: String::new(), ..reader.typed(text) })
-            }
-            None => Typed::so_far(plural(calls as u64, "tool call")),
+            _ if calls == 0 => InputCheck::of(self.reader(text), &self.want, self.schema.as_ref(), text),
+            Some(reader) => InputCheck::judged(
+                plural(calls as u64, "tool call"),
+                ReplyJudgement { does: String::new(), ..reader.typed(text) },
+            ),
+            None => InputCheck::so_far(plural(calls as u64, "tool call")),
         }
     }
 
     /// A program that is typed.
-    pub fn program(&self, text: &str) -> Typed {
+    pub fn program(&self, text: &str) -> InputCheck {
         forms(text, |text| self.reader(text).map_or_else(|| read_only(text), |reader| reader.program(text)))
     }
 
     /// One expression that is typed.
-    pub fn expression(&self, text: &str) -> Typed {
-        let typed =
+    pub fn expression(&self, text: &str) -> InputCheck {
+        let check =
             forms(text, |text| self.reader(text).map_or_else(|| read_only(text), |reader| reader.expression(text)));
         match lisp::read(text, lisp::Budget::default()) {
-            Ok(forms) if forms.len() > 1 => Typed::wrong(typed.state, "value", "write one expression"),
-            _ => typed,
+            Ok(forms) if forms.len() > 1 => InputCheck::wrong(check.state, "value", "write one expression"),
+            _ => check,
         }
     }
 }
 
 /// A program with its number of forms.
-pub fn program(text: &str) -> Typed {
+pub fn program(text: &str) -> InputCheck {
     forms(text, read_only)
 }
 
-fn forms(text: &str, judge: impl Fn(&str) -> Judged) -> Typed {
+fn forms(text: &str, judge: impl Fn(&str) -> ReplyJudgement) -> InputCheck {
     if text.trim().is_empty() {
-        return Typed::so_far("nothing yet");
+        return InputCheck::so_far("nothing yet");
     }
     let state = match lisp::read(text, lisp::Budget::default()) {
         Ok(forms) => plural(forms.len() as u64, "form"),
         Err(_) => partial::program_state(text),
     };
-    Typed::judged(state, judge(text))
+    InputCheck::judged(state, judge(text))
 }
 
 /// JSON that is typed; `object`: nothing else will do.
-pub fn data(text: &str, object: bool) -> Typed {
+pub fn data(text: &str, object: bool) -> InputCheck {
     match json::parse(text) {
-        _ if text.trim().is_empty() => Typed::so_far("nothing yet"),
+        _ if text.trim().is_empty() => InputCheck::so_far("nothing yet"),
         Ok(value) if object && value.members().is_none() => {
-            Typed::wrong("JSON", "(inputs)", "it must be an object: {\"name\": value}")
+            InputCheck::wrong("JSON", "(inputs)", "it must be an object: {\"name\": value}")
         }
         Ok(value) => {
             let kind = match (value.members(), value.items(), value.as_str()) {
@@ -98,40 +99,40 @@ pub fn data(text: &str, object: bool) -> Typed {
         }
         Err(error) => {
             let message = format!("{} (a text is in quotes)", error.message);
-            Typed::wrong("no JSON", error.line_col(text).to_string(), message)
+            InputCheck::wrong("no JSON", error.line_col(text).to_string(), message)
         }
     }
 }
 
 /// The result of a tool that is typed: JSON that fits the signature of the tool, where it is known.
-pub fn result(text: &str, known: Option<(&Reader, &str)>) -> Typed {
-    let typed = data(text, false);
-    let (Some((reader, tool)), Ok(value)) = (known, json::parse(text)) else { return typed };
+pub fn result(text: &str, known: Option<(&Reader, &str)>) -> InputCheck {
+    let check = data(text, false);
+    let (Some((reader, tool)), Ok(value)) = (known, json::parse(text)) else { return check };
     let remarks = reader.result(tool, &value);
     if remarks.iter().any(|remark| remark.is_error) {
-        return Typed::judged(typed.state, Judged::of(Standing::Wrong, remarks));
+        return InputCheck::judged(check.state, ReplyJudgement::of(ReplyValidity::Wrong, remarks));
     }
-    typed
+    check
 }
 
 /// A template that is typed.
-pub fn template(text: &str) -> Typed {
+pub fn template(text: &str) -> InputCheck {
     match template::parse(text) {
         Ok(_) => reads("template"),
-        Err(error) => Typed::wrong("no template", "prompt", error.to_string()),
+        Err(error) => InputCheck::wrong("no template", "prompt", error.to_string()),
     }
 }
 
 /// A signature that is typed.
-pub fn signature(text: &str) -> Typed {
+pub fn signature(text: &str) -> InputCheck {
     match signature::parse(text) {
         Ok(_) => reads("signature"),
-        Err(error) => Typed::wrong("no signature", "signature", error.to_string()),
+        Err(error) => InputCheck::wrong("no signature", "signature", error.to_string()),
     }
 }
 
-fn reads(state: &str) -> Typed {
-    Typed::judged(state, Judged::fine(Standing::Reads))
+fn reads(state: &str) -> InputCheck {
+    InputCheck::judged(state, ReplyJudgement::fine(ReplyValidity::Reads))
 }
 
 #[cfg(test)]
@@ -139,10 +140,10 @@ mod tests {
     use super::*;
     use crate::engine::Turn;
     use crate::event::RunStart;
-    use crate::tui::transcript::typed::tests::reader;
+    use crate::tui::transcript::input_check::tests::reader;
 
-    fn messages(typed: &Typed) -> String {
-        typed
+    fn messages(check: &InputCheck) -> String {
+        check
             .remarks
             .iter()
             .map(|remark| format!("{}: {}", remark.place, remark.message))
@@ -155,19 +156,19 @@ mod tests {
         let agent = "mode = 'text'\nprompt = 'go'\nsignature = '() -> :string'\n[tools.rate]\nkind = 'table'\nsignature = '(currency :string) -> :float'\ndescription = 'a rate'\ndefault = 1.0\n";
         let tools = vec!["rate".to_owned()];
         let reader = reader(agent, Turn { want: "text".to_owned(), offers: tools.clone(), ..Turn::default() });
-        let asked = Asked { want: "text".to_owned(), tools, reader: Some(reader), ..Asked::default() };
-        let fits = asked.reply("/call rate {\"currency\": \"EUR\"}");
-        assert_eq!((fits.state.as_str(), fits.standing), ("1 tool call", Standing::Fits));
+        let checker = ReplyChecker { want: "text".to_owned(), tools, reader: Some(reader), ..ReplyChecker::default() };
+        let fits = checker.reply("/call rate {\"currency\": \"EUR\"}");
+        assert_eq!((fits.state.as_str(), fits.validity), ("1 tool call", ReplyValidity::Fits));
         for (text, words) in [
             ("/call rat {}", "unknown_tool: unknown tool `rat`; did you mean `rate`?"),
             ("/call rate {", "args_error: rate: the arguments are not JSON"),
             ("/call rate {\"currency\": 7}", "invalid_tool_args: "),
             ("/call rate {}", "invalid_tool_args: "),
         ] {
-            let wrong = asked.reply(text);
-            assert!(wrong.standing == Standing::Wrong && messages(&wrong).contains(words), "{wrong:?}");
+            let wrong = checker.reply(text);
+            assert!(wrong.validity == ReplyValidity::Wrong && messages(&wrong).contains(words), "{wrong:?}");
         }
-        assert_eq!(Asked { tools: Vec::new(), ..asked }.reply("/call rat {}").state, "text");
+        assert_eq!(ReplyChecker { tools: Vec::new(), ..checker }.reply("/call rat {}").state, "text");
         assert!(
             Reader::of(&RunStart::default(), [].iter(), 0).is_none(),
             "an agent that cannot be read judges nothing"
@@ -178,39 +179,43 @@ mod tests {
     fn an_edited_result_is_checked_against_the_signature_of_its_tool() {
         let agent = "mode = 'text'\nprompt = 'go'\nsignature = '() -> :string'\n[tools.rate]\nkind = 'table'\nsignature = '(currency :string) -> :float'\ndescription = 'a rate'\ndefault = 1.0\n";
         let reader = reader(agent, Turn { want: "text".to_owned(), ..Turn::default() });
-        let standing = |text: &str, tool: &str| result(text, Some((&*reader, tool))).standing;
-        assert_eq!(standing("1.5", "rate"), Standing::Reads);
-        assert_eq!(standing("\"much\"", "rate"), Standing::Wrong);
-        assert_eq!(standing("{\"rate\": 1}", "rate"), Standing::Wrong);
-        assert_eq!(standing("\"much\"", "another"), Standing::Reads, "a tool without a signature takes any JSON");
-        assert_eq!(result("\"much\"", None).standing, Standing::Reads);
+        let validity = |text: &str, tool: &str| result(text, Some((&*reader, tool))).validity;
+        assert_eq!(validity("1.5", "rate"), ReplyValidity::Reads);
+        assert_eq!(validity("\"much\"", "rate"), ReplyValidity::Wrong);
+        assert_eq!(validity("{\"rate\": 1}", "rate"), ReplyValidity::Wrong);
+        assert_eq!(validity("\"much\"", "another"), ReplyValidity::Reads, "a tool without a signature takes any JSON");
+        assert_eq!(result("\"much\"", None).validity, ReplyValidity::Reads);
     }
 
     #[test]
     fn programs_and_expressions_are_judged_while_they_are_typed() {
         assert_eq!(
-            (program("(def a 1)\n(+ a 1)").state.as_str(), program("(+ 1").standing),
-            ("2 forms", Standing::Open)
+            (program("(def a 1)\n(+ a 1)").state.as_str(), program("(+ 1").validity),
+            ("2 forms", ReplyValidity::Open)
         );
-        assert_eq!(program("(+ 1]").standing, Standing::Wrong);
+        assert_eq!(program("(+ 1]").validity, ReplyValidity::Wrong);
         let agent = "mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '() -> :int'\n";
         let turn = Turn { want: "program".to_owned(), memory: vec!["total".to_owned()], ..Turn::default() };
-        let asked = Asked { want: "program".to_owned(), reader: Some(reader(agent, turn)), ..Asked::default() };
-        assert_eq!(asked.program("(return total)").standing, Standing::Reads);
-        let wrong = asked.program("(def a 1)\n(return (totl a))");
-        assert!(wrong.standing == Standing::Wrong && messages(&wrong).starts_with("2:10: unbound_var: "), "{wrong:?}");
-        assert_eq!(asked.expression("[1 total]").standing, Standing::Reads);
-        assert_eq!(asked.expression("1 2").standing, Standing::Wrong);
-        assert_eq!(asked.expression("(tool/x {})").standing, Standing::Wrong);
+        let checker =
+            ReplyChecker { want: "program".to_owned(), reader: Some(reader(agent, turn)), ..ReplyChecker::default() };
+        assert_eq!(checker.program("(return total)").validity, ReplyValidity::Reads);
+        let wrong = checker.program("(def a 1)\n(return (totl a))");
+        assert!(
+            wrong.validity == ReplyValidity::Wrong && messages(&wrong).starts_with("2:10: unbound_var: "),
+            "{wrong:?}"
+        );
+        assert_eq!(checker.expression("[1 total]").validity, ReplyValidity::Reads);
+        assert_eq!(checker.expression("1 2").validity, ReplyValidity::Wrong);
+        assert_eq!(checker.expression("(tool/x {})").validity, ReplyValidity::Wrong);
     }
 
     #[test]
     fn data_has_a_kind_or_the_position_of_its_error() {
         assert_eq!(
-            (data("{\"a\": 1}", false).state.as_str(), data("1", false).standing),
-            ("JSON object, 1 field", Standing::Reads)
+            (data("{\"a\": 1}", false).state.as_str(), data("1", false).validity),
+            ("JSON object, 1 field", ReplyValidity::Reads)
         );
-        assert_eq!(data("[1]", true).standing, Standing::Wrong);
+        assert_eq!(data("[1]", true).validity, ReplyValidity::Wrong);
         assert!(data("north", false).remarks[0].message.contains("a text is in quotes"));
     }
 }

@@ -1,6 +1,6 @@
 //! The dialog of a fork: its turn, stage and changes. Editing and continuing is the same dialog, opened at a text.
 
-use super::check::{self, Asked};
+use super::check::{self, ReplyChecker};
 use super::{Dialog, Purpose};
 use crate::event::{Address, Edit, Editor, ErrorRecord};
 use crate::replay::Stage;
@@ -9,8 +9,8 @@ use crate::tui::archive::{ArchiveRequest, EditTarget};
 use crate::tui::colours::Language;
 use crate::tui::form::{Choice, Field, Form, Input};
 use crate::tui::theme::Role;
-use crate::tui::transcript::typed::Typed;
-use crate::workbench::{Changed, CurrentText, ForkPoints, ForkSpec, PROGRAM, SessionKey, TurnPoints};
+use crate::tui::transcript::input_check::InputCheck;
+use crate::workbench::{CurrentText, ForkChange, ForkPoints, ForkSpec, PROGRAM, SessionKey, TurnPoints};
 
 /// A fork that is being described.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct Fork {
     /// Purpose of the dialog.
     aim: Aim,
     /// The answer that the turn's request asks for, and the tools that it offers.
-    asked: Asked,
+    checker: ReplyChecker,
     /// The text of the session there, as it was put into the form.
     original: Option<String>,
 }
@@ -65,8 +65,8 @@ impl Fork {
         let waiting = Some("reading the session …");
         let form = Form { title: title.to_owned(), verb, waiting, held: Some(Vec::new()), ..Form::default() };
         let requests = vec![ArchiveRequest::ForkPoints(key.clone())];
-        let (points, asked) = (ForkPoints::default(), Asked::default());
-        let fork = Self { key, wanted, points, edited: None, aim, asked, original: None };
+        let (points, checker) = (ForkPoints::default(), ReplyChecker::default());
+        let fork = Self { key, wanted, points, edited: None, aim, checker, original: None };
         Dialog { form, purpose: Purpose::Fork(Box::new(fork)), requests }
     }
 
@@ -133,7 +133,7 @@ impl Fork {
         let (hint, language) = match &target {
             Target::Nothing => {
                 form.remove("text");
-                (self.edited, self.original, form.typed) = (None, None, None);
+                (self.edited, self.original, form.check) = (None, None, None);
                 form.notes.clear();
                 return Vec::new();
             }
@@ -162,16 +162,16 @@ impl Fork {
     /// Returns the problem of the text so far.
     fn judge(&self, form: &mut Form, target: &Target) {
         let text = form.written("text");
-        form.typed = Some(match target {
-            Target::Reply => self.asked.reply(text),
-            Target::Program => self.asked.program(text),
-            Target::Defined(_) => self.asked.expression(text),
-            Target::Memory => self.asked.expression(text.split_once('=').map_or("", |(_, value)| value)),
+        form.check = Some(match target {
+            Target::Reply => self.checker.reply(text),
+            Target::Program => self.checker.program(text),
+            Target::Defined(_) => self.checker.expression(text),
+            Target::Memory => self.checker.expression(text.split_once('=').map_or("", |(_, value)| value)),
             Target::Result(_) => check::data(text, false),
             Target::Text(_, Language::Json) => check::data(text, true),
             Target::Text(_, Language::Signature) => check::signature(text),
             Target::Text(..) => check::template(text),
-            Target::Nothing => Typed::default(),
+            Target::Nothing => InputCheck::default(),
         });
     }
 
@@ -200,7 +200,8 @@ impl Fork {
             .filter(|_| !text.trim().is_empty())
             .collect();
         self.original = Some(text);
-        self.asked = Asked { want: current.want, schema: current.schema, tools: current.tools, reader: current.reader };
+        self.checker =
+            ReplyChecker { want: current.want, schema: current.schema, tools: current.tools, reader: current.reader };
         let turn = self.points.turns.get(form.chosen("turn"));
         if let Some((_, target)) = turn.and_then(|turn| targets(turn).into_iter().nth(form.chosen("change"))) {
             self.judge(form, &target);
@@ -255,7 +256,7 @@ impl Fork {
                 Some((format!("memory.{}", name.trim()), value.trim().to_owned()))
             }
         };
-        let changes = change.map(|(target, text)| Changed::parse(&target, &text)).transpose();
+        let changes = change.map(|(target, text)| ForkChange::parse(&target, &text)).transpose();
         let changes = changes.map_err(|error: ErrorRecord| error.with_hint())?.into_iter().collect();
         let (model, by, kind) = (form.entered("model"), Editor::User, ParentKind::Fork);
         Ok(ArchiveRequest::Fork(self.key.clone(), ForkSpec { at, changes, model, by, kind }))

@@ -6,7 +6,7 @@ use ptc_core::value::{Json, json};
 
 use super::layout::{Shown, What};
 use super::outline::{Branch, Folded, Outline, Way};
-use super::wrapped::Wrapped;
+use super::wrapped_text::WrappedText;
 use crate::event::{Check, IssueRecord, IssueSeverity};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -15,7 +15,7 @@ use crate::workbench::wording::describe_issue;
 /// The rows of a body.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Body {
-    text: Wrapped,
+    text: WrappedText,
     outline: Outline,
     /// Of a growing reply: its attempt, whether JSON is sought in it, its folded branches; `None` for content that does not grow.
     growing: Option<(u32, bool, Folded)>,
@@ -39,8 +39,8 @@ impl Body {
         self.growing = growing;
         match &shown.what {
             What::Text(text) | What::Whole(text) => self.text.update(text, shown.columns, shown.look),
-            What::Reply(reply, reading, scope) => {
-                if !self.outline.grow(reply, reading.json(), (*scope, folded), shown.columns) {
+            What::Reply(reply, partial, scope) => {
+                if !self.outline.grow(reply, partial.json(), (*scope, folded), shown.columns) {
                     self.text.clear();
                 }
                 self.text.update(self.outline.text(), shown.columns, shown.look);
@@ -123,7 +123,7 @@ mod tests {
     use crate::event::CheckLayer;
     use crate::tui::colours::Language;
     use crate::tui::transcript::outline::Scope;
-    use crate::tui::transcript::wrapped::Look;
+    use crate::tui::transcript::wrapped_text::Look;
 
     fn rows(text: &str, path: &str, folded: &Folded) -> Vec<String> {
         let issue = IssueRecord {

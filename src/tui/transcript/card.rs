@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::partial::Reading;
+use super::partial::PartialReply;
 use crate::engine::Reader;
 use crate::event::{
     Address, CallStatus, Envelope, ErrorRecord, Event, ExtractKind, JsonText, NativeCall, Notice, Options, PartKind,
@@ -124,7 +124,7 @@ pub struct TurnCard {
     /// Judges the reply while it arrives or is written; only turns that were seen as they ran have one.
     pub reader: Option<Arc<Reader>>,
     /// Replies as far as they can be read, by attempt.
-    pub(super) readings: BTreeMap<u32, Reading>,
+    pub(super) partial_replies: BTreeMap<u32, PartialReply>,
     /// Tool calls in the order in which they began.
     pub calls: Vec<CallLine>,
     /// The values in short that its definitions replaced, by name.
@@ -396,14 +396,17 @@ impl TurnCard {
     /// Reads a part of the reply as the request wants it.
     fn read(&mut self, part: &ReplyPart) {
         if part.kind == PartKind::Text {
-            let Self { record, reader, readings, .. } = self;
+            let Self { record, reader, partial_replies, .. } = self;
             let schema = record.request.as_ref().and_then(|request| request.schema.as_ref());
-            readings.entry(part.attempt).or_insert_with(|| Reading::new(schema, reader.clone())).take(&part.text);
+            partial_replies
+                .entry(part.attempt)
+                .or_insert_with(|| PartialReply::new(schema, reader.clone()))
+                .take(&part.text);
         }
     }
 
     /// An attempt's reply as far as it can be read; `None` before its first piece.
-    pub fn reading(&self, attempt: u32) -> Option<&Reading> {
-        self.readings.get(&attempt)
+    pub fn partial_reply(&self, attempt: u32) -> Option<&PartialReply> {
+        self.partial_replies.get(&attempt)
     }
 }

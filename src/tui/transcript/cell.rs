@@ -4,7 +4,7 @@ use super::body::Body;
 use super::card::{Card, MessageStore, Part};
 use super::layout::{self, Frame, Laid};
 use super::outline::{Branch, Folded, Way};
-use super::wrapped::View;
+use super::wrapped_text::View;
 use crate::event::{Address, RunStart};
 use crate::tui::row::Row;
 

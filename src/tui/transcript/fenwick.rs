@@ -93,7 +93,7 @@ impl Heights {
 
 /// Amount of content above or below the visible rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hidden {
+pub enum HiddenAmount {
     /// So many rows, exactly.
     Rows(usize),
     /// Too many rows to count: so many lines of a text.
@@ -104,18 +104,18 @@ pub enum Hidden {
     Much,
 }
 
-impl Hidden {
+impl HiddenAmount {
     /// Nothing.
     pub const NONE: Self = Self::Rows(0);
 }
 
-impl Default for Hidden {
+impl Default for HiddenAmount {
     fn default() -> Self {
         Self::NONE
     }
 }
 
-impl From<usize> for Hidden {
+impl From<usize> for HiddenAmount {
     fn from(rows: usize) -> Self {
         Self::Rows(rows)
     }

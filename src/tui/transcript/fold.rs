@@ -9,7 +9,7 @@ use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::agent::{Ruling, edited_start};
 use crate::event::{
-    Address, Edit, Envelope, Event, Message, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus, RequestMade,
+    Address, Edit, Envelope, Event, MessageAdded, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus, RequestMade,
     RunEnd, RunLedger, RunStart, RunText, SentMessage, Source, ToolEnd, TotalUsage,
 };
 use crate::workbench::{Budget, OpenSession, RunOutline, next_step};
@@ -195,7 +195,7 @@ impl Transcript {
                 self.cards_of(at).for_each(|card| card.record.kind.clone_from(&start.kind));
             }
             Event::RunEnd(end) => self.end_run(envelope, end),
-            Event::Message(message) => self.message(at, message),
+            Event::MessageAdded(message) => self.message(at, message),
             Event::Notice(notice) if !self.turns.contains(at) => {
                 self.push(at, Card::Notice(Box::new(notice.clone())), true);
             }
@@ -380,7 +380,7 @@ impl Transcript {
         }
     }
 
-    fn message(&mut self, at: &Address, message: &Message) {
+    fn message(&mut self, at: &Address, message: &MessageAdded) {
         let sent = SentMessage::of(message, &self.repeated(message));
         if message.source == Source::Feedback && self.turns.contains(at) {
             let text = sent.text();
@@ -394,7 +394,7 @@ impl Transcript {
     }
 
     /// The replies that a message repeats.
-    fn repeated(&self, message: &Message) -> RunText {
+    fn repeated(&self, message: &MessageAdded) -> RunText {
         let replies = message.parts.iter().filter_map(|part| match part {
             MessagePart::Reply { reply } => Some((reply.clone(), self.turn_card(reply)?.repeated_reply())),
             _ => None,
@@ -469,7 +469,7 @@ impl Transcript {
             // Only the turn's card shows these, or `take` has shown them.
             Event::RunStart(_)
             | Event::TurnStart(_)
-            | Event::Message(_)
+            | Event::MessageAdded(_)
             | Event::Sent(_)
             | Event::Wire(_)
             | Event::RawRequest(_)

@@ -9,6 +9,7 @@ pub mod card;
 pub mod cell;
 pub mod fenwick;
 mod fold;
+pub mod input_check;
 mod layout;
 mod order;
 pub mod outline;
@@ -18,10 +19,9 @@ mod places;
 mod search;
 mod select;
 mod texts;
-pub mod typed;
 mod unread;
 mod viewport;
-pub mod wrapped;
+pub mod wrapped_text;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -37,10 +37,10 @@ use crate::workbench::{Budget, Definitions};
 
 pub use branches::Fold;
 pub use cell::Cell;
-pub use fenwick::Hidden;
+pub use fenwick::HiddenAmount;
 pub use select::Spot;
 pub use viewport::{Scroll, Visible, VisibleRow};
-pub use wrapped::View;
+pub use wrapped_text::View;
 
 pub use crate::workbench::format;
 
@@ -68,7 +68,7 @@ pub struct Transcript {
     read: VecDeque<Arc<TurnEntry>>,
     store: MessageStore,
     definitions: Definitions,
-    readers: typed::Readers,
+    readers: input_check::Readers,
     /// The content of the title and the status line.
     pub facts: Facts,
     /// Duration of the recorded run, where this is its replay; shown in the place of the replay's own duration.

@@ -14,9 +14,9 @@ use ptc_core::value::json::Member;
 use crate::engine::{Reader, Remark};
 use crate::event::JsonText;
 
-/// Reads a reply as it grows.
+/// A reply that still grows, read as far as it has come.
 #[derive(Debug, Clone)]
-pub struct Reading {
+pub struct PartialReply {
     push: ReplyPush,
     /// Names of the fields that the schema describes.
     fields: Option<Vec<String>>,
@@ -29,8 +29,8 @@ pub struct Reading {
     remarks: Vec<Remark>,
 }
 
-impl Reading {
-    /// A reading that expects what this schema describes, and whose fields this reader judges.
+impl PartialReply {
+    /// An empty reply whose fields this schema describes and this reader judges.
     pub fn new(schema: Option<&JsonText>, reader: Option<Arc<Reader>>) -> Self {
         let schema = schema.map(JsonText::json).unwrap_or_default();
         let want = match schema.get("type").and_then(|kind| kind.as_str()) {
@@ -190,9 +190,9 @@ mod tests {
     fn a_growing_reply_is_described_in_words() {
         let schema = json::parse(r#"{"type":"object","properties":{"a":{},"b":{}}}"#).unwrap();
         let progress = |reply: &str| {
-            let mut reading = Reading::new(Some(&JsonText::of(&schema)), None);
-            reading.take(reply);
-            reading.describe(reply)
+            let mut partial = PartialReply::new(Some(&JsonText::of(&schema)), None);
+            partial.take(reply);
+            partial.describe(reply)
         };
         assert_eq!(progress("Here it is: "), "no JSON yet");
         assert_eq!(progress("Take {name} and {"), "object open, 0 of 2 fields");
@@ -216,13 +216,13 @@ mod tests {
 
     #[test]
     fn the_thought_of_a_control_object_is_read_while_it_grows() {
-        let mut reading = Reading::new(None, None);
-        reading.take("{\"thought\": \"I look");
-        assert_eq!(reading.thought(), Some("I look"));
-        reading.take(" it up\", \"tool_call\": {");
-        assert_eq!(reading.thought(), Some("I look it up"));
-        reading.take("}}");
-        assert_eq!(reading.thought(), Some("I look it up"));
+        let mut partial = PartialReply::new(None, None);
+        partial.take("{\"thought\": \"I look");
+        assert_eq!(partial.thought(), Some("I look"));
+        partial.take(" it up\", \"tool_call\": {");
+        assert_eq!(partial.thought(), Some("I look it up"));
+        partial.take("}}");
+        assert_eq!(partial.thought(), Some("I look it up"));
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use super::branches::Fold;
 use super::cell::Cell;
-use super::fenwick::{Heights, Hidden};
+use super::fenwick::{Heights, HiddenAmount};
 use super::order::moved;
-use super::wrapped::View;
+use super::wrapped_text::View;
 use super::{Spot, Transcript};
 use crate::event::Address;
 use crate::tui::direction::{Direction, Edge};
@@ -38,7 +38,7 @@ pub(super) struct Viewport {
     held: Option<usize>,
     visible: Vec<Visible>,
     /// Content above and below the visible rows, as of the last layout.
-    hidden: (Hidden, Hidden),
+    hidden: (HiddenAmount, HiddenAmount),
     laid: VecDeque<usize>,
     /// Heights of blocks of cells that were measured, by their first cells, each with the state of the cells that it holds for.
     blocks: HashMap<usize, (u64, usize)>,
@@ -99,7 +99,7 @@ impl Transcript {
     pub fn prepare(&mut self, columns: usize, rows: usize, now_ms: i64) {
         self.resize(columns, rows);
         self.viewport.visible.clear();
-        self.viewport.hidden = (Hidden::NONE, Hidden::NONE);
+        self.viewport.hidden = (HiddenAmount::NONE, HiddenAmount::NONE);
         if self.cells.is_empty() || rows == 0 {
             return;
         }

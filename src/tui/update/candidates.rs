@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ratatui::layout::Position;
 
 use crate::tui::actions::Action;
-use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, Listing, Pane, Step, WriteRequest, Writing};
+use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, HunkSelection, Listing, Pane, Step, WriteRequest};
 use crate::tui::direction::Leap;
 use crate::tui::form::Form;
 use crate::tui::message::Effect;
@@ -39,7 +39,7 @@ pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
 /// Closes what is about to be written, then the cases, then the screen.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     let candidates = &mut model.candidates;
-    if candidates.writing.take().is_none() {
+    if candidates.hunk_selection.take().is_none() {
         match candidates.focus {
             Pane::Tree => model.screen = Screen::Workbench,
             Pane::Change | Pane::Cases => candidates.focus = Pane::Tree,
@@ -69,8 +69,8 @@ pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
             let number = candidates.current().map(|line| line.number);
             return number.into_iter().map(|one| Effect::Candidates(CandidatesRequest::Compare(one))).collect();
         }
-        Step::Choose => candidates.writing.iter_mut().for_each(|writing| writing.choose()),
-        Step::ChooseAll => candidates.writing.iter_mut().for_each(|writing| writing.choose_all()),
+        Step::Choose => candidates.hunk_selection.iter_mut().for_each(|selection| selection.choose()),
+        Step::ChooseAll => candidates.hunk_selection.iter_mut().for_each(|selection| selection.choose_all()),
         Step::WriteChosen => return write(model),
     }
     Vec::new()
@@ -78,17 +78,17 @@ pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
 
 /// Writes the chosen hunks.
 fn write(model: &mut Model) -> Vec<Effect> {
-    let Some(writing) = &mut model.candidates.writing else { return Vec::new() };
-    if writing.chosen() == 0 {
+    let Some(selection) = &mut model.candidates.hunk_selection else { return Vec::new() };
+    if selection.chosen() == 0 {
         let key = model.keymap.first_name(Action::InCandidates(Step::Choose));
         model.show_toast(Tone::Info, format!("no hunk is chosen: {key} chooses the selected one"));
         return Vec::new();
     }
-    writing.is_busy = true;
+    selection.is_busy = true;
     let request = WriteRequest {
-        candidate: writing.candidate,
-        changes: (*writing.changes).clone(),
-        chosen: writing.chosen.clone(),
+        candidate: selection.candidate,
+        changes: (*selection.changes).clone(),
+        chosen: selection.chosen.clone(),
         open: model.workbench.file.as_ref().map(|file| file.path.clone()),
     };
     vec![Effect::Candidates(CandidatesRequest::Write(Box::new(request)))]
@@ -124,16 +124,16 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
             model.show_toast(Tone::Info, text);
         }
         Response::Compared(number, Ok(changes)) => {
-            model.candidates.writing = Some(Box::new(Writing::new(number, changes)));
+            model.candidates.hunk_selection = Some(Box::new(HunkSelection::new(number, changes)));
         }
         Response::Written(candidate, Ok(written)) => {
-            model.candidates.writing = None;
+            model.candidates.hunk_selection = None;
             let hunks = plural(written.hunks, "hunk");
             let text = format!("wrote {hunks} of c{candidate:02} into {}", written.path.display());
             super::take::merge_written(model, text, written.agent);
         }
         Response::Written(_, Err(error)) => {
-            model.candidates.writing.iter_mut().for_each(|writing| writing.is_busy = false);
+            model.candidates.hunk_selection.iter_mut().for_each(|selection| selection.is_busy = false);
             model.show_toast(Tone::Bad, error);
         }
         Response::Found(Ok(key)) => {
@@ -182,12 +182,12 @@ pub(super) fn follow(model: &mut Model) -> Vec<Effect> {
 /// Selects what is at a place.
 pub(super) fn click(model: &mut Model, at: Position) {
     let candidates = &mut model.candidates;
-    if let Some(writing) = &mut candidates.writing {
-        let row = usize::from(at.y.saturating_sub(writing.area.y)) + writing.top;
-        if writing.area.contains(at)
-            && let Some(row) = writing.rows.1.get(row)
+    if let Some(selection) = &mut candidates.hunk_selection {
+        let row = usize::from(at.y.saturating_sub(selection.area.y)) + selection.top;
+        if selection.area.contains(at)
+            && let Some(row) = selection.rows.1.get(row)
         {
-            writing.selected = row.hunk;
+            selection.selected = row.hunk;
         }
         return;
     }

@@ -3,7 +3,7 @@
 use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
-use super::sessions::{Beginning, begin};
+use super::sessions::{ActionStart, begin};
 use ptc_core::signature::underscored;
 use ptc_core::text::did_you_mean;
 
@@ -57,8 +57,8 @@ pub(super) fn act(model: &mut Model, action: SessionAction) -> Vec<Effect> {
         return once_listed(model, Action::Session(action));
     }
     match begin(action, model) {
-        Some(Beginning::Dialog(dialog)) => open(model, *dialog),
-        Some(Beginning::Request(request)) => effects([request]),
+        Some(ActionStart::Dialog(dialog)) => open(model, *dialog),
+        Some(ActionStart::Request(request)) => effects([request]),
         None => Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Searching and replacing in the editors and in the fields of inputs.
 
 use crate::tui::direction::Direction;
-use crate::tui::draft::find::{self, Reading, Sought};
+use crate::tui::draft::find::{self, SearchSyntax, Sought};
 use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::Effect;
 use crate::tui::model::{Find, FindField, Model, Pane, Popup, Tone};
@@ -17,7 +17,7 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
         (Some(selected), _) => Find::new(place, &selected, origin),
         (None, Some(last)) => {
             let mut find = Find::new(place, last.sought.text(), origin);
-            (find.with, find.reading) = (Draft::new(last.with.text()), last.reading);
+            (find.with, find.syntax) = (Draft::new(last.with.text()), last.syntax);
             find
         }
         (None, None) => Find::new(place, "", origin),
@@ -39,13 +39,13 @@ fn current(model: &mut Model) -> Option<&mut Find> {
 pub(super) fn refresh(model: &mut Model) {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return };
     let editor = model.workbench.searched_editor_mut(find.place);
-    let now = (find.sought.text().to_owned(), find.reading, editor.draft.version());
+    let now = (find.sought.text().to_owned(), find.syntax, editor.draft.version());
     if find.searched.as_ref() == Some(&now) {
         return;
     }
-    let new = find.searched.as_ref().is_none_or(|(text, reading, _)| (text, reading) != (&now.0, &now.1));
+    let new = find.searched.as_ref().is_none_or(|(text, syntax, _)| (text, syntax) != (&now.0, &now.1));
     find.searched = Some(now);
-    match Sought::read(find.sought.text(), find.reading) {
+    match Sought::read(find.sought.text(), find.syntax) {
         Ok(sought) => {
             find.error = None;
             find.places = sought.places(editor.draft.text());
@@ -93,9 +93,9 @@ pub(super) fn switch_field(model: &mut Model) -> Vec<Effect> {
 /// Reads what is sought letter by letter, or as a regular expression.
 pub(super) fn switch_reading(model: &mut Model) -> Vec<Effect> {
     if let Some(find) = current(model) {
-        find.reading = match find.reading {
-            Reading::Literal => Reading::Regex,
-            Reading::Regex => Reading::Literal,
+        find.syntax = match find.syntax {
+            SearchSyntax::Literal => SearchSyntax::Regex,
+            SearchSyntax::Regex => SearchSyntax::Literal,
         };
     }
     refresh(model);
@@ -105,7 +105,7 @@ pub(super) fn switch_reading(model: &mut Model) -> Vec<Effect> {
 /// Replaces the selected place and goes to the next; where none is selected, only goes.
 pub(super) fn replace(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
-    let Ok(sought) = Sought::read(find.sought.text(), find.reading) else { return Vec::new() };
+    let Ok(sought) = Sought::read(find.sought.text(), find.syntax) else { return Vec::new() };
     let draft = &mut model.workbench.searched_editor_mut(find.place).draft;
     if let Some(range) = draft.selection().filter(|range| find.places.contains(range)) {
         sought.replace(draft, &range, find.with.text());
@@ -117,7 +117,7 @@ pub(super) fn replace(model: &mut Model) -> Vec<Effect> {
 /// Replaces every place as one step of undo.
 pub(super) fn replace_every(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
-    let Ok(sought) = Sought::read(find.sought.text(), find.reading) else { return Vec::new() };
+    let Ok(sought) = Sought::read(find.sought.text(), find.syntax) else { return Vec::new() };
     let editor = model.workbench.searched_editor_mut(find.place);
     let count = sought.replace_every(&mut editor.draft, find.with.text());
     editor.free = false;

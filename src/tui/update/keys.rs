@@ -197,7 +197,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::DropKept => save::discard_recovery(model),
         Action::ConfirmPath => save::confirm_path(model),
         Action::ConfirmOverwrite => save::confirm_overwrite(model),
-        Action::TakeFile(taking) => save::take_file(model, taking),
+        Action::TakeFile(choice) => save::take_file(model, choice),
         Action::SendAnswer => run::send_answer(model),
         // A reply of one line has no pages; what is asked may have.
         Action::Go(Motion::Up(10), Reach::Move) if has_short_reply(model) => {

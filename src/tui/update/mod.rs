@@ -174,7 +174,7 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::Exported(result) => dialog::exported(model, result),
         Response::Events(key, result) => play::events(model, &key, result),
         Response::AgentOpened(source, result) => take::opened(model, source, result),
-        Response::ChangedFile(taking, result) => save::file_taken(model, taking, result),
+        Response::ChangedFile(choice, result) => save::file_taken(model, choice, result),
         Response::FileLooked(known, changed) => save::take_file_look(model, known, changed),
         Response::ExampleRun(found) => run::show_example(model, found),
         Response::FileRead(result) => edit::file_read(model, result),

@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::agent::{DraftTexts, Place};
 use crate::event::ErrorRecord;
 use crate::tui::actions::Action;
-use crate::tui::archive::{ArchiveRequest, Taking};
+use crate::tui::archive::{ArchiveRequest, ChangedFileAction};
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, Leaving, Model, Popup, RECOVERED, SaveWhat, Tone, place_name};
+use crate::tui::model::{AfterSave, LeaveAction, Model, Popup, RECOVERED, SaveWhat, Tone, place_name};
 use crate::tui::recovery::{Recovery, SavedReply};
 use crate::workbench::{AgentFile, OpenAgent, Overwrite, SECRET, SaveError};
 
@@ -102,30 +102,30 @@ pub(super) fn confirm_overwrite(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Reads the file that another program changed, to reload it or to merge it.
-pub(super) fn take_file(model: &mut Model, taking: Taking) -> Vec<Effect> {
+pub(super) fn take_file(model: &mut Model, choice: ChangedFileAction) -> Vec<Effect> {
     let Some(Popup::Overwrite { path }) = model.popups.pop() else { return Vec::new() };
-    vec![Effect::Archive(ArchiveRequest::ChangedFile(path, taking))]
+    vec![Effect::Archive(ArchiveRequest::ChangedFile(path, choice))]
 }
 
 /// The file was read, or not. After a merge the save continues.
 pub(super) fn file_taken(
     model: &mut Model,
-    taking: Taking,
+    choice: ChangedFileAction,
     result: Result<Box<OpenAgent>, ErrorRecord>,
 ) -> Vec<Effect> {
     let after = model.workbench.saving.take();
-    match (taking, result) {
+    match (choice, result) {
         (_, Err(error)) => {
             model.show_toast(Tone::Bad, format!("the file was not read: {}", error.message));
             Vec::new()
         }
-        (Taking::Reload, Ok(agent)) => {
+        (ChangedFileAction::Reload, Ok(agent)) => {
             super::take::show(model, *agent);
             let undo = model.keymap.first_name(Action::Undo);
             model.show_toast(Tone::Good, format!("reloaded; {undo} brings the edits of a text back"));
             Vec::new()
         }
-        (Taking::Merge, Ok(agent)) => {
+        (ChangedFileAction::Merge, Ok(agent)) => {
             let conflicts = super::take::merge(model, *agent);
             if conflicts.is_empty() {
                 return save(model, after.unwrap_or(AfterSave::Stay));
@@ -191,7 +191,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
         return if unsaved { Vec::new() } else { leave(model) };
     }
     if unsaved || model.stops_by_leaving() {
-        model.popups.push(Popup::Leaving(Leaving::Program));
+        model.popups.push(Popup::Leaving(LeaveAction::Program));
         return Vec::new();
     }
     leave(model)
@@ -199,7 +199,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
 
 /// Closes the question before leaving when what it is about has ended by itself.
 pub(super) fn close_settled_question(model: &mut Model) {
-    let asks = matches!(model.popups.last(), Some(Popup::Leaving(Leaving::Program)));
+    let asks = matches!(model.popups.last(), Some(Popup::Leaving(LeaveAction::Program)));
     if asks && !model.workbench.unsaved() && !model.stops_by_leaving() {
         model.popups.pop();
         let key = model.keymap.first_name(Action::Quit);
@@ -210,7 +210,7 @@ pub(super) fn close_settled_question(model: &mut Model) {
 /// The unsaved edits are saved first; then the waiting action is done.
 pub(super) fn save_first(model: &mut Model) -> Vec<Effect> {
     let after = match model.popups.last() {
-        Some(Popup::Leaving(Leaving::For(source, _))) => AfterSave::Open(source.clone()),
+        Some(Popup::Leaving(LeaveAction::For(source, _))) => AfterSave::Open(source.clone()),
         _ => AfterSave::Quit,
     };
     save(model, after)
@@ -219,7 +219,7 @@ pub(super) fn save_first(model: &mut Model) -> Vec<Effect> {
 /// The unsaved edits are given up.
 pub(super) fn discard(model: &mut Model) -> Vec<Effect> {
     match model.popups.pop() {
-        Some(Popup::Leaving(Leaving::For(_, agent))) => {
+        Some(Popup::Leaving(LeaveAction::For(_, agent))) => {
             super::take::show(model, *agent);
             Vec::new()
         }

@@ -382,7 +382,7 @@ fn clear_filter(model: &mut Model) -> bool {
 
 /// Start of an action.
 #[derive(Debug)]
-pub(super) enum Beginning {
+pub(super) enum ActionStart {
     /// With a dialog.
     Dialog(Box<Dialog>),
     /// At once.
@@ -390,7 +390,7 @@ pub(super) enum Beginning {
 }
 
 /// Returns how an action begins with the session in hand; `None` when there is none.
-pub(super) fn begin(action: SessionAction, model: &Model) -> Option<Beginning> {
+pub(super) fn begin(action: SessionAction, model: &Model) -> Option<ActionStart> {
     let session = model.saved_subject()?;
     let key = session.key();
     let mark = || {
@@ -417,26 +417,26 @@ pub(super) fn begin(action: SessionAction, model: &Model) -> Option<Beginning> {
         SessionAction::Mark => {
             let (session, at, mut mark) = mark()?;
             mark.marked = !mark.marked;
-            return Some(Beginning::Request(ArchiveRequest::Mark { session, at, mark }));
+            return Some(ActionStart::Request(ArchiveRequest::Mark { session, at, mark }));
         }
         SessionAction::AddExample => {
             let turn = model.active_transcript().and_then(Transcript::turn_in_hand)?;
             let prompt = model.workbench.editor(Place::Prompt).draft.text().to_owned();
-            return Some(Beginning::Request(ArchiveRequest::Example(key, turn, prompt)));
+            return Some(ActionStart::Request(ArchiveRequest::Example(key, turn, prompt)));
         }
         SessionAction::Suggest => {
             let turn = model.active_transcript().and_then(Transcript::turn_in_hand)?;
             let workbench = &model.workbench;
             let file = workbench.file.as_ref().map(|file| file.path.clone());
-            return Some(Beginning::Request(ArchiveRequest::PrepareSuggestion(
+            return Some(ActionStart::Request(ArchiveRequest::PrepareSuggestion(
                 key,
                 turn,
                 file,
                 Box::new(workbench.texts()),
             )));
         }
-        SessionAction::AcceptReplay => return Some(Beginning::Request(ArchiveRequest::Accept(key))),
-        SessionAction::Play => return Some(Beginning::Request(ArchiveRequest::Events(key))),
+        SessionAction::AcceptReplay => return Some(ActionStart::Request(ArchiveRequest::Accept(key))),
+        SessionAction::Play => return Some(ActionStart::Request(ArchiveRequest::Events(key))),
     };
-    Some(Beginning::Dialog(Box::new(dialog)))
+    Some(ActionStart::Dialog(Box::new(dialog)))
 }

@@ -9,7 +9,7 @@ use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::draft::{Draft, Reach, merged_text};
 use crate::tui::message::Effect;
-use crate::tui::model::{Leaving, Model, PLACES, Pane, Popup, Screen, Tone, first_place, place_name, texts_of};
+use crate::tui::model::{LeaveAction, Model, PLACES, Pane, Popup, Screen, Tone, first_place, place_name, texts_of};
 use crate::tui::sessions::{Purpose, workbench};
 use crate::workbench::{AgentFile, OpenAgent};
 
@@ -51,7 +51,7 @@ pub(super) fn opened(
         Ok(agent) => {
             model.popups.retain(|popup| !is_dialog(popup));
             if model.workbench.unsaved() {
-                model.popups.push(Popup::Leaving(Leaving::For(source, agent)));
+                model.popups.push(Popup::Leaving(LeaveAction::For(source, agent)));
             } else {
                 show(model, *agent);
             }

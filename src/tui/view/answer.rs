@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::areas::{line_of, scroll_limit};
 use super::{bars, editor};
-use crate::engine::{Remark, Standing};
+use crate::engine::{Remark, ReplyValidity};
 use crate::event::Address;
 use crate::event::Decision;
 use crate::port::Gate;
@@ -17,11 +17,11 @@ use crate::tool::file_meaning;
 use crate::tui::colours::Language;
 use crate::tui::model::{Asker, Editor, Model, REFUSALS};
 use crate::tui::row::{Piece, Row};
-use crate::tui::sessions::check::{self, Asked};
+use crate::tui::sessions::check::{self, ReplyChecker};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::traffic::Writes;
-use crate::tui::transcript::typed::Typed;
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::input_check::InputCheck;
+use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 
 /// Issues that are shown at the same time.
 const MOST_ISSUES: usize = 4;
@@ -67,7 +67,7 @@ pub(super) fn draw(
         draw_choices(model, (&question.options, looks), reply, buffer);
         return None;
     }
-    let typed = typed(model, question, editor.draft.text());
+    let check = input_check(model, question, editor.draft.text());
     let gap = more.is_some().then(|| Piece::literal(Role::Text, "  "));
     // What of the text is hidden, once all that is asked is seen.
     let hidden = if below > 0 {
@@ -75,9 +75,9 @@ pub(super) fn draw(
     } else {
         bars::more(editor::hidden_above(editor), editor::hidden_below(editor), rule.width)
     };
-    let mark = more.into_iter().chain(gap).chain(hidden).chain(typed.iter().map(state)).collect();
+    let mark = more.into_iter().chain(gap).chain(hidden).chain(check.iter().map(state)).collect();
     bars::rule(rule, &heading(model, question, looks.asker), true, mark, buffer, model.theme);
-    let reply = draw_issues(typed.as_ref(), reply, buffer, model.theme);
+    let reply = draw_issues(check.as_ref(), reply, buffer, model.theme);
     let is_text = match looks.asker {
         Asker::Held(asks) => asks.form != HeldForm::Body || asks.writes == Writes::Answer,
         _ => question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result)),
@@ -159,7 +159,7 @@ fn asked_text(question: &Question) -> &str {
 
 /// Returns the question as rows of so many columns.
 pub(super) fn asked(question: &Question, columns: u16) -> Vec<Row> {
-    Wrapped::of(asked_text(question), usize::from(columns), Look::Rich(Language::Plain))
+    WrappedText::of(asked_text(question), usize::from(columns), Look::Rich(Language::Plain))
 }
 
 /// Returns the areas of the question with an empty row after it, of the rule and of the reply. A long question gets half of the room; one
@@ -181,7 +181,7 @@ pub(super) fn areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
 }
 
 /// Returns the interpretation of the text, when it is a reply or the result of a tool.
-fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
+fn input_check(model: &Model, question: &Question, text: &str) -> Option<InputCheck> {
     if question.gate == Some(Gate::Result) {
         let card = model.workbench.run.as_ref()?.transcript.turn_card(&question.address.turn_part());
         let reader = card.and_then(|card| card.reader.as_deref());
@@ -195,22 +195,22 @@ fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
     let tools = transcript.tools_of(&turn);
     let reader = card.reader.clone();
     let schema = card.record.request.as_ref().and_then(|request| request.schema.clone());
-    Some(Asked { want: card.record.want().to_owned(), schema, tools, reader }.reply(text))
+    Some(ReplyChecker { want: card.record.want().to_owned(), schema, tools, reader }.reply(text))
 }
 
 /// Its state as a mark and words.
-pub(super) fn state(typed: &Typed) -> Piece {
-    match typed.standing {
-        Standing::Fits => Piece::new(Role::Good, &format!("✓ fits · {}", typed.state)),
-        Standing::Reads => Piece::new(Role::Good, &format!("✓ valid · {}", typed.state)),
-        Standing::Wrong => Piece::new(Role::Bad, &format!("✗ does not fit · {}", typed.state)),
-        Standing::Open => Piece::new(Role::Dim, &typed.state),
+pub(super) fn state(check: &InputCheck) -> Piece {
+    match check.validity {
+        ReplyValidity::Fits => Piece::new(Role::Good, &format!("✓ fits · {}", check.state)),
+        ReplyValidity::Reads => Piece::new(Role::Good, &format!("✓ valid · {}", check.state)),
+        ReplyValidity::Wrong => Piece::new(Role::Bad, &format!("✗ does not fit · {}", check.state)),
+        ReplyValidity::Open => Piece::new(Role::Dim, &check.state),
     }
 }
 
 /// Draws what does not fit into the last lines of the area; the lines that are left for the text.
-pub(super) fn draw_issues(typed: Option<&Typed>, area: Rect, buffer: &mut Buffer, theme: Theme) -> Rect {
-    let remarks = typed.map_or(&[][..], |typed| &typed.remarks);
+pub(super) fn draw_issues(check: Option<&InputCheck>, area: Rect, buffer: &mut Buffer, theme: Theme) -> Rect {
+    let remarks = check.map_or(&[][..], |check| &check.remarks);
     let shown = remarks.len().min(MOST_ISSUES).min(usize::from(area.height / 2));
     let height = area.height - u16::try_from(shown).unwrap_or_default();
     let mut sorted: Vec<&Remark> = remarks.iter().collect();

@@ -17,7 +17,7 @@ use crate::tui::overview::TurnPrompt;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::format::{count, plural};
-use crate::tui::transcript::{Hidden, Transcript};
+use crate::tui::transcript::{HiddenAmount, Transcript};
 use crate::workbench::overview::TurnFilter;
 
 /// Columns that mode, model and turn need next to the hint where help is.
@@ -95,14 +95,14 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Returns marks with the amounts of content above and below the visible part; none where nothing is hidden.
-pub(super) fn more(above: impl Into<Hidden>, below: impl Into<Hidden>, columns: u16) -> Vec<Piece> {
+pub(super) fn more(above: impl Into<HiddenAmount>, below: impl Into<HiddenAmount>, columns: u16) -> Vec<Piece> {
     let rows = if columns <= SMALLEST.0 { "" } else { " more" };
-    let part = |mark: &str, hidden: Hidden| match hidden {
-        Hidden::Rows(0) => None,
-        Hidden::Rows(number) => Some(format!("{mark} {}{rows}  ", count(number as u64))),
-        Hidden::Lines(number) => Some(format!("{mark} {}  ", plural(number as u64, "line"))),
-        Hidden::Turns(number) => Some(format!("{mark} {}  ", plural(number as u64, "turn"))),
-        Hidden::Much => Some(format!("{mark}{rows}  ")),
+    let part = |mark: &str, hidden: HiddenAmount| match hidden {
+        HiddenAmount::Rows(0) => None,
+        HiddenAmount::Rows(number) => Some(format!("{mark} {}{rows}  ", count(number as u64))),
+        HiddenAmount::Lines(number) => Some(format!("{mark} {}  ", plural(number as u64, "line"))),
+        HiddenAmount::Turns(number) => Some(format!("{mark} {}  ", plural(number as u64, "turn"))),
+        HiddenAmount::Much => Some(format!("{mark}{rows}  ")),
     };
     let parts = [part("▲", above.into()), part("▼", below.into())];
     parts.into_iter().flatten().map(|text| Piece::new(Role::Dim, &text)).collect()

@@ -1,7 +1,7 @@
 //! The candidates screen: the candidates of a search as a tree, the change of the selected one and its cases; or the hunks of it that are
 //! written into the agent file. Only visible rows are made.
 
-mod writing;
+mod hunk_selection;
 
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width};
@@ -16,7 +16,7 @@ use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{cost, count, plural};
-use crate::workbench::optimize::{CandidateCase, CandidateLine, Ending, Gain, SearchOutline, Standing};
+use crate::workbench::optimize::{CandidateCase, CandidateLine, CandidateStatus, Ending, Gain, SearchOutline};
 
 /// Columns from which on the selected candidate is next to the tree.
 const SIDE_BY_SIDE_FROM: u16 = 100;
@@ -77,8 +77,8 @@ fn text_columns(area: Rect) -> usize {
 pub(super) fn layout(model: &mut Model) {
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     let candidates = &mut model.candidates;
-    if let Some(writing) = &mut candidates.writing {
-        writing::layout(writing, screen);
+    if let Some(selection) = &mut candidates.hunk_selection {
+        hunk_selection::layout(selection, screen);
         return;
     }
     let areas = areas(screen, candidates.focus);
@@ -97,8 +97,8 @@ pub(super) fn layout(model: &mut Model) {
 
 /// The parts whose texts can be selected.
 pub(super) fn text_areas(model: &Model, screen: Rect) -> Vec<Rect> {
-    if let Some(writing) = &model.candidates.writing {
-        return vec![writing.area];
+    if let Some(selection) = &model.candidates.hunk_selection {
+        return vec![selection.area];
     }
     let areas = areas(screen, model.candidates.focus);
     vec![areas.tree, areas.change.1, areas.cases.1]
@@ -108,8 +108,8 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     let candidates = &model.candidates;
     let areas = areas(screen, candidates.focus);
     title(model).draw(areas.title, buffer, model.theme);
-    match (&candidates.writing, candidates.outline.as_deref()) {
-        (Some(writing), _) => writing::draw(model, writing, screen, buffer),
+    match (&candidates.hunk_selection, candidates.outline.as_deref()) {
+        (Some(selection), _) => hunk_selection::draw(model, selection, screen, buffer),
         (None, Some(outline)) => {
             draw_tree(model, outline, &areas, buffer);
             draw_change(model, &areas, buffer);
@@ -273,14 +273,14 @@ impl Columns {
     }
 
     fn candidate(&self, line: &CandidateLine, is_selected: bool, is_best: bool) -> Row {
-        let (role, mark) = match line.standing {
-            Standing::Accepted => (Role::Good, "✓ "),
-            Standing::Rejected => (Role::Dim, "✗ "),
-            Standing::Trying => (Role::Accent, "● "),
+        let (role, mark) = match line.status {
+            CandidateStatus::Accepted => (Role::Good, "✓ "),
+            CandidateStatus::Rejected => (Role::Dim, "✗ "),
+            CandidateStatus::Trying => (Role::Accent, "● "),
         };
-        let text = match (is_selected, line.standing) {
+        let text = match (is_selected, line.status) {
             (true, _) => Role::Title,
-            (false, Standing::Rejected) => Role::Dim,
+            (false, CandidateStatus::Rejected) => Role::Dim,
             (false, _) => Role::Text,
         };
         let indent = "  ".repeat(line.depth.min(DEEPEST));

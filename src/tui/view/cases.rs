@@ -14,7 +14,7 @@ use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, duration, plural};
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 
 /// Columns from which on the selected case is next to the list.
 const SIDE_BY_SIDE_FROM: u16 = 100;
@@ -193,13 +193,13 @@ fn detail(model: &Model, case: &CaseLine, columns: usize) -> Vec<Row> {
                 rows.push(Row::new([Piece::literal(Role::Good, "✓ "), Piece::new(Role::Text, &text)]));
                 for ruling in &trial.rulings {
                     let line = format!("judged: {}", ruling.line());
-                    let wrapped = Wrapped::of(&line, columns.saturating_sub(2).max(1), Look::Rich(Language::Plain));
+                    let wrapped = WrappedText::of(&line, columns.saturating_sub(2).max(1), Look::Rich(Language::Plain));
                     rows.extend(wrapped.into_iter().map(|row| row.indented(2)));
                 }
             }
             verdict => {
                 for line in verdict.lines() {
-                    let wrapped = Wrapped::of(&line, columns.saturating_sub(2).max(1), Look::Rich(Language::Plain));
+                    let wrapped = WrappedText::of(&line, columns.saturating_sub(2).max(1), Look::Rich(Language::Plain));
                     for (at, mut row) in wrapped.into_iter().enumerate() {
                         row.left.insert(0, Piece::literal(Role::Bad, if at == 0 { "✗ " } else { "  " }));
                         rows.push(row);
@@ -226,7 +226,7 @@ fn detail(model: &Model, case: &CaseLine, columns: usize) -> Vec<Row> {
 fn text(name: &'static str, text: &str, columns: usize) -> Vec<Row> {
     let language = if text.trim_start().starts_with('(') { Language::Lisp } else { Language::Json };
     let mut rows = vec![Row::new([Piece::literal(Role::Accent, name)])];
-    let mut lines = Wrapped::of(text, columns.saturating_sub(2).max(1), Look::Rich(language));
+    let mut lines = WrappedText::of(text, columns.saturating_sub(2).max(1), Look::Rich(language));
     let more = lines.len().saturating_sub(TEXT_ROWS);
     lines.truncate(TEXT_ROWS);
     rows.extend(lines.into_iter().map(|row| row.indented(2)));

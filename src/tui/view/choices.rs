@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
 use super::editor;
-use crate::tui::draft::find::{MOST_PLACES, Reading};
+use crate::tui::draft::find::{MOST_PLACES, SearchSyntax};
 use crate::tui::model::{Find, FindField, Model, Picks, TOUR, place_name};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -26,7 +26,7 @@ pub(super) fn find_frame(model: &Model, find: &Find, screen: Rect) -> Rect {
 }
 
 pub(super) fn find_title(find: &Find) -> String {
-    let how = if find.reading == Reading::Regex { "regular expression" } else { "text" };
+    let how = if find.syntax == SearchSyntax::Regex { "regular expression" } else { "text" };
     format!("Find {how} in {}", place_name(find.place).to_lowercase())
 }
 

@@ -17,7 +17,7 @@ use crate::tui::draft::Draft;
 use crate::tui::model::Editor;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::transcript::Hidden;
+use crate::tui::transcript::HiddenAmount;
 use crate::tui::wrap::{graphemes, shown};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{width, wrap};
@@ -67,14 +67,14 @@ pub(super) fn layout(editor: &mut Editor, area: Rect) {
 const MOST_ROWS: usize = 1_000;
 
 /// Returns the amount of text above the first visible row.
-pub(super) fn hidden_above(editor: &Editor) -> Hidden {
+pub(super) fn hidden_above(editor: &Editor) -> HiddenAmount {
     let (line, row) = editor.scroll;
     let rows = rows_in(editor, (0..line).rev());
-    rows.map_or(Hidden::Lines(line), |rows| Hidden::Rows(rows + row))
+    rows.map_or(HiddenAmount::Lines(line), |rows| HiddenAmount::Rows(rows + row))
 }
 
 /// Returns the amount of text below the visible rows; none when that is blank.
-pub(super) fn hidden_below(editor: &Editor) -> Hidden {
+pub(super) fn hidden_below(editor: &Editor) -> HiddenAmount {
     let draft = &editor.draft;
     let columns = columns_of(editor);
     let (mut line, mut skip) = editor.scroll;
@@ -86,16 +86,17 @@ pub(super) fn hidden_below(editor: &Editor) -> Hidden {
         if let Some(first) = left.get(room) {
             let from = draft.line_range(line).start + first.start;
             if draft.text().get(from..).is_none_or(|rest| rest.trim().is_empty()) {
-                return Hidden::NONE;
+                return HiddenAmount::NONE;
             }
             let after = rows_in(editor, line + 1..draft.line_count());
             let own = left.len() - room;
-            return after.map_or(Hidden::Lines(draft.line_count() - line), |after| Hidden::Rows(own + after));
+            return after
+                .map_or(HiddenAmount::Lines(draft.line_count() - line), |after| HiddenAmount::Rows(own + after));
         }
         room -= left.len();
         (line, skip) = (line + 1, 0);
     }
-    Hidden::NONE
+    HiddenAmount::NONE
 }
 
 /// The rows of these lines; `None` when they are many.
@@ -329,8 +330,8 @@ mod tests {
             let rows = visible(&editor.draft, (0, 0), columns, usize::MAX).len();
             let seen = visible(&editor.draft, editor.scroll, columns, usize::from(height)).len();
             let (above, below) = (hidden_above(&editor), hidden_below(&editor));
-            prop_assert!(matches!(above, Hidden::Rows(_)) || rows > MOST_ROWS);
-            if let (Hidden::Rows(above), Hidden::Rows(below)) = (above, below) {
+            prop_assert!(matches!(above, HiddenAmount::Rows(_)) || rows > MOST_ROWS);
+            if let (HiddenAmount::Rows(above), HiddenAmount::Rows(below)) = (above, below) {
                 prop_assert_eq!(above + seen + below, rows);
             }
         }

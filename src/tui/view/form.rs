@@ -257,15 +257,15 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
         }
         Input::Text(text, language) => {
             let head = Rect { height: 1, ..area };
-            let typed = form.typed.as_ref().filter(|typed| !typed.state.is_empty());
+            let check = form.check.as_ref().filter(|check| !check.state.is_empty());
             // What is hidden above and below the rows that are seen.
             let more = bars::more(editor::hidden_above(text), editor::hidden_below(text), area.width);
-            Row::new([mark, name]).ending(more.into_iter().chain(typed.map(answer::state))).draw(
+            Row::new([mark, name]).ending(more.into_iter().chain(check.map(answer::state))).draw(
                 head,
                 buffer,
                 model.theme,
             );
-            let rows = answer::draw_issues(typed, text_area(area), buffer, model.theme);
+            let rows = answer::draw_issues(check, text_area(area), buffer, model.theme);
             let looks = editor::Looks {
                 language: *language,
                 findings: &[],

@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
 use super::{bars, editor};
-use crate::tui::inspector::{Focus, Inspector, Tab, Taken, role};
+use crate::tui::inspector::{Focus, InspectionState, Inspector, Tab, role};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -251,15 +251,15 @@ fn sizes(part: &Part) -> Vec<Piece> {
 
 /// The text shown when there is nothing to display.
 fn empty(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
-    let (look, text) = match &inspector.taken {
-        Taken::Reading => (Role::Dim, "reading …".to_owned()),
-        Taken::Failed(error) => (Role::Bad, format!("✗ {error}")),
-        Taken::Done(_) if inspector.at_repl() => {
+    let (look, text) = match &inspector.state {
+        InspectionState::Reading => (Role::Dim, "reading …".to_owned()),
+        InspectionState::Failed(error) => (Role::Bad, format!("✗ {error}")),
+        InspectionState::Done(_) if inspector.at_repl() => {
             let text = "Programs run here on a copy of the turn's memory and data: definitions, *1 *2 *3, data/… Tools answer from the \
                         recording.";
             (Role::Dim, text.to_owned())
         }
-        Taken::Done(_) => (Role::Dim, inspector.tab.empty().to_owned()),
+        InspectionState::Done(_) => (Role::Dim, inspector.tab.empty().to_owned()),
     };
     let text = SafeText::single_line(&text);
     for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().enumerate() {

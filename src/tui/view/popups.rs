@@ -10,14 +10,14 @@ use crate::port::Gate;
 use crate::tui::actions::ActionRow;
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
-use crate::tui::model::{Asker, Leaving, Model, Picks, Popup, SaveWhat, place_name};
+use crate::tui::model::{Asker, LeaveAction, Model, Picks, Popup, SaveWhat, place_name};
 use crate::tui::palette;
 use crate::tui::recovery::Recovery;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::traffic::Writes;
 use crate::tui::transcript::format::plural;
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
@@ -242,7 +242,7 @@ fn title(model: &Model, popup: &Popup) -> String {
         Popup::Find(find) => return choices::find_title(find),
         Popup::Fixes { title, .. } => title,
         Popup::Tour(step) => return choices::tour_title(*step),
-        Popup::Leaving(Leaving::Program) if !model.workbench.unsaved() => "Leave?",
+        Popup::Leaving(LeaveAction::Program) if !model.workbench.unsaved() => "Leave?",
         Popup::Leaving(_) => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
         Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
@@ -275,7 +275,7 @@ fn title(model: &Model, popup: &Popup) -> String {
 /// The text of a question.
 fn message(model: &Model, popup: &Popup) -> SafeText {
     let text = match popup {
-        Popup::Leaving(Leaving::Program) if !model.workbench.unsaved() => {
+        Popup::Leaving(LeaveAction::Program) if !model.workbench.unsaved() => {
             let place = model.compared_run_in_progress().map(|name| format!(" on the compare screen ({name})"));
             let place = place.unwrap_or_default();
             let run = format!("A run{place} is in progress. Leaving stops it; its session keeps what it has.");
@@ -290,8 +290,8 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             let run = if model.workbench.running() { " The run will be stopped." } else { "" };
             let proxy = if model.traffic.listens_at().is_some() { " The proxy will end." } else { "" };
             match leaving {
-                Leaving::For(..) => format!("There are unsaved edits in {changed}. Open another agent?"),
-                Leaving::Program => format!("There are unsaved edits in {changed}.{run}{proxy} Leave?"),
+                LeaveAction::For(..) => format!("There are unsaved edits in {changed}. Open another agent?"),
+                LeaveAction::Program => format!("There are unsaved edits in {changed}.{run}{proxy} Leave?"),
             }
         }
         Popup::Overwrite { path } => {
@@ -357,7 +357,7 @@ fn reading_rows(model: &Model, popup: &Popup, columns: usize) -> Vec<Row> {
                     rows.push(Row::default());
                 }
                 rows.push(Row::new([Piece::new(Role::Accent, heading)]));
-                rows.extend(Wrapped::of(text, columns, Look::Rich(Language::Plain)));
+                rows.extend(WrappedText::of(text, columns, Look::Rich(Language::Plain)));
             }
             rows
         }
@@ -452,7 +452,7 @@ fn draw_sentence(model: &Model, row: &ActionRow, area: Rect, buffer: &mut Buffer
 /// Rows that the start of a question takes.
 pub(super) fn asked_rows_before(model: &Model, start: &str) -> usize {
     let columns = answer_columns(model.size.0).saturating_sub(4);
-    Wrapped::of(start, usize::from(columns), Look::Rich(Language::Plain)).len()
+    WrappedText::of(start, usize::from(columns), Look::Rich(Language::Plain)).len()
 }
 
 /// Columns of the largest popups.

@@ -14,7 +14,7 @@ use crate::tui::model::{Against, Model};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, plural};
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 
 pub(super) fn draw(model: &Model, session: &Summary, area: Rect, buffer: &mut Buffer) {
     for (line, row) in rows(model, session, area).iter().take(usize::from(area.height)).enumerate() {
@@ -107,7 +107,7 @@ pub(super) fn opening_title(model: &Model, against: Option<&Against>) -> String 
 /// The rows of what the draft would send first, or of its difference to what another mode would send.
 pub(super) fn opening_rows(model: &Model, against: Option<&Against>, columns: usize) -> Vec<Row> {
     let preview = &model.workbench.preview;
-    let text = |text: &str| Wrapped::of(text, columns, Look::Rich(Language::Plain));
+    let text = |text: &str| WrappedText::of(text, columns, Look::Rich(Language::Plain));
     let Some(against) = against else {
         if preview.sent.is_empty() {
             let findings = model.workbench.diagnostics.iter().map(|finding| format!("✗ {}", finding.message));
@@ -118,7 +118,7 @@ pub(super) fn opening_rows(model: &Model, against: Option<&Against>, columns: us
         let sent = preview.sent.iter().flat_map(|piece| {
             let language = if piece.is_json { Language::Json } else { Language::Plain };
             let heading = format!("{} · about {} tok", piece.title, count(estimate_tokens(&piece.text)));
-            part(&heading, Wrapped::of(&piece.text, columns, Look::Rich(language)))
+            part(&heading, WrappedText::of(&piece.text, columns, Look::Rich(language)))
         });
         return limits.chain(sent).skip(1).collect();
     };

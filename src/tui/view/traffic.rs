@@ -13,9 +13,9 @@ use crate::tui::actions::Action;
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::traffic::{ProxyPhase, Selected, Step, Traffic};
+use crate::tui::traffic::{ProxyPhase, Step, Traffic, TrafficRow};
 use crate::tui::transcript::format::{cost, count, duration, plural};
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 
 /// Fewest rows of the list.
 const LIST_ROWS: u16 = 3;
@@ -82,8 +82,8 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     for (line, (_, row)) in rows.enumerate() {
         let selected = traffic.selected.as_ref() == Some(&row);
         let row = match &row {
-            Selected::Held(id) => traffic.held(*id).map(|held| columns.held(held, selected, model.now_ms)),
-            Selected::Conversation(session) => {
+            TrafficRow::Held(id) => traffic.held(*id).map(|held| columns.held(held, selected, model.now_ms)),
+            TrafficRow::Conversation(session) => {
                 let line = traffic.lines.iter().find(|line| line.session == *session);
                 line.map(|line| columns.conversation(line, selected))
             }
@@ -107,7 +107,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
                 .take(usize::from(areas.view.height))
                 .fold(String::new(), |text, line| text + line + "\n");
             let columns = usize::from(areas.view.width.saturating_sub(4)).max(1);
-            let rows = Wrapped::of(&text, columns, Look::Rich(crate::tui::colours::Language::Json));
+            let rows = WrappedText::of(&text, columns, Look::Rich(crate::tui::colours::Language::Json));
             for (line, row) in rows.into_iter().take(usize::from(areas.view.height)).enumerate() {
                 row.indented(2).draw(line_of(areas.view, line), buffer, model.theme);
             }

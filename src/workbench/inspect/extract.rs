@@ -5,7 +5,7 @@ use ptc_core::value::json;
 use similar::{ChangeTag, TextDiff};
 
 use super::{Body, Finding, Line, Mark, Part, Turn};
-use crate::event::{Event, Extract, ExtractKind, IssueSeverity, Kept};
+use crate::event::{Event, Extract, ExtractKind, IssueSeverity, TextRecord};
 use crate::workbench::format::{count, plural};
 use crate::workbench::wording::{Excerpt, describe_issue};
 
@@ -24,7 +24,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
         };
         parts.push(Part::new("report", Body::Lines(report(extract, &reply))).noted(note).marked(mark));
         let raw = extract.span.and_then(|(from, to)| reply.get(from..to)).unwrap_or(&reply);
-        let read = extract.repaired.as_ref().map_or(raw, Kept::text);
+        let read = extract.repaired.as_ref().map_or(raw, TextRecord::text);
         if extract.repaired.is_some() && !raw.is_empty() {
             let heads = ["as it came".to_owned(), "as it was read".to_owned()];
             // A repaired value is recorded on one line; it is laid out so that it aligns with the lines of the reply.

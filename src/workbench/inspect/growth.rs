@@ -48,7 +48,7 @@ pub(super) fn growth(session: &Session, run: &Address) -> Vec<TurnPrompt> {
         }
     }
     let message = |place: &usize| match session.event(*place)?.event {
-        Event::Message(message) => {
+        Event::MessageAdded(message) => {
             let mut sizes = PromptSizes::default();
             sizes.add_message(&SentMessage::of(&message, &replies));
             Some(sizes)

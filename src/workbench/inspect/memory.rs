@@ -8,23 +8,23 @@ use std::collections::BTreeMap;
 use ptc_core::value::json::to_json;
 
 use super::{Body, Line, Mark, Part, Turn};
-use crate::event::{Event, Kept, MemoryChange};
+use crate::event::{Event, MemoryChange, TextRecord};
 use crate::workbench::format::{plural, size};
 
 /// A name in memory: its value and the turn that set it last.
 struct Known {
-    value: Kept,
+    value: TextRecord,
     since: String,
 }
 
 /// Change of a name in the turn.
 enum Fate<'a> {
     /// It was added.
-    New(&'a Kept),
+    New(&'a TextRecord),
     /// It was changed: old and new value.
-    Changed(&'a Kept, &'a Kept),
+    Changed(&'a TextRecord, &'a TextRecord),
     /// It was removed; its last value, if known.
-    Removed(Option<&'a Kept>),
+    Removed(Option<&'a TextRecord>),
     /// It was not changed.
     Unchanged(&'a Known),
 }
@@ -53,7 +53,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
 /// Returns the names after the turn and the removed ones: changed names first, then the others.
 fn names_after<'a>(before: &'a BTreeMap<String, Known>, change: Option<&'a MemoryChange>) -> Vec<(&'a str, Fate<'a>)> {
     let (set, del) = change.map_or((&[][..], &[][..]), |change| (&change.set[..], &change.del[..]));
-    let fate = |name: &String, value: &'a Kept| match before.get(name) {
+    let fate = |name: &String, value: &'a TextRecord| match before.get(name) {
         Some(old) => Fate::Changed(&old.value, value),
         None => Fate::New(value),
     };
@@ -100,12 +100,12 @@ fn part(name: &str, fate: &Fate<'_>) -> Part {
             let text = value.text().lines().map(|line| Line::new(Mark::Added, format!("+ {line}")));
             of_value(name, value, text.collect()).noted("+ new")
         }
-        Fate::Changed(Kept::Whole(old), Kept::Whole(new)) => {
+        Fate::Changed(TextRecord::Whole(old), TextRecord::Whole(new)) => {
             let part = Part::new(name, Body::Lines(Line::difference(old, new))).noted("~ changed");
             Part { bytes: new.len() as u64, ..part }
         }
         Fate::Changed(old, new) => {
-            let line = |mark: Mark, sign: &str, kept: &Kept| {
+            let line = |mark: Mark, sign: &str, kept: &TextRecord| {
                 let text = format!("{sign} {} …", kept.text().lines().next().unwrap_or_default());
                 Line::new(mark, text)
             };
@@ -113,7 +113,7 @@ fn part(name: &str, fate: &Fate<'_>) -> Part {
             of_value(name, new, lines).noted("~ changed")
         }
         Fate::Removed(old) => {
-            let gone = old.map(Kept::text).unwrap_or_default();
+            let gone = old.map(TextRecord::text).unwrap_or_default();
             let lines = gone.lines().map(|line| Line::new(Mark::Removed, format!("- {line}"))).collect();
             Part::new(name, Body::Lines(lines)).noted("- removed").marked(Mark::Dim)
         }
@@ -125,20 +125,20 @@ fn part(name: &str, fate: &Fate<'_>) -> Part {
 }
 
 /// Creates a part with the size of the value; if the recording truncated it, the last line reports that.
-fn of_value(name: &str, value: &Kept, mut lines: Vec<Line>) -> Part {
-    if let Kept::Head { head, bytes, .. } = value {
+fn of_value(name: &str, value: &TextRecord, mut lines: Vec<Line>) -> Part {
+    if let TextRecord::Head { head, bytes, .. } = value {
         let text = format!("{}, {} recorded here; `a` computes the whole value", size(*bytes), size(head.len() as u64));
         lines.push(Line::new(Mark::Warn, text));
     }
     let part = Part::new(name, Body::Lines(lines));
-    Part { bytes: value.bytes(), is_cut: matches!(value, Kept::Head { .. }), ..part }
+    Part { bytes: value.bytes(), is_cut: matches!(value, TextRecord::Head { .. }), ..part }
 }
 
 /// Returns the parts of definitions that exceeded the agent's memory limit.
 fn dropped(change: &MemoryChange) -> Vec<Part> {
     let text = format!("the definitions would take {}: more than the agent may keep", size(change.bytes));
     let whole = Part::new("dropped", Body::Text(text)).marked(Mark::Bad);
-    let part = |(name, value): &(String, Kept)| {
+    let part = |(name, value): &(String, TextRecord)| {
         let lines = value.text().lines().map(|line| Line::new(Mark::Removed, format!("- {line}"))).collect();
         of_value(name, value, lines).noted("dropped: too large").marked(Mark::Bad)
     };

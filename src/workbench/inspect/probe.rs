@@ -131,13 +131,14 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::program::{NoTools, Setting};
+    use crate::program::{NoTools, ProgramSettings};
 
     fn run(source: &str) -> Outcome {
         let limits = Limits { print_chars: 10_000, ..Limits::default() };
         let stop = AtomicBool::new(false);
-        let setting = Setting { tools: &NoTools, timeout_ms: 5_000, compile_timeout_ms: 5_000, now_ms: 0, stop: &stop };
-        crate::program::run(&Input::new(source, &limits), &setting)
+        let settings =
+            ProgramSettings { tools: &NoTools, timeout_ms: 5_000, compile_timeout_ms: 5_000, now_ms: 0, stop: &stop };
+        crate::program::run(&Input::new(source, &limits), &settings)
     }
 
     /// The form under the `|` of a program, and what it gave.

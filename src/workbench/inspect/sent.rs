@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::agent::Agent;
-use crate::event::{Address, Event, Message, MessagePart, Options, Replies, RequestMade, Role, Source};
+use crate::event::{Address, Event, MessageAdded, MessagePart, Options, Replies, RequestMade, Role, Source};
 use crate::record::TurnAttempts;
 use crate::session::Session;
 use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
@@ -122,7 +122,7 @@ pub(in crate::workbench) fn sent(session: &Session, turn: &Address) -> Option<Se
     let mut added: Vec<u32> = Vec::new();
     for at in run.messages.iter().filter(|at| **at < place) {
         let Some(envelope) = session.event(*at) else { continue };
-        let Event::Message(message) = envelope.event else { continue };
+        let Event::MessageAdded(message) = envelope.event else { continue };
         let mut found = sections(&message, &envelope.address, &replies);
         // A feedback message at the sending turn itself represents the earlier turns: it repeats their sections.
         if message.source == Source::Feedback && envelope.address == *turn {
@@ -159,7 +159,7 @@ fn replies(session: &Session, places: &[usize]) -> TurnAttempts {
 }
 
 /// Returns the sections of a message at this address.
-fn sections(message: &Message, at: &Address, replies: &TurnAttempts) -> Vec<Section> {
+fn sections(message: &MessageAdded, at: &Address, replies: &TurnAttempts) -> Vec<Section> {
     let turn = |address: &Address| address.turn_number().map_or_else(String::new, |number| format!(" of t{number}"));
     let origin = match message.source {
         Source::Prompt => "agent".to_owned(),

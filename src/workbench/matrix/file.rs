@@ -324,7 +324,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_moves_a_matrix_to_the_spare_folder_or_leaves_it_as_it_was() {
-        use crate::event::Kept;
+        use crate::event::TextRecord;
         use crate::workbench::matrix::{Measures, Outcome};
 
         let dir = tempfile::tempdir().unwrap();
@@ -337,7 +337,7 @@ mod tests {
             passed: true,
             score: None,
             why: None,
-            outcome: Outcome::Answer(Kept::of("1".to_owned())),
+            outcome: Outcome::Answer(TextRecord::of("1".to_owned())),
             measures: Measures::default(),
             rulings: Vec::new(),
         };

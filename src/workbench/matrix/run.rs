@@ -23,8 +23,8 @@ use crate::session::{Group, SessionId};
 use crate::workbench::judging::JudgedRun;
 use crate::workbench::reply_cache::trial_name;
 use crate::workbench::run::Origin;
-use crate::workbench::saving::settled;
-use crate::workbench::{RunSpec, Running, StartError, Workbench};
+use crate::workbench::session_saver::settled;
+use crate::workbench::{BackgroundRun, RunSpec, StartError, Workbench};
 
 /// Error of planning, opening or running a matrix; the text contains the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,14 +229,14 @@ impl Workbench {
         };
         let origin = Origin { group: Some(Group { id: matrix.to_owned(), cell }), ..Origin::default() };
         let workbench = self.for_trial(trial_name(key.trial));
-        let running = match workbench.unattended().start_in(run, origin, stop.clone()) {
-            Ok(running) => running,
+        let run = match workbench.unattended().start_in(run, origin, stop.clone()) {
+            Ok(run) => run,
             Err(error) => return untried(error.to_string()),
         };
-        let session = running.session.clone().unwrap_or_default();
+        let session = run.session.clone().unwrap_or_default();
         // Cannot fail: the receiver outlives the trials.
         _ = event_sender.send(MatrixEvent::Started { key, session: session.clone() });
-        let (step, meter) = match watched(running, key, &event_sender).await {
+        let (step, meter) = match watched(run, key, &event_sender).await {
             Ok(ended) => ended,
             Err(error) => return untried(format!("{} ({session})", error.0)),
         };
@@ -278,11 +278,11 @@ impl Workbench {
 
 /// Measures a run until it ends.
 async fn watched(
-    running: Running,
+    run: BackgroundRun,
     key: TrialKey,
     event_sender: &mpsc::UnboundedSender<MatrixEvent>,
 ) -> Result<(Step, Meter), MatrixError> {
-    let Running { feed, mut task, saving, .. } = running;
+    let BackgroundRun { feed, mut task, saver, .. } = run;
     let mut meter = Meter::default();
     let take = |meter: &mut Meter| {
         for envelope in feed.drain() {
@@ -301,6 +301,6 @@ async fn watched(
         }
     };
     take(&mut meter);
-    settled(saving).await.map_err(MatrixError)?;
+    settled(saver).await.map_err(MatrixError)?;
     Ok((step.map_err(|error| MatrixError(format!("{}: {error}", Reason::InternalError)))?, meter))
 }

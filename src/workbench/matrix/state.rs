@@ -12,7 +12,7 @@ use super::meter::Measures;
 use super::plan::MatrixPlan;
 use super::report::{CellReport, report};
 use crate::agent::{JudgesUsage, Ruling, Step};
-use crate::event::{FromCache, Kept};
+use crate::event::{FromCache, TextRecord};
 
 /// Key of a trial: the index of the cell in the plan, and the number of the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +28,7 @@ pub struct TrialKey {
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Answer, as canonical JSON text that equal answers share.
-    Answer(Kept),
+    Answer(TextRecord),
     /// Failure, by its stable reason.
     Fail(String),
 }
@@ -38,7 +38,7 @@ impl Outcome {
     pub fn of(step: &Step) -> Self {
         match &step.fail {
             Some(fail) => Self::Fail(fail.reason.clone()),
-            None => Self::Answer(Kept::of(canonical(&step.answer.clone().unwrap_or_default()))),
+            None => Self::Answer(TextRecord::of(canonical(&step.answer.clone().unwrap_or_default()))),
         }
     }
 }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn ended(cell: usize, trial: u32, passed: bool) -> Trial {
-        let outcome = Outcome::Answer(Kept::Whole("1".to_owned()));
+        let outcome = Outcome::Answer(TextRecord::Whole("1".to_owned()));
         Trial {
             cell,
             trial,

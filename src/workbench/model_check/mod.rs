@@ -3,7 +3,7 @@
 //! In: the name of a model, and the user's consent to an estimate. Out: one row per capability, and a row of `catalog.toml`, so that
 //! later requests do without what was refused. It must never send anything before the estimate was shown, nor store a reply.
 
-mod observed;
+mod observation;
 mod probes;
 
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::{StartError, Workbench};
 use crate::config::{HttpModel, LearnedModel, LearnedModels, ModelChoice, Protocol, Restriction, without_query};
 use crate::event::{Price, StructuredBy, Tokens};
 use crate::model::{Adapter, ErrorClass, ModelError, Request, shown_address};
-use observed::Observed;
+use observation::RequestObservation;
 use probes::{History, PROBES, Probe};
 
 /// Tokens that one reply of a check may have.
@@ -234,8 +234,8 @@ struct Progress {
 }
 
 impl Progress {
-    async fn observe(&mut self, adapter: &Adapter, request: &Request) -> Observed {
-        let seen = Observed::of(adapter, request).await;
+    async fn observe(&mut self, adapter: &Adapter, request: &Request) -> RequestObservation {
+        let seen = RequestObservation::of(adapter, request).await;
         self.requests = self.requests.saturating_add(seen.requests);
         self.tokens.input = self.tokens.input.saturating_add(seen.tokens.input);
         self.tokens.output = self.tokens.output.saturating_add(seen.tokens.output);
@@ -243,14 +243,19 @@ impl Progress {
     }
 
     /// Asks again as long as the adapter learns from answers that do not fit the schema.
-    async fn observe_schema(&mut self, adapter: &Adapter, request: &Request, first: Observed) -> Observed {
+    async fn observe_schema(
+        &mut self,
+        adapter: &Adapter,
+        request: &Request,
+        first: RequestObservation,
+    ) -> RequestObservation {
         let mut seen = first;
         for _ in 1..SCHEMA_REQUESTS {
             if seen.result.is_err() || probes::fits_schema(&seen) || !seen.has_notice() {
                 break;
             }
             let next = self.observe(adapter, request).await;
-            seen = Observed { notices: [seen.notices, next.notices].concat(), ..next };
+            seen = RequestObservation { notices: [seen.notices, next.notices].concat(), ..next };
         }
         let fits = probes::fits_schema(&seen);
         self.structured_output = seen.result.as_ref().ok().and_then(|reply| reply.structured_by).filter(|_| fits);

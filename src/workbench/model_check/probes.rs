@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ptc_core::text::width::truncate;
 use ptc_core::value::{Json, json};
 
-use super::observed::Observed;
+use super::observation::RequestObservation;
 use super::{Ability, CheckRow, REPLY_TOKENS, is_refusal};
 use crate::config::options_over;
 use crate::event::{
@@ -196,7 +196,7 @@ impl Probe {
     }
 
     /// Judges what was observed.
-    pub(super) fn judge(self, seen: &Observed) -> CheckRow {
+    pub(super) fn judge(self, seen: &RequestObservation) -> CheckRow {
         let (ability, note) = match &seen.result {
             Ok(reply) => self.judge_reply(reply, seen),
             Err(error) => self.judge_error(error),
@@ -205,7 +205,7 @@ impl Probe {
         CheckRow { name: self.name(), ability, note, refusals: seen.notices.clone() }
     }
 
-    fn judge_reply(self, reply: &Reply, seen: &Observed) -> (Ability, String) {
+    fn judge_reply(self, reply: &Reply, seen: &RequestObservation) -> (Ability, String) {
         let cut = || format!("the reply was cut after {REPLY_TOKENS} tokens");
         let text = reply.text.trim();
         match self {
@@ -268,7 +268,7 @@ impl Probe {
     }
 }
 
-fn judge_schema(reply: &Reply, seen: &Observed) -> (Ability, String) {
+fn judge_schema(reply: &Reply, seen: &RequestObservation) -> (Ability, String) {
     let way = reply.structured_by.unwrap_or(StructuredBy::Prompt);
     match (fits_schema(seen), way) {
         (false, _) => (Ability::No, format!("the answer does not fit: {}", reply.text.trim())),
@@ -278,7 +278,7 @@ fn judge_schema(reply: &Reply, seen: &Observed) -> (Ability, String) {
 }
 
 /// Returns whether the answer fits the requested schema.
-pub(super) fn fits_schema(seen: &Observed) -> bool {
+pub(super) fn fits_schema(seen: &RequestObservation) -> bool {
     let Ok(reply) = &seen.result else { return false };
     json::parse(reply.text.trim()).is_ok_and(|answer| {
         let is_known = |member: &json::Member| matches!(member.key.as_str(), "sentiment" | "score" | "remark");

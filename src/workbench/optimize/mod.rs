@@ -31,7 +31,7 @@ use sha2::{Digest as _, Sha256};
 use components::{check, texts_of, with_texts};
 use examples::{MOST_EXAMPLES, block};
 use journal::{End, Entry, Journal, VERSION};
-use propose::{Request, Unasked, example, report, step_of};
+use propose::{ProposerFailure, Request, example, report, step_of};
 
 use crate::agent::{Agent, Case, CheckedCase, Verdict};
 use crate::config::create_private_dir;
@@ -49,7 +49,7 @@ pub use examples::Example;
 pub use follow::SearchReader;
 pub use journal::{Progress, Proposal, Start, Try, candidate_file};
 pub use outline::{CandidateCase, CandidateDetail, CandidateLine, CasePart, SearchOutline};
-pub use search::{Action, Candidate, CaseScore, Ending, Outcome, Search, Settings, Standing};
+pub use search::{Action, Candidate, CandidateStatus, CaseScore, Ending, Outcome, Search, Settings};
 pub use suggest::{SuggestRequest, SuggestSpec, Suggestion};
 
 /// Minimum number of cases of a search.
@@ -350,10 +350,10 @@ impl OptimizeRun<'_> {
         let model = self.job.reflect_model.as_deref().or(self.job.model.as_deref()).or(self.job.agent.model.as_deref());
         let trial = format!("proposal {}", progress.proposals.len() + 1);
         let asked = self.workbench.propose(&agent, model, (request, trial), stop).await;
-        let Unasked { why, calls, cost } = match asked {
+        let ProposerFailure { why, calls, cost } = match asked {
             Ok(None) => return Ok(None),
             Ok(Some(proposal)) => return self.proposed(progress, proposal).map(Some),
-            Err(unasked) => unasked,
+            Err(failure) => failure,
         };
         self.add(&Entry::Failed { outcomes: progress.search.outcomes(), calls, cost })?;
         Err(OptimizeError(format!("the proposer could not be asked: {why}; the same command continues the search")))

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::apply::hunks;
 use super::search::Candidate;
-use super::{Component, Ending, Gain, Hunk, Progress, Standing};
+use super::{CandidateStatus, Component, Ending, Gain, Hunk, Progress};
 
 /// Outline of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -55,7 +55,7 @@ pub struct CandidateLine {
     /// The proposer's reason.
     pub reason: String,
     /// Status of the candidate.
-    pub standing: Standing,
+    pub status: CandidateStatus,
     /// The mean score over the validation cases, once all are known.
     pub score: Option<f64>,
     /// The same over held-out cases.
@@ -202,7 +202,7 @@ fn line(progress: &Progress, number: usize) -> CandidateLine {
         parents: one.parents.clone(),
         changed: one.changed.clone(),
         reason: one.reason.clone(),
-        standing: one.standing,
+        status: one.status,
         score: search.mean(number, &start.validation),
         held_out: search.mean(number, &start.held_out),
         against_parents: one.parents.iter().map(|parent| search.won_and_lost(number, *parent, &tried)).collect(),

@@ -15,8 +15,8 @@ use crate::agent::{Agent, Case, Context, Mode, Step, StepFold, Turn, Verdict};
 use crate::port::{NoUser, Stop};
 use crate::session::Session;
 use crate::workbench::run::Origin;
-use crate::workbench::saving::settled;
-use crate::workbench::{RunSpec, Running, Workbench};
+use crate::workbench::session_saver::settled;
+use crate::workbench::{BackgroundRun, RunSpec, Workbench};
 
 /// The prompt of the proposer.
 const PROMPT: &str = include_str!("../../../assets/prompts/optimize.md");
@@ -42,7 +42,7 @@ pub(super) struct Request<'r> {
 }
 
 /// Answer of a proposer.
-pub(super) struct Asked {
+pub(super) struct ProposerAnswer {
     /// The Step of its run.
     pub(super) step: Step,
     /// Id of its session.
@@ -54,7 +54,7 @@ pub(super) struct Asked {
 }
 
 /// Failure of asking a proposer, with the usage up to then.
-pub(super) struct Unasked {
+pub(super) struct ProposerFailure {
     /// The reason.
     pub(super) why: String,
     /// Number of requests to models.
@@ -63,7 +63,7 @@ pub(super) struct Unasked {
     pub(super) cost: f64,
 }
 
-impl Unasked {
+impl ProposerFailure {
     fn before_any_request(why: &impl ToString) -> Self {
         Self { why: why.to_string(), calls: 0, cost: 0.0 }
     }
@@ -78,8 +78,8 @@ impl Workbench {
         model: Option<&str>,
         (inputs, trial): (&Value, String),
         stop: &Stop,
-    ) -> Result<Option<Asked>, Unasked> {
-        let inputs = json_of(inputs).map_err(|why| Unasked::before_any_request(&why))?;
+    ) -> Result<Option<ProposerAnswer>, ProposerFailure> {
+        let inputs = json_of(inputs).map_err(|why| ProposerFailure::before_any_request(&why))?;
         let spec = RunSpec {
             agent,
             model: model.map(str::to_owned),
@@ -91,21 +91,22 @@ impl Workbench {
         };
         let workbench = self.for_trial(trial);
         let started = workbench.unattended().start_in(spec, Origin::default(), stop.child());
-        let Running { session, saving, task, .. } = started.map_err(|why| Unasked::before_any_request(&why))?;
+        let BackgroundRun { session, saver, task, .. } =
+            started.map_err(|why| ProposerFailure::before_any_request(&why))?;
         let ended = task.await;
-        let saved = settled(saving).await;
+        let saved = settled(saver).await;
         if stop.reason().is_some() {
             return Ok(None);
         }
-        let step = ended.map_err(|why| Unasked::before_any_request(&why))?;
+        let step = ended.map_err(|why| ProposerFailure::before_any_request(&why))?;
         let calls = u64::from(step.usage.total.turns);
         let cost = workbench.taken_from_cache().spent(step.usage.total.cost());
-        let unasked = |why: String| Unasked { why, calls, cost };
-        saved.map_err(unasked)?;
+        let failure = |why: String| ProposerFailure { why, calls, cost };
+        saved.map_err(failure)?;
         if let Some(fail) = step.fail.as_ref().filter(|fail| Case::is_untried(fail)) {
-            return Err(unasked(format!("{}: {}", fail.reason, fail.message)));
+            return Err(failure(format!("{}: {}", fail.reason, fail.message)));
         }
-        Ok(Some(Asked { step, session, calls, cost }))
+        Ok(Some(ProposerAnswer { step, session, calls, cost }))
     }
 
     /// Requests another text; `None` when it was stopped. An answer that cannot be used is a proposal without a text. Errors: the proposer
@@ -116,7 +117,7 @@ impl Workbench {
         model: Option<&str>,
         (request, trial): (Request<'_>, String),
         stop: &Stop,
-    ) -> Result<Option<Proposal>, Unasked> {
+    ) -> Result<Option<Proposal>, ProposerFailure> {
         let Request { parent, component, text, failures, passes } = request;
         let signature = agent.signature.clone().unwrap_or_default();
         let rules = match component {
@@ -128,7 +129,7 @@ impl Workbench {
             "failed_runs": failures, "passed_runs": passes,
         });
         let Some(asked) = self.ask_proposer(proposer(), model, (&inputs, trial), stop).await? else { return Ok(None) };
-        let Asked { step, session, calls, cost } = asked;
+        let ProposerAnswer { step, session, calls, cost } = asked;
         let (text, reason) = match answer(&step) {
             Ok((new, reason)) => match check(agent, &component, text, &new) {
                 Ok(()) => (Some(new), reason),

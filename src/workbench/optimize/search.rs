@@ -12,7 +12,7 @@ mod types;
 use std::collections::BTreeSet;
 
 use refusals::Refusals;
-pub use types::{Action, Candidate, CaseScore, Ending, Outcome, Settings, Standing};
+pub use types::{Action, Candidate, CandidateStatus, CaseScore, Ending, Outcome, Settings};
 
 use super::components::{Component, Texts};
 use crate::workbench::random::SplitMix;
@@ -176,7 +176,7 @@ impl Search {
                     if self.is_better(candidate, &cases) {
                         self.phase = Phase::Validate { candidate };
                     } else {
-                        self.candidates[candidate].standing = Standing::Rejected;
+                        self.candidates[candidate].status = CandidateStatus::Rejected;
                         self.idle += 1;
                         self.phase = Phase::Choose;
                     }
@@ -271,7 +271,7 @@ impl Search {
 
     /// Accepts a candidate with results for all validation cases.
     fn accept(&mut self, candidate: usize) {
-        self.candidates[candidate].standing = Standing::Accepted;
+        self.candidates[candidate].status = CandidateStatus::Accepted;
         let mean = self.mean(candidate, &self.settings.validation).unwrap_or(0.0);
         if mean > self.best.1 {
             self.best = (candidate, mean);
@@ -279,7 +279,7 @@ impl Search {
     }
 
     fn is_accepted(&self, candidate: usize) -> bool {
-        self.candidates[candidate].standing == Standing::Accepted
+        self.candidates[candidate].status == CandidateStatus::Accepted
     }
 
     /// Returns the action that tries a candidate on those of the cases that have no result; `None` if all have one.

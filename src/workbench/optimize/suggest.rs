@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::OptimizeError;
 use super::apply::AgentChanges;
 use super::components::{Component, SystemPart, Texts, check, texts_of, with_texts};
-use super::propose::{Asked, answered, cut, json_of, turns};
+use super::propose::{ProposerAnswer, answered, cut, json_of, turns};
 use crate::agent::{Agent, CallEntry, Context, Mode, Plan, Step, StepFold, Turn, Verdict};
 use crate::config::{ModelChoice, read_regular_file};
 use crate::event::{Address, Event, SentMessage, Tokens};
@@ -149,11 +149,11 @@ impl Workbench {
         let asked = match asked.await {
             Ok(Some(asked)) => asked,
             Ok(None) => return Ok(None),
-            Err(unasked) => {
-                return Err(OptimizeError(format!("{} could not be asked: {}", request.model, unasked.why)));
+            Err(failure) => {
+                return Err(OptimizeError(format!("{} could not be asked: {}", request.model, failure.why)));
             }
         };
-        let Asked { step, session, cost: paid, .. } = asked;
+        let ProposerAnswer { step, session, cost: paid, .. } = asked;
         let cost = step.usage.total.cost().map(|_| paid);
         let at = session.as_deref().map(|id| format!(" (session {id})")).unwrap_or_default();
         let proposed = proposed(&step).map_err(|why| OptimizeError(format!("{why}{at}")))?;
@@ -332,17 +332,17 @@ fn fixer() -> Agent {
 }
 
 /// Answer of the model.
-struct Proposed {
+struct ProposedChanges {
     reason: String,
     changes: Vec<(String, String)>,
 }
 
-fn proposed(step: &Step) -> Result<Proposed, String> {
+fn proposed(step: &Step) -> Result<ProposedChanges, String> {
     let failed = || step.fail.as_ref().map_or_else(String::new, |fail| format!(": {}", fail.message));
     let answer = step.answer.as_ref().ok_or_else(|| format!("the model gave no answer{}", failed()))?;
     let text = |of: &Json, key: &str| of.get(key).and_then(Json::as_str).map(str::to_owned).unwrap_or_default();
     let changes = answer.get("changes").and_then(Json::items).unwrap_or_default();
-    Ok(Proposed {
+    Ok(ProposedChanges {
         reason: text(answer, "reason"),
         changes: changes.iter().map(|change| (text(change, "name"), text(change, "text"))).collect(),
     })

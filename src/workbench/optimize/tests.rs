@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::search::{Action, CaseScore, Outcome, Search, Settings, Standing};
+use super::search::{Action, CandidateStatus, CaseScore, Outcome, Search, Settings};
 use super::{Component, Ending, Texts};
 use crate::workbench::random::SplitMix;
 
@@ -259,7 +259,7 @@ fn a_merge_has_the_changes_of_both_its_parents_and_is_compared_where_they_differ
 #[test]
 fn a_rejected_candidate_has_no_results_of_validation_cases() {
     let (search, ..) = one_text().searched(1, 400);
-    let rejected: Vec<_> = search.candidates().iter().filter(|one| one.standing == Standing::Rejected).collect();
+    let rejected: Vec<_> = search.candidates().iter().filter(|one| one.status == CandidateStatus::Rejected).collect();
     assert!(!rejected.is_empty());
     assert!(rejected.iter().all(|one| one.results.keys().all(|case| case.starts_with("training"))));
 }
@@ -412,6 +412,6 @@ fn the_search_continues_with_other_texts_and_asks_for_a_dropped_one_again_after_
     let of_prompt = |asked: &[Component]| asked.iter().filter(|one| **one == Component::Prompt).count();
     assert_eq!(of_prompt(&asked[..9]), 3, "{asked:?}");
     assert_eq!((of_prompt(&asked), ending), (6, Ending::Exhausted), "{asked:?}");
-    let accepted = search.candidates().iter().filter(|one| one.standing == Standing::Accepted).count();
+    let accepted = search.candidates().iter().filter(|one| one.status == CandidateStatus::Accepted).count();
     assert_eq!(accepted, 2, "the agent as it is, and the one with other words for the tool");
 }

@@ -45,7 +45,7 @@ impl Overview {
         let turn = envelope.address.turn_part();
         match &envelope.event {
             Event::TurnStart(start) if start.is_allowed() => self.begin(&turn),
-            Event::Message(message) => {
+            Event::MessageAdded(message) => {
                 let run = envelope.run();
                 let size = self.records.run(&run).map_or(0, |record| {
                     SentMessage::of(message, record).parts.iter().map(|part| estimate_tokens(&part.text())).sum()

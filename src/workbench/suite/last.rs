@@ -20,7 +20,7 @@ const FOLDER: &str = "tests";
 
 /// Content of a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Failed {
+struct FailedCases {
     /// The agent's file as it was named; informational.
     agent: String,
     /// Names of cases.
@@ -31,7 +31,7 @@ impl Workbench {
     /// Returns the cases of an agent that did not pass when they were tested last; `None` when it was never tested here.
     pub fn last_failures(&self, label: &str) -> Option<BTreeSet<String>> {
         let text = read_regular_file(&self.last_file(label)).ok()?;
-        serde_json::from_str::<Failed>(&text).ok().map(|found| found.failed)
+        serde_json::from_str::<FailedCases>(&text).ok().map(|found| found.failed)
     }
 
     /// Saves the names of the cases that did not pass. Errors: the file cannot be written.
@@ -44,7 +44,7 @@ impl Workbench {
                 failed.insert(case.name.clone());
             }
         }
-        let text = serde_json::to_string(&Failed { agent: report.label.clone(), failed })?;
+        let text = serde_json::to_string(&FailedCases { agent: report.label.clone(), failed })?;
         write_whole_private(&self.last_file(&report.label), text.as_bytes())
     }
 

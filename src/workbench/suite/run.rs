@@ -17,8 +17,8 @@ use crate::workbench::judging::JudgedRun;
 use crate::workbench::matrix::Outcome;
 use crate::workbench::reply_cache::trial_name;
 use crate::workbench::run::Origin;
-use crate::workbench::saving::settled;
-use crate::workbench::{RunSpec, Running, StartError, Workbench};
+use crate::workbench::session_saver::settled;
+use crate::workbench::{BackgroundRun, RunSpec, StartError, Workbench};
 
 /// A trial to run: the index of its agent, the index among the chosen cases, and its number from 1.
 #[derive(Debug, Clone)]
@@ -165,7 +165,7 @@ impl Workbench {
             journal: None,
         };
         let workbench = self.for_trial(trial_name(trial.number));
-        let Running { session, saving, task, .. } =
+        let BackgroundRun { session, saver, task, .. } =
             match workbench.unattended().start_in(spec, Origin::default(), stop.child()) {
                 Ok(running) => running,
                 Err(error) => {
@@ -175,7 +175,7 @@ impl Workbench {
             };
         let step = task.await;
         let trial = TrialReport { session, from_cache: workbench.taken_from_cache(), ..trial };
-        match (settled(saving).await, step) {
+        match (settled(saver).await, step) {
             (Ok(()), Ok(step)) => self.judged(case, step, (trial, Vec::new()), stop).await,
             (Err(why), _) => TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial },
             (_, Err(error)) => {

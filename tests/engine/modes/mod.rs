@@ -12,7 +12,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 use ptc_workbench::agent::{Agent, Plan};
 use ptc_workbench::engine::modes::{
-    Answered, Decision, Effect, Machine, Messages, Next, RunInputs, Start, ToolResult, ToolUse, View, machine,
+    Decision, Effect, Machine, Messages, Next, RunAnswer, RunInputs, Start, ToolResult, ToolUse, View, machine,
 };
 use ptc_workbench::event::{ErrorRecord, Event, MessagePart};
 use ptc_workbench::model::{Finish, Reply};
@@ -116,9 +116,9 @@ impl Play {
             Messages::Trimmed => "trimmed messages",
             Messages::Summary { .. } => "a summary",
         };
-        let asked = request.asked;
-        let tools: Vec<_> = asked.tools.iter().map(|tool| tool.name.as_str()).collect();
-        format!("{} [{}] [{}] {messages}", asked.want.name(), tools.join(" "), asked.tool_names.join(" "))
+        let options = request.options;
+        let tools: Vec<_> = options.tools.iter().map(|tool| tool.name.as_str()).collect();
+        format!("{} [{}] [{}] {messages}", options.want.name(), tools.join(" "), options.tool_names.join(" "))
     }
 }
 
@@ -198,7 +198,7 @@ fn next_line(next: &Next) -> String {
     }
 }
 
-fn answer(answered: &Answered) -> String {
+fn answer(answered: &RunAnswer) -> String {
     let refs = answered.refs.as_ref().map(|refs| format!(" refs {}", refs.to_text()));
     let summary = answered.summary.as_ref().map(|text| format!(" summary {text}"));
     let from = answered.from_turn.map(|turn| format!(" of turn {turn}"));

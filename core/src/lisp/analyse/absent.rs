@@ -5,7 +5,7 @@
 use super::foreign::FOREIGN;
 
 /// Names with a hint, and a program that follows it.
-pub(super) struct Absent {
+pub(super) struct NameHint {
     names: &'static [&'static str],
     hint: &'static str,
     /// A program and the readable form of its value.
@@ -18,11 +18,11 @@ pub(super) const fn absent(
     names: &'static [&'static str],
     hint: &'static str,
     way: (&'static str, &'static str),
-) -> Absent {
-    Absent { names, hint, way }
+) -> NameHint {
+    NameHint { names, hint, way }
 }
 
-const ABSENT: &[Absent] = &[
+const ABSENT: &[NameHint] = &[
     absent(
         &["ref", "dosync", "alter", "commute", "ref-set", "agent", "send", "send-off", "await", "add-watch"],
         "Use an atom: (atom x), (swap! a f), @a",

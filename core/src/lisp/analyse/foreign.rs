@@ -2,10 +2,10 @@
 //!
 //! The tests of [`absent`](super::absent), which looks them up, run each way and check that no name exists.
 
-use super::absent::{Absent, absent};
+use super::absent::{NameHint, absent};
 
 /// The rows, in the order of subjects: JSON, numbers, dates, literals, text, collections, forms, the run.
-pub(super) const FOREIGN: &[Absent] = &[
+pub(super) const FOREIGN: &[NameHint] = &[
     absent(
         &[
             "parse-json",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::lisp::Limits;
-use crate::lisp::machine::Shared;
+use crate::lisp::machine::SharedCounters;
 use crate::lisp::{CallAddress, Failure, Host};
 use crate::value::{Date, Duration, Instant};
 
@@ -23,7 +23,7 @@ impl Host for NoHost {
 }
 
 fn arguments(value: &Value) -> EvalResult<(Value, Vec<String>)> {
-    let shared = Shared::default();
+    let shared = SharedCounters::default();
     let mut machine = Machine::new(&NoHost, &shared, Limits::default());
     tool_args(&mut machine, value)
 }

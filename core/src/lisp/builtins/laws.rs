@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::find;
 use crate::lisp::Limits;
 use crate::lisp::machine::Callable;
-use crate::lisp::machine::{Machine, Shared};
+use crate::lisp::machine::{Machine, SharedCounters};
 use crate::lisp::{CallAddress, Error, Failure, Host};
 use crate::value::{Map, Value};
 
@@ -38,7 +38,7 @@ fn call(name: &str, args: impl Into<Vec<Value>>) -> Value {
 
 /// `(f args…)` with exact keys; an error becomes its text, so that it satisfies no law.
 fn apply(f: &Value, args: impl Into<Vec<Value>>) -> Value {
-    let shared = Shared::default();
+    let shared = SharedCounters::default();
     let mut machine = Machine::new(&NoHost, &shared, Limits::default());
     machine.world.exact_keys = true;
     machine.call(f, &mut args.into()).unwrap_or_else(|halt| Value::from(format!("{f}: {halt:?}")))
@@ -172,7 +172,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read_and_adds_at_most_one_key(m in map(), name in "[ab]-?[cd]?", word in any::<bool>(), x in key()) {
         let key = if word { Value::keyword(&name) } else { Value::str(name.as_str()) };
-        let shared = Shared::default();
+        let shared = SharedCounters::default();
     let mut machine = Machine::new(&NoHost, &shared, Limits::default());
         let mut args = [m.clone(), key.clone(), x.clone()];
         let with = machine.call(&function("assoc"), &mut args).unwrap();

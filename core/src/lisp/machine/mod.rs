@@ -39,7 +39,7 @@ pub(crate) use function::PartUse;
 pub(crate) use function::{Callable, Closure, REDUCED, Recipe};
 pub(crate) use globals::{Globals, Target};
 pub(crate) use projection::Projection;
-pub(crate) use world::{Shared, World};
+pub(crate) use world::{SharedCounters, World};
 
 use self::branch::BranchFailure;
 #[cfg(test)]
@@ -69,7 +69,7 @@ pub struct Machine<'h> {
     baseline: i64,
     /// Bytes of the parent machines of a branch; they are part of its held bytes.
     inherited: i64,
-    /// Bytes of this machine in the total of all branches ([`Shared::bytes`]).
+    /// Bytes of this machine in the total of all branches ([`SharedCounters::bytes`]).
     reported: i64,
     /// The address of the native stack where this machine began.
     stack_start: usize,
@@ -125,7 +125,7 @@ fn stack_address() -> usize {
 impl<'h> Machine<'h> {
     /// A machine without tools, data or memory.
     #[cfg(test)]
-    pub(crate) fn new(host: &'h dyn Host, shared: &'h Shared, limits: Limits) -> Self {
+    pub(crate) fn new(host: &'h dyn Host, shared: &'h SharedCounters, limits: Limits) -> Self {
         Self::of(World::bare(host, shared), limits, &[])
     }
 

@@ -30,12 +30,12 @@ pub(crate) struct World<'h> {
     pub(crate) unit: u64,
     /// Different symbols and keywords in the program's text.
     pub(crate) symbols: u64,
-    pub(crate) shared: &'h Shared,
+    pub(crate) shared: &'h SharedCounters,
 }
 
 /// Counters of all branches.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct SharedCounters {
     /// Busy worker threads.
     workers: AtomicU64,
     /// Tool calls started.
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
 /// The position of a branch: the number of each enclosing parallel form, and the branch in it.
 pub(crate) type BranchPosition = Vec<(u32, u32)>;
 
-impl Shared {
+impl SharedCounters {
     /// Bytes of all branches together.
     pub(crate) fn bytes(&self) -> i64 {
         self.bytes.load(Ordering::Relaxed)
@@ -95,7 +95,7 @@ impl Shared {
 
 impl<'h> World<'h> {
     /// An empty environment.
-    pub(crate) fn bare(host: &'h dyn Host, shared: &'h Shared) -> Self {
+    pub(crate) fn bare(host: &'h dyn Host, shared: &'h SharedCounters) -> Self {
         Self {
             host,
             tools: &[],

@@ -25,7 +25,7 @@ use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
 use crate::text::Span;
 use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Opener, Word, Words};
 use crate::value::{Keyword, Value};
-use prefix::{Pending, Prefix};
+use prefix::{PendingPrefix, Prefix};
 
 /// Forms of an ordinary small program that are unfinished at the same time.
 const USUAL_FORMS: usize = 16;
@@ -97,7 +97,7 @@ struct Reader<'a> {
     dialect: Dialect,
     levels: Vec<Level>,
     /// Prefixes that wait for their form.
-    pending: Vec<Pending>,
+    pending: Vec<PendingPrefix>,
     /// Finished forms of all open levels, outermost first.
     forms: Vec<Form>,
     names: Names<'a>,
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
             return Err(fault::too_deep(most, span));
         }
         let prefix = Prefix::of(span.text(self.source));
-        self.pending.push(Pending { prefix, span, level: self.levels.len() });
+        self.pending.push(PendingPrefix { prefix, span, level: self.levels.len() });
         Ok(())
     }
 

@@ -22,7 +22,7 @@ pub(super) enum Prefix {
 
 /// A prefix that waits for its form.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pending {
+pub(super) struct PendingPrefix {
     pub(super) prefix: Prefix,
     pub(super) span: Span,
     /// Number of brackets open at its position.
@@ -41,8 +41,8 @@ impl Prefix {
 }
 
 /// Applies the pending prefixes of a level to a form, innermost first; `None` if one drops it.
-pub(super) fn applied(pending: &mut Vec<Pending>, level: usize, mut form: Form) -> Option<Form> {
-    while let Some(Pending { prefix, span, .. }) = pending.pop_if(|pending| pending.level == level) {
+pub(super) fn applied(pending: &mut Vec<PendingPrefix>, level: usize, mut form: Form) -> Option<Form> {
+    while let Some(PendingPrefix { prefix, span, .. }) = pending.pop_if(|pending| pending.level == level) {
         let head = match prefix {
             Prefix::Drop => return None,
             Prefix::Deref => "clojure.core/deref",

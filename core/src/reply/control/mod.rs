@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{AnswerShape, ExtractOutcome, Extracted, Finish, Recovery, Reject, Rule, extract, reasoning};
+use super::{AnswerShape, ExtractOutcome, Extraction, Finish, Recovery, Reject, Rule, extract, reasoning};
 use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{self, Member, Node};
@@ -78,17 +78,17 @@ pub struct Control {
 #[derive(Debug, Clone)]
 pub struct ControlReply {
     /// The extraction of the object.
-    pub extracted: Extracted,
+    pub extraction: Extraction,
     /// The control object, or what is wrong with the reply.
     pub control: Result<Control, String>,
-    /// The reply was prose and is the answer; `extracted` then holds no object.
+    /// The reply was prose and is the answer; `extraction` then holds no object.
     pub is_prose: bool,
 }
 
 impl ControlReply {
     /// True if the object was repaired or was not the whole reply. Loop detection ignores such calls.
     pub fn is_recovered(&self) -> bool {
-        let candidate = self.extracted.candidate();
+        let candidate = self.extraction.candidate();
         self.is_prose || candidate.is_none_or(|found| found.rule != Rule::Whole || !found.fixes.is_empty())
     }
 }
@@ -100,18 +100,18 @@ pub fn read(reply: &str, answers: AnswerType, recovery: Recovery, finish: Finish
         Err(_) if json.members().is_none() => Err(Reject::Shape("a control object".to_owned())),
         Err(problem) => Err(Reject::Invalid(problem)),
     };
-    let extracted = extract(reply, &AnswerShape::Object, recovery, finish, &mut accept);
+    let extraction = extract(reply, &AnswerShape::Object, recovery, finish, &mut accept);
     if recovery == Recovery::Lenient
         && answers == AnswerType::Text
-        && matches!(extracted.outcome, ExtractOutcome::NotFound)
+        && matches!(extraction.outcome, ExtractOutcome::NotFound)
         && let Some(answer) = prose(reply)
     {
         let action = Action::Answer(Json::str(answer));
         let notes = vec!["the reply was prose and was used as the final answer".to_owned()];
-        return ControlReply { extracted, control: Ok(Control { thought: None, action, notes }), is_prose: true };
+        return ControlReply { extraction, control: Ok(Control { thought: None, action, notes }), is_prose: true };
     }
-    let control = match &extracted.outcome {
-        ExtractOutcome::Found { json, .. } => match extracted.candidate() {
+    let control = match &extraction.outcome {
+        ExtractOutcome::Found { json, .. } => match extraction.candidate() {
             Some(found) if recovery == Recovery::Strict && found.rule != Rule::Whole => {
                 Err("text or a code fence surrounds the object; reply with the object only".to_owned())
             }
@@ -127,7 +127,7 @@ pub fn read(reply: &str, answers: AnswerType, recovery: Recovery, finish: Finish
         ExtractOutcome::NotFound if reply.trim().is_empty() => Err("the reply is empty".to_owned()),
         ExtractOutcome::NotFound => Err("the reply contains no JSON object".to_owned()),
     };
-    ControlReply { extracted, control, is_prose: false }
+    ControlReply { extraction, control, is_prose: false }
 }
 
 /// Reads an object by the rules of its keys. Errors name the wrong key and what was expected.

@@ -10,7 +10,7 @@ use crate::value::Json;
 use crate::value::json::{JsonError, Node, escaped};
 
 /// A text with one level of escapes removed.
-struct Unescaped {
+struct UnescapedText {
     text: String,
     /// Starts of runs with equal distance: offset in `text`, offset in the original.
     runs: Vec<(usize, usize)>,
@@ -59,8 +59,8 @@ pub(in crate::reply) fn read_escaped(source: &str, start: usize, level: Recovery
 }
 
 /// Removes one level of escapes, up to an unescaped quote if `quoted`, else to the end.
-fn unescape(source: &str, from: usize, quoted: bool) -> Unescaped {
-    let mut out = Unescaped { text: String::new(), runs: vec![(0, from)], end: from };
+fn unescape(source: &str, from: usize, quoted: bool) -> UnescapedText {
+    let mut out = UnescapedText { text: String::new(), runs: vec![(0, from)], end: from };
     let mut rest = source.get(from..).unwrap_or_default();
     loop {
         let plain = rest.find(|c| c == '\\' || (quoted && c == '"')).unwrap_or(rest.len());
@@ -84,7 +84,7 @@ fn escape_of(escape: &str, behind: &str) -> Option<(char, usize)> {
     }
 }
 
-impl Unescaped {
+impl UnescapedText {
     fn original(&self, offset: usize) -> usize {
         let run = self.runs.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
         self.runs.get(run).map_or(self.end, |(start, original)| original + (offset - start)).min(self.end)

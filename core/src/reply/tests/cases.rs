@@ -5,7 +5,7 @@
 //! (distinct, in order of reading), `ties`, `reasoning` and `incomplete`.
 
 use crate::reply::{
-    AnswerShape, CandidateVerdict, ExtractOutcome, Extracted, Finish, Recovery, Reject, Scalar, extract,
+    AnswerShape, CandidateVerdict, ExtractOutcome, Extraction, Finish, Recovery, Reject, Scalar, extract,
 };
 use crate::value::Json;
 use crate::value::json::{Node, parse};
@@ -81,7 +81,7 @@ fn same(expect: &Json, key: &str, got: Option<&Json>) -> Result<(), String> {
     }
 }
 
-fn fixes_of(found: &Extracted) -> Json {
+fn fixes_of(found: &Extraction) -> Json {
     let mut names: Vec<&str> = Vec::new();
     for fix in found.candidate().into_iter().flat_map(|candidate| &candidate.fixes) {
         if !names.contains(&fix.kind.name()) {

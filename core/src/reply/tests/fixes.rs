@@ -2,7 +2,7 @@
 //! are `cases/fixes.jsonl`, one for each row of the table.
 
 use super::cases::{accept, want_of};
-use crate::reply::{AnswerShape, ExtractOutcome, Extracted, FIXES, Finish, FixKind, Recovery, extract};
+use crate::reply::{AnswerShape, ExtractOutcome, Extraction, FIXES, Finish, FixKind, Recovery, extract};
 use crate::value::Json;
 use crate::value::json::{Node, parse};
 
@@ -18,11 +18,11 @@ fn samples() -> impl Iterator<Item = (FixKind, AnswerShape, &'static str)> {
     })
 }
 
-fn run(reply: &str, want: &AnswerShape, recovery: Recovery) -> Extracted {
+fn run(reply: &str, want: &AnswerShape, recovery: Recovery) -> Extraction {
     extract(reply, want, recovery, Finish::Complete, &mut |json| accept(want, None, json))
 }
 
-fn makes(found: &Extracted, kind: FixKind) -> bool {
+fn makes(found: &Extraction, kind: FixKind) -> bool {
     matches!(found.outcome, ExtractOutcome::Found { .. })
         && found.candidate().is_some_and(|candidate| candidate.fixes.iter().any(|fix| fix.kind == kind))
 }

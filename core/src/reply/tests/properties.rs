@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::reply::extract::search;
-use crate::reply::{AnswerShape, ExtractOutcome, Extracted, Finish, Recovery, Reject, Scalar, extract};
+use crate::reply::{AnswerShape, ExtractOutcome, Extraction, Finish, Recovery, Reject, Scalar, extract};
 use crate::value::Json;
 use crate::value::json::{Member, Node, parse};
 
@@ -84,11 +84,11 @@ pub(in crate::reply) fn any_json() -> impl Strategy<Value = Json> {
     })
 }
 
-fn run(reply: &str, want: &AnswerShape, recovery: Recovery, finish: Finish) -> Extracted {
+fn run(reply: &str, want: &AnswerShape, recovery: Recovery, finish: Finish) -> Extraction {
     extract(reply, want, recovery, finish, &mut |_| Ok(()))
 }
 
-fn is(found: &Extracted, wanted: &Json) -> bool {
+fn is(found: &Extraction, wanted: &Json) -> bool {
     matches!(&found.outcome, ExtractOutcome::Found { json, .. } if json == wanted)
 }
 

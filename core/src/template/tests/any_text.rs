@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{Missing, Node, Origin, Template, check, check_context, parse, render, variables};
+use super::super::{MissingPolicy, Node, Origin, Template, check, check_context, parse, render, variables};
 use crate::signature::{Field, Signature, Type};
 use crate::text::Span;
 use crate::value::Value;
@@ -75,20 +75,22 @@ proptest! {
 
     #[test]
     fn text_without_tags_stays_as_it_is(text in "([^{]|\\{[^{])*") {
-        let rendered = render(&parse(&text).expect("text without tags"), &Value::Nil, Missing::Refuse).expect("nothing to fill");
+        let rendered =
+            render(&parse(&text).expect("text without tags"), &Value::Nil, MissingPolicy::Refuse).expect("nothing to fill");
         prop_assert_eq!(rendered.text, text);
     }
 
     #[test]
     fn tags_without_values_are_unchanged_byte_for_byte(text in "([^{]{0,5}(\\{\\{ ?[a-z]{1,3}(\\.[a-z])? ?\\}\\})?){0,8}") {
-        let rendered = render(&parse(&text).expect("variables only"), &Value::Nil, Missing::Keep).expect("tags are kept");
+        let rendered =
+            render(&parse(&text).expect("variables only"), &Value::Nil, MissingPolicy::Keep).expect("tags are kept");
         prop_assert_eq!(rendered.text, text);
     }
 
     #[test]
     fn pieces_tile_the_text_and_template_pieces_are_the_templates_text(text in tagged()) {
         let Ok(template) = parse(&text) else { return Ok(()) };
-        let rendered = render(&template, &context(), Missing::Keep).expect("small data");
+        let rendered = render(&template, &context(), MissingPolicy::Keep).expect("small data");
         let mut at = 0;
         for piece in &rendered.pieces {
             prop_assert_eq!(piece.span.start, at);

@@ -16,17 +16,17 @@ pub(crate) fn parse_value<E>(
     let mut values = Values { reader: Reader::new(source), texts: SharedTexts::default(), report };
     match values.whole() {
         Ok(value) => Ok(Ok(value)),
-        Err(Ended::Invalid(error)) => Ok(Err(error)),
-        Err(Ended::Stopped(error)) => Err(error),
+        Err(ReadFailure::Invalid(error)) => Ok(Err(error)),
+        Err(ReadFailure::Stopped(error)) => Err(error),
     }
 }
 
-enum Ended<E> {
+enum ReadFailure<E> {
     Invalid(JsonError),
     Stopped(E),
 }
 
-impl<E> From<JsonError> for Ended<E> {
+impl<E> From<JsonError> for ReadFailure<E> {
     fn from(error: JsonError) -> Self {
         Self::Invalid(error)
     }
@@ -39,7 +39,7 @@ struct Values<'a, F> {
 }
 
 impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
-    fn whole(&mut self) -> Result<Value, Ended<E>> {
+    fn whole(&mut self) -> Result<Value, ReadFailure<E>> {
         self.reader.space();
         let value = self.value()?;
         self.reader.space();
@@ -49,7 +49,7 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
         Ok(value)
     }
 
-    fn value(&mut self) -> Result<Value, Ended<E>> {
+    fn value(&mut self) -> Result<Value, ReadFailure<E>> {
         let start = self.reader.at;
         let value = match self.reader.peek() {
             Some(b'{') => {
@@ -69,15 +69,15 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
                     Some(text) => self.texts.value(text),
                     None => self.reader.value()?.to_value(),
                 };
-                (self.report)((self.reader.at - start) / 16).map_err(Ended::Stopped)?;
+                (self.report)((self.reader.at - start) / 16).map_err(ReadFailure::Stopped)?;
                 return Ok(value);
             }
         };
-        (self.report)(4).map_err(Ended::Stopped)?;
+        (self.report)(4).map_err(ReadFailure::Stopped)?;
         Ok(value)
     }
 
-    fn key(&mut self) -> Result<Value, Ended<E>> {
+    fn key(&mut self) -> Result<Value, ReadFailure<E>> {
         if self.reader.peek() != Some(b'"') {
             return Err(self.reader.error("expected a key in double quotes").into());
         }
@@ -87,7 +87,7 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
         }
     }
 
-    fn list(&mut self) -> Result<Value, Ended<E>> {
+    fn list(&mut self) -> Result<Value, ReadFailure<E>> {
         let mut items = Vec::new();
         self.reader.space();
         if self.reader.peek() == Some(b']') {
@@ -97,7 +97,7 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
         loop {
             self.reader.space();
             items.push(self.value()?);
-            (self.report)(1).map_err(Ended::Stopped)?;
+            (self.report)(1).map_err(ReadFailure::Stopped)?;
             self.reader.space();
             match self.reader.peek() {
                 Some(b',') => self.reader.at += 1,
@@ -110,7 +110,7 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
         }
     }
 
-    fn object(&mut self) -> Result<Value, Ended<E>> {
+    fn object(&mut self) -> Result<Value, ReadFailure<E>> {
         let mut entries = Vec::new();
         self.reader.space();
         if self.reader.peek() == Some(b'}') {
@@ -127,7 +127,7 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
             self.reader.at += 1;
             self.reader.space();
             entries.push((key, self.value()?));
-            (self.report)(2).map_err(Ended::Stopped)?;
+            (self.report)(2).map_err(ReadFailure::Stopped)?;
             self.reader.space();
             match self.reader.peek() {
                 Some(b',') => self.reader.at += 1,

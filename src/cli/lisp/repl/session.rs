@@ -20,7 +20,7 @@ use crate::cli::lisp::input::{compile_timeout_ms, program};
 use crate::cli::lisp::run::report;
 use crate::cli::output::{exit, print_error, print_line, print_note, safe};
 use crate::port::SystemClock;
-use crate::program::{NoTools, Setting, run};
+use crate::program::{NoTools, ProgramSettings, run};
 
 /// Name of inputs in messages.
 const NAME: &str = "repl";
@@ -181,14 +181,14 @@ impl Session {
             dialect: Dialect::Auto,
             ..Input::new(source, &self.limits)
         };
-        let setting = Setting {
+        let settings = ProgramSettings {
             tools: &NoTools,
             timeout_ms: self.timeout_ms,
             compile_timeout_ms: compile_timeout_ms(),
             now_ms: SystemClock.now(),
             stop: &self.stop,
         };
-        let outcome = run(&input, &setting);
+        let outcome = run(&input, &settings);
         // Not before the run: Ctrl-C may come as soon as the line is typed.
         self.stop.store(false, Ordering::Relaxed);
         outcome

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::Response;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 
-use crate::model::{Outgoing, exchange};
+use crate::model::{OutgoingRequest, exchange};
 use crate::tool::mcp::access::ServerAccess;
 
 /// Most bytes of an answer.
@@ -37,7 +37,7 @@ impl OAuthHttpClient for OAuthExchange {
                 Ok((name.to_string(), value.to_owned()))
             });
             let body = String::from_utf8(body).map_err(|_| "the body is not text")?;
-            let out = Outgoing {
+            let out = OutgoingRequest {
                 method: head.method.to_string(),
                 headers: headers.collect::<Result<_, String>>()?,
                 body: (!body.is_empty()).then_some(body),

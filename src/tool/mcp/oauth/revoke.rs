@@ -17,7 +17,7 @@ use super::exchange::ANSWER_MAX_BYTES;
 use super::login::check_transport;
 use super::tokens::{StoredLogin, TokenFile};
 use super::{cut, describe, manager};
-use crate::model::{Outgoing, Url, exchange};
+use crate::model::{OutgoingRequest, Url, exchange};
 use crate::tool::mcp::access::ServerAccess;
 
 /// Time for discovery and revocation.
@@ -61,7 +61,7 @@ async fn revoke(url: &str, access: &ServerAccess, file: &TokenFile) -> Result<()
     // The refresh token first: with it the server should end the access tokens that came from it.
     for (kind, token) in stored.tokens() {
         let fields = [("token", token.as_str()), ("token_type_hint", kind)];
-        let out = Outgoing {
+        let out = OutgoingRequest {
             method: "POST".to_owned(),
             url: endpoint.to_owned(),
             headers: client.headers(),

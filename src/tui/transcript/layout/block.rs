@@ -7,7 +7,7 @@ use crate::event::ErrorRecord;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::wrapped::{Look, Wrapped, pieces};
+use crate::tui::transcript::wrapped_text::{Look, WrappedText, pieces};
 use ptc_core::text::width::{width, wrap};
 
 /// Moves rows to the right.
@@ -58,8 +58,8 @@ pub(super) fn json_rows(text: &str, columns: usize) -> Vec<Row> {
     let one_line = !trimmed.contains('\n') && width(&SafeText::single_line(trimmed)) <= columns;
     let look = Look::Rich(Language::Json);
     match json::parse(trimmed) {
-        Ok(tree) if !one_line => Wrapped::of(&tree.to_pretty(), columns, look),
-        _ => Wrapped::of(trimmed, columns, look),
+        Ok(tree) if !one_line => WrappedText::of(&tree.to_pretty(), columns, look),
+        _ => WrappedText::of(trimmed, columns, look),
     }
 }
 

@@ -10,8 +10,8 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::EndCard;
 use crate::tui::transcript::format::{cached, cost, count, duration, plural};
-use crate::tui::transcript::wrapped::View;
-use crate::tui::transcript::wrapped::Wrapped;
+use crate::tui::transcript::wrapped_text::View;
+use crate::tui::transcript::wrapped_text::WrappedText;
 use crate::workbench::wording::in_plain_words;
 
 pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
@@ -41,7 +41,7 @@ pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
 fn returned(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
     let columns = frame.body();
     let answer = card.end.value.as_ref().map(JsonText::json).unwrap_or_default();
-    let exact = |text: &str| Wrapped::of(text, columns, frame.look(Language::Json));
+    let exact = |text: &str| WrappedText::of(text, columns, frame.look(Language::Json));
     let mut rows = if frame.view == View::Rich { value(&answer, columns) } else { exact(&answer.to_pretty()) };
     if let Some(summary) = card.end.summary.as_ref().filter(|_| frame.view != View::Rich) {
         rows.push(Row::new([Piece::literal(Role::Dim, "summary")]));

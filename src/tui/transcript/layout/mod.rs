@@ -12,8 +12,8 @@ mod work;
 use super::card::{Card, MessageStore, TurnCard};
 use super::format::count;
 use super::outline::Scope;
-use super::partial::Reading;
-use super::wrapped::{Look, View, Wrapped};
+use super::partial::PartialReply;
+use super::wrapped_text::{Look, View, WrappedText};
 use crate::event::{Address, Check, RunStart};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
@@ -57,7 +57,7 @@ impl Frame<'_> {
 
     /// A text from outside as body rows.
     fn text(&self, text: &str, language: Language) -> Vec<Row> {
-        indent(Wrapped::of(text, self.body(), self.look(language)), usize::from(BODY_INDENT))
+        indent(WrappedText::of(text, self.body(), self.look(language)), usize::from(BODY_INDENT))
     }
 
     /// The first row of a card.
@@ -99,7 +99,7 @@ pub(super) enum What<'a> {
     /// A text that does not grow.
     Whole(&'a str),
     /// A reply that may grow, and the JSON in it.
-    Reply(&'a str, &'a Reading, Scope),
+    Reply(&'a str, &'a PartialReply, Scope),
     /// The text of a JSON value, with what does not fit in it.
     Value(String, &'a [Check], Scope),
 }
@@ -138,7 +138,7 @@ fn folded(title: &str, text: &str, frame: &Frame<'_>) -> Vec<Row> {
         vec![Row::new([frame.mark(), Piece::new(Role::Dim, title)]).ending([Piece::new(Role::Dim, &size)]).indented(3)];
     if frame.open {
         let columns = frame.columns.saturating_sub(5).max(1);
-        rows.extend(indent(Wrapped::of(text, columns, frame.look(Language::Json)), 5));
+        rows.extend(indent(WrappedText::of(text, columns, frame.look(Language::Json)), 5));
     }
     rows
 }

@@ -4,7 +4,7 @@ use super::block::indent;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 use ptc_core::text::width::width;
 
 /// Rows that are shown of each side.
@@ -36,7 +36,7 @@ pub(super) fn rows(raw: &str, repaired: &str, language: Language, columns: usize
 }
 
 fn some(text: &str, columns: usize, language: Language) -> Vec<Row> {
-    let mut rows = Wrapped::of(text.trim_end(), columns, Look::Rich(language));
+    let mut rows = WrappedText::of(text.trim_end(), columns, Look::Rich(language));
     let more = rows.len().saturating_sub(ROWS);
     if more > 0 {
         rows.truncate(ROWS);

@@ -8,7 +8,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Messages, RequestCard};
 use crate::tui::transcript::format::{count, plural, size};
-use crate::tui::transcript::wrapped::View;
+use crate::tui::transcript::wrapped_text::View;
 use ptc_core::text::estimate_tokens;
 use ptc_core::text::width::width;
 

@@ -14,9 +14,9 @@ use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Part, Progress, TurnCard};
 use crate::tui::transcript::format::{cached, cost, count, distinct, duration, plural, running};
 use crate::tui::transcript::outline::Scope;
-use crate::tui::transcript::partial::{self, Reading};
-use crate::tui::transcript::wrapped::View;
-use crate::tui::transcript::wrapped::Wrapped;
+use crate::tui::transcript::partial::{self, PartialReply};
+use crate::tui::transcript::wrapped_text::View;
+use crate::tui::transcript::wrapped_text::WrappedText;
 use crate::workbench::wording::describe_issue;
 use ptc_core::text::width::width;
 
@@ -83,12 +83,12 @@ fn body<'a>(card: &'a TurnCard, frame: &Frame<'_>, head: &mut Vec<Row>) -> Optio
         return Some(shown(What::Value(text.to_owned(), &card.record.checks, scope), Language::Json));
     }
     let attempt = counted.filter(|attempt| !attempt.text.is_empty())?;
-    let reading = card.reading(attempt.number).filter(|_| frame.view == View::Rich);
-    let what = match (card.record.want(), reading) {
-        ("json", Some(reading)) => What::Reply(&attempt.text, reading, Scope::All),
-        ("control_json", Some(reading)) => {
-            head.extend(thought(reading.thought().unwrap_or_default(), frame));
-            What::Reply(&attempt.text, reading, Scope::Control)
+    let partial = card.partial_reply(attempt.number).filter(|_| frame.view == View::Rich);
+    let what = match (card.record.want(), partial) {
+        ("json", Some(partial)) => What::Reply(&attempt.text, partial, Scope::All),
+        ("control_json", Some(partial)) => {
+            head.extend(thought(partial.thought().unwrap_or_default(), frame));
+            What::Reply(&attempt.text, partial, Scope::Control)
         }
         _ => What::Text(&attempt.text),
     };
@@ -214,7 +214,7 @@ fn discarded_attempt(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     };
     let mut rows = prose(vec![mark, Piece::new(Role::Dim, &title)], message, Role::Dim, frame.body());
     let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
-    let text = Wrapped::of(&attempt.text, frame.body().saturating_sub(2).max(1), frame.look(Language::Plain));
+    let text = WrappedText::of(&attempt.text, frame.body().saturating_sub(2).max(1), frame.look(Language::Plain));
     rows.extend(text.into_iter().take(limit).map(|row| {
         let rule = Piece::literal(Role::Border, "│ ");
         Row::new(std::iter::once(rule).chain(dimmed(row.left)))
@@ -237,8 +237,8 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     if progress == Progress::Thinking {
         rows.extend(thoughts(card, frame));
     }
-    let reading = card.last_attempt().and_then(|attempt| card.reading(attempt.number));
-    for remark in reading.filter(|_| progress == Progress::Streaming).map(Reading::remarks).unwrap_or_default() {
+    let partial = card.last_attempt().and_then(|attempt| card.partial_reply(attempt.number));
+    for remark in partial.filter(|_| progress == Progress::Streaming).map(PartialReply::remarks).unwrap_or_default() {
         let pieces = vec![Piece::literal(Role::Bad, "✗ "), Piece::new(Role::JsonKey, &format!("{}  ", remark.place))];
         rows.extend(prose(pieces, &remark.message, Role::Text, columns));
     }
@@ -319,7 +319,7 @@ fn thoughts(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let text = card.last_attempt().map_or("", |attempt| attempt.reasoning.trim_end());
     let from = (text.len().saturating_sub(THOUGHT_BYTES)..=text.len()).find(|at| text.is_char_boundary(*at));
     let end = &text[from.unwrap_or_default()..];
-    let rows = Wrapped::of(end, frame.body().saturating_sub(2).max(1), frame.look(Language::Plain));
+    let rows = WrappedText::of(end, frame.body().saturating_sub(2).max(1), frame.look(Language::Plain));
     let first = rows.len().saturating_sub(THOUGHT_ROWS);
     let ruled = |row: Row| {
         let rule = Piece::literal(Role::Border, "│ ");
@@ -364,7 +364,10 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
                     partial::program(&attempt.text).map_or_else(|| "no program yet".to_owned(), partial::program_state)
                 }
                 "text" => "text".to_owned(),
-                _ => card.reading(attempt.number).map(|reading| reading.describe(&attempt.text)).unwrap_or_default(),
+                _ => card
+                    .partial_reply(attempt.number)
+                    .map(|partial| partial.describe(&attempt.text))
+                    .unwrap_or_default(),
             };
             let bytes = plural(attempt.text.len() as u64, "byte");
             Some(format!("{which}{bytes} so far, {kind_text}{}", rate(card, now_ms)))

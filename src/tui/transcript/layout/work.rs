@@ -5,8 +5,8 @@ use ptc_core::text::{SafeText, cut};
 
 use super::block::{error, prose};
 use crate::event::{
-    AnswerGiven, CallStatus, CompactionDone, Edit, JsonText, Kept, MemoryChange, PlanState, ProgramEnd, QuestionAsked,
-    TasksKept,
+    AnswerGiven, CallStatus, CompactionDone, Edit, JsonText, MemoryChange, PlanState, ProgramEnd, QuestionAsked,
+    TasksKept, TextRecord,
 };
 use crate::port::Gate;
 use crate::tui::colours::Language;
@@ -14,7 +14,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{CallLine, TurnCard};
 use crate::tui::transcript::format::{count, duration, plural, running};
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 use crate::workbench::wording::{self, Excerpt};
 
 /// Columns of the words before what they name.
@@ -38,7 +38,7 @@ fn labelled(label: &'static str, rows: Vec<Row>) -> Vec<Row> {
 
 /// A text as rows, cut after the first ones.
 fn some_rows(text: &str, columns: usize, language: Language) -> Vec<Row> {
-    let mut rows = Wrapped::of(text, columns.saturating_sub(LABEL).max(1), Look::Rich(language));
+    let mut rows = WrappedText::of(text, columns.saturating_sub(LABEL).max(1), Look::Rich(language));
     let more = rows.len().saturating_sub(ROWS);
     if more > 0 {
         rows.truncate(ROWS);
@@ -155,8 +155,8 @@ pub(super) fn program(end: &ProgramEnd, text: Option<&str>, columns: usize) -> V
             _ => "value",
         };
         let text = match value {
-            Kept::Whole(text) => text.clone(),
-            Kept::Head { head, bytes, .. } => {
+            TextRecord::Whole(text) => text.clone(),
+            TextRecord::Head { head, bytes, .. } => {
                 format!("{head}… ({} in all)", crate::tui::transcript::format::size(*bytes))
             }
         };

@@ -6,7 +6,7 @@
 
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::card::Card;
-use crate::tui::transcript::fenwick::Hidden;
+use crate::tui::transcript::fenwick::HiddenAmount;
 
 /// Cells on each side that are measured.
 const MOST_CELLS: usize = 48;
@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 1_000;
 
 impl Transcript {
     /// Returns the content above and below the visible rows, as of the last layout.
-    pub fn hidden(&self) -> (Hidden, Hidden) {
+    pub fn hidden(&self) -> (HiddenAmount, HiddenAmount) {
         self.viewport.hidden
     }
 
@@ -25,11 +25,11 @@ impl Transcript {
         let (first, above) = (first.cell, first.lines.start);
         let (last, below) = (last.cell, self.heights.get(last.cell).saturating_sub(last.lines.end));
         let above = match self.rows_of_cells((0..first).rev(), now_ms) {
-            Some(rows) => Hidden::Rows(above + rows),
+            Some(rows) => HiddenAmount::Rows(above + rows),
             None => turns(self.turns.root_turns(..first)),
         };
         let below = match self.rows_of_cells(last + 1..self.cells.len(), now_ms) {
-            Some(rows) => Hidden::Rows(below + rows),
+            Some(rows) => HiddenAmount::Rows(below + rows),
             None => turns(self.turns.root_turns(last + 1..)),
         };
         self.viewport.hidden = (above, below);
@@ -51,6 +51,6 @@ impl Transcript {
     }
 }
 
-fn turns(turns: usize) -> Hidden {
-    if turns == 0 { Hidden::Much } else { Hidden::Turns(turns) }
+fn turns(turns: usize) -> HiddenAmount {
+    if turns == 0 { HiddenAmount::Much } else { HiddenAmount::Turns(turns) }
 }

@@ -1,7 +1,7 @@
 //! Comparison of cells with a baseline, and the baseline file.
 
 use super::*;
-use crate::event::Kept;
+use crate::event::TextRecord;
 
 fn cell(name: &str) -> Cell {
     Cell {
@@ -18,7 +18,7 @@ fn baseline_cell(passed: u32, trials: u32) -> BaselineCell {
         cell: cell("one"),
         trials,
         passed,
-        outcomes: vec![Outcome::Answer(Kept::Whole("1".to_owned()))],
+        outcomes: vec![Outcome::Answer(TextRecord::Whole("1".to_owned()))],
         turns: Some(1.0),
         tokens: None,
         cost: None,

@@ -179,7 +179,7 @@ fn paired_case(then: &CellReport, now: &CellReport) -> PairedCase {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Kept;
+    use crate::event::TextRecord;
     use crate::workbench::matrix::report::report;
     use crate::workbench::matrix::{Measures, Outcome, Trial};
 
@@ -199,7 +199,7 @@ mod tests {
             passed: mark == '+',
             score: None,
             why: None,
-            outcome: Outcome::Answer(Kept::Whole("1".to_owned())),
+            outcome: Outcome::Answer(TextRecord::Whole("1".to_owned())),
             measures: Measures { cost: Some(0.5), ..Measures::default() },
             rulings: Vec::new(),
         };

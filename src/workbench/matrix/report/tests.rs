@@ -1,7 +1,7 @@
 //! Reports of constructed trials.
 
 use super::*;
-use crate::event::{Kept, Tokens};
+use crate::event::{TextRecord, Tokens};
 use crate::workbench::matrix::{Measures, Outcome};
 
 fn cell(case: &str) -> Cell {
@@ -23,7 +23,7 @@ fn trial(number: u32, passed: bool, answer: &str, time_ms: u64) -> Trial {
         passed,
         score: None,
         why: None,
-        outcome: Outcome::Answer(Kept::Whole(answer.to_owned())),
+        outcome: Outcome::Answer(TextRecord::Whole(answer.to_owned())),
         measures: Measures {
             turns: number,
             tokens: Some(tokens),

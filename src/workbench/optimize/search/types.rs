@@ -43,7 +43,7 @@ pub struct CaseScore {
 /// Status of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum CandidateStatus {
     /// It is being compared with its parents on a minibatch.
     #[default]
     Trying,
@@ -67,7 +67,7 @@ pub struct Candidate {
     /// Results by case.
     pub results: BTreeMap<String, CaseScore>,
     /// Status of the candidate.
-    pub standing: Standing,
+    pub status: CandidateStatus,
     /// Index of the component that is changed next, modulo their number.
     pub(super) rotation: usize,
     /// Number of proposals for it so far.

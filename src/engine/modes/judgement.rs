@@ -1,6 +1,6 @@
 //! Judgements of a reply while it is typed or while it arrives.
 //!
-//! In: the parts of a reply. Out: its standing, and remarks about it. Pure; nothing is run or called.
+//! In: the parts of a reply. Out: its validity, and remarks about it. Pure; nothing is run or called.
 
 use ptc_core::reply::Finish as Ending;
 use ptc_core::signature::{Issue, Path};
@@ -14,9 +14,9 @@ use super::verdict::failure_of;
 use crate::agent::{Diagnostic, LintInputs, Plan, lint};
 use crate::event::ErrorRecord;
 
-/// The standing of a reply that is not sent yet.
+/// The validity of a reply that is not sent yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Standing {
+pub enum ReplyValidity {
     /// More text may decide it.
     #[default]
     Open,
@@ -41,30 +41,30 @@ pub struct Remark {
 
 /// The judgement of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Judged {
-    /// The standing of the reply.
-    pub standing: Standing,
+pub struct ReplyJudgement {
+    /// The validity of the reply.
+    pub validity: ReplyValidity,
     /// The action of a reply that does more than answer: `calls lookup`.
     pub does: String,
     /// Problems of the reply, and notes about it.
     pub remarks: Vec<Remark>,
 }
 
-impl Judged {
+impl ReplyJudgement {
     /// A reply without remarks.
-    pub fn fine(standing: Standing) -> Self {
-        Self { standing, ..Self::default() }
+    pub fn fine(validity: ReplyValidity) -> Self {
+        Self { validity, ..Self::default() }
     }
 
-    /// A reply with these remarks; without an error among them it has this standing.
-    pub fn of(otherwise: Standing, remarks: Vec<Remark>) -> Self {
+    /// A reply with these remarks; without an error among them it has this validity.
+    pub fn of(otherwise: ReplyValidity, remarks: Vec<Remark>) -> Self {
         let is_wrong = remarks.iter().any(|remark| remark.is_error);
-        Self { standing: if is_wrong { Standing::Wrong } else { otherwise }, does: String::new(), remarks }
+        Self { validity: if is_wrong { ReplyValidity::Wrong } else { otherwise }, does: String::new(), remarks }
     }
 
     pub(super) fn wrong(place: &str, record: &ErrorRecord) -> Self {
         let message = format!("{}: {}", record.reason, record.message);
-        Self::of(Standing::Wrong, vec![Remark { place: place.to_owned(), message, is_error: true }])
+        Self::of(ReplyValidity::Wrong, vec![Remark { place: place.to_owned(), message, is_error: true }])
     }
 
     pub(super) fn doing(self, does: impl Into<String>) -> Self {
@@ -73,38 +73,40 @@ impl Judged {
 }
 
 /// Judges a text that is to be the answer.
-pub(super) fn answer_judged(plan: &Plan, text: &str) -> Judged {
+pub(super) fn answer_judged(plan: &Plan, text: &str) -> ReplyJudgement {
     let answer = answer::read(plan, text, Ending::Complete);
     match (&answer.issues, failure_of(&answer, false, text)) {
-        (Some(issues), _) => Judged::of(Standing::Fits, issues.iter().map(remark).collect()),
-        (None, Some(record)) => Judged::wrong("", &record),
-        (None, None) => Judged::fine(Standing::Fits),
+        (Some(issues), _) => ReplyJudgement::of(ReplyValidity::Fits, issues.iter().map(remark).collect()),
+        (None, Some(record)) => ReplyJudgement::wrong("", &record),
+        (None, None) => ReplyJudgement::fine(ReplyValidity::Fits),
     }
 }
 
 /// Judges calls, each with its arguments or the reason why it has none.
-pub(super) fn calls_judged(plan: &Plan, calls: Vec<(&str, Result<Value, ErrorRecord>)>) -> Judged {
+pub(super) fn calls_judged(plan: &Plan, calls: Vec<(&str, Result<Value, ErrorRecord>)>) -> ReplyJudgement {
     let names: Vec<&str> = calls.iter().map(|(name, _)| *name).collect();
     let does = format!("calls {}", names.join(", "));
     let judged = calls.into_iter().map(|(name, args)| match args {
         Ok(args) => call_judged(plan, name, &args),
-        Err(record) => Judged::wrong(name, &record),
+        Err(record) => ReplyJudgement::wrong(name, &record),
     });
-    Judged::of(Standing::Fits, judged.flat_map(|judged| judged.remarks).collect()).doing(does)
+    ReplyJudgement::of(ReplyValidity::Fits, judged.flat_map(|judged| judged.remarks).collect()).doing(does)
 }
 
 /// Judges a call that the model makes.
-pub(super) fn call_judged(plan: &Plan, name: &str, args: &Value) -> Judged {
+pub(super) fn call_judged(plan: &Plan, name: &str, args: &Value) -> ReplyJudgement {
     let refused = uncallable(plan, name);
     let misfit = || plan.native_tool(name)?.convert_args(args).err();
-    refused.or_else(misfit).map_or(Judged::fine(Standing::Fits), |record| Judged::wrong(name, &record))
+    refused
+        .or_else(misfit)
+        .map_or(ReplyJudgement::fine(ReplyValidity::Fits), |record| ReplyJudgement::wrong(name, &record))
 }
 
 /// Judges a program that is found at byte `at` of a text.
-pub(in crate::engine) fn program_judged(program: &str, whole: &str, at: usize, given: &LintInputs) -> Judged {
+pub(in crate::engine) fn program_judged(program: &str, whole: &str, at: usize, given: &LintInputs) -> ReplyJudgement {
     let balance = Balance::of(program);
     if program.trim().is_empty() || (balance.fault.is_none() && (!balance.open.is_empty() || balance.text.is_some())) {
-        return Judged::default();
+        return ReplyJudgement::default();
     }
     let remark = |found: &Diagnostic| {
         let span = found.span.map(|span| Span::new(span.start + at, span.end + at));
@@ -115,7 +117,7 @@ pub(in crate::engine) fn program_judged(program: &str, whole: &str, at: usize, g
         let message = format!("{}: {}", found.reason.name(), found.message);
         Remark { place, message, is_error: found.is_error() }
     };
-    Judged::of(Standing::Reads, lint(program, given).iter().map(remark).collect())
+    ReplyJudgement::of(ReplyValidity::Reads, lint(program, given).iter().map(remark).collect())
 }
 
 /// The remark about an issue. Its words are for a user; the feedback to the model has those of the issue.

@@ -13,7 +13,7 @@ const QUEUE: usize = 64;
 
 /// Observed course of a request.
 #[derive(Debug)]
-pub(super) struct Observed {
+pub(super) struct RequestObservation {
     /// The reply, or why there is none.
     pub(super) result: Result<Reply, ModelError>,
     /// Pieces in which the text arrived.
@@ -28,7 +28,7 @@ pub(super) struct Observed {
     pub(super) tokens: Tokens,
 }
 
-impl Observed {
+impl RequestObservation {
     /// Sends a request and collects its events until it is answered.
     pub(super) async fn of(adapter: &Adapter, request: &Request) -> Self {
         let (events, mut inbox) = mpsc::channel(QUEUE);

@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use ptc_core::reasons::Reason;
 
 use super::Workbench;
-use crate::session::{Recorder, RecorderError, RecorderStatus, Unwritten};
+use crate::session::{Recorder, RecorderError, RecorderStatus, UnwrittenEvents};
 
-/// Status of the recorder of a run's session, and the spare folder.
+/// Saves the session of a run: the status of its recorder, and the spare folder.
 #[derive(Debug, Clone)]
-pub struct Saving {
+pub struct SessionSaver {
     /// The state of the writing.
-    pub keeping: RecorderStatus,
+    pub status: RecorderStatus,
     /// The folder that takes the session when its own cannot.
     pub spare_dir: PathBuf,
 }
 
 /// Location of a session after its run.
 #[derive(Debug)]
-pub enum Settled {
+pub enum SaveOutcome {
     /// In its own folder, whole.
     Whole,
     /// In another folder, whole; its own holds the beginning.
@@ -29,48 +29,48 @@ pub enum Settled {
         /// The file that has everything.
         path: PathBuf,
         /// Events that its own folder lacks.
-        unwritten: Unwritten,
+        unwritten: UnwrittenEvents,
     },
     /// Incomplete everywhere: missing lines are lost at exit.
     Partly {
         /// Events that its own folder lacks.
-        unwritten: Unwritten,
+        unwritten: UnwrittenEvents,
         /// Error of writing to the spare folder.
         spare: RecorderError,
     },
 }
 
-impl Saving {
+impl SessionSaver {
     /// Checks the file, tries its own folder once more, and then the spare one. Reads and writes files.
-    pub fn settle(&self) -> Settled {
-        let Some(unwritten) = self.keeping.retry() else {
-            return match self.keeping.moved_from() {
-                None => Settled::Whole,
-                Some(unwritten) => Settled::Elsewhere { path: self.keeping.path(), unwritten },
+    pub fn settle(&self) -> SaveOutcome {
+        let Some(unwritten) = self.status.retry() else {
+            return match self.status.moved_from() {
+                None => SaveOutcome::Whole,
+                Some(unwritten) => SaveOutcome::Elsewhere { path: self.status.path(), unwritten },
             };
         };
-        match self.keeping.move_to(&self.spare_dir) {
-            Ok(path) => Settled::Elsewhere { path, unwritten },
-            Err(spare) => Settled::Partly { unwritten, spare },
+        match self.status.move_to(&self.spare_dir) {
+            Ok(path) => SaveOutcome::Elsewhere { path, unwritten },
+            Err(spare) => SaveOutcome::Partly { unwritten, spare },
         }
     }
 
     /// Moves the session to a folder that the user names, at any time. Returns the file that has everything then.
     pub fn move_to(&self, dir: &Path) -> Result<PathBuf, RecorderError> {
-        self.keeping.move_to(dir)
+        self.status.move_to(dir)
     }
 }
 
 impl Workbench {
-    /// Returns the saving of this recorder's session, and gives the recorder the spare folder.
-    pub(super) fn saving(&self, recorder: &Recorder) -> Saving {
-        let (keeping, spare_dir) = (recorder.status(), self.folders.spare_dir.clone());
-        keeping.set_spare_dir(&spare_dir);
-        Saving { keeping, spare_dir }
+    /// Returns the saver of this recorder's session, and gives the recorder the spare folder.
+    pub(super) fn saver(&self, recorder: &Recorder) -> SessionSaver {
+        let (status, spare_dir) = (recorder.status(), self.folders.spare_dir.clone());
+        status.set_spare_dir(&spare_dir);
+        SessionSaver { status, spare_dir }
     }
 }
 
-impl std::fmt::Display for Settled {
+impl std::fmt::Display for SaveOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Whole => f.write_str("saved"),
@@ -94,15 +94,15 @@ impl std::fmt::Display for Settled {
 /// Waits until the session is saved. A trial whose session is incomplete everywhere cannot be looked at later: it was not tried.
 ///
 /// Errors: what is lost and what to do.
-pub(super) async fn settled(saving: Option<Saving>) -> Result<(), String> {
-    let Some(saving) = saving else { return Ok(()) };
-    match tokio::task::spawn_blocking(move || saving.settle()).await {
-        Ok(Settled::Whole) => Ok(()),
-        Ok(settled @ Settled::Elsewhere { .. }) => {
+pub(super) async fn settled(saver: Option<SessionSaver>) -> Result<(), String> {
+    let Some(saver) = saver else { return Ok(()) };
+    match tokio::task::spawn_blocking(move || saver.settle()).await {
+        Ok(SaveOutcome::Whole) => Ok(()),
+        Ok(settled @ SaveOutcome::Elsewhere { .. }) => {
             tracing::warn!(%settled, "the session of a trial");
             Ok(())
         }
-        Ok(settled @ Settled::Partly { .. }) => Err(settled.to_string()),
+        Ok(settled @ SaveOutcome::Partly { .. }) => Err(settled.to_string()),
         Err(error) => Err(format!("{}: {error}", Reason::InternalError)),
     }
 }

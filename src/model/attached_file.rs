@@ -86,13 +86,13 @@ impl FileKind {
 
 /// A file with its bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Attached<'a> {
+pub(super) struct AttachedFile<'a> {
     pub(super) record: &'a FileRecord,
     pub(super) kind: FileKind,
     bytes: &'a [u8],
 }
 
-impl<'a> Attached<'a> {
+impl<'a> AttachedFile<'a> {
     /// The file of a record, if the request has its bytes.
     pub(super) fn of(request: &'a Request, record: &'a FileRecord) -> Option<Self> {
         let bytes = request.files.get(&record.sha256)?;

@@ -15,7 +15,7 @@ pub const CALL: &str = "/call ";
 
 /// A reply that was written by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Written {
+pub struct ManualReply {
     /// Its text.
     pub text: String,
     /// Its tool calls; those without an id get one from the engine.
@@ -23,7 +23,7 @@ pub struct Written {
 }
 
 #[derive(Serialize)]
-struct WrittenJson<'a> {
+struct ManualReplyJson<'a> {
     text: &'a str,
     calls: Vec<CallJson<'a>>,
 }
@@ -36,7 +36,7 @@ struct CallJson<'a> {
     args: Json,
 }
 
-impl Written {
+impl ManualReply {
     /// A text without calls.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), calls: Vec::new() }
@@ -76,10 +76,10 @@ impl Written {
             return Json::str(self.text.as_str());
         }
         let calls = self.calls.iter().map(|call| CallJson { id: &call.id, name: &call.name, args: call.json_args() });
-        to_json(&WrittenJson { text: &self.text, calls: calls.collect() })
+        to_json(&ManualReplyJson { text: &self.text, calls: calls.collect() })
     }
 
-    /// Reads the form of [`Written::to_json`]. Errors: what is wrong, and what it must be.
+    /// Reads the form of [`ManualReply::to_json`]. Errors: what is wrong, and what it must be.
     pub fn of_json(json: &Json) -> Result<Self, String> {
         if let Some(text) = json.as_str() {
             return Ok(Self::text(text));
@@ -122,17 +122,17 @@ fn call_of(json: &Json) -> Result<NativeCall, String> {
 
 /// The reply that the user typed to a request; calls are read where the request offers tools.
 pub fn typed(request: &Request, text: String) -> Reply {
-    let mut written = if request.tools.is_empty() { Written::text(text) } else { Written::typed(&text) };
-    for (place, call) in written.calls.iter_mut().enumerate() {
+    let mut reply = if request.tools.is_empty() { ManualReply::text(text) } else { ManualReply::typed(&text) };
+    for (place, call) in reply.calls.iter_mut().enumerate() {
         call.id = format!("tc_{}", place + 1);
     }
-    Reply::from(written)
+    Reply::from(reply)
 }
 
-impl From<Written> for Reply {
-    fn from(written: Written) -> Self {
-        let finish = if written.calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
-        Self { finish: Some(finish), calls: written.calls, ..Self::from(written.text) }
+impl From<ManualReply> for Reply {
+    fn from(reply: ManualReply) -> Self {
+        let finish = if reply.calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
+        Self { finish: Some(finish), calls: reply.calls, ..Self::from(reply.text) }
     }
 }
 
@@ -142,25 +142,25 @@ mod tests {
 
     #[test]
     fn lines_with_the_word_are_calls() {
-        let written = Written::typed("First this.\n/call search {\"q\": \"a b\"}\n  /call now\n");
-        assert_eq!(written.text, "First this.");
-        let calls: Vec<_> = written.calls.iter().map(ToString::to_string).collect();
+        let reply = ManualReply::typed("First this.\n/call search {\"q\": \"a b\"}\n  /call now\n");
+        assert_eq!(reply.text, "First this.");
+        let calls: Vec<_> = reply.calls.iter().map(ToString::to_string).collect();
         assert_eq!(calls, ["search {\"q\": \"a b\"}", "now {}"]);
-        assert_eq!(Written::typed("no /call here\n"), Written::text("no /call here\n"));
+        assert_eq!(ManualReply::typed("no /call here\n"), ManualReply::text("no /call here\n"));
     }
 
     #[test]
     fn a_reply_is_the_same_in_every_form() {
         for typed in ["Only words.\n", "First.\n/call search {\"q\":\"a b\"}\n/call now {}", "/call broken {\"q\": "] {
-            let written = Written::typed(typed);
-            assert_eq!(Written::of_json(&written.to_json()).as_ref(), Ok(&written), "{typed}");
-            assert_eq!(Written::typed(&written.as_typed()), written, "{typed}");
+            let reply = ManualReply::typed(typed);
+            assert_eq!(ManualReply::of_json(&reply.to_json()).as_ref(), Ok(&reply), "{typed}");
+            assert_eq!(ManualReply::typed(&reply.as_typed()), reply, "{typed}");
         }
     }
 
     #[test]
     fn an_invalid_reply_is_an_error_with_an_example() {
-        let wrong = |text: &str| Written::of_json(&json::parse(text).unwrap()).unwrap_err();
+        let wrong = |text: &str| ManualReply::of_json(&json::parse(text).unwrap()).unwrap_err();
         for text in ["3", "[]", "{}", r#"{"words": "x"}"#, r#"{"calls": 3}"#, r#"{"calls": [{"args": {}}]}"#] {
             assert!(wrong(text).contains("\"calls\": [{\"name\""), "{text}: {}", wrong(text));
         }

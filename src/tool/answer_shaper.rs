@@ -14,21 +14,21 @@ use ptc_core::template::{self, Node, Template};
 use ptc_core::value::Value;
 
 use crate::event::ErrorRecord;
-use crate::program::{self, NoTools, Setting};
+use crate::program::{self, NoTools, ProgramSettings};
 
 /// Keys of a tool, or arguments of a query, that configure it.
 pub const SHAPING_KEYS: [&str; 3] = ["response_template", "json_signature", "validator"];
 
 /// A program over the answer, and a check of its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shaping {
+pub struct AnswerShaper {
     /// A program with `{{x}}` for the fields of the answer; its value is the result.
     program: Option<String>,
     /// An expression over `result`: nil and false reject it, a text is the reason.
     validator: Option<String>,
 }
 
-impl Shaping {
+impl AnswerShaper {
     /// Parses `response_template` and `validator`. Fails with the invalid key and the problem.
     pub fn read(template: Option<&str>, validator: Option<&str>) -> Result<Self, (&'static str, String)> {
         let wrong = |message: String| (SHAPING_KEYS[0], message);
@@ -114,8 +114,9 @@ async fn evaluate(source: String, name: &'static str, value: Value) -> Result<Va
         let input = Input { context: &context, ..Input::new(&source, &limits) };
         let most = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
         let stop = AtomicBool::new(false);
-        let setting = Setting { tools: &NoTools, timeout_ms: most, compile_timeout_ms: most, now_ms: 0, stop: &stop };
-        match program::run(&input, &setting).result {
+        let settings =
+            ProgramSettings { tools: &NoTools, timeout_ms: most, compile_timeout_ms: most, now_ms: 0, stop: &stop };
+        match program::run(&input, &settings).result {
             Ok((Signal::Value | Signal::Return, value)) => Ok(boundary::externalize(&value).0),
             Ok((Signal::Fail, value)) => Err(value.to_string()),
             Err(error) => Err(format!("{}: {}", error.reason, error.message())),
@@ -143,8 +144,8 @@ mod tests {
     use super::*;
 
     async fn made(template: Option<&str>, validator: Option<&str>, answer: &str) -> Result<String, String> {
-        let shaping = Shaping::read(template, validator).map_err(|(key, message)| format!("{key} {message}"))?;
-        let made = shaping.apply(json::parse(answer).unwrap().to_value()).await;
+        let shaper = AnswerShaper::read(template, validator).map_err(|(key, message)| format!("{key} {message}"))?;
+        let made = shaper.apply(json::parse(answer).unwrap().to_value()).await;
         made.map(|value| value.to_string()).map_err(|record| record.message)
     }
 

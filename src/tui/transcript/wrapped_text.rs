@@ -56,7 +56,7 @@ pub enum Look {
 
 /// The rows of a growing text.
 #[derive(Debug, Clone, Default)]
-pub struct Wrapped {
+pub struct WrappedText {
     shape: Option<(usize, Look)>,
     rows: Vec<Row>,
     /// The first row of each line of the text.
@@ -67,7 +67,7 @@ pub struct Wrapped {
     consumed: usize,
 }
 
-impl Wrapped {
+impl WrappedText {
     /// The rows of `text` as a whole.
     pub fn of(text: &str, columns: usize, look: Look) -> Vec<Row> {
         let mut wrapped = Self::default();
@@ -96,7 +96,7 @@ impl Wrapped {
         self.start_of(line + 1).unwrap_or(self.rows.len()).checked_sub(1)
     }
 
-    /// Lays out what is new. A text that does not continue the one before must come after [`Wrapped::clear`].
+    /// Lays out what is new. A text that does not continue the one before must come after [`WrappedText::clear`].
     pub fn update(&mut self, text: &str, columns: usize, look: Look) {
         if self.shape != Some((columns, look)) || self.consumed > text.len() {
             self.clear();
@@ -195,19 +195,19 @@ mod tests {
     #[test]
     fn controls_vanish_when_rich_and_show_when_raw() {
         let text = "a\u{1b}[31mred\tb\r\nnext";
-        assert_eq!(plain(&Wrapped::of(text, 40, Look::Rich(Language::Plain))), ["ared    b", "next"]);
-        assert_eq!(plain(&Wrapped::of(text, 40, Look::Raw)), ["a␛[31mred␉b␍", "next"]);
+        assert_eq!(plain(&WrappedText::of(text, 40, Look::Rich(Language::Plain))), ["ared    b", "next"]);
+        assert_eq!(plain(&WrappedText::of(text, 40, Look::Raw)), ["a␛[31mred␉b␍", "next"]);
     }
 
     #[test]
     fn an_empty_text_has_no_row_and_a_blank_line_has_one() {
-        assert!(Wrapped::of("", 10, Look::Raw).is_empty());
-        assert_eq!(plain(&Wrapped::of("a\n\nb", 10, Look::Raw)), ["a", "", "b"]);
+        assert!(WrappedText::of("", 10, Look::Raw).is_empty());
+        assert_eq!(plain(&WrappedText::of("a\n\nb", 10, Look::Raw)), ["a", "", "b"]);
     }
 
     #[test]
     fn a_long_line_is_laid_out_once() {
-        let mut wrapped = Wrapped::default();
+        let mut wrapped = WrappedText::default();
         let mut text = "x".repeat(LONGEST_LINE);
         wrapped.update(&text, 80, Look::Raw);
         assert_eq!(wrapped.consumed, 0);
@@ -250,7 +250,7 @@ mod tests {
             columns in 0_usize..30,
             look in prop::sample::select(vec![Look::Rich(Language::Json), Look::Rich(Language::Plain), Look::Raw]),
         ) {
-            let mut wrapped = Wrapped::default();
+            let mut wrapped = WrappedText::default();
             let mut end = 0;
             for step in steps {
                 end = (end + step).min(text.len());
@@ -258,10 +258,10 @@ mod tests {
                     end += 1;
                 }
                 wrapped.update(&text[..end], columns, look);
-                prop_assert_eq!(wrapped.rows(), Wrapped::of(&text[..end], columns, look));
+                prop_assert_eq!(wrapped.rows(), WrappedText::of(&text[..end], columns, look));
             }
             wrapped.update(&text, columns, look);
-            prop_assert_eq!(wrapped.rows(), Wrapped::of(&text, columns, look));
+            prop_assert_eq!(wrapped.rows(), WrappedText::of(&text, columns, look));
             prop_assert_eq!(wrapped.starts.len(), text.split_inclusive('\n').count());
             for (line, start) in wrapped.starts.iter().enumerate() {
                 prop_assert!(*start < wrapped.rows.len() && wrapped.line_at(*start) == Some(line));

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::candidates::{Writing, hunk_rows};
+use crate::tui::candidates::{HunkSelection, hunk_rows};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -18,30 +18,31 @@ fn areas(screen: Rect) -> (Rect, Rect) {
     (rule, Rect { y: body.y + rule.height, height: body.height - rule.height, ..body })
 }
 
-pub(super) fn layout(writing: &mut Writing, screen: Rect) {
-    writing.area = areas(screen).1;
-    let columns = super::text_columns(writing.area).saturating_sub(2).max(1);
-    if writing.rows.0 != columns {
-        writing.rows = (columns, hunk_rows(&writing.changes, columns));
+pub(super) fn layout(selection: &mut HunkSelection, screen: Rect) {
+    selection.area = areas(screen).1;
+    let columns = super::text_columns(selection.area).saturating_sub(2).max(1);
+    if selection.rows.0 != columns {
+        selection.rows = (columns, hunk_rows(&selection.changes, columns));
     }
-    writing.top = writing.top.min(writing.rows.1.len().saturating_sub(usize::from(writing.area.height)));
+    selection.top = selection.top.min(selection.rows.1.len().saturating_sub(usize::from(selection.area.height)));
 }
 
-pub(super) fn draw(model: &Model, writing: &Writing, screen: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(model: &Model, selection: &HunkSelection, screen: Rect, buffer: &mut Buffer) {
     let (rule, area) = areas(screen);
-    let heading = format!("c{:02} into {}", writing.candidate, writing.changes.path.display());
-    let chosen = format!("{} of {} chosen", writing.chosen(), plural(writing.chosen.len() as u64, "hunk"));
-    let rows = &writing.rows.1;
+    let heading = format!("c{:02} into {}", selection.candidate, selection.changes.path.display());
+    let chosen = format!("{} of {} chosen", selection.chosen(), plural(selection.chosen.len() as u64, "hunk"));
+    let rows = &selection.rows.1;
     let seen = usize::from(area.height);
-    let hidden = rows.len().saturating_sub(writing.top + seen);
-    let mut mark = vec![Piece::new(if writing.chosen() > 0 { Role::Good } else { Role::Dim }, &format!("{chosen}  "))];
-    mark.extend(bars::more(writing.top, hidden, area.width));
+    let hidden = rows.len().saturating_sub(selection.top + seen);
+    let mut mark =
+        vec![Piece::new(if selection.chosen() > 0 { Role::Good } else { Role::Dim }, &format!("{chosen}  "))];
+    mark.extend(bars::more(selection.top, hidden, area.width));
     bars::rule(rule, &heading, true, mark, buffer, model.theme);
-    for (at, row) in rows.iter().skip(writing.top).take(seen).enumerate() {
-        let is_selected = row.hunk == writing.selected;
+    for (at, row) in rows.iter().skip(selection.top).take(seen).enumerate() {
+        let is_selected = row.hunk == selection.selected;
         let mut drawn: Row = row.row.clone();
         if row.is_head {
-            let is_chosen = writing.chosen.get(row.hunk).copied().unwrap_or(false);
+            let is_chosen = selection.chosen.get(row.hunk).copied().unwrap_or(false);
             let (role, sign) = if is_chosen { (Role::Good, "[✓] ") } else { (Role::Dim, "[ ] ") };
             if is_selected {
                 drawn.left.iter_mut().for_each(|piece| piece.role = Role::Title);

@@ -14,7 +14,7 @@ use super::table_iter::Iter;
 
 /// Entries with an index by hash.
 #[derive(Clone)]
-pub(super) struct Hashed<V> {
+pub(super) struct IndexMap<V> {
     entries: Vec<(Value, V)>,
     index: HashTable<Slot>,
     seed: DefaultHashBuilder,
@@ -62,27 +62,27 @@ fn short(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
-impl<V> Hashed<V> {
+impl<V> IndexMap<V> {
     /// A table of entries with distinct keys.
     pub(super) fn new(entries: Vec<(Value, V)>) -> Self {
-        let mut hashed = Self::with_capacity(entries.len());
+        let mut table = Self::with_capacity(entries.len());
         for (key, value) in entries {
-            hashed.push(hashed.hash(&key), key, value);
+            table.push(table.hash(&key), key, value);
         }
-        hashed
+        table
     }
 
     /// Of equal keys the first wins.
     pub(super) fn from_iter(entries: Vec<(Value, V)>) -> Self {
-        let mut hashed = Self::with_capacity(0);
-        hashed.entries.reserve(entries.len());
+        let mut table = Self::with_capacity(0);
+        table.entries.reserve(entries.len());
         for (key, value) in entries {
-            let hash = hashed.hash(&key);
-            if hashed.find(hash, |have| is_same(have, &key)).is_none() {
-                hashed.push(hash, key, value);
+            let hash = table.hash(&key);
+            if table.find(hash, |have| is_same(have, &key)).is_none() {
+                table.push(hash, key, value);
             }
         }
-        hashed
+        table
     }
 
     fn with_capacity(capacity: usize) -> Self {
@@ -203,8 +203,8 @@ impl<V> Hashed<V> {
     }
 
     /// The same keys with other values.
-    pub(super) fn map<W>(self, value: impl Fn(V) -> W) -> Hashed<W> {
-        Hashed {
+    pub(super) fn map<W>(self, value: impl Fn(V) -> W) -> IndexMap<W> {
+        IndexMap {
             entries: self.entries.into_iter().map(|(key, old)| (key, value(old))).collect(),
             index: self.index,
             seed: self.seed,
