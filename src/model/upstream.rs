@@ -1,18 +1,20 @@
 //! Requests of other programs on their way to a service: sent as they came, answered as they are answered.
 //!
-//! In: method, address, headers, body. Out: status, headers and the body as it comes. No header is added that the client did not send but
-//! `accept`, nothing is decompressed, no redirect is followed. It must never keep a key.
+//! In: method, address, headers, body. Out: status, headers, the body as it comes and its trailers. No header is added that the client did
+//! not send but `accept`, nothing is decompressed, no redirect is followed. It must never keep a key.
 
 use std::time::Duration;
 
 use futures::Stream;
-use hyper::body::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::{Bytes, Frame};
 use hyper::ext::ReasonPhrase;
 use reqwest::header::HeaderMap;
 use reqwest::{Body, Client, Method, Url};
 
 use super::connection::{DetectNewConnection, Sent, send};
 use super::http::{is_loopback, root};
+use crate::server::MAX_HEADERS;
 
 /// The clients of a proxy: one for this machine without the environment's proxies, one for everything else.
 #[derive(Debug, Clone)]
@@ -52,7 +54,7 @@ pub struct NoReply {
 /// A reply whose body is still to come.
 #[derive(Debug)]
 pub struct UpstreamReply {
-    inner: reqwest::Response,
+    inner: hyper::Response<Body>,
     retries: u32,
 }
 
@@ -67,6 +69,7 @@ impl UpstreamClient {
                 .no_gzip()
                 .no_deflate()
                 .tcp_nodelay(true)
+                .http1_max_headers(MAX_HEADERS)
                 .connector_layer(DetectNewConnection)
         };
         let built = |builder: reqwest::ClientBuilder| builder.build().map_err(|error| root(&error));
@@ -89,7 +92,7 @@ impl UpstreamClient {
         let request = client.request(method, url).headers(headers).body(body).build();
         let no_reply = |retries| move |error: reqwest::Error| NoReply { why: root(&error.without_url()), retries };
         let Sent { response, retries } = send(client, request.map_err(no_reply(0))?).await;
-        response.map(|inner| UpstreamReply { inner, retries }).map_err(no_reply(retries))
+        response.map(|inner| UpstreamReply { inner: inner.into(), retries }).map_err(no_reply(retries))
     }
 }
 
@@ -114,8 +117,9 @@ impl UpstreamReply {
         self.inner.headers()
     }
 
-    /// The next piece of the body; `None` at its end. Errors: why the connection broke.
-    pub async fn chunk(&mut self) -> Result<Option<Bytes>, String> {
-        self.inner.chunk().await.map_err(|error| root(&error.without_url()))
+    /// The next frame of the body: a piece, or the trailers after the last one; `None` at its end. Errors: why the connection broke.
+    pub async fn frame(&mut self) -> Result<Option<Frame<Bytes>>, String> {
+        let frame = self.inner.body_mut().frame().await.transpose();
+        frame.map_err(|error| root(&error.without_url()))
     }
 }

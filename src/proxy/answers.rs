@@ -57,8 +57,10 @@ struct RecordedExchange {
     place: String,
     upstream: String,
     method: String,
-    /// `None`: the request asks no model.
+    /// `None`: a non-chat request.
     protocol: Option<Protocol>,
+    /// It is a non-chat request of a conversation: it fetched a deferred reply.
+    is_fetch: bool,
     /// Path and query, without keys.
     path: String,
     /// The body as the client sent it, and as it was sent on where that is another one, as they were before they were compressed. Either is
@@ -136,6 +138,11 @@ struct Turn {
 }
 
 impl Turn {
+    /// The protocol of a request that asks a model.
+    fn protocol(&self) -> Option<Protocol> {
+        protocol_of(&self.path).filter(|_| self.method == "POST")
+    }
+
     /// The reply of the turn at this place. Errors: why there is none to answer with.
     fn reply(&mut self, place: &str) -> Result<RecordedReply, String> {
         let Some(status) = self.status else {
@@ -188,7 +195,7 @@ impl Answers {
     /// Reads sessions; their requests are ordered by time, those of the same time as the files are. `patterns`: further texts that do not
     /// count, as regular expressions.
     ///
-    /// Errors: a file that is no captured session, bytes that cannot be read, a pattern that is none.
+    /// Errors: a file that is not a captured session, bytes that cannot be read, a pattern that is none.
     pub fn read(files: &[PathBuf], patterns: &[String]) -> Result<Self, String> {
         let normalizer = Normalizer::read(patterns)?;
         let mut answers = Self { all: Vec::new(), normalizer, used: Mutex::default(), misses: Mutex::default() };
@@ -205,9 +212,14 @@ impl Answers {
         self.all.iter().filter(|recorded| recorded.reply.is_ok()).count()
     }
 
-    /// Returns whether it has requests that ask no model, such as lists of models.
+    /// Returns whether it has non-chat requests, such as lists of models.
     pub(super) fn has_other_requests(&self) -> bool {
-        self.all.iter().any(|recorded| recorded.protocol.is_none())
+        self.all.iter().any(|recorded| recorded.protocol.is_none() && !recorded.is_fetch)
+    }
+
+    /// Returns whether it has requests that fetched deferred replies.
+    pub(super) fn has_fetched_replies(&self) -> bool {
+        self.all.iter().any(|recorded| recorded.is_fetch)
     }
 
     /// Returns whether it can answer no request.
@@ -262,7 +274,9 @@ impl Answers {
                 _ => {}
             }
         }
+        let is_conversation = turns.iter().any(|(_, turn)| turn.protocol().is_some());
         for (at, mut turn) in turns {
+            let protocol = turn.protocol();
             let place = format!("{} {at}", session.header.id);
             let reply = turn.reply(&place);
             let of = |body: Vec<u8>| RecordedBody { normal: self.normalizer.normal(&body), body };
@@ -271,7 +285,8 @@ impl Answers {
                 at_ms: turn.at_ms,
                 place,
                 upstream: captured.upstream.clone(),
-                protocol: protocol_of(&turn.path).filter(|_| turn.method == "POST"),
+                protocol,
+                is_fetch: is_conversation && protocol.is_none(),
                 method: turn.method,
                 path: turn.path,
                 bodies,
@@ -343,7 +358,7 @@ impl Answers {
                 + recorded.lines().rev().zip(normal.lines().rev()).take_while(equal).count()
         };
         let Some(nearest) = of_protocol.max_by_key(likeness) else {
-            let what = if protocol.is_some() { "request of this protocol" } else { "request that asks no model" };
+            let what = if protocol.is_some() { "request of this protocol" } else { "non-chat request" };
             return format!("no {what} is recorded");
         };
         let is_same_path = path_of(&nearest.path) == path_of(path);
@@ -363,7 +378,7 @@ impl Answers {
         let more = lines.len().saturating_sub(DIFF_LINES);
         let shown = lines.iter().take(DIFF_LINES).cloned().collect::<Vec<_>>().join("\n");
         let more = if more > 0 { format!("\n({} not shown)", plural(more as u64, "more line")) } else { String::new() };
-        format!("the nearest is {}{to} (- recorded, + asked):\n{shown}{more}", nearest.place)
+        format!("the nearest is {}{to} (- recorded, + requested):\n{shown}{more}", nearest.place)
     }
 
     /// The requests that were not answered so far.
@@ -383,8 +398,9 @@ fn path_of(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
-/// The form of the reply that the query asks for: with `alt=sse` Gemini streams events, without it a list.
+/// The form of the reply that the query asks for: with `alt=sse` Gemini streams events, without it a list; with `stream=true` a deferred
+/// reply comes as events.
 fn form_of(path: &str) -> Option<&str> {
     let (_, query) = path.split_once('?')?;
-    query.split('&').find_map(|pair| pair.strip_prefix("alt="))
+    query.split('&').find_map(|pair| pair.strip_prefix("alt=").or_else(|| (pair == "stream=true").then_some(pair)))
 }

@@ -65,7 +65,7 @@ fn collect_text(name: &str, text: &str, found: &mut Vec<Secret>) {
     if text.contains("://") {
         let url = Url::parse(text).ok();
         found.extend(url.iter().flat_map(password_forms));
-        // A token in the place of the user: `https://TOKEN@host`.
+        // A token instead of the user: `https://TOKEN@host`.
         let user = url.as_ref().filter(|url| url.password().is_none()).map(Url::username);
         found.extend(user.filter(|user| is_random(user)).map(Secret::new));
         found.extend(address_keys(text).map(Secret::new));

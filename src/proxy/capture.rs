@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::MissedTickBehavior;
 
 use super::exchange::{Begun, Exchange, ExchangeLine, Note, elapsed_ms, room_for};
+use super::late_line::HeldLine;
 use super::live::LiveTraffic;
 use super::recorder::Recorder;
 use super::retention::Retention;
@@ -19,7 +20,7 @@ use crate::event::Price;
 use crate::port::SystemClock;
 use crate::server::ListenerEnd;
 
-/// Most bytes of traffic that wait for the recorder.
+/// Maximum bytes of traffic that wait for the recorder.
 pub(super) const MEMORY_BYTES: usize = 64 << 20;
 
 /// Time after which a conversation is ended. What follows later is a session of its own.
@@ -28,7 +29,7 @@ pub const IDLE: Duration = Duration::from_mins(15);
 /// Longest time between two searches for idle conversations.
 const LOOK_EACH: Duration = Duration::from_secs(20);
 
-/// Time for which text that a screen follows waits to be written.
+/// Maximum delay before text is written that a screen follows.
 const FOLLOW_EACH: Duration = Duration::from_millis(50);
 
 /// Shortest time from a note to its record: a request is passed on before its session is written, which takes longer.
@@ -44,7 +45,7 @@ const RECORDER_NICE: i32 = 10;
 /// Prices of models, by upstream and model.
 pub type Prices = Box<dyn Fn(&str, &str) -> Option<Price> + Send>;
 
-/// Gets exchanges that have ended, and problems of recording in words.
+/// Receives finished exchanges, and recording errors as text.
 pub type Report = Box<dyn Fn(Result<&ExchangeLine, &str>) + Send>;
 
 /// Options of recording.
@@ -92,24 +93,30 @@ impl Capture {
 
     /// Begins an exchange.
     pub(super) async fn begin(&self, begun: Begun) -> Exchange {
-        self.begin_sent(begun, Instant::now()).await
+        self.begin_sent(begun, Instant::now(), None).await
     }
 
-    /// Begins an exchange whose request was sent then.
-    pub(super) async fn begin_sent(&self, begun: Begun, started: Instant) -> Exchange {
+    /// Begins an exchange whose request was sent then. One with a line is recorded only if it fetches a deferred reply.
+    pub(super) async fn begin_sent(&self, begun: Begun, started: Instant, line: Option<HeldLine>) -> Exchange {
         let room = room_for(&self.room, &self.notes, begun.body.len()).await;
-        self.begin_in(room, started, begun)
+        self.begin_in(room, started, begun, line)
     }
 
-    /// The same without a wait, for a request that is in memory already.
+    /// Like `begin`, without waiting, for a request that is already in memory.
     pub(super) fn begin_in_hand(&self, begun: Begun) -> Exchange {
-        self.begin_in(None, Instant::now(), begun)
+        self.begin_in(None, Instant::now(), begun, None)
     }
 
-    fn begin_in(&self, room: Option<OwnedSemaphorePermit>, started: Instant, begun: Begun) -> Exchange {
+    fn begin_in(
+        &self,
+        room: Option<OwnedSemaphorePermit>,
+        started: Instant,
+        begun: Begun,
+        line: Option<HeldLine>,
+    ) -> Exchange {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let at_ms = SystemClock.now().saturating_sub_unsigned(elapsed_ms(started));
-        _ = self.notes.send(Note::Begun { id, at_ms, begun: Box::new(begun), _room: room });
+        _ = self.notes.send(Note::Begun { id, at_ms, begun: Box::new(begun), line, _room: room });
         let (notes, room, listener) = (self.notes.clone(), Arc::clone(&self.room), self.end.clone());
         Exchange { id, notes, room, started, end: None, listener }
     }

@@ -6,7 +6,7 @@
 
 use super::digest::Digest;
 
-/// Most replies of a conversation that requests can continue by their ids: the last ones.
+/// Number of the last replies of a conversation that requests can continue by id.
 pub(super) const REPLIES_MOST: usize = 64;
 
 /// The number of a conversation.
@@ -29,7 +29,7 @@ enum ReplyState {
 }
 
 impl ReplyState {
-    /// Returns whether the service has, or will have, a reply: the same request again is no retry.
+    /// Returns whether the service has, or will have, a reply: the same request again is not a retry.
     fn is_reply(self) -> bool {
         matches!(self, Self::EndMarked | Self::Answered | Self::Deferred)
     }
@@ -134,9 +134,28 @@ impl Conversations {
         self.set_reply(id, ReplyState::EndMarked, Some(reply), reply_id, at_ms);
     }
 
-    /// Notes that the service answers the last request later, to a request that asks no model.
+    /// Notes that the service answers the last request later, to a request that fetches the reply.
     pub fn defer(&mut self, id: ConversationId, reply_id: Option<String>, at_ms: i64) {
         self.set_reply(id, ReplyState::Deferred, None, reply_id, at_ms);
+    }
+
+    /// Notes the deferred reply of a request, which was fetched; `None`: it failed. Only that of the last request matters: earlier ones are
+    /// continued by their ids.
+    pub fn learn(&mut self, id: ConversationId, reply_id: &str, reply: Option<Digest>, at_ms: i64) {
+        let is_deferred = self.known.iter().any(|known| {
+            known.id == id && known.state == ReplyState::Deferred && known.reply_id.as_deref() == Some(reply_id)
+        });
+        if is_deferred {
+            self.end(id, reply, Some(reply_id.to_owned()), at_ms);
+        }
+        self.touch(id, at_ms);
+    }
+
+    /// Notes that a conversation is in use: it is forgotten later.
+    pub fn touch(&mut self, id: ConversationId, at_ms: i64) {
+        if let Some(known) = self.known.iter_mut().find(|known| known.id == id) {
+            known.last_ms = known.last_ms.max(at_ms);
+        }
     }
 
     fn set_reply(
@@ -220,7 +239,8 @@ impl Conversation {
         }
         let length = self.messages.len();
         let score = match (rest.first(), self.reply) {
-            // The same again: only after a failure. Else two clients asked the same. Without messages, the rest of the body must be the same.
+            // The same again: only after a failure. Else two clients asked the same. Without messages, the rest of the body must be the
+            // same.
             (None, _) => (!self.state.is_reply() && same_system && (length > 0 || same_frame)).then_some(2),
             (Some(next), Some(reply)) if *next == reply => Some(3),
             // Every request begins with no messages: only the reply shows that it continues this one.
@@ -318,6 +338,38 @@ mod tests {
         all.end(first, Some(Digest::of_reply("so", &[])), Some("resp_2".into()), 5);
         let after = |id: &str| ConversationRequest { continues: Some(id.into()), ..request(&[(USER, "and?")], 6) };
         assert_eq!(all.place(after("resp_1")), (first, false));
+    }
+
+    #[test]
+    fn a_deferred_reply_that_was_fetched_is_continued_by_its_messages_and_its_id() {
+        let mut all = Conversations::default();
+        let deferred = |all: &mut Conversations, id: &str, at_ms| {
+            let (conversation, _) = all.place(request(&[(USER, "hello")], at_ms));
+            all.defer(conversation, Some(id.into()), at_ms);
+            conversation
+        };
+        let (first, second) = (deferred(&mut all, "resp_1", 1), deferred(&mut all, "resp_2", 2));
+        all.learn(first, "resp_1", Some(Digest::of_reply("one", &[])), 3);
+        all.learn(second, "resp_2", Some(Digest::of_reply("two", &[])), 4);
+        assert_eq!(all.place(request(&[(USER, "hello"), (MODEL, "one"), (USER, "and?")], 5)), (first, false));
+        let after =
+            |at_ms| ConversationRequest { continues: Some("resp_2".into()), ..request(&[(USER, "and?")], at_ms) };
+        assert_eq!(all.place(after(6)), (second, false));
+        all.learn(second, "resp_2", None, 7);
+        assert!(all.place(after(8)).1, "the request that continues it is being answered");
+        let third = deferred(&mut all, "resp_3", 9);
+        all.learn(third, "resp_3", None, 10);
+        assert_eq!(all.place(request(&[(USER, "hello")], 11)), (third, false), "a retry after a failure");
+    }
+
+    #[test]
+    fn a_conversation_whose_reply_is_polled_is_not_forgotten() {
+        let mut all = Conversations::default();
+        let (first, _) = all.place(request(&[(USER, "hello")], 1));
+        all.defer(first, Some("resp_1".into()), 2);
+        all.touch(first, 50);
+        assert_eq!(all.forget(50, 100), []);
+        assert_eq!(all.forget(51, 100), [first]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::body_secrets::body_secrets;
 use super::headers;
+use super::late_line::HeldLine;
 use crate::config::Protocol;
 use crate::event::Tokens;
 use crate::model::{Coding, DECODED_MAX_BYTES, ErrorClass, Scrub, protocol_of, retries_text};
@@ -30,10 +31,10 @@ pub(super) struct CleanBody {
     pub(super) change: Option<BodyChange>,
 }
 
-/// Difference of the recorded form of a compressed body from the one that was sent.
+/// Difference between the recorded form of a compressed body and the sent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyChange {
-    /// It is recorded as it was before it was compressed: it holds a secret.
+    /// It is recorded uncompressed, because it contains a secret.
     Decoded,
     /// It is not recorded: it is too long to search.
     Omitted,
@@ -43,8 +44,8 @@ impl BodyChange {
     /// The notice of the turn.
     pub(super) fn notice(self) -> &'static str {
         match self {
-            Self::Decoded => "the body is recorded as it was before it was compressed: it holds a known secret",
-            Self::Omitted => "the body is not recorded: it is compressed and too long to search it for secrets",
+            Self::Decoded => "the body is recorded uncompressed: it contains a known secret",
+            Self::Omitted => "the body is not recorded: it is compressed and too long to be searched for secrets",
         }
     }
 }
@@ -71,7 +72,7 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// The protocol in which the request asks a model; `None`: it asks none.
+    /// The protocol of a chat request; `None` for other requests.
     pub(super) fn asked_in(&self) -> Option<Protocol> {
         (self.method == "POST" && protocol_of(&self.path).is_some()).then_some(self.protocol)
     }
@@ -173,7 +174,7 @@ pub enum ExchangeEnd {
     Broken(String),
     /// The proxy was ended before.
     ProxyEnded,
-    /// There was no reply: why.
+    /// There was no reply, for this reason.
     NoReply(String),
 }
 
@@ -203,6 +204,8 @@ pub(super) enum Note {
         id: u64,
         at_ms: i64,
         begun: Box<Begun>,
+        /// It is recorded only if it fetches a deferred reply, and has this line if it does not.
+        line: Option<HeldLine>,
         _room: Option<OwnedSemaphorePermit>,
     },
     Replied {
@@ -227,6 +230,11 @@ pub(super) enum Note {
         bytes: Box<[u8]>,
         _room: Option<OwnedSemaphorePermit>,
     },
+    /// The trailers of the service's reply.
+    Trailers {
+        id: u64,
+        trailers: HeaderMap,
+    },
     Ended {
         id: u64,
         at_ms: i64,
@@ -234,6 +242,21 @@ pub(super) enum Note {
         end: ExchangeEnd,
     },
     Close,
+}
+
+impl Note {
+    /// The id of the exchange; `None` for the end of all.
+    pub(super) fn id(&self) -> Option<u64> {
+        match self {
+            Self::Begun { id, .. }
+            | Self::Replied { id, .. }
+            | Self::Notice { id, .. }
+            | Self::Piece { id, .. }
+            | Self::Trailers { id, .. }
+            | Self::Ended { id, .. } => Some(*id),
+            Self::Close => None,
+        }
+    }
 }
 
 /// A reply of the service that the user replaced.
@@ -305,10 +328,15 @@ impl Exchange {
         self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.into(), _room: room });
     }
 
-    /// The same for a piece that is in memory already, without a wait.
+    /// Like `piece`, without waiting, for a piece that is already in memory.
     pub(super) fn piece_in_hand(&self, bytes: &[u8]) {
         let ms = elapsed_ms(self.started);
         self.note(Note::Piece { id: self.id, at_ms: SystemClock.now(), ms, bytes: bytes.into(), _room: None });
+    }
+
+    /// Trailers came after the body.
+    pub(super) fn trailers(&self, trailers: HeaderMap) {
+        self.note(Note::Trailers { id: self.id, trailers });
     }
 
     /// It ended in this way.
@@ -337,7 +365,7 @@ pub struct ExchangeLine {
     pub place: Option<(String, u32)>,
     /// Name of the upstream.
     pub upstream: String,
-    /// The model that was asked; method and path of a request that asks none.
+    /// The requested model; method and path of a non-chat request.
     pub model: String,
     /// HTTP status; `None` when no reply came.
     pub status: Option<u16>,

@@ -23,7 +23,8 @@ const ENCODINGS: [&str; 4] = ["gzip", "x-gzip", "deflate", "identity"];
 const ADDRESS_MARKS: &[char] = &['?', '&', '#', ';', ',', '<', '>', '"', ' '];
 
 /// Shortest value that may be a key under a name that may not be a secret's, in bytes. It is masked wherever it occurs, and `?keyword=` may
-/// have a word such as `gpt-4o-mini`; therefore more than of values whose name is a secret's (`KEY_MIN_BYTES` in `src/config/secret_name.rs`).
+/// have a word such as `gpt-4o-mini`; therefore more than of values whose name is a secret's (`KEY_MIN_BYTES` in
+/// `src/config/secret_name.rs`).
 const RANDOM_MIN_BYTES: usize = 12;
 
 /// Shortest value of a cookie that counts as a key; shorter ones are settings.
@@ -63,6 +64,30 @@ pub(super) fn passed(headers: &HeaderMap) -> HeaderMap {
     out
 }
 
+/// The headers of a request that are passed on: [`passed`], and `TE: trailers`, without which a service may omit trailers. It is an option
+/// of one connection, which has to name it.
+pub(super) fn passed_request(headers: &HeaderMap) -> HeaderMap {
+    let mut out = passed(headers);
+    let offered = headers.get_all(TE).iter().filter_map(|value| value.to_str().ok());
+    if offered.flat_map(|value| value.split(',')).any(|item| item.trim().eq_ignore_ascii_case("trailers")) {
+        out.insert(TE, HeaderValue::from_static("trailers"));
+        out.insert(CONNECTION, HeaderValue::from_static("te"));
+    }
+    out
+}
+
+/// The headers of a reply that are passed on with its body as it comes: [`passed`], and the names of its trailers, which only a chunked
+/// body can have.
+pub(super) fn passed_reply(headers: &HeaderMap) -> HeaderMap {
+    let mut out = passed(headers);
+    if headers.contains_key(TRANSFER_ENCODING) && !headers.contains_key(CONTENT_LENGTH) {
+        for names in headers.get_all(TRAILER) {
+            out.append(TRAILER, names.clone());
+        }
+    }
+    out
+}
+
 /// The headers of a request to an upstream whose body is known.
 pub(super) fn without_length(mut headers: HeaderMap) -> HeaderMap {
     headers.remove(CONTENT_LENGTH);
@@ -85,6 +110,15 @@ pub(super) fn recorded(headers: &HeaderMap, scrub: &Scrub) -> Vec<(String, Strin
     let kept = headers.iter().filter(|(name, value)| !is_secret(name, value));
     let clean = |value: &HeaderValue| scrub.text(&without_address_keys(&String::from_utf8_lossy(value.as_bytes())));
     kept.map(|(name, value)| (name.to_string(), clean(value))).collect()
+}
+
+/// The notice about the trailers of a reply: those that [`recorded`] has, and the number of the others.
+pub(super) fn trailers_text(trailers: &HeaderMap, scrub: &Scrub) -> String {
+    let kept = recorded(trailers, scrub);
+    let omitted = trailers.len() - kept.len();
+    let omitted = (omitted > 0).then(|| format!("{omitted} with keys, not recorded"));
+    let all: Vec<String> = kept.into_iter().map(|(name, value)| format!("{name}: {value}")).chain(omitted).collect();
+    format!("trailers of the service's reply: {}", all.join("; "))
 }
 
 /// The keys that a request carries, in headers and query.
@@ -225,6 +259,27 @@ mod tests {
         let names: Vec<&str> = passed.keys().map(HeaderName::as_str).collect();
         assert_eq!(names, ["authorization", "accept-encoding", "x-stainless-retry-count"]);
         assert_eq!(passed["accept-encoding"], "gzip;q=0.5, deflate");
+    }
+
+    #[test]
+    fn trailers_are_offered_and_announced_for_one_connection() {
+        let asked = headers(&[("te", "deflate;q=0.5, Trailers"), ("connection", "te, close")]);
+        assert_eq!(passed_request(&asked), headers(&[("te", "trailers"), ("connection", "te")]));
+        for other in [&[("te", "deflate")][..], &[("te", "trailers2")], &[]] {
+            assert_eq!(passed_request(&headers(other)), HeaderMap::new(), "{other:?}");
+        }
+        let chunked = headers(&[("transfer-encoding", "chunked"), ("trailer", "x-a"), ("trailer", "x-b, x-c")]);
+        assert_eq!(passed_reply(&chunked), headers(&[("trailer", "x-a"), ("trailer", "x-b, x-c")]));
+        let sized = headers(&[("content-length", "2"), ("trailer", "x-a")]);
+        assert_eq!(passed_reply(&sized), headers(&[("content-length", "2")]));
+    }
+
+    #[test]
+    fn the_notice_about_trailers_has_no_key() {
+        let scrub = Scrub::new([Secret::new("sk-one-123456".to_owned())]);
+        let came = headers(&[("x-checksum", "1a2b"), ("x-echo", "got sk-one-123456"), ("x-api-key", "sk-two-123456")]);
+        let text = "trailers of the service's reply: x-checksum: 1a2b; x-echo: got [secret]; 1 with keys, not recorded";
+        assert_eq!(trailers_text(&came, &scrub), text);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Exchanges on their way through a closed gate: shown, decided about, passed on as it was decided.
+//! Held exchanges: shown to the user and passed on by the user's decision.
 //!
 //! In: a request, or a reply of the service. Out: the request to send, or the reply for the client. What came is recorded next to what was
 //! passed on, and when the client leaves while it waits, it is recorded as far as it came. It must never change what the user did not.
@@ -24,7 +24,7 @@ use crate::server::Reply;
 /// Author of a reply of the user, in a recording.
 pub(super) const BY_USER: &str = "the user";
 
-/// Largest reply that is held, in bytes; what is larger passes.
+/// Largest reply that is held, in bytes; larger ones pass.
 const REPLY_MAX_BYTES: usize = 16 << 20;
 
 /// Data of a request that its reply needs.
@@ -123,6 +123,7 @@ struct WaitingReply {
     reason: Option<ReasonPhrase>,
     headers: HeaderMap,
     pieces: Vec<Bytes>,
+    trailers: Option<HeaderMap>,
     /// All of it has come.
     is_whole: bool,
 }
@@ -136,30 +137,45 @@ impl Drop for WaitingReply {
 }
 
 impl WaitingReply {
-    /// Records it as it came. A whole one is not passed on, for this reason; a part breaks off, and the exchange knows why.
+    /// Records it as received. A complete reply is not passed on, for this reason; a partial one is cut, and the exchange knows why.
     fn record_unpassed(&mut self, why: String) {
         let Some(exchange) = self.exchange.take() else { return };
         exchange.replied(self.status, self.headers.clone(), None);
         self.pieces.iter().for_each(|piece| exchange.piece_in_hand(piece));
+        self.record_trailers(&exchange);
         if self.is_whole {
             exchange.end(ExchangeEnd::NoReply(why));
         }
     }
 
-    /// Reads the reply; returns what follows what was read.
+    /// Records the trailers, which are not passed on.
+    fn record_trailers(&mut self, exchange: &Exchange) {
+        if let Some(trailers) = self.trailers.take() {
+            exchange.trailers(trailers);
+        }
+    }
+
+    /// Reads the reply; returns the rest after the read part.
     async fn gather(&mut self, mut reply: UpstreamReply) -> After {
         let mut bytes = 0;
         loop {
-            match reply.chunk().await {
-                Ok(Some(piece)) => {
+            let frame = match reply.frame().await {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return After::End,
+                Err(why) => return After::Broken(why),
+            };
+            match frame.into_data() {
+                Ok(piece) => {
                     bytes += piece.len();
                     self.pieces.push(piece);
                     if bytes > REPLY_MAX_BYTES {
                         return After::Upstream(Box::new(reply));
                     }
                 }
-                Ok(None) => return After::End,
-                Err(why) => return After::Broken(why),
+                Err(frame) => {
+                    self.trailers = frame.into_trailers().ok();
+                    return After::End;
+                }
             }
         }
     }
@@ -189,8 +205,9 @@ impl WaitingReply {
         if let Some(exchange) = &exchange {
             exchange.replied(self.status, self.headers.clone(), None);
         }
+        let after = self.trailers.take().map_or(after, After::Trailers);
         let pieces = Pieces::InHand(std::mem::take(&mut self.pieces).into_iter(), after);
-        let reply = passing(pieces, (self.status, headers::passed(&self.headers)), exchange, cut);
+        let reply = passing(pieces, (self.status, headers::passed_reply(&self.headers)), exchange, cut);
         with_reason(reply, self.reason.take())
     }
 
@@ -199,6 +216,7 @@ impl WaitingReply {
         let exchange = self.exchange.take();
         if let Some(exchange) = &exchange {
             exchange.replaced(status, with.headers.clone(), BY_USER.to_owned(), self.came());
+            self.record_trailers(exchange);
         }
         passing(Pieces::InHand(with.pieces.into_iter(), After::End), (status, with.headers), exchange, cut)
     }
@@ -218,7 +236,8 @@ pub(super) async fn hold_reply(
     cut: Option<usize>,
 ) -> Reply {
     let (status, reason, headers) = (reply.status(), reply.reason(), reply.headers().clone());
-    let mut waiting = WaitingReply { exchange, status, reason, headers, pieces: Vec::new(), is_whole: false };
+    let (pieces, trailers) = (Vec::new(), None);
+    let mut waiting = WaitingReply { exchange, status, reason, headers, pieces, trailers, is_whole: false };
     let after = waiting.gather(reply).await;
     if !matches!(after, After::End) {
         return waiting.pass(after, cut);
@@ -256,6 +275,7 @@ pub(super) async fn hold_reply(
             let exchange = waiting.exchange.take();
             if let Some(exchange) = &exchange {
                 exchange.replaced(status, HeaderMap::new(), BY_USER.to_owned(), waiting.came());
+                waiting.record_trailers(exchange);
             }
             dropped(exchange, "the user closed the connection")
         }

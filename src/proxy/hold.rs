@@ -1,7 +1,7 @@
 //! Requests and replies that wait for the user.
 //!
-//! In: an exchange that stops at a gate. Out: the decision about it, or that its client has left. It must never keep an exchange whose client
-//! has left, nor stop one when no screen shows it.
+//! In: an exchange that stops at a gate. Out: the decision about it, or that its client has left. It must never keep an exchange whose
+//! client has left, nor stop one when no screen shows it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,7 +60,7 @@ pub struct HeldExchange {
 pub enum Verdict {
     /// It passes as it came.
     Pass,
-    /// It passes with this text in the place of its own.
+    /// It passes with this text instead of its own.
     Edited(String),
     /// The client gets this text as the model's reply. A request that waits is not sent.
     Answer(String),
@@ -131,7 +131,7 @@ impl Holds {
         let mut waiting = self.lock();
         waiting.is_over = true;
         waiting.has_changed = true;
-        // Each waiting exchange gets an error in the place of a decision.
+        // Each waiting exchange gets an error instead of a decision.
         waiting.exchanges.clear();
         drop(waiting);
         self.changed.notify_one();

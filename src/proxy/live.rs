@@ -71,7 +71,7 @@ pub enum TrafficUpdate {
     Held(Vec<Arc<HeldExchange>>),
     /// Requests that were not recorded: the last ones, the oldest first, and how many there were in all.
     Unrecorded(Vec<UnrecordedRequest>, u64),
-    /// Sessions cannot be written, in words; or they can again.
+    /// Sessions cannot be written, with the error; or can be written again.
     Problem(String),
 }
 

@@ -1,8 +1,11 @@
 //! Messages of conversations that the service stores, as ranges of numbers.
 //!
-//! In: message numbers, and the state of the last reply. Out: the messages that precede the next request. Numbers are assigned in order of
+//! In: message numbers, and the states of the replies. Out: the messages that precede the next request. Numbers are assigned in order of
 //! arrival, so thousands of messages are a few ranges. It must never change their order.
 
+use std::collections::VecDeque;
+
+use super::conversations::REPLIES_MOST;
 use super::digest::Digest;
 
 /// Messages by number, in order, and whether they are system messages.
@@ -79,6 +82,52 @@ impl StoredConversation {
     }
 }
 
+/// The conversations up to the last replies of a session, as the service stores them.
+#[derive(Debug, Default)]
+pub(super) struct StoredConversations {
+    /// The conversation of the last request, for one that continues it without the id of a known reply.
+    last: StoredConversation,
+    /// Those up to each of the last replies that have an id.
+    by_id: VecDeque<(String, StoredConversation)>,
+}
+
+impl StoredConversations {
+    /// Returns the conversation that a request continues: up to the reply with this id, which need not be the last one, else the last one.
+    pub(super) fn continued(&mut self, id: Option<&str>) -> StoredConversation {
+        let known = id.and_then(|id| self.by_id.iter().rev().find(|(known, _)| known == id));
+        match known {
+            Some((_, stored)) => stored.clone(),
+            None => std::mem::take(&mut self.last),
+        }
+    }
+
+    /// Sets the last request.
+    pub(super) fn begin(&mut self, request: StoredConversation) {
+        self.last = request;
+    }
+
+    /// Sets the reply to the last request.
+    pub(super) fn set_reply(&mut self, id: Option<&str>, reply: StoredReply) {
+        self.last.reply = reply;
+        let Some(id) = id else { return };
+        if self.by_id.len() >= REPLIES_MOST {
+            self.by_id.pop_front();
+        }
+        self.by_id.push_back((id.to_owned(), self.last.clone()));
+    }
+
+    /// Sets the reply with this id, which was deferred.
+    pub(super) fn set_deferred(&mut self, id: &str, reply: StoredReply) {
+        let is_last = self.by_id.back().is_some_and(|(last, _)| last == id);
+        if is_last && self.last.reply == StoredReply::Deferred {
+            self.last.reply = reply;
+        }
+        for (_, stored) in self.by_id.iter_mut().filter(|(known, _)| known == id) {
+            stored.reply = reply;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +142,30 @@ mod tests {
             assert_eq!(stored(reply).before_reply(false), [(0, true), (1, false), (2, false)]);
             assert_eq!(stored(reply).before_reply(true), [(1, false), (2, false)]);
         }
+    }
+
+    #[test]
+    fn a_deferred_reply_is_known_to_requests_that_continue_it_by_its_id_or_as_the_last_one() {
+        let request = |number| StoredConversation {
+            messages: MessageList::of(&[(number, false)]),
+            own: 1,
+            ..StoredConversation::default()
+        };
+        let known = StoredReply::Known(Digest::of_reply("hi", &[]));
+        let mut stored = StoredConversations::default();
+        stored.begin(request(0));
+        stored.set_reply(Some("resp_0"), StoredReply::Deferred);
+        stored.begin(request(1));
+        stored.set_reply(Some("resp_1"), StoredReply::Deferred);
+        stored.set_deferred("resp_0", known);
+        assert_eq!(stored.continued(Some("resp_0")).reply, known);
+        assert_eq!(stored.continued(Some("resp_1")).reply, StoredReply::Deferred);
+        stored.set_deferred("resp_1", known);
+        assert_eq!(stored.continued(None).reply, known);
+        // A request after it is not answered.
+        stored.begin(request(2));
+        stored.set_deferred("resp_1", known);
+        assert_eq!(stored.continued(None).reply, StoredReply::Missing);
     }
 
     #[test]

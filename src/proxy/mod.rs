@@ -5,6 +5,7 @@
 //! recorder's memory is full.
 
 mod answers;
+mod background;
 mod body_secrets;
 mod capture;
 mod client_secrets;
@@ -15,6 +16,7 @@ mod headers;
 mod held;
 mod hold;
 mod import;
+mod late_line;
 mod live;
 mod message_list;
 mod program;

@@ -1,11 +1,16 @@
 //! The recorder: traffic becomes sessions, one for each conversation, a turn for each request.
 //!
-//! In: notes of exchanges. Out: events of captured sessions, and lines for users. Its memory is bounded: the bytes of a reply are written in
-//! parts. It must never write a known secret.
+//! In: notes of exchanges. Out: events of captured sessions, and lines for users. Its memory is bounded: the bytes of a reply are written
+//! in parts. It must never write a known secret.
+
+mod fetches;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use hyper::header::HeaderMap;
+
+use super::background::{DeferredReplies, DeferredReply, HeldFetch, deferred_text};
 use super::capture::CaptureOptions;
 use super::conversations::{ConversationId, ConversationRequest, Conversations};
 use super::digest::{Digest, file_digests};
@@ -13,6 +18,7 @@ use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY
 use super::headers;
 use super::reply::{OpenReply, clean_came};
 use super::session::{CapturedSession, ids_of_file};
+use crate::config::Protocol;
 use crate::event::{RawReply, Role};
 use crate::model::{CapturedRequest, ReplyOutcome};
 use crate::session::{CaptureSource, ImportSource, SessionId};
@@ -24,7 +30,7 @@ const OPEN_MOST: usize = 256;
 /// previous one. Above it, the bodies of the conversations that were idle longest are freed.
 const BASES_MAX_BYTES: usize = 256 << 20;
 
-/// The conversation of requests that ask no model, in the place of a protocol's name.
+/// The conversation of non-chat requests, instead of a protocol's name.
 const NO_MODEL: &str = "no model";
 
 /// Conversations of a file that are not written.
@@ -38,7 +44,7 @@ pub(super) struct UnwrittenSessions {
 
 /// The notice in sessions whose file had no bytes.
 const REBUILT: &str =
-    "the file has messages, not requests: requests and replies are rebuilt, their bytes are not those that were sent";
+    "the file has messages, not requests: requests and replies are rebuilt, so their bytes differ from the sent ones";
 
 /// An exchange whose end has not come.
 struct Open {
@@ -46,10 +52,33 @@ struct Open {
     begun: Box<Begun>,
     line: ExchangeLine,
     reply: Option<OpenReply>,
+    /// Trailers of the service's reply.
+    trailers: Option<HeaderMap>,
     /// From the request to the last piece of the reply.
     last_ms: u64,
     /// The service marked the end of the reply: the next request of the conversation may come before the end of the body.
     is_marked: bool,
+    /// The service goes on with the reply when its stream breaks off.
+    is_background: bool,
+    /// The deferred reply that it fetches.
+    fetches: Option<DeferredReply>,
+}
+
+impl Open {
+    /// An exchange whose request has begun.
+    fn new(conversation: ConversationId, begun: Box<Begun>, line: ExchangeLine) -> Self {
+        Self {
+            conversation,
+            begun,
+            line,
+            reply: None,
+            trailers: None,
+            last_ms: 0,
+            is_marked: false,
+            is_background: false,
+            fetches: None,
+        }
+    }
 }
 
 /// An exchange that has ended.
@@ -57,15 +86,13 @@ struct EndedExchange {
     conversation: ConversationId,
     outcome: ReplyOutcome,
     is_answered: bool,
+    /// The deferred reply that it fetched.
+    fetched: Option<DeferredReply>,
 }
 
-/// The warning of a turn whose reply only reports that the service has accepted the request.
-fn deferred_text(begun: &Begun, outcome: &ReplyOutcome) -> String {
-    let path = begun.path.split('?').next().unwrap_or_default().trim_end_matches('/');
-    let (state, id) = (outcome.finish.as_deref().unwrap_or_default(), outcome.id.as_deref().unwrap_or("ID"));
-    format!(
-        "the service answers in the background ({state}); with --record-all, its reply to GET {path}/{id} is recorded"
-    )
+/// Returns whether the service goes on with the reply when the client leaves.
+fn is_background(request: &CapturedRequest) -> bool {
+    request.frame.json().get("background").is_some_and(|value| value.to_text() == "true")
 }
 
 /// Writes captured sessions.
@@ -74,6 +101,10 @@ pub(super) struct Recorder {
     conversations: Conversations,
     sessions: HashMap<ConversationId, CapturedSession>,
     open: HashMap<u64, Open>,
+    /// Replies that the services give later.
+    deferred: DeferredReplies,
+    /// Requests that fetch them.
+    held: HashMap<u64, HeldFetch>,
     /// Text of a reply that a screen follows waits to be written.
     is_followed: bool,
     /// A problem of the disk was reported.
@@ -103,6 +134,8 @@ impl Recorder {
             conversations: Conversations::default(),
             sessions: HashMap::new(),
             open: HashMap::new(),
+            deferred: DeferredReplies::default(),
+            held: HashMap::new(),
             is_followed: false,
             is_reported: false,
             imported: None,
@@ -128,18 +161,22 @@ impl Recorder {
         self.group = group;
     }
 
-    /// Takes the next note.
+    /// Takes the next note. The operating system has its events on return, unless it does not take them.
     pub(super) fn take(&mut self, note: Note) {
+        let Some(note) = self.take_held(note) else { return };
         match note {
-            Note::Begun { id, at_ms, begun, .. } => {
-                self.begin(id, at_ms, begun);
+            Note::Begun { id, at_ms, begun, line, .. } => {
+                self.begin_or_hold(id, at_ms, begun, line);
                 self.report_disk();
             }
             Note::Replied { id, at_ms, status, headers, by, came } => {
                 let Some(open) = self.open.get_mut(&id) else { return };
                 open.line.status = Some(status);
                 let Begun { protocol, scrub, .. } = &*open.begun;
-                open.reply = Some(OpenReply::new(open.begun.asked_in(), status, &headers, scrub.clone()));
+                open.reply = Some(match open.fetches {
+                    Some(_) => OpenReply::fetched(status, &headers, scrub.clone()),
+                    None => OpenReply::new(open.begun.asked_in(), status, &headers, scrub.clone()),
+                });
                 let (came, withheld) = came.map(|came| clean_came(*protocol, &came, scrub)).unzip();
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     let headers = headers::recorded(&headers, scrub);
@@ -147,12 +184,14 @@ impl Recorder {
                     if let Some(text) = withheld.flatten() {
                         session.warn(at_ms, text);
                     }
+                    session.flush();
                 }
             }
             Note::Notice { id, at_ms, text } => {
                 let Some(open) = self.open.get(&id) else { return };
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     session.warn(at_ms, text);
+                    session.flush();
                 }
             }
             Note::Piece { id, at_ms, ms, bytes, .. } => {
@@ -177,6 +216,12 @@ impl Recorder {
                     for event in events {
                         session.of_turn(at_ms, event);
                     }
+                    session.flush();
+                }
+            }
+            Note::Trailers { id, trailers } => {
+                if let Some(open) = self.open.get_mut(&id) {
+                    open.trailers = Some(trailers);
                 }
             }
             Note::Ended { id, at_ms, ms, end } => {
@@ -200,6 +245,7 @@ impl Recorder {
             match self.sessions.get_mut(&open.conversation) {
                 Some(session) if session.is_shown() => {
                     reply.take_text().into_iter().for_each(|event| session.of_turn(at_ms, event));
+                    session.flush();
                 }
                 _ => self.is_followed = true,
             }
@@ -261,8 +307,10 @@ impl Recorder {
         if let Some(session) = self.sessions.get_mut(&conversation) {
             session.begin_turn(at_ms, &begun, &request, &digests, body, &self.options.prices);
             if begun.asked_in().is_none() {
-                session
-                    .inform(at_ms, format!("{} asks no model: only its bodies are recorded", begun.method_and_path()));
+                session.inform(
+                    at_ms,
+                    format!("{} is a non-chat request: only its bodies are recorded", begun.method_and_path()),
+                );
             }
             if session.turns() == 1 && self.imported.as_ref().is_some_and(ImportSource::is_rebuilt) {
                 session.warn(at_ms, REBUILT.to_owned());
@@ -270,9 +318,11 @@ impl Recorder {
             for text in problem.into_iter().chain(lacks).chain(change).chain(begun.notices.iter().cloned()) {
                 session.warn(at_ms, begun.scrub.text(&text));
             }
+            session.flush();
             line.place = Some((session.id.clone(), session.turns()));
         }
-        self.open.insert(id, Open { conversation, begun, line, reply: None, last_ms: 0, is_marked: false });
+        let is_background = begun.asked_in() == Some(Protocol::Responses) && is_background(&request);
+        self.open.insert(id, Open { is_background, ..Open::new(conversation, begun, line) });
         self.free_bases(conversation);
     }
 
@@ -314,15 +364,17 @@ impl Recorder {
     }
 
     fn end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) {
-        let Some(EndedExchange { conversation, outcome, is_answered }) = self.record_end(id, at_ms, ms, end) else {
-            return;
-        };
-        if is_answered && outcome.is_deferred {
+        let Some(ended) = self.record_end(id, at_ms, ms, end) else { return };
+        let EndedExchange { conversation, outcome, is_answered, fetched } = ended;
+        let digest = is_answered.then(|| Digest::of_reply(&outcome.text, &outcome.calls));
+        if let Some(deferred) = fetched {
+            self.conversations.learn(conversation, &deferred.id, digest, at_ms);
+        } else if outcome.is_deferred {
             self.conversations.defer(conversation, outcome.id, at_ms);
         } else {
-            let digest = is_answered.then(|| Digest::of_reply(&outcome.text, &outcome.calls));
             self.conversations.end(conversation, digest, outcome.id, at_ms);
         }
+        self.settle_waiting(conversation);
     }
 
     /// Ends the exchange of a conversation whose next request has arrived after the end mark of the reply. The remaining bytes of the body
@@ -333,16 +385,20 @@ impl Recorder {
             // The conversation is that of the next request already.
             _ = self.record_end(id, at_ms, ms, &ExchangeEnd::Complete);
         }
+        self.end_marked_fetches(conversation, at_ms);
     }
 
     fn record_end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) -> Option<EndedExchange> {
-        let Open { conversation, begun, mut line, reply, .. } = self.open.remove(&id)?;
-        let (events, outcome) = reply.map(OpenReply::finish).unwrap_or_default();
+        let open = self.open.remove(&id)?;
+        let Open { conversation, begun, mut line, reply, trailers, is_background, fetches, .. } = open;
+        let (events, mut outcome) = reply.map(OpenReply::finish).unwrap_or_default();
         line.ms = ms;
         line.usage = outcome.usage;
-        // A reply that came and was not passed on is no answer.
+        // A reply that came and was not passed on is not an answer.
         let is_passed = !matches!(end, ExchangeEnd::NoReply(_));
         let is_answered = is_passed && outcome.is_whole && outcome.error.is_none();
+        let is_broken_off = is_passed && !outcome.is_whole && outcome.error.is_none() && outcome.id.is_some();
+        outcome.is_deferred = is_answered && outcome.is_deferred || is_background && is_broken_off;
         let problem = match end {
             _ if is_answered => None,
             ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
@@ -359,17 +415,26 @@ impl Recorder {
             for event in events {
                 session.of_turn(at_ms, event);
             }
-            if is_answered && outcome.is_deferred {
-                session.warn(at_ms, begun.scrub.text(&deferred_text(&begun, &outcome)));
+            if let Some(trailers) = trailers {
+                session.inform(at_ms, headers::trailers_text(&trailers, &begun.scrub));
+            }
+            if outcome.is_deferred {
+                let turn = session.turns();
+                let id = outcome.id.as_deref();
+                let reply = id.map(|id| DeferredReply::of(&begun, id, conversation, turn, &line.model));
+                let text = deferred_text(outcome.finish.as_deref(), reply.as_ref());
+                session.warn(at_ms, begun.scrub.text(&text));
+                reply.into_iter().for_each(|reply| self.deferred.add(reply));
             }
             session.end_turn(at_ms, &line, &outcome, end, problem);
         }
         (self.options.report)(Ok(&line));
-        Some(EndedExchange { conversation, outcome, is_answered })
+        Some(EndedExchange { conversation, outcome, is_answered, fetched: fetches })
     }
 
     /// Ends conversations that wait for too long, and the oldest beyond a number.
     fn close_beyond(&mut self, at_ms: i64) {
+        self.touch_fetched(at_ms);
         let idle_ms = i64::try_from(self.options.idle.as_millis()).unwrap_or(i64::MAX);
         for id in self.conversations.forget(at_ms.saturating_sub(idle_ms), OPEN_MOST) {
             self.close(id);
@@ -382,6 +447,7 @@ impl Recorder {
     }
 
     fn close(&mut self, id: ConversationId) {
+        self.deferred.forget(id);
         if let Some(session) = self.sessions.remove(&id)
             && let Some(error) = session.end()
         {
@@ -390,19 +456,20 @@ impl Recorder {
         }
     }
 
-    /// Ends all sessions of a file; returns what was not written.
+    /// Ends all sessions; returns the unwritten ones.
     pub(super) fn finish(mut self, at_ms: i64) -> UnwrittenSessions {
         self.close_all(at_ms);
         self.unwritten
     }
 
-    /// Ends all sessions; open exchanges end as far as they came.
+    /// Ends all sessions; open exchanges end with the part received so far.
     pub(super) fn close_all(&mut self, at_ms: i64) {
         let mut open: Vec<u64> = self.open.keys().copied().collect();
         open.sort_unstable();
         for id in open {
             self.end(id, at_ms, 0, &ExchangeEnd::ProxyEnded);
         }
+        self.end_fetches(at_ms);
         let sessions: Vec<ConversationId> = self.sessions.keys().copied().collect();
         for id in sessions {
             self.close(id);

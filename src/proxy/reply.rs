@@ -33,14 +33,18 @@ pub(super) struct OpenReply {
 }
 
 impl OpenReply {
-    /// A reply with this head, of a model that speaks a protocol, or to a request that asks none.
+    /// A reply with this head: of a model with this protocol, or to a non-chat request.
     pub(super) fn new(protocol: Option<Protocol>, status: u16, headers: &HeaderMap, scrub: Scrub) -> Self {
-        Self {
-            reader: reader(protocol, status, headers, scrub.clone()),
-            bytes: ReplyBytes::new(status, scrub),
-            text: None,
-            text_since_ms: 0,
-        }
+        Self::of(reader(protocol, status, headers, scrub.clone()), status, scrub)
+    }
+
+    /// The reply with this head to a request that fetches a deferred reply.
+    pub(super) fn fetched(status: u16, headers: &HeaderMap, scrub: Scrub) -> Self {
+        Self::of(fetched_reader(status, headers, scrub.clone()), status, scrub)
+    }
+
+    fn of(reader: CapturedReply, status: u16, scrub: Scrub) -> Self {
+        Self { reader, bytes: ReplyBytes::new(status, scrub), text: None, text_since_ms: 0 }
     }
 
     /// Takes bytes; returns the events that are due.
@@ -88,7 +92,7 @@ impl OpenReply {
         self.text.take().map(Event::from)
     }
 
-    /// The end of the bytes: the events that are left, and what the reply was.
+    /// Ends the reply: returns the remaining events and the outcome.
     pub(super) fn finish(self) -> (Vec<Event>, ReplyOutcome) {
         let Self { reader, mut bytes, text, .. } = self;
         let (pieces, outcome) = reader.finish();
@@ -117,6 +121,11 @@ impl OpenReply {
 fn reader(protocol: Option<Protocol>, status: u16, headers: &HeaderMap, scrub: Scrub) -> CapturedReply {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     CapturedReply::new(protocol, status, content_type, headers::coding(headers), scrub)
+}
+
+/// Reads the reply with this head to a request that fetches a deferred reply.
+pub(super) fn fetched_reader(status: u16, headers: &HeaderMap, scrub: Scrub) -> CapturedReply {
+    reader(Some(Protocol::Responses), status, headers, scrub).fetched()
 }
 
 /// The bytes of a reply, with secrets overwritten when they are written.
@@ -235,8 +244,8 @@ fn withheld_by(echoes: Echoes, blotted: usize) -> Option<&'static str> {
     if echoes.is_packed { Some(PACKED) } else { (echoes.is_joined || blotted < echoes.found).then_some(IN_PIECES) }
 }
 
-/// The bytes of a reply that the client did not get, with secrets overwritten. They are withheld, with a notice, when they hold a secret that
-/// they do not show.
+/// The bytes of a reply that the client did not get, with secrets overwritten. They are withheld, with a notice, when they hold a secret
+/// that they do not show.
 pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> (RawBody, Option<String>) {
     let mut reader = reader(Some(protocol), came.status, &came.headers, scrub.clone());
     _ = reader.push(&came.body);

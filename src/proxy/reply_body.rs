@@ -1,16 +1,16 @@
 //! The body of a reply on its way to the client.
 //!
-//! In: pieces of an upstream or in memory. Out: the same pieces, each noted by its exchange. It must never read on when the client does not,
-//! and a body that breaks off breaks off for the client too.
+//! In: pieces of an upstream or in memory, and trailers. Out: the same, each noted by its exchange. It must never read on when the client
+//! does not, and a body that breaks off breaks off for the client too.
 
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Frame};
 use hyper::ext::ReasonPhrase;
 use hyper::header::HeaderMap;
 
 use super::exchange::{Exchange, ExchangeEnd, RULE_CUT};
 use super::headers;
 use crate::model::UpstreamReply;
-use crate::server::{BodyError, Reply, StatusCode, pieces};
+use crate::server::{BodyError, Reply, StatusCode, frames};
 
 /// Source of the pieces of a body.
 pub(super) enum Pieces {
@@ -23,6 +23,8 @@ pub(super) enum Pieces {
 pub(super) enum After {
     /// The end.
     End,
+    /// Trailers, then the end.
+    Trailers(HeaderMap),
     /// The connection broke: why.
     Broken(String),
     /// More from the upstream.
@@ -30,14 +32,15 @@ pub(super) enum After {
 }
 
 impl Pieces {
-    async fn next(&mut self) -> Result<Option<Bytes>, String> {
+    async fn next(&mut self) -> Result<Option<Frame<Bytes>>, String> {
         match self {
-            Self::Upstream(reply) => reply.chunk().await,
+            Self::Upstream(reply) => reply.frame().await,
             Self::InHand(pieces, after) => match (pieces.next(), after) {
-                (Some(piece), _) => Ok(Some(piece)),
+                (Some(piece), _) => Ok(Some(Frame::data(piece))),
                 (None, After::End) => Ok(None),
+                (None, After::Trailers(trailers)) => Ok(Some(Frame::trailers(std::mem::take(trailers)))),
                 (None, After::Broken(why)) => Err(why.clone()),
-                (None, After::Upstream(reply)) => reply.chunk().await,
+                (None, After::Upstream(reply)) => reply.frame().await,
             },
         }
     }
@@ -47,23 +50,23 @@ impl Pieces {
 struct ForwardedBody {
     pieces: Pieces,
     exchange: Option<Exchange>,
-    /// Bytes that are still to come, when the head has their number: nothing is read after the last of them.
+    /// Bytes still expected by `Content-Length`; nothing is read after the last one.
     expected: Option<u64>,
-    /// Bytes after which a rule breaks the connection, if more follow.
+    /// Remaining bytes until a rule closes the connection, if more follow.
     left: Option<usize>,
-    /// A piece had more bytes than these.
+    /// A piece exceeded `left`.
     is_cut: bool,
     is_over: bool,
 }
 
 impl ForwardedBody {
-    /// The next piece, recorded.
-    async fn next(&mut self) -> Option<Result<Bytes, BodyError>> {
+    /// The next frame, recorded.
+    async fn next(&mut self) -> Option<Result<Frame<Bytes>, BodyError>> {
         if self.is_over {
             return None;
         }
         match self.read().await {
-            Ok(Some(bytes)) => Some(Ok(self.pass(bytes).await)),
+            Ok(Some(frame)) => Some(Ok(self.pass(frame).await)),
             Ok(None) => {
                 self.end(ExchangeEnd::Complete);
                 None
@@ -77,20 +80,39 @@ impl ForwardedBody {
         }
     }
 
-    /// The next piece of the source. A rule cuts the body where more bytes follow: one that ends there is whole, whether its head has its
+    /// The next frame of the source. A rule cuts the body where more bytes follow: one that ends there is whole, whether its head has its
     /// length or not.
-    async fn read(&mut self) -> Result<Option<Bytes>, String> {
+    async fn read(&mut self) -> Result<Option<Frame<Bytes>>, String> {
         let is_at_cut = self.left == Some(0);
         if self.is_cut || is_at_cut && self.expected.is_some() {
             return Err(RULE_CUT.to_owned());
         }
         match self.pieces.next().await? {
-            Some(bytes) if is_at_cut && !bytes.is_empty() => Err(RULE_CUT.to_owned()),
+            Some(frame) if is_at_cut && frame.data_ref().is_some_and(|bytes| !bytes.is_empty()) => {
+                Err(RULE_CUT.to_owned())
+            }
             read => Ok(read),
         }
     }
 
-    async fn pass(&mut self, bytes: Bytes) -> Bytes {
+    async fn pass(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        match frame.into_data() {
+            Ok(bytes) => Frame::data(self.pass_piece(bytes).await),
+            Err(frame) => Frame::trailers(self.pass_trailers(frame.into_trailers().unwrap_or_default())),
+        }
+    }
+
+    /// The trailers that are passed on. They end the body: the connection to the client reads nothing after them.
+    fn pass_trailers(&mut self, trailers: HeaderMap) -> HeaderMap {
+        let passed = headers::passed(&trailers);
+        if let Some(exchange) = &self.exchange {
+            exchange.trailers(trailers);
+        }
+        self.end(ExchangeEnd::Complete);
+        passed
+    }
+
+    async fn pass_piece(&mut self, bytes: Bytes) -> Bytes {
         let kept = self.left.map_or(bytes.len(), |left| left.min(bytes.len()));
         self.is_cut = kept < bytes.len();
         let bytes = bytes.slice(..kept);
@@ -133,7 +155,7 @@ pub(super) fn passing(
         state.end(ExchangeEnd::Complete);
     }
     let body = futures::stream::unfold(state, |mut state| async move { Some((state.next().await?, state)) });
-    let mut reply = Reply::new(pieces(body));
+    let mut reply = Reply::new(frames(body));
     *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     *reply.headers_mut() = passed;
     reply

@@ -1,7 +1,7 @@
 //! Retention of captured sessions: the newest are kept, up to a number and a size.
 //!
-//! In: the folder of sessions. Out: files that are removed. Sessions with tags, notes or bookmarks stay, and so do all that the proxy did not
-//! capture: own ones and imported ones. It must never remove a session that is being written, nor any when the marks cannot be read.
+//! In: the folder of sessions. Out: files that are removed. Sessions with tags, notes or bookmarks stay, and so do all that the proxy did
+//! not capture: own ones and imported ones. It must never remove a session that is being written, nor any when the marks cannot be read.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -16,9 +16,9 @@ const HEADER_MAX_BYTES: u64 = 64 << 10;
 /// Limits of the sessions that the proxy captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// Most sessions.
+    /// Maximum number of sessions.
     pub sessions: usize,
-    /// Most bytes of all of them.
+    /// Maximum bytes of all of them.
     pub bytes: u64,
 }
 

@@ -1,6 +1,7 @@
 //! The words of a rule.
 //!
-//! In: a line. Out: words, signs, texts in quotes and JSON, in order. It must never take a sign inside of quotes or JSON for one of the rule.
+//! In: a line. Out: words, signs, texts in quotes and JSON, in order. It must never take a sign inside of quotes or JSON for one of the
+//! rule.
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,7 @@ pub(super) enum Token {
 #[derive(Debug)]
 pub(super) struct Tokens(VecDeque<Token>);
 
-/// Divides a line. Errors: a quote that is not closed, a list or an object that is no JSON, a character that belongs to nothing.
+/// Divides a line. Errors: a quote that is not closed, a list or an object that is not JSON, a character that belongs to nothing.
 pub(super) fn tokens(line: &str) -> Result<Tokens, String> {
     let mut out = VecDeque::new();
     let mut rest = line.trim_start();
@@ -32,7 +33,7 @@ pub(super) fn tokens(line: &str) -> Result<Tokens, String> {
         let used = match first {
             '"' | '\'' => {
                 let (text, used) =
-                    quoted(rest, first).ok_or_else(|| format!("a text that begins with {first} is not closed"))?;
+                    quoted(rest, first).ok_or_else(|| format!("a string that begins with {first} is not closed"))?;
                 out.push_back(Token::Text(text));
                 used
             }
@@ -53,7 +54,7 @@ pub(super) fn tokens(line: &str) -> Result<Tokens, String> {
                 let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '*' | '+');
                 let used = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
                 if used == 0 {
-                    return Err(format!("`{first}` belongs into quotes"));
+                    return Err(format!("`{first}` must be in quotes"));
                 }
                 out.push_back(Token::Word(rest.chars().take_while(|c| is_word(*c)).collect()));
                 used
@@ -216,6 +217,6 @@ mod tests {
         for value in ["{a: 1}", "[1, 2", "{\"a\": 1,}"] {
             assert!(set(value).unwrap_err().contains("the value after `=` is not JSON"), "{value}");
         }
-        assert_eq!(tokens("when text = {: drop").unwrap_err(), "`{` belongs into quotes");
+        assert_eq!(tokens("when text = {: drop").unwrap_err(), "`{` must be in quotes");
     }
 }

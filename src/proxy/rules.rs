@@ -1,7 +1,7 @@
 //! Rules: what happens to requests that fit, so that a client's behaviour under faults can be tried.
 //!
-//! In: lines such as `when model = "m" and text ~ "refund" first 2: fail 429`. Out: the changes of a request. It must never change a request
-//! that no rule names.
+//! In: lines such as `when model = "m" and text ~ "refund" first 2: fail 429`. Out: the changes of a request. It must never change a
+//! request that no rule names.
 
 mod reader;
 
@@ -66,7 +66,7 @@ pub(super) enum Change {
     Fail(u16, String),
     /// Its connection is closed without an answer.
     Drop,
-    /// The connection is closed after so many bytes of the reply's body.
+    /// The connection is closed after this many bytes of the reply's body.
     Cut(usize),
     /// A member of the body is set.
     Set(String, Json),
@@ -159,7 +159,7 @@ impl Rules {
         self.apply_fitting(fits, body)
     }
 
-    /// Applies the rules that fit a request that asks no model: those that name its path, and neither a model nor a text.
+    /// Applies the rules that match a non-chat request: those that name its path, and neither a model nor a text.
     pub(super) fn apply_to_other(&self, upstream: &str, path: &str, body: &[u8]) -> RuleEffects {
         let fits = |rule: &Rule| {
             rule.conditions.iter().any(|condition| condition.subject == Subject::Path)
@@ -247,7 +247,7 @@ impl Test {
         match self {
             Self::Is(name) => {
                 let near = did_you_mean(name, names.iter().copied());
-                format!("no upstream is named `{name}`{}", if near.is_empty() { known() } else { near })
+                format!("unknown upstream `{name}`{}", if near.is_empty() { known() } else { near })
             }
             Self::Matches(pattern) => format!("no upstream matches `{pattern}`{}", known()),
         }
@@ -279,7 +279,7 @@ fn with_part(json: &Json, path: &str, value: &Json) -> Result<Json, String> {
                 items.iter().enumerate().map(|(at, item)| if at == index { part(item) } else { Ok(item.clone()) });
             Ok(Json::list(items.collect::<Result<Vec<_>, String>>()?))
         }
-        _ => Err(format!("what should contain `{key}` is neither an object nor a list")),
+        _ => Err(format!("the parent of `{key}` is neither an object nor a list")),
     }
 }
 
@@ -379,8 +379,8 @@ mod tests {
         let rows = [
             ("messages.1.content", "the list has no item `1`"),
             ("messages.role", "the list has no item `role`"),
-            ("model.name", "what should contain `name` is neither an object nor a list"),
-            ("options.seed.value", "what should contain `value` is neither an object nor a list"),
+            ("model.name", "the parent of `name` is neither an object nor a list"),
+            ("options.seed.value", "the parent of `value` is neither an object nor a list"),
         ];
         for (path, why) in rows {
             let rule = format!("when model ~ m: set {path} = 1");
@@ -401,7 +401,7 @@ mod tests {
         for rule in ["when upstream = openai: drop", "when upstream ~ '^a': drop", "when upstream != other: drop"] {
             assert_eq!(check(rule), Ok(()), "{rule}");
         }
-        let near = "line 2: no upstream is named `opnai`; did you mean `openai`?";
+        let near = "line 2: unknown upstream `opnai`; did you mean `openai`?";
         assert_eq!(check("\nwhen model = m and upstream = opnai: drop"), Err(near.to_owned()));
         let far = "line 1: no upstream matches `work`; the upstreams are `openai`, `anthropic`, `gemini`, `ollama`";
         assert_eq!(check("when upstream ~ work: drop"), Err(far.to_owned()));
@@ -431,11 +431,11 @@ mod tests {
                 "write `path = /chat/completions`, or `path ~ \"chat/completions\"`",
             ),
             ("when model ~ '(': drop", "is not a regular expression"),
-            ("when model = m drop", "`:` comes between"),
+            ("when model = m drop", "`:` must separate the conditions from the actions"),
             ("when model = m: fail 200", "between 400 and 599"),
-            ("when model = m: fail 429 x", "`x` follows `fail 429`: the message of a failure is a text in quotes"),
-            ("when model = m: explode", "a change is"),
-            ("when model = m: drop drop", "`;` comes between"),
+            ("when model = m: fail 429 x", "`x` follows `fail 429`: the message of a failure is a string in quotes"),
+            ("when model = m: explode", "an action is"),
+            ("when model = m: drop drop", "`;` must separate two actions"),
             ("when model = 'm: drop", "is not closed"),
         ];
         for (text, expected) in rows {

@@ -51,7 +51,7 @@ pub struct ProxyService {
     upstreams: Upstreams,
     client: UpstreamClient,
     capture: Option<Capture>,
-    /// Requests that ask no model are recorded too.
+    /// Non-chat requests are recorded too.
     records_all: bool,
     replies: Replies,
     rules: Rules,
@@ -65,8 +65,8 @@ pub struct ProxyService {
 }
 
 impl ProxyService {
-    /// A proxy to these upstreams, whose listener `end` ends. `scrub`: secrets that are known here; the passwords of the upstreams' addresses
-    /// and the keys of each request are added.
+    /// A proxy to these upstreams, whose listener `end` ends. `scrub`: secrets that are known here; the passwords of the upstreams'
+    /// addresses and the keys of each request are added.
     pub fn new(
         upstreams: Upstreams,
         client: UpstreamClient,
@@ -81,31 +81,31 @@ impl ProxyService {
         Self { upstreams, client, capture, records_all: false, replies, rules, holds: None, secrets, unrecorded, end }
     }
 
-    /// The same, recording requests that ask no model as well.
+    /// Also records non-chat requests.
     #[must_use]
     pub fn recording_all(self) -> Self {
         Self { records_all: true, ..self }
     }
 
-    /// The same with replies from recordings.
+    /// Answers from recordings.
     #[must_use]
     pub fn with_replies(self, replies: Replies) -> Self {
         Self { replies, ..self }
     }
 
-    /// The same with rules.
+    /// Applies rules.
     #[must_use]
     pub fn with_rules(self, rules: Rules) -> Self {
         Self { rules, ..self }
     }
 
-    /// The same with gates that a screen shows.
+    /// Adds gates that a screen shows.
     #[must_use]
     pub fn with_holds(self, holds: Holds) -> Self {
         Self { holds: Some(holds), ..self }
     }
 
-    /// The same with a report of requests that are not recorded.
+    /// Reports requests that are not recorded.
     #[must_use]
     pub fn with_unrecorded(self, unrecorded: UnrecordedReport) -> Self {
         Self { unrecorded, ..self }
@@ -189,7 +189,7 @@ impl ProxyService {
             (begun, verdict) = held::hold_request(holds, self.capture.as_ref(), begun, pending).await;
         }
         let (body, is_changed) = (begun.body.clone(), begun.came.is_some());
-        let sent = headers::without_length(headers::passed(&head.headers));
+        let sent = headers::without_length(headers::passed_request(&head.headers));
         let plain = match begun.sent_plain() {
             Cow::Borrowed(_) => body.clone(),
             Cow::Owned(plain) => Bytes::from(plain),
@@ -200,7 +200,7 @@ impl ProxyService {
             matches!(verdict, Verdict::Pass | Verdict::Edited(_)) && !effects.is_dropped && effects.fail.is_none();
         let mut delay = effects.delay;
         if let Some(recorded) = self.replies.recorded.as_ref().filter(|_| is_sent) {
-            // A client that leaves meanwhile uses up no recorded reply. What is answered from a recording is not recorded again.
+            // A client that disconnects meanwhile consumes no recorded reply. What is answered from a recording is not recorded again.
             wait(std::mem::take(&mut delay)).await;
             let reply = if is_load {
                 (!self.replies.asks_upstream).then(|| loaded(&asks.body))
@@ -336,7 +336,7 @@ impl Handler for ProxyService {
 
 /// The upstream's reply as it comes.
 fn live(reply: UpstreamReply, exchange: Option<Exchange>, cut: Option<usize>) -> Reply {
-    let head = (reply.status(), headers::passed(reply.headers()));
+    let head = (reply.status(), headers::passed_reply(reply.headers()));
     let reason = reply.reason();
     with_reason(passing(Pieces::Upstream(Box::new(reply)), head, exchange, cut), reason)
 }
@@ -387,7 +387,7 @@ async fn failed(exchange: Option<Exchange>, protocol: Protocol, status: u16, mes
     reply
 }
 
-/// A text of the user in the place of the model's reply.
+/// A text of the user instead of the model's reply.
 fn written_reply(exchange: Option<Exchange>, asks: &Asks, text: &str) -> Reply {
     let written = asks.written(text);
     if let Some(exchange) = &exchange {
@@ -396,7 +396,7 @@ fn written_reply(exchange: Option<Exchange>, asks: &Asks, text: &str) -> Reply {
     passing(Pieces::InHand(written.pieces.into_iter(), After::End), (200, written.headers), exchange, None)
 }
 
-/// A connection that is closed: its body breaks off before its first byte.
+/// A connection that is closed before the first byte of the body.
 pub(super) fn dropped(exchange: Option<Exchange>, why: &'static str) -> Reply {
     if let Some(exchange) = exchange {
         exchange.end(ExchangeEnd::NoReply(why.to_owned()));

@@ -3,32 +3,24 @@
 //! In: requests, heads and pieces of replies, their ends. Out: lines of a session file. A request is a turn of one run in the mode `text`;
 //! messages are stored once, the exact bytes of each body as what differs from the one before.
 
-use std::collections::{HashMap, VecDeque};
+mod request;
+
+use std::collections::HashMap;
 use std::path::Path;
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
-use super::capture::Prices;
-use super::conversations::REPLIES_MOST;
 use super::digest::Digest;
-use super::exchange::{Begun, CleanBody, ExchangeEnd, ExchangeLine};
-use super::headers;
+use super::exchange::{Begun, ExchangeEnd, ExchangeLine};
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
-use super::message_list::{MessageList, StoredConversation, StoredReply};
-use crate::config::Protocol;
+use super::message_list::{StoredConversations, StoredReply};
 use crate::event::{
-    Address, AgentRecord, BudgetRecord, ErrorRecord, Event, JsonText, MessageAdded, MessagePart, ModelRecord, Notice,
-    NoticeLevel, Price, RawReply, RawRequest, ReplyEnd, ReplyStatus, RequestMade, Role, RunEnd, RunStart, Sent, Source,
-    Spending, ToolSchema, Totals, TurnEnd, TurnStart, UsageRecord, Want, hex_sha, ranges,
+    Address, AgentRecord, ErrorRecord, Event, JsonText, ModelRecord, Notice, NoticeLevel, Price, RawReply, ReplyEnd,
+    ReplyStatus, RunEnd, RunStart, Spending, ToolSchema, Totals, TurnEnd, UsageRecord, hex_sha,
 };
-use crate::model::{CapturedMessage, CapturedRequest, ReplyOutcome, pack_body};
+use crate::model::ReplyOutcome;
 use crate::session::{CaptureSource, Header, ImportSource, RecorderError, SessionId, SessionWriter};
-use crate::workbench::format::plural;
-
-/// The warning of a request that continues a reply that came to another request.
-const DEFERRED: &str =
-    "the reply that it continues is not in this session: the service answered later, to a request that asks no model";
 
 /// A session that is being written.
 pub(super) struct CapturedSession {
@@ -43,12 +35,12 @@ pub(super) struct CapturedSession {
     body: Option<(Address, Vec<u8>)>,
     /// The replies so far and the turns that they are of.
     replies: HashMap<Digest, Address>,
-    /// The last request and its reply, for one that continues them by an id.
-    last: StoredConversation,
+    /// The last requests and their replies, for those that continue them by an id.
+    stored: StoredConversations,
     /// The tools of the last request.
     last_tools: Vec<ToolSchema>,
-    /// The conversation up to each of the last replies that have an id, as the service stores it.
-    stored: VecDeque<(String, StoredConversation)>,
+    /// The id of the deferred reply that the current request fetches.
+    fetched: Option<String>,
     has_schema: bool,
     last_text: Option<String>,
     last_error: Option<ErrorRecord>,
@@ -127,9 +119,9 @@ impl CapturedSession {
             next_message: 0,
             body: None,
             replies: HashMap::new(),
-            last: StoredConversation::default(),
+            stored: StoredConversations::default(),
             last_tools: Vec::new(),
-            stored: VecDeque::new(),
+            fetched: None,
             has_schema: false,
             last_text: None,
             last_error: None,
@@ -155,6 +147,11 @@ impl CapturedSession {
         }
     }
 
+    /// Gives the events so far to the operating system.
+    pub(super) fn flush(&mut self) {
+        self.writer.flush();
+    }
+
     /// Sets its state and shows it.
     fn show(&mut self, state: ConversationState) {
         self.line.state = state;
@@ -163,7 +160,7 @@ impl CapturedSession {
         }
     }
 
-    /// The first bytes of a reply came, so many ms after the request.
+    /// Records that the first bytes of the reply arrived, `ms` after the request.
     pub(super) fn streams(&mut self, ms: u64) {
         self.line.first_ms = Some(ms);
         self.show(ConversationState::Streams);
@@ -202,155 +199,6 @@ impl CapturedSession {
     /// Adds a warning to the current turn.
     pub(super) fn warn(&mut self, at_ms: i64, text: String) {
         self.notice(at_ms, NoticeLevel::Warning, text);
-    }
-
-    /// Begins a turn with a request, which was read from `body`. `digests`: those of its messages, by [`Digest::of`].
-    pub(super) fn begin_turn(
-        &mut self,
-        at_ms: i64,
-        begun: &Begun,
-        request: &CapturedRequest,
-        digests: &[Digest],
-        body: CleanBody,
-        prices: &Prices,
-    ) {
-        let Begun { scrub, upstream, .. } = begun;
-        let is_other = !request.model.is_empty() && request.model != self.model.id;
-        self.by = is_other.then(|| {
-            let price = prices(upstream, &request.model);
-            Box::new(model_record(upstream, &request.model, price))
-        });
-        if begun.asked_in().is_some() && !request.model.is_empty() {
-            self.line.model.clone_from(&request.model);
-        }
-        let CleanBody { bytes: body, masked, .. } = body;
-        (self.line.turns, self.line.at_ms, self.line.problem) = (self.line.turns + 1, at_ms, None);
-        self.show(ConversationState::Asked);
-        self.totals.turns += 1;
-        self.totals.requests += 1;
-        self.last_error = None;
-        self.has_schema |= request.schema.is_some();
-        let remaining = BudgetRecord { turns: 1, tree: None, tokens: None, mission_ms: None };
-        let start = TurnStart { now: at_ms, kind: None, remaining, waited_ms: 0, stop: None };
-        self.of_turn(at_ms, start.into());
-        let kept = self.kept_messages(at_ms, begun.protocol, request);
-        let own = request.messages.iter().zip(digests);
-        let own = own.map(|(message, digest)| (self.message(at_ms, message, *digest), message.role == Role::System));
-        let own: Vec<(u32, bool)> = own.collect();
-        let frame = request.frame.json();
-        let has_system_member = ["system", "instructions"].iter().any(|key| frame.get(key).is_some());
-        let has_system_member = has_system_member && own.first().is_some_and(|(_, is_system)| *is_system);
-        let (system, own) = own.split_at(usize::from(has_system_member));
-        let messages: Vec<(u32, bool)> = [system, kept.as_slice(), own].concat();
-        // There the tools stay, too, unless others are sent.
-        let keeps_tools = !kept.is_empty() && request.tools.is_empty() && begun.protocol == Protocol::Anthropic;
-        let tools = if keeps_tools { std::mem::take(&mut self.last_tools) } else { request.tools.clone() };
-        self.last = StoredConversation {
-            messages: MessageList::of(&messages),
-            has_system_member,
-            own: own.len(),
-            reply: StoredReply::Missing,
-        };
-        self.last_tools.clone_from(&tools);
-        let made = RequestMade {
-            messages: ranges(messages.iter().map(|(number, _)| *number)),
-            want: if request.schema.is_some() { Want::Json } else { Want::Text },
-            schema: request.schema.clone(),
-            tool_names: tools.iter().map(|tool| tool.name.clone()).collect(),
-            tools,
-            options: request.options.clone(),
-            cache: false,
-        };
-        self.of_turn(at_ms, made.into());
-        if !kept.is_empty() {
-            let before = plural(kept.len() as u64, "earlier message");
-            let text = format!("kept by the service and not repeated in the body: {before}");
-            self.notice(at_ms, NoticeLevel::Info, text);
-        }
-        let base = self.body.as_ref().map(|(address, body)| (address, body.as_slice()));
-        let raw = pack_body(&body, base, masked);
-        let sent = Sent {
-            attempt: 1,
-            provider: begun.upstream.clone(),
-            url: scrub.text(&begun.url),
-            frame: request.frame.clone(),
-            bytes: raw.bytes,
-            sha: raw.sha.clone(),
-            structured_by: None,
-        };
-        let raw = RawRequest {
-            attempt: 1,
-            method: begun.method.clone(),
-            path: scrub.text(&headers::recorded_path(&begun.path)),
-            headers: headers::recorded(&begun.headers, scrub),
-            body: raw,
-            came: begun.clean_came().map(|came| pack_body(&came.bytes, None, came.masked)),
-        };
-        self.of_turn(at_ms, raw.into());
-        self.of_turn(at_ms, sent.into());
-        self.body = Some((self.turn(), body));
-        if masked > 0 {
-            let found = plural(masked, "known secret");
-            self.warn(at_ms, format!("overwritten with `*` in the recording of the body: {found}"));
-        }
-        let retry = begun.headers.get("x-stainless-retry-count").and_then(|value| value.to_str().ok());
-        if let Some(count) = retry.filter(|count| *count != "0") {
-            self.notice(at_ms, NoticeLevel::Info, format!("the client sent it again: retry {count}"));
-        }
-    }
-
-    /// The messages before those of the request, which the service keeps; none unless the request continues a reply by its id.
-    fn kept_messages(&mut self, at_ms: i64, protocol: Protocol, request: &CapturedRequest) -> Vec<(u32, bool)> {
-        if request.continues.is_none() && request.thread.is_none() {
-            return Vec::new();
-        }
-        // It need not be the last reply.
-        let found = request.continues.as_ref().and_then(|id| self.stored.iter().rev().find(|(known, _)| known == id));
-        let found = found.map(|(_, stored)| stored.clone());
-        let stored = found.unwrap_or_else(|| std::mem::take(&mut self.last));
-        // Instructions of the Responses API are for one reply; a system text stays unless another one comes.
-        let is_replaced = match protocol {
-            Protocol::Responses => stored.has_system_member,
-            _ => request.messages.iter().any(|message| message.role == Role::System),
-        };
-        let mut messages = stored.before_reply(is_replaced);
-        match stored.reply {
-            // Messages name replies by their turns.
-            StoredReply::Known(reply) => messages.push((self.numbered(at_ms, reply, Role::Assistant, &[]), false)),
-            StoredReply::Deferred => self.warn(at_ms, DEFERRED.to_owned()),
-            StoredReply::Missing => {}
-        }
-        messages
-    }
-
-    /// The number of a message; one that is new is recorded. `as_reply`: its digest as far as a reply would have it.
-    fn message(&mut self, at_ms: i64, message: &CapturedMessage, as_reply: Digest) -> u32 {
-        // A message that repeats no known reply is identified by all its parts.
-        let is_final = message.role != Role::Assistant || self.replies.contains_key(&as_reply);
-        let digest = if is_final { as_reply } else { Digest::of_all(message) };
-        self.numbered(at_ms, digest, message.role, &message.parts)
-    }
-
-    /// The same for a message with this digest.
-    fn numbered(&mut self, at_ms: i64, digest: Digest, role: Role, parts: &[MessagePart]) -> u32 {
-        if let Some(number) = self.messages.get(&digest) {
-            return *number;
-        }
-        let source = match role {
-            Role::System => Source::Prompt,
-            Role::User => Source::User,
-            Role::Assistant => Source::Reply,
-            Role::Tool => Source::Tool,
-        };
-        let parts = match self.replies.get(&digest) {
-            Some(reply) => vec![MessagePart::Reply { reply: reply.clone() }],
-            None => parts.to_vec(),
-        };
-        let number = self.next_message;
-        self.next_message += 1;
-        self.messages.insert(digest, number);
-        self.of_turn(at_ms, MessageAdded { m: number, role, source, parts }.into());
-        number
     }
 
     /// Records the head of the reply.
@@ -413,23 +261,29 @@ impl CapturedSession {
         };
         self.of_turn(at_ms, turn_end.into());
         self.writer.sync();
-        if error.is_none() {
-            self.last.reply = if outcome.is_deferred {
-                StoredReply::Deferred
-            } else {
-                let digest = Digest::of_reply(&outcome.text, &outcome.calls);
-                self.replies.insert(digest, self.turn());
-                StoredReply::Known(digest)
-            };
-            if let Some(id) = &outcome.id {
-                if self.stored.len() >= REPLIES_MOST {
-                    self.stored.pop_front();
-                }
-                self.stored.push_back((id.clone(), self.last.clone()));
-            }
+        self.keep_reply(outcome, error.is_none());
+        self.last_error = error;
+    }
+
+    /// Keeps a reply for the requests that continue it. A deferred reply may come although this one is no answer.
+    fn keep_reply(&mut self, outcome: &ReplyOutcome, is_answer: bool) {
+        let reply = if outcome.is_deferred {
+            StoredReply::Deferred
+        } else if is_answer {
+            let digest = Digest::of_reply(&outcome.text, &outcome.calls);
+            self.replies.insert(digest, self.turn());
+            StoredReply::Known(digest)
+        } else {
+            StoredReply::Missing
+        };
+        match self.fetched.take() {
+            Some(id) => self.stored.set_deferred(&id, reply),
+            None if reply == StoredReply::Missing => {}
+            None => self.stored.set_reply(outcome.id.as_deref(), reply),
+        }
+        if is_answer {
             self.last_text = Some(outcome.text.clone());
         }
-        self.last_error = error;
     }
 
     /// Returns the bytes of the body that is kept for the next one.
@@ -471,8 +325,8 @@ fn model_record(upstream: &str, model: &str, price: Option<Price>) -> ModelRecor
     ModelRecord { alias, provider: upstream.to_owned(), id: model.to_owned(), price }
 }
 
-/// The ids of sessions that are read from a file, for conversations that begin with the same request at the same time, in their order: the same
-/// whenever the file is read.
+/// The ids of sessions that are read from a file, for conversations that begin with the same request at the same time, in their order: the
+/// same whenever the file is read.
 pub(super) fn ids_of_file<'a>(
     at_ms: i64,
     imported: &'a ImportSource,

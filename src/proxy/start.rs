@@ -1,6 +1,6 @@
-//! Starting and ending a proxy: what the command line and the screen do alike.
+//! Starting and stopping a proxy, for the command line and the screen.
 //!
-//! In: what was asked for, a workbench, who follows the traffic. Out: a proxy that listens, until it is ended. It must never end before
+//! In: the options, a workbench, the audience of the traffic. Out: a proxy that listens, until it is ended. It must never end before
 //! what it has recorded is on the disk.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -40,13 +40,13 @@ pub struct ProxySpec {
     pub port: u16,
     /// File of rules.
     pub rules: Option<PathBuf>,
-    /// Sessions and folders of them that answer in the place of the upstreams.
+    /// Sessions and folders of them that answer instead of the upstreams.
     pub replay: Vec<String>,
     /// Patterns of texts that do not count when requests are compared.
     pub ignore: Vec<String>,
     /// Requests that are not recorded are sent to the upstream, and recorded next to the others.
     pub records_missing: bool,
-    /// Requests that ask no model are recorded too.
+    /// Non-chat requests are recorded too.
     pub records_all: bool,
     /// Limits of the sessions that are kept; `None` records nothing.
     pub keeps: Option<Retention>,
@@ -114,7 +114,7 @@ impl ProxySpec {
         allow_many_files();
         let listener = Listener::bind(SocketAddr::new(self.host, self.port), limits).await;
         let listener = listener.map_err(|error| {
-            format!("--host {} --port {}: {error}; take another port with --port", self.host, self.port)
+            format!("--host {} --port {}: {error}; choose another port with --port", self.host, self.port)
         })?;
         let (report, unrecorded, live) = match audience {
             Audience::Lines(report, unrecorded) => (report, unrecorded, None),
@@ -203,7 +203,7 @@ impl ProxySpec {
         }
         let answers = Answers::read(&files, &self.ignore).map_err(|error| format!("--replay: {error}"))?;
         if answers.is_empty() && !self.records_missing {
-            return Err("--replay: there is no recorded request; record some with `proxy`".to_owned());
+            return Err("--replay: no recorded requests; record some with `proxy`".to_owned());
         }
         Ok(answers)
     }

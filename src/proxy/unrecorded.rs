@@ -1,5 +1,5 @@
-//! Requests that pass without a record: those that ask no model (lists of models, embeddings, token counts, files) unless the user wants them
-//! recorded too, and all of them where nothing is recorded.
+//! Requests that pass without a record: those that ask no model (lists of models, embeddings, token counts, files) unless the user wants
+//! them recorded too, and all of them where nothing is recorded.
 //!
 //! In: a request's method and path, its reply on the way. Out: a line for users when the reply has ended. It must never hold a piece back.
 
@@ -70,7 +70,8 @@ impl fmt::Display for UnrecordedRequest {
 /// Gets requests without a record when they have ended.
 pub type UnrecordedReport = Arc<dyn Fn(UnrecordedRequest) + Send + Sync>;
 
-/// A request until it is known whether it is recorded. If it is dropped before its reply, the client closed the connection or the proxy ended.
+/// A request until it is known whether it is recorded. If it is dropped before its reply, the client closed the connection or the proxy
+/// ended.
 pub(super) struct PendingRequest {
     line: UnrecordedRequest,
     started: Instant,
@@ -161,7 +162,11 @@ impl HttpBody for MeteredBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let polled = Pin::new(&mut self.inner).poll_frame(context);
         match &polled {
-            Poll::Ready(Some(Ok(frame))) => self.line.bytes += frame.data_ref().map_or(0, |data| data.len() as u64),
+            Poll::Ready(Some(Ok(frame))) => {
+                self.line.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+                // Nothing is asked for after trailers.
+                self.is_over |= frame.is_trailers();
+            }
             Poll::Ready(Some(Err(error))) => self.line.problem = Some(error.to_string()),
             Poll::Ready(None) => self.is_over = true,
             Poll::Pending => {}

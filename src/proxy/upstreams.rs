@@ -1,8 +1,8 @@
 //! The upstream services, and which of them a request is for.
 //!
-//! In: upstreams as the user names them, paths of requests. Out: the upstream of a request with the address to send it to. The path's protocol
-//! chooses the first upstream of that protocol; `/NAME/…` chooses by name. It must never send a request to a service that was not named, or
-//! above its address, and never show the user name and password of an address.
+//! In: upstreams as the user names them, paths of requests. Out: the upstream of a request with the address to send it to. The path's
+//! protocol chooses the first upstream of that protocol; `/NAME/…` chooses by name. It must never send a request to a service that was not
+//! named, or above its address, and never show the user name and password of an address.
 
 use hyper::header::HeaderMap;
 
@@ -16,7 +16,7 @@ pub struct Upstream {
     pub name: String,
     /// Its address; paths of clients are appended to it.
     pub root: Url,
-    /// The protocol of its provider; `None` for a name that is no provider's: such an upstream is reached by its name only.
+    /// The protocol of its provider; `None` for a name that is not a provider's: such an upstream is reached by its name only.
     pub kind: Option<Protocol>,
     /// The path that clients of it append to the address of a service, such as `/v1`.
     pub base_path: String,
@@ -66,13 +66,13 @@ const GEMINI_METHODS: [&str; 7] = [
 const OLLAMA_COMMANDS: [&str; 13] =
     ["blobs", "copy", "create", "delete", "embed", "embeddings", "me", "ps", "pull", "push", "show", "tags", "version"];
 
-/// First segments of paths of the protocols, which are no names.
+/// First segments of paths of the protocols, which are not names.
 const RESERVED: [&str; 4] = ["v1", "v1beta", "api", "openai"];
 
 impl Upstreams {
     /// Reads `NAME` or `NAME=URL` of each upstream; without any, the usual ones.
     ///
-    /// Errors: a name that is no provider's and has no address, an address that is none, a name twice.
+    /// Errors: a name that is not a provider's and has no address, an address that is none, a name twice.
     pub fn read(texts: &[String], config: &Config) -> Result<Self, UpstreamError> {
         let usual: Vec<String> = USUAL.map(str::to_owned).to_vec();
         let texts = if texts.is_empty() { &usual } else { texts };
@@ -151,7 +151,7 @@ impl Upstreams {
 }
 
 impl Upstream {
-    /// Its name and address, and what is odd in it, for users.
+    /// Its name and address, and a remark on anything suspicious, for users.
     pub(super) fn describe(&self) -> String {
         let named = format!("{} ({})", self.name, shown_address(&self.root));
         match doubled_segment(&self.root, self.kind) {
@@ -265,7 +265,7 @@ fn doubled_segment(root: &Url, kind: Option<Protocol>) -> Option<&'static str> {
     last.is_some_and(|last| last == first).then_some(first)
 }
 
-/// The protocol of a request that asks no model, such as a list of models.
+/// The protocol of a non-chat request, such as a list of models.
 fn kind_of(path_and_query: &str, headers: &HeaderMap) -> Option<Protocol> {
     let path = path_and_query.split('?').next().unwrap_or_default();
     if ["anthropic-version", "anthropic-beta"].iter().any(|name| headers.contains_key(*name))

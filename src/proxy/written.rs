@@ -1,4 +1,4 @@
-//! Replies that the user writes in the place of a model, in the form of the protocol.
+//! Replies that the user writes instead of a model, in the form of the protocol.
 //!
 //! In: a request and a text. Out: headers and pieces of a reply that an SDK of the service reads like any other; in pieces where the client
 //! asked for them. Nothing is counted: tokens are zero. It must never add to the text.

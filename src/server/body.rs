@@ -23,13 +23,13 @@ pub type Body = UnsyncBoxBody<Bytes, BodyError>;
 /// Pieces that a streamed body holds while its receiver is slow.
 const PIECES: usize = 16;
 
-/// Most time between two pieces of a request's body.
+/// Maximum time between two pieces of a request's body.
 const PIECE_TIME: Duration = Duration::from_secs(30);
 
 /// A request's body is larger than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge {
-    /// Most bytes.
+    /// Maximum bytes.
     pub limit_bytes: usize,
 }
 
@@ -101,7 +101,13 @@ pub fn streamed() -> (BodySender, Body) {
 
 /// Makes a body of pieces; an error breaks the connection, so that the receiver knows that the body is not whole.
 pub fn pieces(pieces: impl futures::Stream<Item = Result<Bytes, BodyError>> + Send + 'static) -> Body {
-    StreamBody::new(pieces.map(|piece| piece.map(Frame::data))).boxed_unsync()
+    frames(pieces.map(|piece| piece.map(Frame::data)))
+}
+
+/// Makes a body of frames: pieces, and after the last one perhaps trailers. Only the trailers that the `Trailer` header of a chunked reply
+/// names are sent, and only to a client whose request had `TE: trailers`. Nothing is read after them. An error breaks the connection.
+pub fn frames(frames: impl futures::Stream<Item = Result<Frame<Bytes>, BodyError>> + Send + 'static) -> Body {
+    StreamBody::new(frames).boxed_unsync()
 }
 
 /// Reads a body to its end, which may take long as long as pieces come.
@@ -118,7 +124,7 @@ where
         let frame = frame.map_err(|error| -> BodyError {
             if error.is::<http_body_util::LengthLimitError>() { TooLarge { limit_bytes }.into() } else { error }
         })?;
-        // Trailers are no part of the content.
+        // Trailers are not part of the content.
         if let Some(piece) = frame.data_ref() {
             bytes.extend_from_slice(piece);
         }

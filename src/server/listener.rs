@@ -26,6 +26,10 @@ use super::in_flight::InFlight;
 use super::timed_writes::TimedWrites;
 use super::{Guard, Reply, Request, json_reply};
 
+/// Maximum number of headers of a request, and of a reply that the proxy gets from a service. The default of hyper is 100; gateways in a
+/// row, each with headers about its limits, caches and policies, send more. Each head gets a table of this size, so it is no larger.
+pub const MAX_HEADERS: usize = 256;
+
 /// Answers requests.
 pub trait Handler: Send + Sync + 'static {
     /// Answers a request that the guard let through. When the client leaves or the listener is aborted, the future is dropped.
@@ -35,7 +39,7 @@ pub trait Handler: Send + Sync + 'static {
 /// Limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenerLimits {
-    /// Most connections at once; further ones wait to be accepted.
+    /// Maximum number of connections at once; further ones wait to be accepted.
     pub connections: usize,
     /// Time for the head of a request.
     pub head: Duration,
@@ -112,7 +116,7 @@ impl Listener {
         let graceful = GracefulShutdown::new();
         let slots = Arc::new(Semaphore::new(limits.connections));
         let mut server = http1::Builder::new();
-        server.timer(TokioTimer::new()).header_read_timeout(limits.head);
+        server.timer(TokioTimer::new()).header_read_timeout(limits.head).max_headers(MAX_HEADERS);
         loop {
             let accepted = async {
                 let slot = Arc::clone(&slots).acquire_owned().await;
@@ -143,7 +147,7 @@ impl Listener {
                     served = served => if let Err(error) = served {
                         tracing::debug!(%error, "connection ended");
                     },
-                    // The head of a request that is not whole is no request.
+                    // The head of a request that is not whole is not a request.
                     () = idle => {}
                     () = aborting.cancelled() => {}
                 }

@@ -9,12 +9,12 @@ mod in_flight;
 mod listener;
 mod timed_writes;
 
-pub use body::{Body, BodyError, BodySender, TooLarge, TooSlow, pieces, read_body, streamed, whole};
+pub use body::{Body, BodyError, BodySender, TooLarge, TooSlow, frames, pieces, read_body, streamed, whole};
 pub use guard::{Guard, Refusal, loopback_origin};
 use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderValue};
 pub use hyper::{Method, StatusCode};
-pub use listener::{Handler, Listener, ListenerEnd, ListenerLimits};
+pub use listener::{Handler, Listener, ListenerEnd, ListenerLimits, MAX_HEADERS};
 
 /// A request whose body has not been read.
 pub type Request = hyper::Request<Incoming>;

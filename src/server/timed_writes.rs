@@ -27,7 +27,7 @@ impl<C> TimedWrites<C> {
         Self { connection, limit, stalled: None }
     }
 
-    /// Returns what came of a write, or an error if writes have waited too long.
+    /// Returns the result of a write, or an error if writes have been blocked too long.
     fn timed(&mut self, written: Poll<io::Result<usize>>, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let Some(limit) = self.limit.filter(|_| written.is_pending()) else {
             self.stalled = None;

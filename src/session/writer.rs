@@ -1,7 +1,8 @@
 //! The writer of a captured session: events of traffic that has passed already.
 //!
-//! In: events in order. Out: the file. Unlike the [`Recorder`](super::Recorder) it has no thread, waits for nothing and keeps no copy of the
-//! lines: a proxy has a thousand of them. Lines that cannot be written stay in memory and are written with the next ones.
+//! In: events in order. Out: the file. Unlike the [`Recorder`](super::Recorder) it has no thread, waits for nothing and keeps no copy of
+//! the lines: a proxy has a thousand of them. Lines are written together, since most of the cost of a line is its system call. Those that
+//! cannot be written stay in memory and are written with the next ones.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ impl SessionWriter {
         self.error.as_deref()
     }
 
-    /// Adds an event with this time (Unix ms); returns it with its number. The system has it on return, unless there is an error.
+    /// Adds an event with this time (Unix ms); returns it with its number. It is in memory until the next [`Self::flush`].
     pub fn write(&mut self, at_ms: i64, address: Address, event: Event) -> Envelope {
         let ends_turn = matches!(event, Event::TurnEnd(_));
         let here = self.bytes();
@@ -80,7 +81,6 @@ impl SessionWriter {
         if ends_turn {
             self.last_turn_end = Some(here);
         }
-        self.flush();
         envelope
     }
 
@@ -92,7 +92,8 @@ impl SessionWriter {
         }
     }
 
-    fn flush(&mut self) {
+    /// Gives the lines in memory to the operating system, in one call. They stay in memory if it does not take them.
+    pub fn flush(&mut self) {
         if self.pending.is_empty() {
             return;
         }

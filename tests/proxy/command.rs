@@ -18,11 +18,11 @@ fn what_cannot_be_proxied_is_refused_before_anything_listens() {
         (&["proxy", "--upstream", "anthropic=http://x/v1"], "write `--upstream anthropic=http://x`"),
         (&["proxy", "--rules", "absent.txt"], "--rules absent.txt"),
         (&["proxy", "--rules", "rules.txt"], "line 1: the status of a failure"),
-        (&["proxy", "--rules", "nowhere.txt"], "line 2: no upstream is named `opnai`; did you mean `openai`?"),
+        (&["proxy", "--rules", "nowhere.txt"], "line 2: unknown upstream `opnai`; did you mean `openai`?"),
         (&["proxy", "--rules", "hold.txt"], "`when text ~ refund: hold` waits for a user"),
         (&["proxy", "--replay", "absent"], "--replay absent"),
         (&["proxy", "--record-missing"], "--replay"),
-        (&["proxy", "--port", &port], "take another port"),
+        (&["proxy", "--port", &port], "choose another port"),
     ];
     for (arguments, words) in rows {
         let done = program.run(*arguments);

@@ -84,7 +84,7 @@ async fn a_request_that_goes_back_to_an_earlier_reply_has_the_messages_before_it
     assert!(branch.contains("first question") && branch.contains("another question"), "{branch}");
     assert!(branch.contains("answer 0") && !branch.contains("second question"), "{branch}");
     assert!(verify(session).await.findings.is_empty());
-    let wanted = "it continues resp_unknown, which this session does not have: the messages before are not recorded";
+    let wanted = "it continues resp_unknown, which this session does not have: earlier messages are not recorded";
     assert_eq!(notices(unknown), [wanted]);
     assert!(!notices(session).iter().any(|text| text.contains("it continues")));
 }
@@ -110,8 +110,10 @@ async fn a_reply_that_the_service_gives_later_is_no_empty_answer() {
     let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
     assert_eq!(roles(session, "r0/t2"), ["user", "user"], "the reply between is unknown");
     let wanted = [
-        "the service answers in the background (queued); with --record-all, its reply to GET /v1/responses/resp_0 is recorded",
-        "the reply that it continues is not in this session: the service answered later, to a request that asks no model",
+        "the service answers in the background (queued): its reply is in this session only if a GET /v1/responses/resp_0 fetches it in a \
+         further turn",
+        "the reply that it continues is not in this session: the service answers in the background, and no recorded request has fetched the \
+         whole reply",
         "kept by the service and not repeated in the body: 1 earlier message",
     ];
     assert_eq!(notices(session), wanted);

@@ -11,6 +11,7 @@ use ptc_workbench::workbench::sent_body;
 
 use crate::openai::server::{Play, Server, answer};
 
+use super::header_fields::{TRAILERS, with_trailers};
 use super::kit::{Got, Proxied, Wish, body_of, fetch, gzip};
 
 /// The exchanges that wait, once there are so many.
@@ -214,6 +215,22 @@ async fn a_reply_that_is_not_changed_passes_byte_for_byte() {
     assert!(waits[0].text.contains('\n'), "JSON is laid out: {}", waits[0].text);
     assert!(live.holds().decide(waits[0].id, Verdict::Edited(waits[0].text.clone())));
     assert_eq!(got.await.unwrap().body, reply);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_reply_passes_with_its_trailers_and_one_that_is_changed_without() {
+    for (verdict, trailers) in [(Verdict::Pass, TRAILERS), (Verdict::Edited("two".to_owned()), "")] {
+        let (proxied, live) = held([with_trailers()], "").await;
+        live.holds().set(HeldSide::Reply, true);
+        let asking = Arc::clone(&proxied);
+        let got = tokio::spawn(async move { asking.raw_chat("te: trailers\r\n").await });
+        let waits = waiting(&live, 1).await;
+        assert!(live.holds().decide(waits[0].id, verdict));
+        let got = got.await.unwrap();
+        assert!(got.ends_with(&format!("\r\n0\r\n{trailers}\r\n")), "{got}");
+        let (text, _, _dir) = end(proxied).await;
+        assert!(text.contains("trailers of the service's reply: x-checksum: 1a2b"), "{text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

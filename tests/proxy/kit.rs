@@ -16,6 +16,8 @@ use ptc_workbench::proxy::{
 use ptc_workbench::server::{Listener, ListenerEnd, ListenerLimits};
 use ptc_workbench::session::Session;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use crate::openai::server::{Play, Received, Server};
@@ -39,6 +41,8 @@ pub(crate) struct Wish {
     pub(crate) recorded: Option<Answers>,
     pub(crate) asks_upstream: bool,
     pub(crate) records_all: bool,
+    /// As with `--no-save`.
+    pub(crate) saves_nothing: bool,
     pub(crate) retention: Option<Retention>,
     pub(crate) idle: Option<Duration>,
     pub(crate) live: Option<LiveTraffic>,
@@ -115,9 +119,9 @@ impl Proxied {
             live: wish.live.clone(),
         };
         let end = ListenerEnd::default();
-        let capture = Capture::start(options, end.clone()).unwrap();
+        let capture = (!wish.saves_nothing).then(|| Capture::start(options, end.clone()).unwrap());
         let client = UpstreamClient::new().unwrap();
-        let service = ProxyService::new(upstreams, client, Some(capture), Scrub::default(), end.clone())
+        let service = ProxyService::new(upstreams, client, capture, Scrub::default(), end.clone())
             .with_replies(Replies { recorded: wish.recorded, asks_upstream: wish.asks_upstream })
             .with_rules(Rules::read(wish.rules).unwrap());
         let unrecorded: Arc<Mutex<Vec<UnrecordedRequest>>> = Arc::default();
@@ -143,6 +147,22 @@ impl Proxied {
     /// Asks for a chat completion with these messages (role, content).
     pub(crate) async fn chat(&self, messages: &[(&str, &str)]) -> Got {
         fetch(self.post("/v1/chat/completions", body_of(messages))).await
+    }
+
+    /// Opens a connection to the proxy.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.base.trim_start_matches("http://")).await.unwrap()
+    }
+
+    /// Asks for a chat completion with these further header lines, on a connection that is closed after the reply; returns the reply as it
+    /// came.
+    pub(crate) async fn raw_chat(&self, headers: &str) -> String {
+        let mut connection = self.connect().await;
+        let request = raw_request(&format!("connection: close\r\n{headers}"));
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut reply = String::new();
+        connection.read_to_string(&mut reply).await.unwrap();
+        reply
     }
 
     pub(crate) fn misses(&self) -> usize {
@@ -185,6 +205,13 @@ pub(crate) fn gzip(text: &str, mtime: u32) -> Vec<u8> {
     let mut encoder = flate2::GzBuilder::new().mtime(mtime).write(Vec::new(), flate2::Compression::default());
     encoder.write_all(text.as_bytes()).unwrap();
     encoder.finish().unwrap()
+}
+
+/// A request for a chat completion with these further header lines.
+pub(crate) fn raw_request(headers: &str) -> String {
+    let body = body_of(&[("user", "hi")]);
+    let length = body.len();
+    format!("POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {length}\r\n{headers}\r\n{body}")
 }
 
 /// The body of a request for a chat completion.

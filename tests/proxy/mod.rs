@@ -1,6 +1,7 @@
 //! The proxy: what passes, what is recorded, what answers from recordings.
 
 mod answers;
+mod background;
 mod bodies;
 mod captured_agents;
 mod client_tools;
@@ -9,6 +10,7 @@ mod command;
 mod compressed;
 mod connections;
 mod conversations;
+mod header_fields;
 mod holding;
 mod import_files;
 mod import_spans;

@@ -100,7 +100,7 @@ async fn a_compressed_request_is_recorded_as_it_was_sent_unless_it_holds_a_key()
         let asked: Vec<_> = sessions[0].request(&"r0/t1".into()).unwrap();
         assert_eq!(asked.len(), 1, "its message is read");
         let (_, notices) = recorded(&sessions[0]);
-        let has_notice = notices.iter().any(|text| text.contains("before it was compressed"));
+        let has_notice = notices.iter().any(|text| text.contains("recorded uncompressed"));
         assert_eq!(has_notice, is_decoded, "{notices:?}");
         if is_decoded {
             assert_eq!(sent, body.replace(KEY, &"*".repeat(KEY.len())));

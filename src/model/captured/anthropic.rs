@@ -1,6 +1,6 @@
 //! Requests of the Messages API.
 //!
-//! In: the body. Out: what it asks. Results of tools, which are parts of user messages there, become messages of their own.
+//! In: the body. Out: the request. Results of tools, which are parts of user messages there, become messages of their own.
 
 use ptc_core::value::Json;
 
@@ -70,7 +70,7 @@ fn part(section: &str, item: &Json) -> Option<MessagePart> {
             let args = item.get("input").map(Json::to_text).unwrap_or_default();
             Some(call(text_of(item, "id"), text_of(item, "name"), args))
         }
-        // Reasoning goes back as it came; the reply before shows it.
+        // Reasoning is repeated unchanged; the previous reply shows it.
         Some("thinking" | "redacted_thinking") => None,
         _ => Some(other(item)),
     }

@@ -13,7 +13,7 @@ use flate2::write::DeflateEncoder;
 
 use crate::event::{Address, RawBody, hex_sha};
 
-/// Most bytes of an unpacked body. Deflated text of a few bytes may be gigabytes long.
+/// Maximum bytes of an unpacked body. Deflated text of a few bytes may be gigabytes long.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// Packs a body. `base` is the body of an earlier turn, with its address.

@@ -1,6 +1,6 @@
 //! Requests for chat completions, and those of Ollama, which differ in where options and formats are.
 //!
-//! In: the body. Out: what it asks. Roles that are unknown count as the user's.
+//! In: the body. Out: the request. Roles that are unknown count as the user's.
 
 use ptc_core::value::Json;
 

@@ -1,7 +1,7 @@
 //! Compression of the bodies of requests and replies.
 //!
-//! In: the header `Content-Encoding`, and a body in pieces as they come, or as a whole. Out: the body before it was compressed. It must never
-//! panic on bytes that are not compressed in the way of their header.
+//! In: the header `Content-Encoding`, and a body in pieces as they come, or as a whole. Out: the body before it was compressed. It must
+//! never panic on bytes that are not compressed in the way of their header.
 
 use std::borrow::Cow;
 use std::io::{self, Read as _, Write as _};
@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Write as _};
 use flate2::{read, write};
 use ptc_core::value::json;
 
-/// Most bytes of a compressed body, decoded as a whole; a longer one stays compressed.
+/// Maximum bytes of a compressed body, decoded as a whole; a longer one stays compressed.
 pub const DECODED_MAX_BYTES: u64 = 16 << 20;
 
 /// Compression of a body.
@@ -42,8 +42,8 @@ impl Coding {
         Self::of(header.map(|(_, value)| value.as_str()))
     }
 
-    /// The body as it was before it was compressed. JSON stays as it is, because a body that was changed or masked is plain under the header
-    /// of the compressed one; so does a body that cannot be decoded or is too long.
+    /// The body as it was before it was compressed. JSON stays as it is, because a body that was changed or masked is plain under the
+    /// header of the compressed one; so does a body that cannot be decoded or is too long.
     pub fn plain(self, body: &[u8]) -> Cow<'_, [u8]> {
         let is_json = || std::str::from_utf8(body).is_ok_and(|text| json::parse(text).is_ok());
         if matches!(self, Self::Identity | Self::Unknown) || is_json() {
@@ -55,7 +55,7 @@ impl Coding {
         }
     }
 
-    /// The body before it was compressed, as far as it can be read, and at most so many bytes of it. `None` when it is not compressed, or in
+    /// The body before it was compressed, as far as it can be read, and at most `max_bytes` of it. `None` when it is not compressed, or in
     /// a way that is not read here.
     pub fn decoded(self, body: &[u8], max_bytes: u64) -> Option<Vec<u8>> {
         let mut out = Vec::new();

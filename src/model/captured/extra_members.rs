@@ -97,7 +97,7 @@ fn option_members(protocol: Protocol) -> &'static [&'static str] {
     }
 }
 
-/// Returns whether the options have the value of a member of [`option_members`]; `true` for a member that is no option.
+/// Returns whether the options have the value of a member of [`option_members`]; `true` for a member that is not an option.
 fn has_value(options: &Options, path: &str, value: &Json) -> bool {
     let text = value.to_text();
     let is_whole = |option: Option<u64>| option.is_some() && text.parse::<u64>().ok() == option;
@@ -228,8 +228,8 @@ impl ExtraMembers {
         without(rest, path)
     }
 
-    /// Removes the tools from a body and notes its functions. Tools of the service remain where there is no function: a body of this program has
-    /// no other list of tools then.
+    /// Removes the tools from a body and notes its functions. Tools of the service remain where there is no function: a body of this
+    /// program has no other list of tools then.
     fn take_tools(&mut self, protocol: Protocol, rest: Json) -> Json {
         let lists = ["tools", "functions"].iter().filter_map(|key| rest.get(key)?.items());
         let items: Vec<&Json> = lists.flatten().collect();

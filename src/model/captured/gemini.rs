@@ -1,6 +1,6 @@
 //! Requests of generateContent. The model is part of the path.
 //!
-//! In: the path and the body. Out: what it asks. Results of tools, which are parts of user contents there, become messages of their own.
+//! In: the path and the body. Out: the request. Results of tools, which are parts of user contents there, become messages of their own.
 
 use ptc_core::value::Json;
 
@@ -67,7 +67,7 @@ fn parts_of(content: &Json) -> &[Json] {
 /// A content, and before it the results of tools that it contains.
 fn message(json: &Json) -> Vec<CapturedMessage> {
     let role = if text_of(json, "role").as_deref() == Some("model") { Role::Assistant } else { Role::User };
-    // Reasoning goes back as it came; the reply before shows it.
+    // Reasoning is repeated unchanged; the previous reply shows it.
     let is_thought = |item: &&Json| is_true(item, "thought") && item.get("text").is_some();
     let (results, own): (Vec<&Json>, Vec<&Json>) = parts_of(json)
         .iter()

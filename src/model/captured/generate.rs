@@ -1,6 +1,6 @@
 //! Requests to Ollama's `/api/generate`: a prompt and a system text instead of messages.
 //!
-//! In: the body. Out: what it asks. A request with the `context` of a reply continues that reply: Ollama keeps nothing, but the numbers are
+//! In: the body. Out: the request. A request with the `context` of a reply continues that reply: Ollama keeps nothing, but the numbers are
 //! its conversation.
 
 use ptc_core::value::Json;

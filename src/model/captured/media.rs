@@ -1,7 +1,7 @@
 //! The images, sounds and documents of a captured request.
 //!
-//! In: the body. Out: the parts of the user's messages that are no text, in order, each with its bytes where the body has them. A part that names
-//! an address or an id of the service has none.
+//! In: the body. Out: the parts of the user's messages that are not text, in order, each with its bytes where the body has them. A part
+//! that names an address or an id of the service has none.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
@@ -10,7 +10,7 @@ use ptc_core::value::{Json, json};
 use super::parts::kind_of;
 use crate::model::media_type;
 
-/// A part that is no text.
+/// A part that is not text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MediaPart {
     /// Its kind, as the protocol names it.
@@ -29,7 +29,7 @@ const CALLS: [&str; 6] =
 /// Shorter texts hold no file.
 const FEWEST_CHARS: usize = 16;
 
-/// Returns the parts of the user's messages that are no text.
+/// Returns the parts of the user's messages that are not text.
 pub fn media_of(body: &[u8]) -> Vec<MediaPart> {
     let Some(body) = std::str::from_utf8(body).ok().and_then(|text| json::parse(text).ok()) else { return Vec::new() };
     let is_user = |message: &&Json| {

@@ -1,4 +1,4 @@
-//! Exchanges of other programs, read from their bytes: what a request asks, what a reply answers.
+//! Parses exchanges of other programs from their bytes: requests and replies.
 //!
 //! In: a path, a body, the bytes of a reply as they came. Out: messages, tools and options; pieces, calls and token counts.
 //! Nothing here is sent anywhere. It must never fail for a member that it does not know: what is not read is in the bytes.
@@ -8,6 +8,7 @@ mod body;
 mod chat;
 mod coding;
 mod extra_members;
+mod fetched;
 mod gemini;
 mod generate;
 mod media;
@@ -64,7 +65,7 @@ pub struct CapturedMessage {
     pub parts: Vec<MessagePart>,
 }
 
-/// Returns the protocol of the endpoint that a path names; `None` for everything that asks no model.
+/// Returns the protocol of the endpoint that a path names; `None` for non-chat requests.
 pub fn protocol_of(path: &str) -> Option<Protocol> {
     let path = endpoint_of(path);
     let ends: [(&str, Protocol); 7] = [
@@ -94,7 +95,7 @@ fn is_generate(path: &str) -> bool {
 }
 
 impl CapturedRequest {
-    /// Reads the body of a request to this path. Errors: the body is no JSON object.
+    /// Reads the body of a request to this path. Errors: the body is not a JSON object.
     pub fn read(protocol: Protocol, path: &str, body: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(body).map_err(|error| format!("the body is not UTF-8 text: {error}"))?;
         let body = json::parse(text).map_err(|error| format!("the body is not JSON: {error}"))?;

@@ -1,6 +1,6 @@
 //! Schemas in the `OpenAPI` form of Gemini as JSON Schema.
 //!
-//! In: a schema as a client sent it, in either form. Out: JSON Schema. The clients write types in capitals, `nullable` in the place of the type
+//! In: a schema as a client sent it, in either form. Out: JSON Schema. The clients write types in capitals, `nullable` instead of the type
 //! `null`, some names with underscores and some numbers as texts. A schema that is JSON Schema already stays as it is.
 
 use ptc_core::value::Json;

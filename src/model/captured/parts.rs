@@ -22,14 +22,14 @@ pub(super) fn call(id: Option<String>, name: Option<String>, args: String) -> Me
     MessagePart::Call { call: NativeCall { id: id.unwrap_or_default(), name: name.unwrap_or_default(), args } }
 }
 
-/// The result of a tool call. A text that is no JSON becomes a JSON string.
+/// The result of a tool call. A text that is not JSON becomes a JSON string.
 pub(super) fn result(call: Option<String>, name: Option<String>, result: &str) -> MessagePart {
     let is_json = json::parse(result).is_ok();
     let result = if is_json { result.to_owned() } else { Json::str(result).to_text() };
     MessagePart::Result { call: call.unwrap_or_default(), name: name.unwrap_or_default(), result }
 }
 
-/// A part that is no text: its kind, and its JSON or what is known of its bytes.
+/// A part that is not text: its kind, and its JSON or what is known of its bytes.
 pub(super) fn other(json: &Json) -> MessagePart {
     let kind = kind_of(json);
     let words = shortened(json).to_text();

@@ -3,7 +3,10 @@
 //! In: the head, then the bytes in pieces as they come, compressed or not. Out: pieces of text, reasoning and calls, and at the end what
 //! the reply was. It must never hold more than the reply's text and one event.
 
+use ptc_core::value::Json;
+
 use super::coding::{Coding, Decoder};
+use super::fetched::FetchedStream;
 use super::generate::context_id;
 use crate::config::Protocol;
 use crate::event::{NativeCall, PartKind, Tokens};
@@ -16,7 +19,7 @@ use crate::model::stream::{LineReader, SseReader};
 use crate::model::surrogate::Joiner;
 use crate::model::{Finish, fault};
 
-/// Most bytes of a body that is one JSON text, and of an error's; what follows is only in the recorded bytes.
+/// Maximum bytes of a body that is one JSON text, and of an error's; what follows is only in the recorded bytes.
 const WHOLE_MAX_BYTES: usize = 16 << 20;
 
 /// Outcome of a captured reply.
@@ -42,10 +45,22 @@ pub struct ReplyOutcome {
     pub is_whole: bool,
     /// The service accepted the request and answers it later: other requests fetch the answer by the id.
     pub is_deferred: bool,
+    /// The service reported that the reply failed or was cancelled.
+    pub is_failed: bool,
+}
+
+impl ReplyOutcome {
+    /// Returns whether the service has finished the reply, in whatever way.
+    pub fn is_final(&self) -> bool {
+        self.is_failed || self.is_whole && self.finish.is_some() && !self.is_deferred && self.error.is_none()
+    }
 }
 
 /// The states of a response that the service has not finished.
 const DEFERRED: [&str; 2] = ["queued", "in_progress"];
+
+/// The state of a response that was cancelled.
+const CANCELLED: &str = "cancelled";
 
 enum Frames {
     Events(SseReader),
@@ -86,7 +101,7 @@ pub struct CapturedReply {
     status: u16,
     decoder: Decoder,
     frames: Frames,
-    /// `None`: the request asks no model, and the reply has no text of one.
+    /// `None`: a non-chat request, whose reply has no model text.
     reader: Option<Box<dyn Reader>>,
     assembly: Assembly,
     voices: [Voice; 3],
@@ -99,10 +114,15 @@ pub struct CapturedReply {
     has_id: bool,
     id: Option<String>,
     error: Option<String>,
+    /// The service reported that the reply failed.
+    has_failed: bool,
+    /// A stream that a request fetched by the id of the reply.
+    fetched: Option<FetchedStream>,
 }
 
 impl CapturedReply {
-    /// A reply with this head, of a model that speaks a protocol, or to a request that asks none. What it contains of the secrets is masked.
+    /// A reply with this head, of a model that speaks a protocol, or to a request that asks none. What it contains of the secrets is
+    /// masked.
     pub fn new(protocol: Option<Protocol>, status: u16, content_type: &str, coding: Coding, scrub: Scrub) -> Self {
         let language = protocol.map(language);
         let content_type = content_type.to_ascii_lowercase();
@@ -133,7 +153,16 @@ impl CapturedReply {
             has_id: matches!(protocol, Some(Protocol::Responses | Protocol::Anthropic | Protocol::Ollama)),
             id: None,
             error,
+            has_failed: false,
+            fetched: None,
         }
+    }
+
+    /// The same for the reply to a request that fetches a deferred reply: a stream of events may contain only the end of it in pieces.
+    #[must_use]
+    pub fn fetched(self) -> Self {
+        let is_stream = matches!(self.frames, Frames::Events(_));
+        Self { fetched: is_stream.then(FetchedStream::default), ..self }
     }
 
     /// Takes bytes as they came; returns what they add to the reply.
@@ -167,11 +196,18 @@ impl CapturedReply {
             Frames::Skipped => Some(Vec::new()),
         };
         let Some(frames) = frames else {
-            self.error.get_or_insert("it contains an endless event".to_owned());
+            self.error.get_or_insert("it contains an event that is too large".to_owned());
             self.frames = Frames::Skipped;
             return Vec::new();
         };
-        frames.iter().flat_map(|(name, data)| self.take(name.as_deref(), data)).collect()
+        let pieces: Vec<_> = frames.iter().flat_map(|(name, data)| self.take(name.as_deref(), data)).collect();
+        match &mut self.fetched {
+            Some(fetched) => {
+                fetched.hold(pieces);
+                Vec::new()
+            }
+            None => pieces,
+        }
     }
 
     /// Takes one event.
@@ -190,6 +226,11 @@ impl CapturedReply {
         if self.has_id && self.id.is_none() && (data.contains("\"id\"") || data.contains("\"context\"")) {
             self.id = reply_id(data);
         }
+        if let Some(fetched) = &mut self.fetched {
+            let echoes = fetched.take(data, &self.scrub);
+            self.echoes.found += echoes.found;
+            self.echoes.is_joined |= echoes.is_joined;
+        }
         let Some(reader) = &mut self.reader else {
             let json = ptc_core::value::json::parse(data).ok();
             self.echoes.found += usize::from(json.is_some_and(|json| self.scrub.json(&json).is_some()));
@@ -206,6 +247,7 @@ impl CapturedReply {
                 parts.into_iter().filter_map(|(kind, clean)| self.keep(kind, clean)).collect()
             }
             Err(ChunkError::Error) => {
+                self.has_failed |= is_failed_response(data);
                 self.error.get_or_insert_with(|| fault::text_of(data));
                 Vec::new()
             }
@@ -277,7 +319,11 @@ impl CapturedReply {
         }
         pieces.extend(self.rest());
         let text = std::mem::take(&mut self.text);
-        (pieces, self.outcome(text))
+        let outcome = self.outcome(text);
+        match self.fetched {
+            Some(fetched) => fetched.finish(pieces, outcome),
+            None => (pieces, outcome),
+        }
     }
 
     /// Returns the outcome of a reply after its end mark, before its body has ended. `None` before the end mark, in protocols without one,
@@ -285,6 +331,9 @@ impl CapturedReply {
     pub fn outcome_at_end_mark(&self) -> Option<ReplyOutcome> {
         if !self.assembly.done || !self.assembly.is_whole() || self.status >= 400 || self.error.is_some() {
             return None;
+        }
+        if let Some(outcome) = self.fetched.as_ref().and_then(FetchedStream::outcome) {
+            return Some(outcome.clone());
         }
         // The held text stays held: a service could break the protocol and send more, which would complete a secret.
         let held = self.voices[PartKind::Text as usize].clone().finish(&self.scrub);
@@ -304,15 +353,20 @@ impl CapturedReply {
             Some(Finish::Stop) if !calls.is_empty() => Some(Finish::ToolCalls),
             other => other.clone(),
         };
+        let is_deferred = finish.as_ref().is_some_and(|finish| DEFERRED.contains(&finish.name()));
+        let is_cancelled = finish.as_ref().is_some_and(|finish| finish.name() == CANCELLED);
+        let error = self.error.as_ref().map(|error| scrub.text(error));
         ReplyOutcome {
             text: if text.is_empty() { scrub.text(&joined(&assembly.refusal)) } else { text },
             calls,
-            is_deferred: finish.as_ref().is_some_and(|finish| DEFERRED.contains(&finish.name())),
+            is_deferred,
+            is_failed: self.has_failed || is_cancelled,
             finish: finish.map(|finish| scrub.text(finish.name())),
-            usage: assembly.usage,
+            // The final reply has the tokens.
+            usage: assembly.usage.filter(|_| !is_deferred),
             model: assembly.model.as_ref().map(|model| scrub.text(model)),
             id: self.id.clone(),
-            error: self.error.as_ref().map(|error| scrub.text(error)),
+            error: error.or_else(|| is_cancelled.then(|| "the reply was cancelled".to_owned())),
             echoes: self.echoes,
             is_whole: self.status < 400 && (self.reader.is_none() || assembly.is_whole()),
         }
@@ -328,4 +382,11 @@ fn reply_id(data: &str) -> Option<String> {
     }
     let reply = json.get("response").or_else(|| json.get("message")).unwrap_or(&json);
     Some(reply.get("id")?.as_str()?.to_owned())
+}
+
+/// Returns whether an error is the end of a response that has failed, and not one of the request or the stream.
+fn is_failed_response(data: &str) -> bool {
+    let Ok(json) = ptc_core::value::json::parse(data) else { return false };
+    let response = json.get("response").unwrap_or(&json);
+    response.get("status").and_then(Json::as_str) == Some("failed")
 }

@@ -1,7 +1,7 @@
 //! Requests of the Responses API.
 //!
-//! In: the body. Out: what it asks. Items of one reply (texts and calls in a row) become one message. Calls that the service executed, and what
-//! they returned, are parts of its reply that are neither text nor call.
+//! In: the body. Out: the request. Items of one reply (texts and calls in a row) become one message. Calls that the service executed, and
+//! what they returned, are parts of its reply that are neither text nor call.
 
 use std::collections::HashSet;
 
@@ -62,7 +62,7 @@ fn add(messages: &mut Vec<CapturedMessage>, next: CapturedMessage) {
     }
 }
 
-/// The ids of the calls that the service executed: those of items that are no calls of the client.
+/// The ids of the calls that the service executed: those of items that are not calls of the client.
 fn service_calls<'i>(items: &'i [Json], calls: &[Option<NativeCall>]) -> HashSet<&'i str> {
     let is_call = |item: &Json| item.get("type").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("_call"));
     let of_service = items.iter().zip(calls).filter(|(item, call)| call.is_none() && is_call(item));
@@ -80,7 +80,7 @@ fn item(json: &Json, call: Option<NativeCall>, service_calls: &HashSet<&str>) ->
         return message(Role::Tool, output);
     }
     match kind {
-        // Reasoning goes back as it came; the reply before shows it. A reference repeats an item that the service keeps.
+        // Reasoning is repeated unchanged; the previous reply shows it. A reference repeats an item that the service keeps.
         Some("reasoning" | "item_reference") => None,
         None | Some("message") => {
             let role = role_of(json).unwrap_or(Role::User);

@@ -49,7 +49,7 @@ static ID_MEMBERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 const PART_MIN_BYTES: usize = 6;
 /// Changes between digits and letters that a word does not have, such as `x1y2`; `sha256sum` has two.
 const CHANGES_MIN: usize = 3;
-/// A part of this length with a digit and letters of both cases is no word, in bytes.
+/// A part of this length with a digit and letters of both cases is not a word, in bytes.
 const LONG_PART_BYTES: usize = 16;
 
 /// Returns whether an id is generated at random. Words after the prefix are the name of a tool or a text: `run_shell_command`,

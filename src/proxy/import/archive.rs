@@ -1,7 +1,7 @@
 //! Requests and replies that were recorded as bytes: HTTP archives, and lines with a request and its response.
 //!
-//! In: an entry as JSON. Out: an exchange, or why there is none. The bytes are those of the file. It must never take an object with an address
-//! or headers for a body: they may hold keys.
+//! In: an entry as JSON. Out: an exchange, or why there is none. The bytes are those of the file. It must never take an object with an
+//! address or headers for a body: they may hold keys.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ use crate::model::{Url, protocol_of};
 /// The least number that is a Unix time in ms; smaller ones are seconds.
 const LEAST_MS: i64 = 100_000_000_000;
 
-/// Result for an entry that asks no model: it is counted and not reported.
+/// Result for a non-chat entry: it is counted and not reported.
 const ASKS_NO_MODEL: Option<String> = None;
 
 /// Reads an entry of an archive.
@@ -53,8 +53,8 @@ pub(super) fn of_archive(entry: &Json) -> Entry {
     })
 }
 
-/// Returns the reply in the content of a response; `None` where the archive lacks it. Browsers leave out the texts of event streams, and write
-/// the status 0 for requests that were aborted.
+/// Returns the reply in the content of a response; `None` where the archive lacks it. Browsers leave out the texts of event streams, and
+/// write the status 0 for requests that were aborted.
 fn archived_reply(content: &Json, status: u16) -> Option<Bytes> {
     let text = content.get("text").and_then(Json::as_str);
     let Some(text) = text.filter(|text| !text.is_empty()) else {
@@ -70,7 +70,8 @@ fn empty_reply(status: u16) -> Option<Bytes> {
     (status >= 400).then(Bytes::new)
 }
 
-/// Reads a line with a request and its response: bodies as JSON or as text, with `url` or `path`, headers, status and time where they are known.
+/// Reads a line with a request and its response: bodies as JSON or as text, with `url` or `path`, headers, status and time where they are
+/// known.
 pub(super) fn of_pair(line: &Json, number: i64) -> Entry {
     let (request, response) = line.get("request").zip(line.get("response")).ok_or(ASKS_NO_MODEL)?;
     let text_of = |body: &Json| body.as_str().map_or_else(|| body.to_text(), str::to_owned);
@@ -212,7 +213,7 @@ fn header_map(headers: Option<&Json>) -> HeaderMap {
     map
 }
 
-/// The same for a body that the file has in its decoded form.
+/// Like `header_map`, for a body that the file has in decoded form.
 fn decoded_headers(headers: Option<&Json>) -> HeaderMap {
     let mut map = header_map(headers);
     map.remove(CONTENT_ENCODING);

@@ -23,7 +23,7 @@ pub(super) struct Codex {
     /// Items that came back after them.
     after: Vec<Value>,
     usage: Value,
-    /// Lines that are no items.
+    /// Lines that are not items.
     rest: Vec<Value>,
     asked_ms: i64,
     replied_ms: i64,

@@ -1,8 +1,8 @@
 //! Traffic that other programs recorded, as captured sessions: HTTP archives, lines with a request and its response, spans, trajectories,
 //! transcripts of coding assistants.
 //!
-//! In: the text of a file. Out: sessions, as if the traffic had passed the proxy. Where a file has no bytes, requests and replies are rebuilt
-//! from it, and each turn has a notice of that. What is not read of an exchange is in its bytes. It must never import a file twice.
+//! In: the text of a file. Out: sessions, as if the traffic had passed the proxy. Where a file has no bytes, requests and replies are
+//! rebuilt from it, and each turn has a notice of that. What is not read of an exchange is in its bytes. It must never import a file twice.
 
 mod archive;
 mod claude_code;
@@ -59,7 +59,7 @@ impl TrafficFormat {
     pub const FILES: &str = "HTTP archives (HAR), JSON lines {\"request\": …, \"response\": …}, OpenTelemetry spans and logs (OTLP JSON), \
         ATIF trajectories, and transcripts of Claude Code, Codex and Gemini CLI";
 
-    /// Returns the format of a file; `None` when it is no traffic.
+    /// Returns the format of a file; `None` when it is not traffic.
     pub fn of(text: &str) -> Option<Self> {
         let text = without_mark(text).trim_start();
         // A few lines may be broken, or of a kind that several formats have.
@@ -135,7 +135,7 @@ struct ImportedExchange {
     group: Option<String>,
 }
 
-/// An entry of a file: an exchange, or why it is none, with its place; without a reason, it asks no model.
+/// An entry of a file: an exchange, or the reason why not, with its place; without a reason, it is a non-chat request.
 type Entry = Result<ImportedExchange, Option<String>>;
 
 /// Result of an import.
@@ -197,7 +197,7 @@ pub fn import_traffic(
 
 /// The entries of a file, oldest first.
 ///
-/// Errors: the file is no document of its format.
+/// Errors: the file is not a document of its format.
 fn entries(text: &str, format: TrafficFormat) -> Result<Box<dyn Iterator<Item = Entry> + '_>, String> {
     Ok(match format {
         TrafficFormat::Har => {
@@ -269,7 +269,7 @@ fn sorted<'a>(entries: impl Iterator<Item = Entry>) -> Box<dyn Iterator<Item = E
     Box::new(all.into_iter())
 }
 
-/// Returns the notes of an exchange, as the recorder gets them from a connection; `None` when the address is no endpoint of a protocol.
+/// Returns the notes of an exchange, as the recorder gets them from a connection; `None` when the address is not an endpoint of a protocol.
 fn notes(id: u64, exchange: ImportedExchange, scrub: &Scrub) -> Option<Vec<Note>> {
     let ImportedExchange { at_ms, method, url, request_headers, body, status, headers, reply, ms, notices, .. } =
         exchange;
@@ -289,7 +289,7 @@ fn notes(id: u64, exchange: ImportedExchange, scrub: &Scrub) -> Option<Vec<Note>
         notices,
     };
     let end_ms = at_ms.saturating_add_unsigned(ms);
-    let mut notes = vec![Note::Begun { id, at_ms, begun: Box::new(begun), _room: None }];
+    let mut notes = vec![Note::Begun { id, at_ms, begun: Box::new(begun), line: None, _room: None }];
     let end = if let Some(reply) = reply {
         notes.push(Note::Replied { id, at_ms: end_ms, status, headers, by: None, came: None });
         if !reply.is_empty() {

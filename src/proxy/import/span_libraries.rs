@@ -11,7 +11,7 @@ use super::otlp_document::{Span, parsed};
 use super::rebuilt::text;
 use super::span_messages::Messages;
 
-/// Members of requests that are no options: they have places of their own here.
+/// Members of requests that are not options: they have places of their own here.
 const NO_OPTIONS: [&str; 10] =
     ["model", "messages", "input", "instructions", "prompt", "contents", "system", "tools", "stream", "stream_options"];
 

@@ -38,7 +38,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
         let list = if is_asking { &mut asking } else { &mut others };
         list.push(span);
     }
-    // Spans that ask no model are with the last one before them that does.
+    // Spans without a model call belong to the last preceding span with one.
     let mut with: Vec<Vec<Value>> = asking.iter().map(|_| Vec::new()).collect();
     let mut by_trace: HashMap<&str, Vec<usize>> = HashMap::new();
     for (place, span) in asking.iter().enumerate() {
@@ -121,7 +121,7 @@ const REASONING: [&str; 5] = [
     "ai.usage.reasoningTokens",
 ];
 
-/// The exchange of a span, with the spans around it that ask no model.
+/// The exchange of a span, with the surrounding spans without a model call.
 fn entry(span: &Span, others: Vec<Value>) -> Entry {
     let mut found = messages(span);
     span_libraries::add_missing(span, &mut found);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::rebuilt::{Rebuilt, elapsed, text, time, without};
 use super::{Entry, unanswered};
 
-/// Most levels of embedded trajectories.
+/// Maximum levels of embedded trajectories.
 const DEPTH_MAX: u32 = 16;
 
 /// The exchanges of a trajectory and of those in it.

@@ -31,7 +31,7 @@ pub(super) fn rule(line: usize, text: &str) -> Result<Rule, String> {
             let meant = if written.contains('~') { "~" } else { "=" };
             return Err(format!("`{written}` is not a comparison: write `{not}{meant}`"));
         }
-        let value = tokens.next_value().ok_or("a text in quotes follows the sign")?;
+        let value = tokens.next_value().ok_or("a string in quotes follows the sign")?;
         if subject == Subject::Path && sign.ends_with('=') && !value.starts_with('/') {
             let part = if sign == "=" { "~" } else { "!~" };
             return Err(format!("paths begin with `/`: write `path {sign} /{value}`, or `path {part} {value:?}`"));
@@ -57,12 +57,12 @@ pub(super) fn rule(line: usize, text: &str) -> Result<Rule, String> {
         None
     };
     if !matches!(tokens.next(), Some(Token::Sign(sign)) if sign == ":") {
-        return Err("`:` comes between the conditions and what happens".to_owned());
+        return Err("`:` must separate the conditions from the actions".to_owned());
     }
     let mut changes = vec![change(&mut tokens)?];
     while let Some(token) = tokens.next() {
         if token != Token::Sign(";".to_owned()) {
-            return Err("`;` comes between two changes".to_owned());
+            return Err("`;` must separate two actions".to_owned());
         }
         changes.push(change(&mut tokens)?);
     }
@@ -85,7 +85,7 @@ fn change(tokens: &mut rule_text::Tokens) -> Result<Change, String> {
             let message = tokens.next_text().unwrap_or_else(|| "a rule of the proxy".to_owned());
             if let Some(word) = tokens.next_word() {
                 return Err(format!(
-                    "`{word}` follows `fail {status}`: the message of a failure is a text in quotes, and `;` comes between two changes"
+                    "`{word}` follows `fail {status}`: the message of a failure is a string in quotes, and `;` separates two actions"
                 ));
             }
             Ok(Change::Fail(status, message))
@@ -99,15 +99,15 @@ fn change(tokens: &mut rule_text::Tokens) -> Result<Change, String> {
             if !matches!(tokens.next(), Some(Token::Sign(sign)) if sign == "=") {
                 return Err("`=` follows the path".to_owned());
             }
-            let value = tokens.next_json().ok_or("a JSON value follows `=`: a text in quotes, a number, true, false, null, a list or an object")?;
+            let value = tokens.next_json().ok_or("a JSON value follows `=`: a string in quotes, a number, true, false, null, a list or an object")?;
             Ok(Change::Set(path, value))
         }
         Some("replace") => {
-            let from = tokens.next_text().filter(|text| !text.is_empty()).ok_or("a text in quotes follows `replace`")?;
+            let from = tokens.next_text().filter(|text| !text.is_empty()).ok_or("a string in quotes follows `replace`")?;
             tokens.word("with", "`with` follows the text to replace")?;
-            let to = tokens.next_text().ok_or("a text in quotes follows `with`")?;
+            let to = tokens.next_text().ok_or("a string in quotes follows `with`")?;
             Ok(Change::Replace(from, to))
         }
-        _ => Err("a change is `delay MS`, `fail STATUS`, `drop`, `cut BYTES`, `hold`, `hold reply`, `set PATH = VALUE` or `replace \"A\" with \"B\"`".to_owned()),
+        _ => Err("an action is `delay MS`, `fail STATUS`, `drop`, `cut BYTES`, `hold`, `hold reply`, `set PATH = VALUE` or `replace \"A\" with \"B\"`".to_owned()),
     }
 }

@@ -1,7 +1,7 @@
-//! Requests that ask no model, such as lists of models, embeddings and token counts.
+//! Non-chat requests, such as lists of models, embeddings and token counts.
 //!
-//! In: such a request. Out: the upstream's reply as it comes, or a recorded one. It must never record one unless the user wants that, or one
-//! that is no text.
+//! In: such a request. Out: the upstream's reply as it comes, or a recorded one. Requests that may fetch a deferred reply go to the
+//! recorder too. It must never record another one unless the user wants that, or one that is no text.
 
 use std::time::Instant;
 
@@ -12,9 +12,11 @@ use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING};
 use super::{ProxyService, broken_body, dropped, failed, live, no_address, note_retries, refusal, unreachable, wait};
 use crate::config::Protocol;
 use crate::model::{UpstreamBody, UpstreamReply};
+use crate::proxy::background::is_fetch;
 use crate::proxy::capture::Capture;
 use crate::proxy::exchange::{Begun, Exchange};
 use crate::proxy::headers;
+use crate::proxy::late_line::{HeldLine, LateLine};
 use crate::proxy::rules::RuleEffects;
 use crate::proxy::unrecorded::PendingRequest;
 use crate::proxy::upstreams::{Route, shown_address};
@@ -25,7 +27,7 @@ use crate::server::{BodyError, Method, Reply, Request, StatusCode, read_body};
 const RESENT_MAX_BYTES: usize = 1 << 20;
 
 impl ProxyService {
-    /// Answers a request that asks no model from the recordings, or passes it.
+    /// Answers a non-chat request from the recordings, or passes it.
     pub(super) async fn answer_other(
         &self,
         request: Request,
@@ -33,14 +35,17 @@ impl ProxyService {
         pending: &mut PendingRequest,
     ) -> Reply {
         let recordings = self.replies.recorded.as_ref();
-        let recorded = recordings.filter(|recorded| recorded.has_other_requests());
+        let may_fetch = is_fetch(request.method().as_str(), &route.path);
+        let recorded =
+            recordings.filter(|recorded| recorded.has_other_requests() || may_fetch && recorded.has_fetched_replies());
         if recordings.is_some() && recorded.is_none() && !self.replies.asks_upstream {
             let path = headers::recorded_path(&route.path);
-            let message = format!("{path} is not recorded: requests that ask no model are recorded with --record-all");
+            let message = format!("{path} is not recorded: non-chat requests are recorded only with --record-all");
             return refusal(StatusCode::NOT_FOUND, "not_recorded", &message);
         }
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let started = Instant::now();
+        let line = if may_fetch { self.late_line(&request, route, pending) } else { None };
         let (head, body) = request.into_parts();
         let body = match upstream_body(&head.headers, body).await {
             Ok(body) => body,
@@ -54,7 +59,7 @@ impl ProxyService {
         if let Some((status, message)) = effects.fail {
             return failed(None, route.upstream.kind.unwrap_or(Protocol::OpenAi), status, &message).await;
         }
-        let mut sent = headers::passed(&head.headers);
+        let mut sent = headers::passed_request(&head.headers);
         let (body, came) = match (body, effects.body) {
             (UpstreamBody::Whole(came), Some(body)) => {
                 sent = headers::without_coding(headers::without_length(sent));
@@ -62,7 +67,7 @@ impl ProxyService {
             }
             (body, _) => (body, None),
         };
-        let is_kept = self.records_all || recorded.is_some();
+        let is_kept = self.records_all || line.is_some() || recorded.is_some();
         let begun = match &body {
             UpstreamBody::Whole(body) if is_kept && head.method != Method::HEAD => Some(Begun {
                 upstream: route.upstream.name.clone(),
@@ -90,10 +95,14 @@ impl ProxyService {
         }
         match self.client.send(head.method, url, sent, body).await {
             Ok(reply) => {
+                let is_recorded = self.records_all || line.is_some() && (200..300).contains(&reply.status());
                 let exchange = match (&self.capture, begun) {
-                    (Some(capture), Some(begun)) if self.records_all && is_text(&reply) => {
-                        let exchange = record(capture, begun, started, &reply).await;
-                        pending.set_recorded();
+                    (Some(capture), Some(begun)) if is_recorded && is_text(&reply) => {
+                        let is_late = line.is_some();
+                        let exchange = record(capture, begun, started, &reply, line.map(LateLine::hold)).await;
+                        if !is_late {
+                            pending.set_recorded();
+                        }
                         Some(exchange)
                     }
                     _ => None,
@@ -110,6 +119,21 @@ impl ProxyService {
 }
 
 impl ProxyService {
+    /// The line of a request that may fetch a deferred reply, in place of its pending one: only its end shows whether it is recorded.
+    /// `None` where all requests are recorded, or none.
+    fn late_line(&self, request: &Request, route: &Route<'_>, pending: &mut PendingRequest) -> Option<LateLine> {
+        if self.records_all || self.capture.is_none() {
+            return None;
+        }
+        let line = LateLine::new(&self.unrecorded);
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let scrub = self.secrets.of_request(request.headers(), path);
+        pending.set_recorded();
+        *pending = PendingRequest::begin(request.method().as_str(), path, &scrub, &line.report(), &self.end);
+        pending.set_upstream(&route.upstream.name);
+        Some(line)
+    }
+
     fn effects_on_other(&self, route: &Route<'_>, headers: &HeaderMap, body: &UpstreamBody) -> RuleEffects {
         if self.rules.is_empty() {
             return RuleEffects::default();
@@ -137,8 +161,14 @@ async fn upstream_body(headers: &HeaderMap, body: Incoming) -> Result<UpstreamBo
 }
 
 /// Begins the record of a request whose reply has come.
-async fn record(capture: &Capture, begun: Begun, started: Instant, reply: &UpstreamReply) -> Exchange {
-    let exchange = capture.begin_sent(begun, started).await;
+async fn record(
+    capture: &Capture,
+    begun: Begun,
+    started: Instant,
+    reply: &UpstreamReply,
+    line: Option<HeldLine>,
+) -> Exchange {
+    let exchange = capture.begin_sent(begun, started, line).await;
     exchange.replied(reply.status(), reply.headers().clone(), None);
     exchange
 }
