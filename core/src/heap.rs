@@ -25,7 +25,7 @@ use std::ptr::null_mut;
 
 /// Number of cached sizes. Size `n` is `16 n + 8` bytes, which glibc's allocator serves without waste.
 const SIZES: usize = 8;
-/// Most bytes that a thread caches.
+/// Maximum bytes that a thread caches.
 const CACHE_BYTES: usize = 4 << 20;
 
 thread_local! {

@@ -50,7 +50,7 @@ macro_rules! limits {
 limits! {
     MAX_TURNS "max_turns" "turns" Some(5), 1, 10_000, MaxTurnsExceeded "agent file" "Turns of a run; in json mode the number of attempts, the last of which decides the reason of a failure.";
     MISSION_TIMEOUT "mission_timeout_ms" "ms" None, 1, 86_400_000, MissionTimeout "agent file" "Time for the whole run, checked once per turn. A running model call is cancelled at the end of the time.";
-    TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "agent file" "Input and output tokens of a run, estimated if the model reports none; checked after each reply, so the reply that exceeds the limit is paid for. A child run gets what is left when it starts.";
+    TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "agent file" "Input and output tokens of a run, estimated if the model reports none; checked after each reply, so the reply that exceeds the limit is paid for. A child run gets the remainder at its start.";
     RETRY_TURNS "retry_turns" "turns" Some(0), 0, 1_000, BudgetExhausted "agent file" "Turns after the work turns, to correct a value that does not fit.";
     TREE_TURNS "turn_budget" "turns" Some(20), 1, 100_000, TurnBudgetExhausted "agent file" "Turns of an agent and its child agents together.";
     TREE_DEPTH "max_depth" "levels" Some(3), 1, 100, MaxDepthExceeded "agent file" "Levels of agents that call agents, including the first one.";
@@ -91,9 +91,9 @@ limits! {
     PARALLEL_TIMEOUT "pmap_timeout_ms" "ms" Some(5_000), 1, 3_600_000, Timeout "agent file" "Time for one pmap or pcalls as a whole.";
     TOOL_CALLS "max_tool_calls_per_program" "calls" None, 0, 1_000_000, ToolCallLimitExceeded "agent file" "Tool calls of one program.";
     REGEX_BYTES "regex_bytes" "bytes" Some(256), 256, 256, RuntimeError "fixed" "Length of a regular expression.";
-    REGEX_INPUT "regex_input_bytes" "bytes" Some(32_768), 32_768, 32_768, RuntimeError "fixed" "Part of a text that a regular expression searches; the rest is ignored.";
+    REGEX_INPUT "regex_input_bytes" "bytes" Some(32_768), 32_768, 32_768, RuntimeError "fixed" "Bytes of a text that a regular expression searches; the rest is ignored.";
     REGEX_STEPS "regex_steps" "steps" Some(100_000), 100_000, 100_000, TypeError "fixed" "Backtracking steps of one search.";
-    REPLY_STALL_TIME "reply_stall_ms" "ms" Some(300_000), 300_000, 300_000, Cancelled "fixed" "Time for which a client of `serve` may take nothing of a reply that waits to be written; then its connection is closed, as if the client had left.";
+    REPLY_STALL_TIME "reply_stall_ms" "ms" Some(300_000), 300_000, 300_000, Cancelled "fixed" "Time for which a client of `serve` may read nothing of a pending reply; then its connection is closed, as if the client had disconnected.";
     FILE_BYTES "file_bytes" "bytes" Some(16_777_216), 16_777_216, 16_777_216, InvalidAgent "fixed" "Size of an agent file and of each file that it names, of the configuration, a theme and a key file.";
     INPUT_FILE_BYTES "input_file_bytes" "bytes" Some(20_000_000), 20_000_000, 20_000_000, InvalidContext "fixed" "Size of a file that is given to an agent for a parameter of type `:file`.";
     SCHEMA_PARTS "schema_parts" "parts" Some(100_000), 100_000, 100_000, InvalidAgent "fixed" "Subschemas of a JSON Schema after its references are replaced by what they name; a larger schema is refused before validation.";

@@ -39,7 +39,7 @@ reasons! {
     MaxTurnsExceeded "max_turns_exceeded" "All turns ended without a valid answer." "Raise max_turns, or make the prompt clearer.";
     MissionTimeout "mission_timeout" "The run exceeded its time limit." "Raise mission_timeout_ms.";
     TokenLimitExceeded "budget_callback_exceeded" "The token limit of the run was exceeded." "Raise token_limit.";
-    LlmError "llm_error" "The model could not be reached or answered with an error." "The message has the service's error text and what to try.";
+    LlmError "llm_error" "The model could not be reached or answered with an error." "The message has the service's error text and a hint.";
     LlmRequired "llm_required" "No model was named." "Name one with `model` in the agent file, `default_model` in the configuration, or --model.";
     LlmNotFound "llm_not_found" "The named model or recording does not exist." "`ptc-workbench models` lists what can be used; the model `sample` answers any signature.";
     TemplateError "template_error" "The prompt template is invalid or cannot be rendered." "Correct the template at the shown position.";

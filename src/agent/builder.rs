@@ -15,7 +15,7 @@ use crate::config::document;
 use crate::event::Options;
 use crate::tool::{Closure, Expose, Kind};
 
-/// An agent under construction. What is not given has the default of agent files.
+/// An agent under construction. Unset values have the defaults of agent files.
 #[derive(Clone, Default)]
 pub struct AgentBuilder {
     agent: Agent,
@@ -220,7 +220,7 @@ impl AgentBuilder {
         self.set("refs", refs.with(name, source))
     }
 
-    /// Declares a tool that is another agent, with the functions of its own tools: called with its parameters, it answers with what
+    /// Declares a tool that is another agent, with the functions of its own tools: called with its parameters, it returns the answer that
     /// it returns. It needs a description.
     #[must_use]
     pub fn tool_agent(mut self, name: impl Into<String>, agent: AgentBuilder) -> Self {
@@ -299,7 +299,7 @@ impl AgentBuilder {
         self.with_last("expose", Json::str(word))
     }
 
-    /// The same agent with a message in the place of its prompt: no template, no parameters.
+    /// The same agent with a message instead of its prompt: no template, no parameters.
     #[must_use]
     pub fn message(mut self, text: impl Into<String>) -> Self {
         self.agent.prompt = text.into();

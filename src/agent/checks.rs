@@ -156,7 +156,7 @@ pub(super) fn is_combined(agent: &Agent) -> bool {
 
 fn read_template(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Template> {
     if agent.prompt.trim().is_empty() {
-        let message = "the prompt is empty; write what the model is to do";
+        let message = "the prompt is empty; describe the task";
         findings.push(Diagnostic::error(Place::Prompt, Reason::InvalidAgent, message).key("prompt"));
         return None;
     }
@@ -174,7 +174,7 @@ fn read_template(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Templa
 fn read_signature(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Signature> {
     let Some(text) = agent.signature.as_deref().filter(|text| !text.trim().is_empty()) else {
         if agent.mode == Mode::Json && agent.schema.is_none() {
-            let message = "json mode needs a signature that says what comes out, such as \
+            let message = "json mode needs a signature that declares the output, such as \
                            `(text :string) -> {sentiment :string, score :float}`, or a schema";
             findings.push(Diagnostic::error(Place::Signature, Reason::InvalidAgent, message).key("signature"));
         }
@@ -228,7 +228,7 @@ fn check_template(agent: &Agent, signature: &Signature, template: &Template, fin
 fn check_signature(agent: &Agent, signature: &Signature, findings: &mut Vec<Diagnostic>) {
     let text = agent.signature.as_deref().unwrap_or_default();
     if agent.schema.is_some() && signature.output.is_some() {
-        let message = "the schema stands for the output; write only the parameters in the signature, such as `(text :string)`, \
+        let message = "the schema replaces the output; write only the parameters in the signature, such as `(text :string)`, \
                        or remove the schema";
         let arrow = text.find("->").unwrap_or(0);
         let found = Diagnostic::error(Place::Signature, Reason::InvalidAgent, message).key("signature");
@@ -286,7 +286,7 @@ fn check_descriptions(agent: &Agent, signature: &Signature, findings: &mut Vec<D
             } else {
                 advice(last, &known)
             };
-            let message = format!("[{key}] describes `{name}`, but there is no such {what}{advice}");
+            let message = format!("[{key}] describes `{name}`, but the {what} is unknown{advice}");
             findings.push(option(&format!("{key}.{name}"), message).warning());
         }
     }

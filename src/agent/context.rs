@@ -56,8 +56,8 @@ impl Context {
         Self::under(receiver.only_name(&plan.agent.context), step, receiver.params)
     }
 
-    /// The return of a step; one that is no map goes under this name. A parameter that the return leaves out comes from the inputs of the
-    /// step, where they have it.
+    /// The return of a step; one that is not a map goes under this name. A parameter that the return leaves out comes from the inputs of
+    /// the step, where they have it.
     fn under(name: Option<String>, step: &Step, params: &[Field]) -> Result<Self, ErrorRecord> {
         if let Some(fail) = &step.fail {
             return Err(ErrorRecord {
@@ -94,7 +94,7 @@ impl Context {
         Self::from_step(step, signature)?.aligned(step, signature.params.as_deref().unwrap_or_default())
     }
 
-    /// The same, if it has every parameter that is not optional.
+    /// Returns the context if it has every parameter that is not optional.
     fn aligned(self, step: &Step, params: &[Field]) -> Result<Self, ErrorRecord> {
         let context = self;
         let needed = params.iter().filter(|field| !field.ty.is_optional());
@@ -225,7 +225,7 @@ fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json, misspelled: 
 /// A key of agent files among the inputs: what follows a `[table]` in TOML is a key of that table.
 fn of_misplaced(name: &str) -> Diagnostic {
     let message = format!(
-        "`{name}` does not reach the model: the prompt does not name it; write `{{{{{name}}}}}`, or, for the key of the agent, write it at the top, above the first [table]"
+        "`{name}` does not reach the model: the prompt does not use it; write `{{{{{name}}}}}` in the prompt. If you meant the key of the agent, move it to the top, above the first [table]"
     );
     Diagnostic::error(Place::Context, Reason::InvalidContext, message).key(name)
 }
@@ -253,7 +253,7 @@ fn with_absent(params: &[Field], mut value: Value) -> Value {
     value
 }
 
-/// The same on every level, and files by their names, for the prompt alone: programs and other agents get the data as it is.
+/// Like `with_absent` on every level, with files by their names, for the prompt alone: programs and other agents get the data as it is.
 pub(super) fn with_nested_absent<'v>(params: &[Field], value: &'v Value) -> Cow<'v, Value> {
     let is_written = |field: &Field| has_nested_optional(&field.ty) || *field.ty.base() == Type::File;
     if !params.iter().any(is_written) {

@@ -134,7 +134,7 @@ fn used(tokens: Option<Tokens>, requests: u32) -> DelegatedUsage {
 }
 
 impl Delegation {
-    /// The same without texts of programs and results: nothing can be left out of a text, so that it could show names that the
+    /// Removes the texts of programs and results: nothing can be omitted from a text, so it could show names that the
     /// firewall hides.
     #[must_use]
     pub fn veiled(self) -> Self {

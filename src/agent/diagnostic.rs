@@ -76,19 +76,19 @@ impl Diagnostic {
         Self::error(Place::Options, Reason::InvalidAgent, message).key(key)
     }
 
-    /// The same as a warning.
+    /// Makes it a warning.
     #[must_use]
     pub fn warning(self) -> Self {
         Self { severity: Severity::Warning, ..self }
     }
 
-    /// The same about this key.
+    /// Sets the key.
     #[must_use]
     pub fn key(self, key: impl Into<String>) -> Self {
         Self { key: key.into(), ..self }
     }
 
-    /// The same at this place of its text.
+    /// Sets the place in the text.
     #[must_use]
     pub fn at(self, span: Span) -> Self {
         Self { span: Some(span), ..self }

@@ -27,7 +27,7 @@ pub struct DraftTexts {
     pub context: String,
     /// The tools, as TOML: sections `[tools.name]`.
     pub tools: String,
-    /// The program that answers in the place of a model; blank for none.
+    /// The program that answers instead of a model; blank for none.
     pub program: String,
     /// Everything else, as TOML with the keys of an agent file.
     pub options: String,
@@ -63,7 +63,7 @@ impl DraftTexts {
         self.to_agent_with(base, &FileAccess::default())
     }
 
-    /// The same with this access to files.
+    /// Like `to_agent`, with this access to files.
     pub fn to_agent_with(&self, base: &Agent, access: &FileAccess) -> Result<Agent, Vec<Diagnostic>> {
         let (agent, findings) = self.read(base, access);
         if findings.is_empty() { Ok(agent) } else { Err(findings) }
@@ -126,14 +126,14 @@ impl DraftTexts {
     }
 }
 
-/// Keys in the options that have a text of their own.
+/// Finds keys in the options that belong in another editor.
 fn apart(options: &str, own: &[&str]) -> Vec<Diagnostic> {
     let Ok(document) = crate::config::document::parse(options) else { return Vec::new() };
     let members = document.members().unwrap_or_default().iter();
     members
         .filter(|member| own.contains(&member.key.as_str()))
         .map(|member| {
-            let message = format!("`{}` has a text of its own; write it there and remove it here", member.key);
+            let message = format!("`{}` has its own editor; write it there and remove it here", member.key);
             let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
             found.key(&member.key).at(member.key_span)
         })
@@ -154,13 +154,13 @@ pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
     if json.members().is_some() { Ok(json) } else { Err(not_an_object(&json)) }
 }
 
-/// Everything that is wrong or worth knowing about a draft, each finding placed in its text: the order is prompt, signature,
-/// context, tools, program, options, then the place in the text. What one key can correct comes with its [`Fix`](super::Fix)es.
+/// Returns the findings about a draft, each with its place in its text: the order is prompt, signature,
+/// context, tools, program, options, then the place in the text. Findings that a key can correct have [`Fix`](super::Fix)es.
 pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     diagnose_knowing(texts, &FileAccess::default(), Ok)
 }
 
-/// The same, with this access to files and known facts about the tools; invalid values are reported as findings.
+/// Like `diagnose`, with this access to files and known facts about the tools; invalid values are reported as findings.
 pub fn diagnose_knowing(
     texts: &DraftTexts,
     access: &FileAccess,
@@ -183,7 +183,7 @@ pub fn diagnose_knowing(
         let (_, found) = context::check(&agent, &signature, template, &agent.context);
         let unknown: Vec<Option<Span>> =
             findings.iter().filter(|found| found.place == Place::Prompt).map(|found| found.span).collect();
-        // A name that is no parameter is one finding, not a second one for its missing value.
+        // A name that is not a parameter is one finding, not a second one for its missing value.
         findings
             .extend(found.into_iter().filter(|found| found.place != Place::Prompt || !unknown.contains(&found.span)));
     }

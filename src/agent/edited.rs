@@ -43,7 +43,7 @@ impl Inputs {
             }
             // These keys describe the start of a run: each has an edit of its own.
             ("option", "mode") => {
-                return Err(wrong("a run keeps its mode; `rerun --mode` runs it in another one".to_owned()));
+                return Err(wrong("the mode of a run cannot change; use `rerun --mode`".to_owned()));
             }
             ("option", "model") => return Err(wrong("--model names another model".to_owned())),
             ("option", "context") => return Err(wrong("--set and --context change the context".to_owned())),
@@ -56,7 +56,7 @@ impl Inputs {
             }
             _ => match edit.of_context(&self.context) {
                 Some(context) => self.context = context,
-                None => return Err(wrong("this program does not know this target".to_owned())),
+                None => return Err(wrong("unknown target of an edit".to_owned())),
             },
         }
         Ok(())
@@ -98,7 +98,7 @@ impl Agent {
     }
 }
 
-/// The tree with a value at this path; what is no table on the way becomes one. Paths are typed by hand: they are short.
+/// The tree with a value at this path; what is not a table on the way becomes one. Paths are typed by hand: they are short.
 fn put(tree: &Json, path: &str, value: Json) -> Json {
     let (key, rest) = path.split_once('.').unwrap_or((path, ""));
     let old = tree.get(key).cloned();

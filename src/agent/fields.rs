@@ -204,7 +204,7 @@ pub(super) const FIELDS: &[AgentKey] = &[
     },
     AgentKey {
         name: "field_descriptions",
-        about: KeyDoc::Text("table of texts", "", "Meanings of fields of the answer; part of the schema."),
+        about: KeyDoc::Text("table of strings", "", "Meanings of fields of the answer; part of the schema."),
         value: KeyValue::Field {
             read: |entry, target, problems| set(&mut target.agent.field_descriptions, entry.text_table(), problems),
             write: |agent| text_table(&agent.field_descriptions),
@@ -212,7 +212,7 @@ pub(super) const FIELDS: &[AgentKey] = &[
     },
     AgentKey {
         name: "context_descriptions",
-        about: KeyDoc::Text("table of texts", "", "Meanings of inputs, for programs."),
+        about: KeyDoc::Text("table of strings", "", "Meanings of inputs, for programs."),
         value: KeyValue::Field {
             read: |entry, target, problems| set(&mut target.agent.context_descriptions, entry.text_table(), problems),
             write: |agent| text_table(&agent.context_descriptions),

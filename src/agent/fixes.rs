@@ -1,4 +1,4 @@
-//! Quick fixes: what one key can correct about a finding.
+//! Quick fixes: corrections of findings by one key.
 //!
 //! In: the texts of a draft, what could be read of them, the findings. Out: replacements of parts of the texts, added to the
 //! findings. It must never change a text itself: an interface applies a fix where undo takes it back.
@@ -70,7 +70,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A name of the prompt that is no parameter, or has no value.
+    /// A name of the prompt that is not a parameter, or has no value.
     fn of_prompt(&self, finding: &Diagnostic) -> Vec<Fix> {
         let Some(span) = finding.span else { return Vec::new() };
         let Some(template) = self.template else {
@@ -134,7 +134,7 @@ impl Draft<'_> {
         vec![used, fix(format!("remove the unused parameter `{name}`"), Place::Signature, span, "")]
     }
 
-    /// A signature for a draft that has none: what the prompt names goes in.
+    /// A signature for a draft that has none, with the names of the prompt as parameters.
     fn first_signature(&self) -> Option<Fix> {
         let mut fields: Vec<String> = Vec::new();
         for used in self.template.map(template::variables).unwrap_or_default() {
@@ -161,7 +161,7 @@ impl Draft<'_> {
         fix.into_iter().collect()
     }
 
-    /// A text that is no JSON object: its brackets are closed, or it becomes the value of a parameter as it is.
+    /// A text that is not a JSON object: its brackets are closed, or it becomes the value of a parameter as it is.
     fn of_unreadable_context(&self) -> Vec<Fix> {
         let text = &self.texts.context;
         let closing = closing::of_json(text).map(|closing| closing_fix(Place::Context, closing));
@@ -224,7 +224,7 @@ impl Draft<'_> {
         Some(fix("fill the inputs with a sample".to_owned(), Place::Context, span, &text))
     }
 
-    /// A mode that cannot have what is there.
+    /// Fixes for a mode that does not support the tools of the draft.
     fn of_options(&self, finding: &Diagnostic) -> Vec<Fix> {
         let refused = finding.key == "tools" && self.agent.mode == Mode::Json;
         if !refused {
@@ -243,7 +243,7 @@ impl Draft<'_> {
         [Mode::PtcLisp, Mode::Text, Mode::JsonLoop].map(choose).into()
     }
 
-    /// The name that the message advises, in the place of the one that is there: never in the place of a key whose value is wrong.
+    /// The name that the message advises, instead of the one that is there: never for a key whose value is wrong.
     fn near(&self, finding: &Diagnostic) -> Option<Fix> {
         let near = suggested_name(&finding.message)?;
         let span = finding.span?;

@@ -34,7 +34,7 @@ impl StepFold {
         self.waits = waits;
     }
 
-    /// The same for a fold that does not see all events: these are the waits of all of them, this one included.
+    /// Like `apply`, for a fold that does not see all events: these are the waits of all of them, this one included.
     pub fn apply_among(&mut self, waits: &Waits, envelope: &Envelope) {
         if !self.is_begun {
             self.is_begun = true;
@@ -51,7 +51,7 @@ impl StepFold {
             Event::RunStart(start) => self.inputs = Inputs::of(start).ok(),
             Event::Edit(edit) => {
                 if let Some(inputs) = self.inputs.as_mut().filter(|_| edit.is_of_the_turn()) {
-                    // Definitions are no inputs; an edit that no longer applies leaves them as they are.
+                    // Definitions are not inputs; an edit that no longer applies leaves them as they are.
                     _ = inputs.edit(edit);
                 }
             }

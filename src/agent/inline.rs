@@ -79,7 +79,7 @@ impl Source {
         if self.files.contains(&file) {
             let way: Vec<_> = self.files.iter().chain([&file]).map(|file| short(file)).collect();
             return Err(format!(
-                "names a file that leads back to itself: {}; an agent that calls itself writes file = \"{SELF}\"",
+                "names a file that refers back to itself: {}; for an agent that calls itself, write file = \"{SELF}\"",
                 way.join(" → ")
             ));
         }

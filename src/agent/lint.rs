@@ -92,7 +92,7 @@ pub fn lint(program: &str, given: &LintInputs) -> Vec<Diagnostic> {
     findings.extend(found.hints.into_iter().map(|hint| finding(Reason::InvalidForm, None, hint, false)));
     let is_whole = findings.iter().all(|finding| !finding.is_error());
     if given.must_end && is_whole && !found.has_return {
-        let message = "there is no (return …) or (fail …): the value of a program alone does not end a run".to_owned();
+        let message = "(return …) or (fail …) is missing: the value of a program alone does not end a run".to_owned();
         findings.push(finding(Reason::MustReturnMissing, None, message, false));
     }
     findings.sort_by_key(|finding| finding.span.map_or(usize::MAX, |span| span.start));
@@ -129,12 +129,7 @@ fn absent<'a>(data: &'a [(std::sync::Arc<str>, Span)], context: &'a Value) -> im
                 format!("; there are {}", keys.join(", "))
             }
         };
-        finding(
-            Reason::InvalidContext,
-            Some(*span),
-            format!("the context has no `{key}`, so that it is nil{there}"),
-            false,
-        )
+        finding(Reason::InvalidContext, Some(*span), format!("the context has no `{key}`, so it is nil{there}"), false)
     })
 }
 
@@ -204,7 +199,7 @@ mod tests {
         let found = lint_texts("(return (count data/rowz))");
         assert_eq!(
             found,
-            ["! invalid_context data/rowz: the context has no `rowz`, so that it is nil; did you mean data/rows?"]
+            ["! invalid_context data/rowz: the context has no `rowz`, so it is nil; did you mean data/rows?"]
         );
         assert!(lint_texts("(return data/x)")[0].ends_with("; there are data/rows, data/unit-price"));
         assert_eq!(lint("(return data/x)", &LintInputs { context: None, ..lint_inputs() }), []);

@@ -50,7 +50,7 @@ options! {
     "reference" Is::Word(&[
         ("full", |to| to.reference = true),
         ("none", |to| to.reference = false),
-    ]), "How much of PTC-Lisp the prompt describes: the whole card or nothing.";
+    ]), "Whether the prompt contains the language card.";
     "tools_in" Is::Word(&[
         ("prompt", |to| to.native_tools = false),
         ("native", |to| to.native_tools = true),
@@ -58,7 +58,7 @@ options! {
     "thinking" Is::Flag(|to, flag| to.thinking = flag), "Programs in blocks: the prompt asks the model to reason in words first, within `<thinking>`.";
     "journaling" Is::Flag(|to, flag| to.journaling = flag), "Programs may keep the result of a step with `(task \"id\" form)` (docs/modes.md).";
     "tool_try" Is::Flag(|to, flag| to.tool_try = flag), "The prompt describes `(tool/try …)`, which returns the error of a tool as a value (docs/modes.md).";
-    "llm_query" Is::Flag(|_, _| {}), "Adds the tool `llm-query`: a question to a model.";
+    "llm_query" Is::Flag(|_, _| {}), "Adds the tool `llm-query`, which calls a model.";
     "builtin_tools" Is::List(|_, _, _| {}), "Built-in tools: `grep` (with `grep-n`), `ask_user`, `llm-query`.";
     "firewall" Is::Flag(|to, flag| to.firewall = flag), "Values under names that begin with `_`, and texts made of them, are hidden from models (docs/modes.md).";
     "program_timeout_ms" Is::Limit(&limits::PROGRAM_TIMEOUT, |to, most| to.program_timeout_ms = large(most)), "";
@@ -77,7 +77,7 @@ options! {
     "same_calls" Is::Limit(&limits::SAME_CALLS, |to, most| to.same_calls = small(most)), "";
     "max_depth" Is::Limit(&limits::TREE_DEPTH, |to, most| to.max_depth = small(most)), "";
     "turn_budget" Is::Limit(&limits::TREE_TURNS, |to, most| to.turn_budget = small(most)), "";
-    "cost_limit" Is::Amount(|to, cost| to.cost_limit = Some(cost)), "Cost of a run in the unit of the prices; checked after each reply. A child run gets what is left when it starts. Without a known price it limits nothing.";
+    "cost_limit" Is::Amount(|to, cost| to.cost_limit = Some(cost)), "Cost of a run in the unit of the prices; checked after each reply. A child run gets the remainder at its start. No effect if the price is unknown.";
     "on_budget_exceeded" Is::Word(&[
         ("fail", |to| to.return_partial = false),
         ("return_partial", |to| to.return_partial = true),

@@ -29,8 +29,10 @@ pub(super) fn check(agent: &Agent, tools: &[Tool], settings: &Settings) -> Vec<D
         let found = Diagnostic::error(Place::Program, error.reason, error.message());
         error.span.map_or(found.clone(), |span| found.at(span))
     } else {
-        let message =
-            format!("the program is run in mode ptc_lisp; in mode {} it is the text of the reply", agent.mode);
+        let message = format!(
+            "programs run only in mode ptc_lisp; in mode {} the program is sent as the text of the reply",
+            agent.mode
+        );
         Diagnostic::error(Place::Program, Reason::InvalidAgent, message).warning()
     };
     vec![found]

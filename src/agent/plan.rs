@@ -1,4 +1,4 @@
-//! The plan: an agent that passed its construction checks, with its texts parsed and its schemas made. What the engine runs.
+//! The plan: an agent that passed its construction checks, with its texts parsed and its schemas made. The engine runs it.
 //!
 //! In: an [`Agent`]. Out: a [`Plan`], or every reason why not. The plan never changes during a run.
 

@@ -110,11 +110,11 @@ impl<'a> Receiver<'a> {
                 let (do_not, them) = if lost.len() == 1 { ("does", "it") } else { ("do", "them") };
                 let written: Vec<_> = lost.iter().map(|name| format!("`{{{{{}}}}}`", name.trim_matches('`'))).collect();
                 let written = written.join(" and ");
-                (first, format!("{all} {do_not} not reach the model: the prompt does not name {them}; write {written}"))
+                (first, format!("{all} {do_not} not reach the model: the prompt does not use {them}; write {written}"))
             }
             (None, Some(first)) if undeclared_only => {
                 let all = added.join(", ");
-                (first, format!("the prompt does not name {all}; the value is added below the prompt"))
+                (first, format!("the prompt does not use {all}; the value is added below the prompt"))
             }
             _ => return None,
         };

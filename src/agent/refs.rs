@@ -74,7 +74,10 @@ pub(super) fn astray(refs: &[Ref], output: &Type) -> Vec<Diagnostic> {
     let found = refs.iter().filter_map(|one| {
         let RefSource::Path(path) = &one.source else { return None };
         let problem = outside(output, &path::steps(path).ok()?)?;
-        Some(Diagnostic::option(&key(&one.name), format!("the path {path:?} leads to nothing: {problem}")).warning())
+        Some(
+            Diagnostic::option(&key(&one.name), format!("the path {path:?} does not exist in the answer: {problem}"))
+                .warning(),
+        )
     });
     found.collect()
 }
@@ -98,13 +101,9 @@ fn outside(ty: &Type, steps: &[PathStep<'_>]) -> Option<String> {
             Some(format!("the answer declares no `{name}` there{}", advice(name, &known)))
         }
         (PathStep::Index(_) | PathStep::Every, Type::List(item)) => outside(item, rest),
-        (PathStep::Key(name), Type::List(_)) => {
-            Some(format!("there is a list before `{name}`; write [0] or [*] between them"))
-        }
-        (PathStep::Index(_) | PathStep::Every, _) => Some("there is no list for its [ ]".to_owned()),
-        (PathStep::Key(name), other) => {
-            Some(format!("nothing is inside {}, where `{name}` is looked for", other.render()))
-        }
+        (PathStep::Key(name), Type::List(_)) => Some(format!("`{name}` follows a list; write [0] or [*] before it")),
+        (PathStep::Index(_) | PathStep::Every, _) => Some("[ ] needs a list".to_owned()),
+        (PathStep::Key(name), other) => Some(format!("{} has no fields, so `{name}` does not exist", other.render())),
     }
 }
 
@@ -149,16 +148,22 @@ mod tests {
     #[test]
     fn a_path_that_leads_out_of_the_declared_answer_is_a_warning() {
         let cases = [
-            ("x = \"nope\"", "warning refs.x the path \"nope\" leads to nothing: the answer declares no `nope` there"),
+            (
+                "x = \"nope\"",
+                "warning refs.x the path \"nope\" does not exist in the answer: the answer declares no `nope` there",
+            ),
             (
                 "x = \"item[0].id\"",
-                "warning refs.x the path \"item[0].id\" leads to nothing: the answer declares no `item` there; did you mean `items`?",
+                "warning refs.x the path \"item[0].id\" does not exist in the answer: the answer declares no `item` there; did you mean `items`?",
             ),
-            ("x = \"items.id\"", "warning refs.x the path \"items.id\" leads to nothing: there is a list before `id`"),
-            ("x = \"a[0]\"", "warning refs.x the path \"a[0]\" leads to nothing: there is no list for its [ ]"),
+            (
+                "x = \"items.id\"",
+                "warning refs.x the path \"items.id\" does not exist in the answer: `id` follows a list",
+            ),
+            ("x = \"a[0]\"", "warning refs.x the path \"a[0]\" does not exist in the answer: [ ] needs a list"),
             (
                 "x = \"a.b\"",
-                "warning refs.x the path \"a.b\" leads to nothing: nothing is inside :int, where `b` is looked for",
+                "warning refs.x the path \"a.b\" does not exist in the answer: :int has no fields, so `b` does not exist",
             ),
         ];
         for (refs, expected) in cases {

@@ -14,7 +14,7 @@ impl Agent {
         self.rewrite_with(original, file, &FileAccess::default())
     }
 
-    /// The same with this access to other files.
+    /// Like `rewrite`, with this access to other files.
     pub fn rewrite_with(&self, original: &str, file: &str, access: &FileAccess) -> String {
         let windows = original.matches("\r\n").count();
         if windows == 0 {
@@ -24,7 +24,7 @@ impl Agent {
         if 2 * windows > original.matches('\n').count() { text.replace('\n', "\r\n") } else { text }
     }
 
-    /// The same where lines end in line feeds.
+    /// Like `rewrite_with`, for text whose lines end in line feeds.
     fn rewrite_lines(&self, original: &str, file: &str, access: &FileAccess) -> String {
         let now = self.without_files().to_toml();
         if original.trim().is_empty() {
@@ -88,7 +88,7 @@ fn correct(text: &mut dyn TableLike, after: &dyn TableLike) {
     }
 }
 
-/// The same for a list of tables, however it is written: those at the same place are changed, the rest is added or removed.
+/// Like `correct`, for a list of tables, however it is written: those at the same place are changed, the rest is added or removed.
 /// `false`: it is written in a way that cannot be changed.
 fn change_list(written: &mut Item, was: &ArrayOfTables, now: &ArrayOfTables) -> bool {
     let pairs = now.iter().enumerate();

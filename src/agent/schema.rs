@@ -96,7 +96,7 @@ fn quoted(value: &Value) -> (String, bool) {
     (quote.0, is_whole)
 }
 
-/// A text that takes only so many bytes.
+/// A text with a byte limit; further writes fail.
 struct Quote(String);
 
 impl fmt::Write for Quote {

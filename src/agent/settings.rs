@@ -1,4 +1,4 @@
-//! The options of an agent with their types: what the modes read.
+//! The typed options of an agent, as the modes read them.
 //!
 //! In: an [`Agent`] with options as written. Out: [`Settings`], or findings about invalid values.
 
@@ -67,7 +67,7 @@ pub enum Compaction {
         /// The first user message stays.
         keep_first: bool,
     },
-    /// One user message takes the place of all.
+    /// One user message replaces all.
     Coalesce {
         /// Printed lines shown.
         prints: usize,
@@ -76,7 +76,7 @@ pub enum Compaction {
     },
 }
 
-/// Sizes and layout of what the model is shown.
+/// Sizes and layout of the values shown to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
     /// Characters of printed lines and errors in feedback.
@@ -175,7 +175,7 @@ pub struct Settings {
     pub compaction: Option<Compaction>,
     /// `plan`: id and description of each item.
     pub plan: Vec<(String, String)>,
-    /// `progress`: an expression that takes the place of the checklist.
+    /// `progress`: an expression that replaces the checklist.
     pub progress: Option<String>,
     /// `prompt_limit.max_chars`
     pub prompt_chars: Option<usize>,

@@ -113,7 +113,7 @@ pub struct Usage {
     pub duration_ms: u64,
     /// Turns, requests, tokens and costs of all attempts, those of child runs included.
     pub total: TotalUsage,
-    /// The same without child runs.
+    /// Usage without child runs.
     pub own: OwnUsage,
     /// A schema left the machine.
     pub schema_used: bool,
@@ -156,7 +156,7 @@ pub struct Turn {
     pub fixes: Vec<String>,
     /// Validation errors and warnings.
     pub issues: Vec<crate::event::IssueRecord>,
-    /// The feedback that went back, when the run went on.
+    /// The feedback that was sent to the model, if the run continued.
     pub feedback: Option<String>,
     /// Its error.
     pub error: Option<ErrorRecord>,

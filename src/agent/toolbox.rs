@@ -44,7 +44,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     for tool in &mut tools {
         if matches!(tool.kind, Kind::SelfAgent) {
             if agent.signature.is_none() {
-                let message = format!("the agent calls itself as `{}`, so that it needs a signature", tool.name);
+                let message = format!("the agent calls itself as `{}`, so it needs a signature", tool.name);
                 findings.push(note(&format!("tools.{}", tool.name), message));
             }
             complete_tool(tool, agent, findings);
@@ -59,7 +59,7 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
         findings.extend(tools.iter().filter(|tool| is_unexplained(tool)).map(|tool| {
             let message = match tool.kind {
                 Kind::Mcp(_) => {
-                    format!("the arguments of `{}` are not known yet: the first run asks its server", tool.name)
+                    format!("the arguments of `{}` are not known yet: the first run queries its server", tool.name)
                 }
                 _ => format!("the tool `{}` has no `signature`: the model does not see its arguments", tool.name),
             };
@@ -85,7 +85,7 @@ fn complete_tool(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>)
         tool.description.clone_from(&agent.description);
     }
     if tool.description.is_none() {
-        let message = format!("the tool `{}` has no description; say what its agent is for", tool.name);
+        let message = format!("the tool `{}` has no description; describe what its agent does", tool.name);
         let found = note(&format!("tools.{}", tool.name), message);
         // A delegated tool takes any task, and an agent that calls itself knows its own purpose.
         let is_needed = matches!(tool.kind, Kind::Agent(_)) && tool.returns != Returns::Delegate;
@@ -178,7 +178,7 @@ fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
                     item.as_str().unwrap_or_default(),
                     &Builtin::ALL.map(Builtin::name),
                 );
-                findings.push(note("builtin_tools", format!("there is no builtin tool {}{near}", item.to_text())));
+                findings.push(note("builtin_tools", format!("unknown builtin tool {}{near}", item.to_text())));
             }
         }
     }
@@ -193,7 +193,7 @@ fn check_names(agent: &Agent, tools: &[Tool], findings: &mut Vec<Diagnostic>) {
     for (place, tool) in tools.iter().enumerate() {
         let key = format!("tools.{}", tool.name);
         if RESERVED.contains(&tool.name.as_str()) {
-            findings.push(note(&key, format!("the name `{}` is the engine's own; rename the tool", tool.name)));
+            findings.push(note(&key, format!("the name `{}` is reserved; rename the tool", tool.name)));
         }
         if tools[..place].iter().any(|other| other.provider_name() == tool.provider_name()) {
             let message = format!("two tools are named `{}` (`-`, `?` and `!` are the same as `_`)", tool.name);

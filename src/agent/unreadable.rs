@@ -1,4 +1,4 @@
-//! The texts of a file that is no agent yet: what can be read of it has its text, the rest stays in the options as it was written.
+//! The texts of a file that is not an agent yet: what can be read of it has its text, the rest stays in the options as it was written.
 //!
 //! In: the text of a file with errors. Out: texts in which each error has its place. It must never lose a part of the file.
 
@@ -10,7 +10,7 @@ use toml_edit::DocumentMut;
 use super::{Agent, DraftTexts};
 use crate::tool::FileAccess;
 
-/// Keys of files that are no agents.
+/// Keys of files that are not agents.
 const OF_PIPELINES: &str = "steps";
 
 impl DraftTexts {

@@ -52,13 +52,15 @@ pub struct Arguments {
     /// Folder of the sessions
     #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
-    /// Fallback folder if the sessions folder cannot be written, for example on a full disk; default: a folder of the user in the runtime or cache folder
+    /// Fallback folder if the sessions folder cannot be written, for example on a full disk; default: a per-user folder in the runtime or
+    /// cache folder
     #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "DIR")]
     pub spare_sessions: Option<PathBuf>,
     /// Allow all tools that start a process or use the network, without asking
     #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000)]
     pub allow_tools: bool,
-    /// Allow agent files and pipelines to name files in this folder (repeatable); without it only files in their own folder are read without asking
+    /// Allow agent files and pipelines to name files in this folder (repeatable); without it only files in their own folder are read
+    /// without asking
     #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "DIR")]
     pub allow_files: Vec<PathBuf>,
     /// Linear output: text instead of symbols, no screen drawing
@@ -111,7 +113,7 @@ pub enum Command {
     Test(TestFlags),
     /// Judge the labelled runs of an agent by its rubrics; print how well judges and labels agree
     Judge(JudgeFlags),
-    /// Search for better texts of an agent by its cases; list and apply what was found
+    /// Search for better texts of an agent, measured on its cases; list and apply the results
     Optimize(OptimizeFlags),
     /// Suggest a fix for a failing turn: other texts of the agent, as a diff
     Suggest(SuggestFlags),
@@ -129,7 +131,7 @@ pub enum Command {
         #[command(subcommand)]
         command: SignatureCommand,
     },
-    /// Run, measure and try PTC-Lisp programs, or look up functions
+    /// Run and measure PTC-Lisp programs, start a REPL, or look up functions
     Lisp {
         /// Command of `lisp`
         #[command(subcommand)]
@@ -141,7 +143,8 @@ pub enum Command {
     Models(ModelsFlags),
     /// List the tools of an agent and their schemas as sent to providers
     Tools(ToolsFlags),
-    /// Report all that a file would read, start, contact and send, and what is odd in it, without doing any of it; exit with code 1 if something needs consent
+    /// Report everything that a file would read, start, contact and send, and suspicious content, without doing any of it; exit with code 1
+    /// if something needs consent
     Inspect(InspectFlags),
     /// Serve agents over HTTP: runs with their Steps or events, and an OpenAI-compatible API whose models are the agents
     Serve(ServeFlags),
@@ -174,7 +177,7 @@ pub struct AgentFlags {
     /// Agent file, or the name of an example agent
     #[arg(value_name = "AGENT.toml", required_unless_present = "prompt", conflicts_with = "prompt")]
     pub agent: Option<String>,
-    /// Prompt, or @FILE with it, instead of an agent file; without --signature and --mode the answer is text
+    /// Prompt, or @FILE to read it from, instead of an agent file; without --signature and --mode the answer is text
     #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true)]
     pub prompt: Option<String>,
     /// Signature, with --prompt
@@ -337,7 +340,7 @@ pub enum SessionsCommand {
     Case(CaseFlags),
     /// Append the inputs and the reply of a turn to the agent's prompt as an example
     Example(ExampleFlags),
-    /// Make an agent of a captured request: its texts, tools, schema, options and model
+    /// Make an agent from a captured request: its texts, tools, schema, options and model
     Agent(CapturedAgentFlags),
     /// Search sessions by words and filters; `sessions search --help` lists the filters
     Search(SearchFlags),
@@ -351,7 +354,7 @@ pub enum SessionsCommand {
     Mark(MarkFlags),
     /// Label a session, run or turn: pass, fail or a score
     Label(LabelFlags),
-    /// Check that a session is whole, agrees with itself and replays; exit code 3 if anything is wrong
+    /// Check that a session is complete, consistent and replayable; exit with code 3 if not
     Verify(VerifyFlags),
     /// Copy the readable part of a damaged session into a new one; the damaged file is not changed
     Recover(RecoverFlags),
@@ -390,7 +393,7 @@ pub enum SignatureCommand {
 /// Flags of `screenshot`.
 #[derive(Debug, Args)]
 pub struct ScreenshotFlags {
-    /// Screen
+    /// Name of the screen
     pub screen: String,
     /// SVG file
     #[arg(short, long, value_name = "FILE")]

@@ -1,6 +1,6 @@
 //! `compare`: sessions side by side, or the matrix of agents.
 //!
-//! What the names mean decides: agents or a matrix → the matrix (`matrix.rs`), sessions → their differences.
+//! Agents or a matrix run the matrix (`matrix.rs`), sessions show their differences.
 
 mod json;
 

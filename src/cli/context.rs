@@ -179,5 +179,9 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
 /// The error of a file that cannot be read, with the way to give a text that begins with `@`.
 fn literal_at(error: &UsageError, name: &str, text: &str) -> UsageError {
     let json = Json::empty().with(name, Json::str(text)).to_text();
-    UsageError(format!("{}; @ reads a file, the text itself is given with --context {}", error.0, shell_word(&json)))
+    UsageError(format!(
+        "{}; `@` reads a file; to pass this text itself, write --context {}",
+        error.0,
+        shell_word(&json)
+    ))
 }

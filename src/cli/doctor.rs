@@ -78,9 +78,11 @@ fn locale(variable: Env<'_>) -> Finding {
         }
         Some((name, value)) => (
             Health::Note,
-            format!("{name}={value} is not UTF-8: where lines and marks come out wrong, set {name}=C.UTF-8"),
+            format!("{name}={value} is not UTF-8; if lines and symbols are displayed incorrectly, set {name}=C.UTF-8"),
         ),
-        None => (Health::Note, "none is set: where lines and marks come out wrong, set LANG=C.UTF-8".to_owned()),
+        None => {
+            (Health::Note, "none is set; if lines and symbols are displayed incorrectly, set LANG=C.UTF-8".to_owned())
+        }
     };
     Finding { health, what: "locale".to_owned(), message }
 }

@@ -31,7 +31,7 @@ pub(super) async fn export(
     let format = format(flags)?;
     let file = flags.output.as_ref().filter(|path| path.as_os_str() != "-");
     if flags.json && file.is_none() {
-        return Err(UsageError("--json prints a report: give the file of the export with -o, or --preview".to_owned()));
+        return Err(UsageError("--json prints a report: name the export's file with -o, or use --preview".to_owned()));
     }
     if flags.size.is_some() && !matches!(format, Format::Svg | Format::Asciicast) {
         return Err(UsageError(format!("--size is for svg and asciicast: {} has no columns", format.name())));
@@ -46,7 +46,7 @@ pub(super) async fn export(
     }
     prepared.check(secrets)?;
     if !prepared.findings.is_empty() {
-        print_note("warning: the export holds what looks like a secret");
+        print_note("warning: the export contains text that looks like a secret");
     }
     let bytes = match (format, file) {
         (Format::Bundle, Some(folder)) => {
@@ -84,11 +84,11 @@ fn format(flags: &ExportFlags) -> Result<Format, UsageError> {
     let names = || Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     if let Some(name) = &flags.format {
         return Format::from_name(name)
-            .ok_or_else(|| UsageError(format!("there is no format {name:?}: write one of {}", names())));
+            .ok_or_else(|| UsageError(format!("unknown format {name:?}; known: {}", names())));
     }
     let ending = flags.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
     let named = ending.and_then(|ending| Format::ALL.iter().find(|format| format.ending() == ending)).copied();
-    named.ok_or_else(|| UsageError(format!("which format? write --format with one of {}", names())))
+    named.ok_or_else(|| UsageError(format!("the format is unknown: choose one with --format: {}", names())))
 }
 
 /// The session as `sessions show --plain` prints it, with the time of each piece.
@@ -124,7 +124,7 @@ fn preview(prepared: &PreparedExport, as_json: bool) {
         for finding in &prepared.findings {
             print_line(&format!("looks like a secret: {}", safe_line(&finding.to_string())));
         }
-        print_line("`--redact secrets` takes these out");
+        print_line("`--redact secrets` removes these");
     }
 }
 
@@ -171,9 +171,9 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<u8, U
         return Ok(exit::OK);
     }
     print_line(&report.id);
-    let kept = if report.kept > 0 { format!(", {} of them kept as they were", report.kept) } else { String::new() };
+    let kept = if report.kept > 0 { format!(", {} of them kept unchanged", report.kept) } else { String::new() };
     print_note(&safe_line(&format!(
-        "{} with {}{kept}: to look at (`sessions show {}`), not to replay",
+        "{} with {}{kept}; view it with `sessions show {}`, it cannot be replayed",
         report.path.display(),
         plural(report.events as u64, "event"),
         report.id

@@ -107,7 +107,7 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
 fn json_of(text: &str, flag: &str) -> Result<Json, UsageError> {
     let written = text_of(text)?;
     json::parse(&written).map_err(|error| {
-        UsageError(format!("{flag}: {}: {} (a text is in quotes)", error.line_col(&written), error.message))
+        UsageError(format!("{flag}: {}: {} (strings need quotes)", error.line_col(&written), error.message))
     })
 }
 

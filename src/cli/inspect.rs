@@ -1,4 +1,4 @@
-//! `inspect`: what a file would do, and what is odd in it, without doing any of it.
+//! `inspect`: audits a file without any effect: what it would do, and suspicious content.
 
 use super::arguments::InspectFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe_line};

@@ -15,7 +15,7 @@ use crate::workbench::files::{check_place, write_whole};
 /// The content of the file; an empty one if there is none. Fails when the run could not write it.
 pub(super) fn load(file: &Path) -> Result<Map, UsageError> {
     let wrong = |why: String| UsageError(format!("--journal {}: {why}", file.display()));
-    // Of any kind: its content is read below, and refused when it is no journal.
+    // Of any kind: its content is read below, and refused when it is not a journal.
     check_place(file, "").map_err(|error| wrong(format!("cannot be written: {error}")))?;
     if !file.exists() {
         return Ok(Map::default());
@@ -34,13 +34,13 @@ pub(super) fn save(file: &Path, step: &Step, code: u8) -> u8 {
     let name = file.display();
     let Some(journal) = &step.journal else {
         if step.waits_for.is_some() {
-            print_note(&safe_line(&format!("the journal stays as it is in {name}: the run has not ended")));
+            print_note(&safe_line(&format!("{name} is unchanged: the run has not ended")));
         }
         return code;
     };
     match write_whole(file, format!("{}\n", journal.to_pretty()).as_bytes()) {
         Ok(()) => {
-            print_note(&safe_line(&format!("journal kept in {name}")));
+            print_note(&safe_line(&format!("journal written to {name}")));
             code
         }
         Err(error) => {

@@ -20,11 +20,11 @@ pub(super) fn ask(queued: QueuedQuestion) {
     print_note(&safe(queued.question.text.trim_end()));
     let at = &queued.question.address;
     match queued.question.gate {
-        None => print_note(&format!("[your reply for {at}; end it with a line that holds only {END}]")),
+        None => print_note(&format!("[your reply for {at}; end it with a line containing only {END}]")),
         Some(gate) => {
             print_note(&format!("[{}]", gate.prompt()));
             print_note(&format!(
-                "[at {at}: write the text to continue with, ended by a line that holds only {END}; that line alone changes nothing]"
+                "[at {at}: enter the replacement text, then a line containing only {END}; to change nothing, enter only that line]"
             ));
         }
     }
@@ -55,7 +55,7 @@ pub(super) fn confirm(question: &str) -> Option<bool> {
     read_choice(&mut std::io::stdin().lock(), &options).map(|answer| answer == options[0])
 }
 
-/// Lines of a question from which on its beginning is printed again after its end, where the answer is typed.
+/// Minimum lines of a question whose beginning is printed again before the input.
 const LONG_QUESTION: usize = 16;
 
 /// A question as it is printed: complete, and what matters first also at its end.
@@ -105,7 +105,7 @@ fn read_choice(input: &mut impl BufRead, options: &[String]) -> Option<String> {
     }
 }
 
-/// The lines of one reply, joined; `None` when the input had already ended. Bytes that are no text become U+FFFD.
+/// The lines of one reply, joined; `None` when the input had already ended. Bytes that are not text become U+FFFD.
 fn read_reply(input: &mut impl BufRead) -> Option<String> {
     let (mut reply, mut line) = (None::<String>, Vec::new());
     loop {

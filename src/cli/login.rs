@@ -110,7 +110,7 @@ pub(super) async fn logout(flags: &ServerFlags, workbench: &Workbench) -> Result
             print_line(&safe_line(&format!("logged out of {url}; the token is removed from this machine")));
             print_note(&safe_line(&format!("the token was not revoked and may still be valid: {why}")));
         }
-        LogoutReport::NoToken => print_note(&safe_line(&format!("there is no token for {url}"))),
+        LogoutReport::NoToken => print_note(&safe_line(&format!("no token for {url}"))),
     }
     Ok(exit::OK)
 }

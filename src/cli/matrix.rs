@@ -111,8 +111,7 @@ pub(super) async fn resume(
     let planned = !(of_matrix.modes.is_empty() && of_matrix.models.is_empty());
     if planned || of_matrix.trials.is_some() || of_matrix.seed.is_some() {
         return Err(UsageError(
-            "the plan of a matrix does not change: begin another one for other modes, models, trials or seeds"
-                .to_owned(),
+            "the plan of a matrix is fixed: start a new matrix for other modes, models, trials or seeds".to_owned(),
         ));
     }
     check(of_matrix)?;
@@ -193,7 +192,7 @@ async fn finish(
     let reports = state.reports();
     let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
     let pairs = paired(&reports);
-    // What did not run did not get better or worse.
+    // An unfinished matrix is not compared with the baseline.
     let changes = baseline.filter(|_| !unfinished).map(|baseline| compare_with(baseline, &reports));
     if flags.json {
         let parts =
@@ -271,7 +270,7 @@ pub(super) fn print_merged(state: &MatrixState, flags: &MergeFlags, plain: bool)
     results::write_pages(&flags.results, "Merged results", state, None)
 }
 
-/// Prints what the judges used, and what came from the cache.
+/// Prints the usage of the judges, and the replies from the cache.
 fn print_judges(state: &MatrixState) {
     if let Some(line) = cache_line(state.from_cache()) {
         print_line(&format!("\n{line}"));

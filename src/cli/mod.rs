@@ -1,4 +1,4 @@
-//! The command line: flags, plain-text faces of what the workbench can do, exit codes.
+//! The command line: flags, plain-text output of the workbench's functions, exit codes.
 //!
 //! In: arguments. Out: data on stdout, progress and diagnostics on stderr, an exit code. Text from models, tools and files is
 //! made safe before it reaches a terminal.
@@ -59,7 +59,8 @@ pub use source::{SourceError, agent_source, pipeline_source};
 use crate::workbench::Workbench;
 use output::exit_code;
 
-/// Runs a command and returns its exit code. Prints errors to stderr. `interface` makes pictures of screens and checks the settings of the interface.
+/// Runs a command and returns its exit code. Prints errors to stderr. `interface` makes pictures of screens and checks the settings of the
+/// interface.
 pub async fn run(
     command: &Command,
     arguments: &Arguments,

@@ -51,7 +51,7 @@ pub(super) async fn check(flags: &ModelCheckFlags, plain: bool, workbench: &Work
         Ok(report) => report,
         Err(error) => {
             let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            print_error(&format!("{} does not answer a plain question: {}{hint}", check.name(), error.message));
+            print_error(&format!("{} does not reply to a simple request: {}{hint}", check.name(), error.message));
             return Ok(exit::FAILED);
         }
     };
@@ -64,7 +64,7 @@ pub(super) async fn check(flags: &ModelCheckFlags, plain: bool, workbench: &Work
     }
     match saved {
         Ok(()) => {
-            print_note(&safe_line(&format!("stored in {file}; later requests to this model begin with it")));
+            print_note(&safe_line(&format!("stored in {file}; later requests to this model use it")));
             Ok(exit::OK)
         }
         Err(error) => {
@@ -81,7 +81,7 @@ fn estimate(check: &ModelCheck) -> String {
         None => "price unknown".to_owned(),
     };
     format!(
-        "check of {} at {} ({}): {}, about {} tokens in and at most {} out, {price}; a refused request is sent again in another form",
+        "check of {} at {} ({}): {}, about {} input and at most {} output tokens, {price}; a refused request is sent again in another form",
         check.name(),
         check.url(),
         check.kind().name(),

@@ -112,7 +112,7 @@ fn drawn(line: &ModelLine) -> String {
     format!("{mark} {name}  {id}  {}{}", sizes(&line.facts), safe_line(&line.note))
 }
 
-/// The same as a sentence: whether it can be used first, no columns.
+/// Like `drawn`, as a sentence without columns; it begins with the availability.
 fn spoken(line: &ModelLine) -> String {
     let mark = match line.state {
         ModelState::Ready => WORDS.good,
@@ -141,12 +141,12 @@ fn server_text(server: &ServerLine) -> String {
         // An error that names the address already.
         Err(why) if why.contains(&server.url) => return safe_line(why),
         Err(why) => why.clone(),
-        Ok(names) if names.is_empty() => "answers, without models".to_owned(),
+        Ok(names) if names.is_empty() => "reachable, no models".to_owned(),
         Ok(names) => {
             let more = if names.len() > NAMED { ", …" } else { "" };
             let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
             let count = plural(u64::try_from(names.len()).unwrap_or(u64::MAX), "model");
-            format!("answers, {count} ({}{more})", first.join(", "))
+            format!("reachable, {count} ({}{more})", first.join(", "))
         }
     };
     safe_line(&format!("{words} at {}", server.url))

@@ -23,7 +23,7 @@ use crate::workbench::optimize::{
 pub(super) async fn optimize(flags: &OptimizeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     match (&flags.action, &flags.agent) {
         (Some(OptimizeAction::Show { screen: true, .. }), _) => {
-            Err(UsageError("--screen needs a terminal, without --plain: leave it out, or use --json".to_owned()))
+            Err(UsageError("--screen needs a terminal and no --plain; omit --screen, or use --json".to_owned()))
         }
         (Some(OptimizeAction::Show { dir, candidate, json, .. }), _) => {
             show(dir, candidate.as_deref(), *json, workbench)
@@ -122,12 +122,12 @@ fn step_line(action: &Action, progress: &Progress) -> String {
             let in_a_row = search.refused_in_a_row(component);
             let (word, why) = match last {
                 Some(one) if one.text.is_none() => ("no other", one.reason.as_str()),
-                Some(_) if in_a_row > 0 => ("no other", "the proposed text is known already"),
+                Some(_) if in_a_row > 0 => ("no other", "the proposed text is a duplicate"),
                 last => ("another", last.map_or("", |one| one.reason.as_str())),
             };
             let given_up = if search.is_given_up(component) {
                 format!(
-                    "; {in_a_row} proposals in a row gave nothing new: this text is not changed until a candidate is accepted"
+                    "; {in_a_row} consecutive proposals were duplicates: this text is skipped until a candidate is accepted"
                 )
             } else {
                 String::new()
@@ -162,7 +162,7 @@ fn show(dir: &Path, candidate: Option<&str>, json: bool, workbench: &Workbench) 
 fn number(progress: &Progress, name: &str) -> Result<usize, UsageError> {
     let count = progress.search.candidates().len();
     let number = name.strip_prefix('c').unwrap_or(name).parse().ok().filter(|number| *number < count);
-    number.ok_or_else(|| UsageError(format!("there is no candidate `{name}`: they are c00 to c{:02}", count - 1)))
+    number.ok_or_else(|| UsageError(format!("unknown candidate `{name}`; candidates are c00 to c{:02}", count - 1)))
 }
 
 /// Prints the candidates below their first parent, with their changes, score, cost and the cases that they won and lost against
@@ -184,11 +184,11 @@ fn print_tree(progress: &Progress, dir: &Path) {
     ));
     if !outline.given_up.is_empty() {
         let names: Vec<String> = outline.given_up.iter().map(ToString::to_string).collect();
-        print_line(&safe_line(&format!("nothing new was proposed any more for {}", names.join(", "))));
+        print_line(&safe_line(&format!("no new proposals for {}", names.join(", "))));
     }
     let best = outline.best;
     if best == 0 {
-        print_line("no candidate is better than the agent as it is");
+        print_line("no candidate is better than the original agent");
     } else {
         for (name, gain) in [("validation", &outline.validation), ("held-out", &outline.held_out)] {
             if let Some(gain) = gain {
@@ -205,10 +205,10 @@ fn print_tree(progress: &Progress, dir: &Path) {
     if let Some(ending) = progress.ending {
         print_line(match ending {
             Ending::Solved => "ended: every validation case passes",
-            Ending::Candidates => "ended: as many candidates as --max-candidates",
-            Ending::Budget => "ended: the budget is used",
+            Ending::Candidates => "ended: --max-candidates is reached",
+            Ending::Budget => "ended: the budget is exhausted",
             Ending::Idle => "ended: many rounds without a better candidate",
-            Ending::Exhausted => "ended: several proposals in a row for each text gave nothing new",
+            Ending::Exhausted => "ended: several consecutive proposals for each text were duplicates",
         });
     }
 }
@@ -319,7 +319,7 @@ fn apply(dir: &Path, candidate: Option<&str>, choice: &Choice, workbench: &Workb
     let accepted = accepted(&changes, choice)?;
     if !accepted.contains(&true) {
         let is_asked = std::io::stdin().is_terminal();
-        let hint = "nothing was written; --yes writes all hunks, --hunks 1,3 those of these numbers";
+        let hint = "nothing was written; --yes writes all hunks, --hunks 1,3 writes hunks 1 and 3";
         print_note(if is_asked { "nothing was written" } else { hint });
         return Ok(if is_asked { exit::OK } else { exit::FAILED });
     }
@@ -334,8 +334,8 @@ fn accepted(changes: &AgentChanges, choice: &Choice) -> Result<Vec<bool>, UsageE
     if let Choice::Numbers(numbers) = choice
         && let Some(unknown) = numbers.iter().find(|number| !(1..=count).contains(number))
     {
-        let known = if count == 1 { "1 is the only one".to_owned() } else { format!("they are 1 to {count}") };
-        return Err(UsageError(format!("--hunks {unknown}: there is no such hunk; {known}")));
+        let known = if count == 1 { "the only hunk is 1".to_owned() } else { format!("hunks are 1 to {count}") };
+        return Err(UsageError(format!("--hunks {unknown}: unknown hunk; {known}")));
     }
     let asks = std::io::stdin().is_terminal();
     let one = |(place, hunk): (usize, &Hunk)| {

@@ -1,7 +1,7 @@
 //! Output of commands: data on stdout, notes and errors on stderr, and the exit code.
 //!
 //! In: text, data to serialize, the result of a command. Out: bytes on stdout and stderr. A write error of stdout is kept, so that
-//! lost output never passes for success; a reader that closed the pipe is no error. Text from outside is made safe first.
+//! lost output never passes for success; a reader that closed the pipe is not an error. Text from outside is made safe first.
 
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::path::Path;
@@ -80,7 +80,7 @@ pub(super) fn print_exact(text: &str) {
     print_bytes(text.as_bytes());
 }
 
-/// The same for bytes that may be no text.
+/// Like `print_exact`, for bytes that may not be text.
 pub(super) fn print_bytes(bytes: &[u8]) {
     if io::stdout().is_terminal() {
         return print_line(&safe(&String::from_utf8_lossy(bytes)));
@@ -111,7 +111,7 @@ pub(super) fn exit_code(done: Result<u8, UsageError>) -> u8 {
     exit::USAGE
 }
 
-/// Columns that tables have when stdout is no terminal.
+/// Columns that tables have when stdout is not a terminal.
 const USUAL_COLUMNS: usize = 80;
 /// Fewest columns of a table.
 const FEWEST_COLUMNS: usize = 40;

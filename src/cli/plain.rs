@@ -1,6 +1,6 @@
 //! Linear output: its users without a flag, and its text in place of the workbench's screens.
 //!
-//! In: the environment; what was to be opened. Out: lines on stdout. Nothing is run, because a run may cost something.
+//! In: the environment; the item to open. Out: lines on stdout. Nothing is run, because a run may cost something.
 
 use super::output::{UsageError, exit, print_line, safe_line};
 use super::source::pipeline_source;
@@ -22,10 +22,10 @@ pub fn is_spoken(variable: &dyn Fn(&str) -> Option<String>) -> bool {
 const OF_BOTH: [(&str, &str); 2] =
     [("runs it and prints every turn", "run"), ("prints what it would send first", "prompt")];
 
-/// The same for an agent alone.
+/// Commands for an agent only.
 const OF_AN_AGENT: [(&str, &str); 2] = [("lists its tools", "tools"), ("runs its cases", "test")];
 
-/// The same for sessions and everything else.
+/// Commands for sessions and everything else.
 const OF_ALL: [(&str, &str); 6] = [
     ("lists the sessions", "sessions list"),
     ("prints the last session", "sessions show last"),

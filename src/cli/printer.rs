@@ -90,12 +90,12 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    /// The same next to a user: a question that is put to the user is not printed too.
+    /// Prints next to a user: a question that the user is asked is not printed as well.
     pub(super) fn with_user(self) -> Self {
         Self { questions: Questions::Held(Vec::new()), ..self }
     }
 
-    /// The same with the addresses that other commands take.
+    /// Prints the addresses that other commands accept.
     pub(super) fn with_addresses(self) -> Self {
         Self { before_address: Some(self.marks.dot), ..self }
     }
@@ -199,11 +199,11 @@ impl<W: Write> Printer<W> {
                 self.reply_end(end);
                 self.answered_by(at, end);
                 if end.cached {
-                    self.marked(self.marks.none, "the reply came from the cache: no model was asked");
+                    self.marked(self.marks.none, "the reply came from the cache: no model was called");
                 }
             }
             Event::RetryWait(wait) => {
-                let asked = if wait.retry_after { ", as the server asked" } else { "" };
+                let asked = if wait.retry_after { ", as the server requested" } else { "" };
                 let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
                 let next = wait.attempt.saturating_add(1);
                 self.line(&format!("  waiting {} ms before attempt {next}{of}{asked}: {}", wait.wait_ms, wait.message));
@@ -249,7 +249,7 @@ impl<W: Write> Printer<W> {
             }
             Event::RunEnd(end) => self.run_end(end, envelope),
             Event::Unknown(unknown) => {
-                let text = format!("an event of the kind {:?}, which this program does not know", unknown.kind);
+                let text = format!("an event of the unknown kind {:?}", unknown.kind);
                 self.marked(self.marks.warning, &text);
             }
             // The end of the run explains why a turn does not start; other commands print requests and replies.

@@ -36,7 +36,7 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
     print_note(&format!("listening on http://{}", proxy.address()));
     if !flags.host.is_loopback() {
         print_note(
-            "warning: other machines can reach this proxy; they send their own keys, and it records what they ask",
+            "warning: other machines can reach this proxy; they send their own keys, and their requests are recorded",
         );
     }
     let code = match flags.command.split_first() {

@@ -21,7 +21,7 @@ use crate::workbench::{MissingReplySource, QuestionQueue, Workbench};
 pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
     let missing = flags.missing.as_deref().map_or(Ok(MissingReplySource::Fail), missing)?;
-    // To fail is what a replay does by itself.
+    // Failing is the default of a replay.
     if flags.accept || missing != MissingReplySource::Fail {
         return accept(flags, &missing, &session, plain, workbench).await;
     }
@@ -57,8 +57,8 @@ fn report_text(report: &Report, policy: Policy) -> String {
     let ignored = if report.ignored > 0 { format!(", {} omitted", report.ignored) } else { String::new() };
     let redacted = match report.redacted {
         0 => String::new(),
-        1 => "; 1 depends on removed content and is as recorded".to_owned(),
-        count => format!("; {count} depend on removed content and are as recorded"),
+        1 => "; 1 differs because content was removed".to_owned(),
+        count => format!("; {count} differ because content was removed"),
     };
     let events = plural(report.compared as u64, "derived event");
     let compared = format!("{events} compared{ignored}{redacted}");
@@ -83,7 +83,10 @@ fn missed(report: &Report) -> String {
     let missing: Vec<_> = report.missing.iter().map(Address::as_str).collect();
     match missing.as_slice() {
         [] => String::new(),
-        some => format!("\nno recorded answer at {}: --missing model or --missing human asks for it", some.join(", ")),
+        some => format!(
+            "\nno recorded answer at {}: --missing model or --missing human gets one in a new session",
+            some.join(", ")
+        ),
     }
 }
 
@@ -167,7 +170,7 @@ fn missing(text: &str) -> Result<MissingReplySource, UsageError> {
     }
 }
 
-/// `--accept` and `--missing`: a new session with what comes out today.
+/// `--accept` and `--missing`: a new session with the current results.
 async fn accept(
     flags: &ReplayFlags,
     missing: &MissingReplySource,

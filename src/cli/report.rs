@@ -80,8 +80,8 @@ fn panic_text(info: &PanicHookInfo<'_>) -> String {
     let way = if way.status() == BacktraceStatus::Captured {
         format!("{way}")
     } else {
-        "set RUST_BACKTRACE=1 to see how it came there\n".to_owned()
+        "set RUST_BACKTRACE=1 for a backtrace\n".to_owned()
     };
     let name = thread.name().unwrap_or("without a name");
-    format!("a fault of this program: thread {name} panicked{place}: {payload}\n{way}")
+    format!("internal error: thread {name} panicked{place}: {payload}\n{way}")
 }

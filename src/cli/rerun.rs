@@ -74,7 +74,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
             break;
         }
     }
-    // A run that waits or was stopped has not come to its end: it is no run of the same yet.
+    // A run that waits or was stopped has not come to its end: it is not a run of the same yet.
     let is_over = code == exit::CANCELLED || code == exit::WAITING;
     let ended = names.len() - usize::from(is_over);
     let (comparison, warnings) = workbench.compare_sessions(&names[..ended])?;
@@ -104,7 +104,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
             let outcome_text = match (parted, &step.waits_for) {
                 (Some(Some(parting)), _) => words(parting),
                 (Some(None), _) if place == 0 => "the first".to_owned(),
-                (Some(None), _) => "the same".to_owned(),
+                (Some(None), _) => "identical".to_owned(),
                 (None, Some(at)) => format!("waits for the answer to {at}"),
                 (None, None) => "stopped".to_owned(),
             };
@@ -124,10 +124,10 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
 fn summary(repeats: &Repeats, times: usize) -> String {
     let all = plural(times as u64, "run");
     match (&repeats.first, &repeats.same_until) {
-        (None, _) => format!("{all}: all the same"),
-        (Some(first), None) => format!("{} of {all} the same; {}", repeats.same, words(first)),
+        (None, _) => format!("{all}, all identical"),
+        (Some(first), None) => format!("{} of {all} identical; {}", repeats.same, words(first)),
         (Some(first), Some(until)) => {
-            format!("{} of {all} the same, all of them up to {until}; {}", repeats.same, words(first))
+            format!("{} of {all} identical, all identical up to {until}; {}", repeats.same, words(first))
         }
     }
 }

@@ -134,7 +134,7 @@ pub(super) fn merge(flags: &MergeFlags, plain: bool) -> Result<u8, UsageError> {
     let state = merge_rows(files)?;
     if state.plan.cells.is_empty() {
         return Err(UsageError(
-            "the files hold no row: write them with `test` or `compare` and --results FILE".to_owned(),
+            "the files contain no results; write them with `test` or `compare` and --results FILE".to_owned(),
         ));
     }
     print_merged(&state, flags, plain)?;

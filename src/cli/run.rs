@@ -63,7 +63,7 @@ pub(super) async fn print_run(
     print_whole(run, queue, as_json, plain, signals, workbench).await.map(|(code, _)| code)
 }
 
-/// The same, with the Step.
+/// Like `print_run`, and returns the Step.
 async fn print_whole(
     run: BackgroundRun,
     queue: &QuestionQueue,
@@ -101,14 +101,14 @@ async fn print_whole(
             print_note(&safe(&format!("saved as {session}")));
         }
         (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
-            print_note("not saved, so it cannot be resumed (without --no-save it waits)");
+            print_note("not saved, so it cannot be resumed; omit --no-save to save it");
         }
         _ => {}
     }
     if !matches!(settled, SaveOutcome::Whole) {
         print_note(&format!("warning: {}", safe(&settled.to_string())));
     }
-    // An answer whose session is lost is no success for a script.
+    // An answer whose session is lost is a failure for a script.
     let lost = matches!(settled, SaveOutcome::Partly { .. });
     Ok((if lost && step.fail.is_none() { exit::USAGE } else { code(&step) }, step))
 }
@@ -129,7 +129,7 @@ async fn run_pipeline(
 ) -> Result<u8, UsageError> {
     if let Some(file) = &flags.journal {
         return Err(UsageError(format!(
-            "--journal {}: a pipeline keeps no journal, only single agents do",
+            "--journal {}: pipelines do not support a journal; run a single agent",
             file.display()
         )));
     }

@@ -57,7 +57,7 @@ pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Wor
     let closing = ListenerEnd::default();
     let served = tokio::spawn(listener.serve(service, closing.clone()));
     signals.next().await;
-    print_note("ending: running runs are stopped; a second signal ends at once");
+    print_note("shutting down: runs are stopped; a second signal exits immediately");
     end.cancel();
     closing.close();
     tokio::select! {

@@ -107,7 +107,7 @@ fn example(flags: &ExampleFlags, workbench: &Workbench) -> Result<(), UsageError
     }
     print_line(&safe(added.example.trim()));
     let new = if added.is_new_file { "new file " } else { "" };
-    print_note(&safe_line(&format!("{} is an example at the end of the prompt in {new}{file}", added.turn)));
+    print_note(&safe_line(&format!("{} added as an example at the end of the prompt in {new}{file}", added.turn)));
     Ok(())
 }
 
@@ -129,7 +129,7 @@ fn make_captured_agent(flags: &CapturedAgentFlags, workbench: &Workbench) -> Res
         }
         Some(file) => {
             write_new_agent(file, &agent)?;
-            print_note(&safe_line(&format!("agent made of {turn} of {}: {}", session.header.id, file.display())));
+            print_note(&safe_line(&format!("agent created from {turn} of {}: {}", session.header.id, file.display())));
             for input in &agent.files {
                 let path = file.with_file_name(&input.path);
                 print_note(&safe_line(&format!("input {} ({})", path.display(), input.record.media_type)));
@@ -153,7 +153,7 @@ fn list(sessions: &[Summary], marks: &Marks, as_json: bool, plain: bool) {
         lines.push('\n');
     }
     if sessions.is_empty() {
-        print_note("no sessions yet: `ptc-workbench run sentiment` makes one");
+        print_note("no sessions yet: `ptc-workbench run sentiment` creates one");
         return;
     }
     print_line(lines.trim_end_matches('\n'));
@@ -296,9 +296,7 @@ fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
         0 => {}
         unread => {
             let all = plural(session.len() as u64, "event");
-            print_note(&format!(
-                "warning: the data of {unread} of {all} cannot be read by this program; it is omitted"
-            ));
+            print_note(&format!("warning: this program cannot read the data of {unread} of {all}; it is omitted"));
         }
     }
     for (at, mark) in marks.of_session(&summarize(session).id) {

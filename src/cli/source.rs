@@ -19,7 +19,7 @@ pub fn agent_source(name: &str, access: &FileAccess) -> Result<Agent, SourceErro
     match Source::find(name, Path::new(name), access)? {
         Source::Agent(agent) => Ok(*agent),
         Source::Pipeline(_) => Err(UsageError(format!(
-            "{name} is a pipeline, not an agent: `run` and `prompt` take it, and `ptc-workbench {name}` opens it"
+            "{name} is a pipeline, not an agent: `run` and `prompt` accept it, and `ptc-workbench {name}` opens it"
         ))),
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn described(flags: &AgentFlags, access: &FileAccess) -> Result<(Agen
     described_in(flags, access, flags.mode.as_deref().map(mode).transpose()?)
 }
 
-/// The same in this mode, whatever the flags are, or in the agent's own.
+/// Like `described`, in this mode regardless of the flags, or in the agent's own.
 pub(super) fn described_in(
     flags: &AgentFlags,
     access: &FileAccess,
@@ -72,8 +72,9 @@ pub(super) fn described_in(
 
 /// The text of `--prompt`.
 fn prompt_of(text: &str) -> Result<String, UsageError> {
-    text_of(text)
-        .map_err(|error| UsageError(format!("{}; --prompt @FILE reads a file, a text can begin with a space", error.0)))
+    text_of(text).map_err(|error| {
+        UsageError(format!("{}; `@` reads a file; to pass text that begins with `@`, put a space before it", error.0))
+    })
 }
 
 /// The mode of a name.

@@ -1,6 +1,7 @@
 //! `suggest`: a model reads a failing turn and proposes other texts of the agent, as a diff of which hunks are written.
 //!
-//! In: a session, a turn, the agent file. Out: the reason, the diff, and the cost before and after. It writes nothing that the user has not accepted.
+//! In: a session, a turn, the agent file. Out: the reason, the diff, and the cost before and after. It writes nothing that the user has not
+//! accepted.
 
 use std::io::IsTerminal as _;
 
@@ -65,7 +66,7 @@ fn turn_of(text: &str) -> Result<Address, UsageError> {
 
 fn before(request: &SuggestRequest) -> String {
     let cost = request.cost.map(|cost| format!(", about {cost:.4}")).unwrap_or_default();
-    format!("asks {} about {}: about {}{cost}", request.model, request.turn, plural(request.tokens, "token"))
+    format!("asks {} for a fix of {}: ~{}{cost}", request.model, request.turn, plural(request.tokens, "token"))
 }
 
 fn after(suggestion: &Suggestion) -> String {

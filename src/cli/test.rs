@@ -34,10 +34,10 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     if agents.iter().all(|agent| agent.selection.count() == 0) {
         // A part of the cases may be empty, and so may those that failed.
         if total == 0 || (flags.selection.shard.is_none() && !flags.failed) {
-            let none = format!("there is no case to run: none of {} is chosen", plural(total, "case"));
-            return Err(UsageError(if total == 0 { "there is no case to run".to_owned() } else { none }));
+            let none = format!("no case to run: none of {} is selected", plural(total, "case"));
+            return Err(UsageError(if total == 0 { "no case to run".to_owned() } else { none }));
         }
-        print_note(&format!("none of {} is chosen", plural(total, "case")));
+        print_note(&format!("none of {} is selected", plural(total, "case")));
     }
     let pace = Pace { jobs: flags.jobs.into(), max_cost: flags.max_cost, ..Pace::default() };
     let keeps_outcomes = flags.results.is_wanted();
@@ -110,7 +110,7 @@ fn agent(name: &str, flags: &TestFlags, workbench: &Workbench) -> Result<SuiteAg
     let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
     let names = if flags.failed {
         let known = workbench.last_failures(name);
-        Some(known.ok_or_else(|| UsageError(format!("{name} was not tested yet: run it once without --failed")))?)
+        Some(known.ok_or_else(|| UsageError(format!("{name} has not been tested yet: run it once without --failed")))?)
     } else {
         None
     };
@@ -122,7 +122,7 @@ fn agent(name: &str, flags: &TestFlags, workbench: &Workbench) -> Result<SuiteAg
     })
 }
 
-/// A line about what a verdict is about.
+/// A line about the subject of a verdict.
 fn judged(verdict: &Verdict, text: &str, marks: &Marks) -> String {
     let mark = match verdict {
         Verdict::Pass => marks.good,

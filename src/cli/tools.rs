@@ -126,7 +126,7 @@ fn grants(grants: &Grants, revoke: Option<&str>, as_json: bool) -> Result<u8, Us
         Some(id) => {
             let revoked = grants.revoke(id).map_err(|error| UsageError(format!("could not revoke {id}: {error}")))?;
             if revoked.is_empty() {
-                return Err(UsageError(format!("no grant has the ID {id}; `tools grants` lists them")));
+                return Err(UsageError(format!("unknown grant {id}; `tools grants` lists them")));
             }
             revoked
         }
@@ -143,7 +143,7 @@ fn grants(grants: &Grants, revoke: Option<&str>, as_json: bool) -> Result<u8, Us
         }
     }
     if shown.is_empty() {
-        print_note("no tool is always allowed");
+        print_note("no stored permissions");
     }
     Ok(exit::OK)
 }
@@ -217,7 +217,7 @@ fn show(plan: &Plan, state: &ToolState) {
     }
     print_line(&format!("    called by {}{}", callers(tool), notes(plan, tool)));
     if let Some(definition) = &state.definition {
-        let allowed = if state.allowed { "always allowed" } else { "asks before it is called" };
+        let allowed = if state.allowed { "always allowed" } else { "needs consent before each call" };
         let lines = safe(definition).replace('\n', "\n    ");
         print_line(&format!("    {lines}\n    {allowed}"));
     }
@@ -265,9 +265,9 @@ fn notes(plan: &Plan, tool: &Tool) -> String {
             let turns = plural(u64::from(child.agent.max_turns), "turn");
             format!("an agent in mode {} of at most {turns}", child.agent.mode)
         }),
-        tool.cache.then(|| "equal calls are answered from memory".to_owned()),
-        tool.is_effectful().then(|| "may change something outside".to_owned()),
-        tool.max_ms().map(|ms| format!("{ms} ms at most")),
+        tool.cache.then(|| "results are cached for equal arguments".to_owned()),
+        tool.is_effectful().then(|| "may have external effects".to_owned()),
+        tool.max_ms().map(|ms| format!("limit {ms} ms")),
     ];
     notes.into_iter().flatten().fold(String::new(), |all, note| all + " · " + &note)
 }

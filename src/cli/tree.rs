@@ -13,7 +13,9 @@ pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) 
         return Ok(());
     }
     if trees.is_empty() {
-        print_note("no session began as another one yet: `ptc-workbench fork SESSION --at r0/t1` makes one");
+        print_note(
+            "no session has been forked, re-run or continued yet; `ptc-workbench fork SESSION --at r0/t1` forks one",
+        );
     }
     for tree in &trees {
         print(tree, 0);
@@ -40,8 +42,8 @@ fn parent_text(parent: &Parent, is_root: bool, is_cut: bool) -> String {
     };
     let of = match (is_root, is_cut) {
         (false, _) => String::new(),
-        (true, true) => format!(" of {}, at the end of another tree", parent.session),
-        (true, false) => format!(" of {}, which is not here", parent.session),
+        (true, true) => format!(" of {}, listed at the end of another tree", parent.session),
+        (true, false) => format!(" of {}, which is missing", parent.session),
     };
     format!("  {}", safe_line(&format!("{kind}{at}{of}")))
 }

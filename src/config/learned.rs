@@ -147,7 +147,7 @@ impl LearnedModels {
         })
     }
 
-    /// Returns what is known of a model at this address.
+    /// Returns the known facts about a model at this address.
     pub fn find(&self, provider: &str, id: &str, kind: Protocol, base_url: &str) -> Option<&LearnedModel> {
         let address = without_query(base_url);
         self.models.iter().find(|model| {

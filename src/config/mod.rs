@@ -226,7 +226,7 @@ const KEYS: &[Key<Target>] = &[
     },
     Key {
         name: "telemetry",
-        about: KeyDoc::Text("table", "", "A collector that runs are reported to while they happen."),
+        about: KeyDoc::Text("table", "", "A collector that receives runs live."),
         read: |entry, target, problems| {
             read_table(entry, telemetry::KEYS, &mut target.config.telemetry, problems);
         },
@@ -234,7 +234,7 @@ const KEYS: &[Key<Target>] = &[
     Key {
         name: "keys",
         about: KeyDoc::Text(
-            "table of lists of texts",
+            "table of lists of strings",
             "",
             "Key bindings of the workbench, by action id (docs/keys.md): `\"run.start\" = [\"f5\", \"alt-r\"]`.",
         ),

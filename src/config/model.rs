@@ -115,7 +115,7 @@ const KEYS: &[Key<ModelEntry>] = &[
     },
     Key { name: "max_tokens", about: KeyDoc::Text("whole number from 1", "", "The same."), read: read_option },
     Key { name: "top_p", about: KeyDoc::Text("number from 0 to 1", "", "The same."), read: read_option },
-    Key { name: "stop", about: KeyDoc::Text("list of texts", "", "The same."), read: read_option },
+    Key { name: "stop", about: KeyDoc::Text("list of strings", "", "The same."), read: read_option },
     Key { name: "seed", about: KeyDoc::Text("whole number", "", "The same."), read: read_option },
     Key { name: "reasoning", about: KeyDoc::Text("text", "", "The same."), read: read_option },
     Key { name: "strict_tools", about: KeyDoc::Text("true or false", "", "The same."), read: read_option },
@@ -159,22 +159,22 @@ fn read_option(entry: &Entry<'_>, model: &mut ModelEntry, problems: &mut Problem
 const PRICE: &[Key<Price>] = &[
     Key {
         name: "input",
-        about: KeyDoc::Text("number from 0", "", "Required: a million input tokens."),
+        about: KeyDoc::Text("number from 0", "", "Required: price of a million input tokens."),
         read: |entry, price, problems| set(&mut price.input, entry.amount(), problems),
     },
     Key {
         name: "output",
-        about: KeyDoc::Text("number from 0", "", "Required: a million output tokens."),
+        about: KeyDoc::Text("number from 0", "", "Required: price of a million output tokens."),
         read: |entry, price, problems| set(&mut price.output, entry.amount(), problems),
     },
     Key {
         name: "cached_input",
-        about: KeyDoc::Text("number from 0", "", "A million input tokens read from the cache."),
+        about: KeyDoc::Text("number from 0", "", "Price of a million input tokens read from the cache."),
         read: |entry, price, problems| set(&mut price.cached_input, entry.amount().map(Some), problems),
     },
     Key {
         name: "cache_write",
-        about: KeyDoc::Text("number from 0", "", "A million input tokens written to the cache."),
+        about: KeyDoc::Text("number from 0", "", "Price of a million input tokens written to the cache."),
         read: |entry, price, problems| set(&mut price.cache_write, entry.amount().map(Some), problems),
     },
 ];

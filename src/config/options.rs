@@ -25,7 +25,7 @@ pub const OPTIONS: &[Key<Options>] = &[
     },
     Key {
         name: "stop",
-        about: KeyDoc::Text("list of texts", "", "Texts that end a reply."),
+        about: KeyDoc::Text("list of strings", "", "Strings that end a reply."),
         read: |entry, options, problems| set(&mut options.stop, entry.texts(), problems),
     },
     Key {
@@ -43,7 +43,7 @@ pub const OPTIONS: &[Key<Options>] = &[
         about: KeyDoc::Text(
             "true or false",
             "",
-            "Native tool calls are kept to the schemas of the tools by the service, where it can (docs/structured-output.md); the default is that of the shipped table: true for `openai` and `anthropic`.",
+            "The service enforces the schemas of the tools on native calls, where it can (docs/structured-output.md); the default is that of the shipped table: true for `openai` and `anthropic`.",
         ),
         read: |entry, options, problems| set(&mut options.strict_tools, entry.flag().map(Some), problems),
     },
@@ -60,7 +60,7 @@ pub(super) const EXTRA_BODY: (&str, KeyDoc) = (
     KeyDoc::Text(
         "table",
         "",
-        "Further members of the request's body, as the service documents them (`top_k`, routing, service tier); the agent's take precedence over the model's, those over the provider's. What this program sets itself is refused.",
+        "Further members of the request's body, as the service documents them (`top_k`, routing, service tier); the agent's take precedence over the model's, those over the provider's. Members that this program sets are refused.",
     ),
 );
 

@@ -240,7 +240,7 @@ const KEYS: &[Key<Target>] = &[
     Key {
         name: "api_key_command",
         about: KeyDoc::Text(
-            "list of texts",
+            "list of strings",
             "",
             "A program and its arguments, started without a shell, that prints nothing but the key: for short-lived tokens. Its key is used until the service refuses it (401, 403) or for `api_key_ttl_s`.",
         ),
@@ -270,7 +270,7 @@ const KEYS: &[Key<Target>] = &[
     },
     Key {
         name: "headers",
-        about: KeyDoc::Text("table of texts", "", "Headers of every request; `${NAME}` is an environment variable."),
+        about: KeyDoc::Text("table of strings", "", "Headers of every request; `${NAME}` is an environment variable."),
         read: |entry, target, problems| set(&mut target.provider.headers, headers(entry), problems),
     },
     Key {
@@ -452,7 +452,7 @@ fn plain_word(entry: &Entry<'_>) -> Result<String, Problem> {
     if text.chars().all(plain) {
         Ok(text)
     } else {
-        Err(entry.expected("a text of letters, digits and -._, such as \"2023-06-01\""))
+        Err(entry.expected("a string of letters, digits and -._, such as \"2023-06-01\""))
     }
 }
 

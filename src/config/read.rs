@@ -19,7 +19,7 @@ pub fn read_regular_file(path: &Path) -> io::Result<String> {
     read_to_limit(open(&options, path)?)
 }
 
-/// Reads a file whose path is resolved: what was a link only after that is an error.
+/// Reads a file whose path is resolved; a path that became a link since is an error.
 pub fn read_resolved_file(path: &Path) -> io::Result<String> {
     read_to_limit(open_resolved_file(path)?)
 }
@@ -32,7 +32,7 @@ pub fn open_resolved_file(path: &Path) -> io::Result<File> {
     open(&options, path)
 }
 
-/// The same as bytes: a file that is an input.
+/// Like `read_resolved_file`, as bytes, for input files.
 pub fn read_resolved_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]

@@ -24,7 +24,7 @@ pub struct ServerEntry {
     pub url: Option<String>,
     /// Headers of its requests; `${NAME}` is an environment variable.
     pub headers: Vec<(String, String)>,
-    /// Least severity of the log messages that it sends, if it is asked for one.
+    /// Minimum severity of log messages to request from it; `None` requests none.
     pub log_level: Option<&'static str>,
     /// Handling of its requests for replies of a model.
     pub sampling: Sampling,
@@ -83,7 +83,7 @@ struct Target {
 const KEYS: &[Key<Target>] = &[
     Key {
         name: "command",
-        about: KeyDoc::Text("list of texts", "", "The server's program and its arguments; either this or `url`."),
+        about: KeyDoc::Text("list of strings", "", "The server's program and its arguments; either this or `url`."),
         read: |entry, target, problems| set(&mut target.server.command, entry.texts(), problems),
     },
     Key {
@@ -103,7 +103,7 @@ const KEYS: &[Key<Target>] = &[
     },
     Key {
         name: "headers",
-        about: KeyDoc::Text("table of texts", "", "Headers of its requests; `${NAME}` is an environment variable."),
+        about: KeyDoc::Text("table of strings", "", "Headers of its requests; `${NAME}` is an environment variable."),
         read: |entry, target, problems| set(&mut target.server.headers, entry.text_table(), problems),
     },
     Key {
@@ -111,7 +111,7 @@ const KEYS: &[Key<Target>] = &[
         about: KeyDoc::Text(
             "debug, info, notice, warning, error, critical, alert, emergency",
             "the server decides",
-            "The least severity of log messages that the server is asked for.",
+            "Minimum severity of the log messages requested from the server.",
         ),
         read: |entry, target, problems| {
             let rows = LEVELS.map(|level| (level, Some(level)));
@@ -124,10 +124,10 @@ const KEYS: &[Key<Target>] = &[
         about: KeyDoc::Text(
             "refuse, ask",
             "refuse",
-            "Its requests for replies of a model: refused, or answered by the run's model after you are asked about each.",
+            "Requests of the server for model replies: refused, or answered by the run's model after you consent to each.",
         ),
         read: |entry, target, problems| {
-            let sampling = entry.named(&Names { what: "way of sampling", rows: &SAMPLING });
+            let sampling = entry.named(&Names { what: "sampling policy", rows: &SAMPLING });
             set(&mut target.server.sampling, sampling, problems);
         },
     },
@@ -151,7 +151,11 @@ const KEYS: &[Key<Target>] = &[
     },
     Key {
         name: "oauth_scopes",
-        about: KeyDoc::Text("list of texts", "those that the server names", "The scopes that `tools login` asks for."),
+        about: KeyDoc::Text(
+            "list of strings",
+            "those that the server names",
+            "The scopes that `tools login` asks for.",
+        ),
         read: |entry, target, problems| set(&mut target.server.oauth.scopes, entry.texts(), problems),
     },
     Key {

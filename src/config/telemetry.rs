@@ -34,7 +34,7 @@ pub(super) const KEYS: &[Key<TelemetryConfig>] = &[
     },
     Key {
         name: "headers",
-        about: KeyDoc::Text("table of texts", "", "Headers of its requests; `${NAME}` is an environment variable."),
+        about: KeyDoc::Text("table of strings", "", "Headers of its requests; `${NAME}` is an environment variable."),
         read: |entry, telemetry, problems| set(&mut telemetry.headers, entry.text_table(), problems),
     },
     Key {
@@ -42,7 +42,7 @@ pub(super) const KEYS: &[Key<TelemetryConfig>] = &[
         about: KeyDoc::Text(
             "true or false",
             "false",
-            "Whether messages, programs, arguments, results and texts of errors are sent, too; without it only names, counts and times.",
+            "Whether messages, programs, arguments, results and error texts are sent too; without it, only names, counts and times.",
         ),
         read: |entry, telemetry, problems| set(&mut telemetry.content, entry.flag(), problems),
     },

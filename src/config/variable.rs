@@ -7,7 +7,7 @@ use super::document::{Entry, Problem};
 /// Beginnings of keys that consist of letters, digits and `_`, as names of variables do.
 const KEY_BEGINNINGS: [&str; 4] = ["AIza", "gsk_", "hf_", "sk_"];
 
-/// Least length of such keys.
+/// Minimum length of such keys.
 const KEY_MIN_BYTES: usize = 20;
 
 /// Returns whether a text can be the name of an environment variable, and is not a key of a known service.

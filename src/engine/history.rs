@@ -1,4 +1,4 @@
-//! The port to the recording: what a session already holds of the run that is made.
+//! The port to the recording: the recorded part of the current run.
 //!
 //! In: addresses and computed events. Out: recorded facts. A live run has none ([`NoHistory`]); a replay and a resumed run answer from a
 //! file. The other ports are asked only where the history knows nothing. It must never answer from anything but a recording.
@@ -15,7 +15,7 @@ use crate::port::SinkError;
 use crate::program::Job;
 use crate::tool::Failure;
 
-/// Answers what a recording knows. Every default is the answer of a live run.
+/// Access to a recording. Every default is the answer of a live run.
 pub trait History: Send + Sync {
     /// Compares a computed event with the recording. Errors: the replay ends at this difference.
     fn settle(&self, _address: &Address, event: Event) -> Result<SettledEvent, SinkError> {
@@ -52,7 +52,7 @@ pub trait History: Send + Sync {
         None
     }
 
-    /// Returns what is recorded of a tool call.
+    /// Returns the record of a tool call.
     fn call(&self, _at: &Address) -> RecordedCall {
         RecordedCall::default()
     }
@@ -85,7 +85,7 @@ pub trait History: Send + Sync {
     /// Sees the program that runs next at this turn.
     fn watch_program(&self, _turn: &Address, _job: &Job) {}
 
-    /// Returns what the turn at this address begins with instead, when it was edited.
+    /// Returns the edited inputs of the turn at this address, if any.
     fn edited_turn(&self, _turn: &Address) -> Option<&EditedInputs> {
         None
     }

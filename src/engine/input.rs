@@ -137,7 +137,7 @@ pub fn check_definitions(definitions: &[(String, String)]) -> Result<(), String>
             return Err(wrong("write one expression".to_owned()));
         }
         if name.contains(|c: char| c.is_whitespace() || "()[]{}\"';:,".contains(c)) || read(name) != Ok(1) {
-            return Err(wrong("this is no name".to_owned()));
+            return Err(wrong("invalid name".to_owned()));
         }
     }
     Ok(())

@@ -32,7 +32,7 @@ pub fn run<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<
     Box::pin(async move { Driver::run(plan, input, ports).await.0 })
 }
 
-/// The same, with what the run leaves for one that continues it.
+/// Like [`run`], and returns the data for a run that continues it.
 pub fn run_carrying<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, (Step, Carry)> {
     Box::pin(Driver::run(plan, input, ports))
 }

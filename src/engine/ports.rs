@@ -24,7 +24,7 @@ pub enum ModelSource<'a> {
     Caller,
     /// A model by its name.
     Named(&'a str),
-    /// A pinned program, which answers in the place of a model.
+    /// A pinned program, which answers instead of a model.
     Program(&'a str),
 }
 
@@ -61,13 +61,13 @@ impl Models for ModelList {
             return Ok(Some(Arc::clone(model)));
         }
         if self.0.is_empty() {
-            let message = format!("the model `{alias}` is named and no list of models was given");
+            let message = format!("the model `{alias}` is named, but no list of models was given");
             return Err(ModelError::new(ErrorClass::Registry, message));
         }
         let names = || self.0.iter().map(|(name, _)| name.as_str());
         let near = did_you_mean(alias, names());
         let all = names().collect::<Vec<_>>().join(", ");
-        Err(ModelError::new(ErrorClass::NotFound, format!("there is no model `{alias}`{near} (models: {all})")))
+        Err(ModelError::new(ErrorClass::NotFound, format!("unknown model `{alias}`{near} (models: {all})")))
     }
 }
 

@@ -69,7 +69,7 @@ impl Reader {
         Some(Self { plan: Arc::new(plan), turn: Turn::default(), given })
     }
 
-    /// The same for a turn.
+    /// A reader for a turn.
     #[must_use]
     pub fn for_turn(&self, turn: Turn) -> Self {
         let explicit = self.plan.agent.mode == Mode::PtcLisp && self.plan.settings.completion == Completion::Explicit;
@@ -98,7 +98,7 @@ impl Reader {
         program_judged(program, program, 0, &self.given)
     }
 
-    /// The same for an expression that only sees definitions.
+    /// Like `program`, for an expression that only sees definitions.
     pub fn expression(&self, expression: &str) -> ReplyJudgement {
         let given =
             LintInputs { memory: self.given.memory.clone(), dialect: Dialect::Current, ..LintInputs::default() };

@@ -19,7 +19,7 @@ pub struct Tree {
     levels: Arc<OnceLock<u32>>,
     /// The time in which a run of the tree waited for the user.
     waits: Arc<Mutex<Waits>>,
-    /// The same by the recorded events.
+    /// The waits according to the recorded events.
     recorded: Arc<Mutex<event::Waits>>,
     /// Definitions of tools that may be called.
     allowed: Arc<Mutex<HashSet<String>>>,
@@ -35,12 +35,12 @@ struct Waits {
 }
 
 impl Tree {
-    /// The turns left in a tree that starts with so many.
+    /// The turns left in a tree that starts with `start` turns.
     pub(super) fn remaining(&self, start: u32) -> u32 {
         *self.turns.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(start)
     }
 
-    /// The same, and then one is used: branches that begin at the same time never get the same last turn.
+    /// Like `remaining`, and uses one turn: branches that begin at the same time never get the same last turn.
     pub(super) fn take(&self, start: u32) -> u32 {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let left = *turns.get_or_insert(start);

@@ -28,7 +28,7 @@ impl Gaps {
         match &envelope.event {
             Event::QuestionAsked(_) => self.open.push(envelope.address.clone()),
             Event::AnswerGiven(_) => self.open.retain(|asked| *asked != envelope.address),
-            // What is edited, stopped or over is not waited for any more.
+            // Edits, stops and ends close the wait.
             Event::Edit(_) | Event::Interrupt(_) => self.open.clear(),
             Event::TurnEnd(_) | Event::RunEnd(_) => self.open.retain(|asked| !asked.is_within(&envelope.address)),
             _ => {}
@@ -36,7 +36,7 @@ impl Gaps {
         gap_ms
     }
 
-    /// The same for a line of which only its time is known, in Unix ms: of a kind that neither begins nor ends a gap.
+    /// Like `before`, for a line of which only the time is known, in Unix ms: of a kind that neither begins nor ends a gap.
     pub fn before_line(&mut self, at_ms: i64) -> i64 {
         let ended = std::mem::take(&mut self.left) || !self.open.is_empty();
         self.next(at_ms, ended)

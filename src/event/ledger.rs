@@ -1,8 +1,8 @@
 //! The ledger of a run: which models answered it, and what every attempt used.
 //!
-//! In: the events of one run, without those of its child runs. Out: names of models, and the usage of all attempts, those that failed or were
-//! discarded included, each at the price of the model that was asked. Everything that shows or limits usage reads it. It must never count a
-//! token twice: an attempt counts at its end, and the end of a turn adds only what no attempt has counted.
+//! In: the events of one run, without those of its child runs. Out: names of models, and the usage of all attempts, those that failed or
+//! were discarded included, each at the price of the model that was asked. Everything that shows or limits usage reads it. It must never
+//! count a token twice: an attempt counts at its end, and the end of a turn adds only what no attempt has counted.
 
 use super::{Event, ModelRecord, OwnUsage, Price, ReplyEnd, ReplyStatus, Spending, Tokens, Totals, TurnEnd};
 
@@ -112,7 +112,7 @@ impl RunLedger {
         if self.names.is_empty() { vec![self.first.alias.clone()] } else { self.names.clone() }
     }
 
-    /// The same in one text: `small`, `small, large`.
+    /// Like `models`, as one text: `small`, `small, large`.
     pub fn names(&self) -> String {
         self.models().join(", ")
     }

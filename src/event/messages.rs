@@ -73,7 +73,7 @@ impl SentMessage {
         Self { m: message.m, role: message.role, source: message.source, parts: message.parts_with(replies) }
     }
 
-    /// Its text: calls and files are no text.
+    /// Its text: calls and files are not text.
     pub fn text(&self) -> String {
         self.parts
             .iter()
@@ -122,8 +122,8 @@ pub(crate) fn ranges(numbers: impl IntoIterator<Item = u32>) -> Vec<(u32, u32)> 
     found
 }
 
-/// The messages of these inclusive ranges, in the order of the ranges: a fork that edits a prompt records the opening again and sends it before
-/// the earlier messages. The messages are those of a run, in the order of their numbers.
+/// The messages of these inclusive ranges, in the order of the ranges: a fork that edits a prompt records the opening again and sends it
+/// before the earlier messages. The messages are those of a run, in the order of their numbers.
 pub(crate) fn in_order<'m>(
     messages: &'m [SentMessage],
     ranges: &'m [(u32, u32)],
@@ -139,7 +139,7 @@ pub(crate) fn slice(messages: &[SentMessage], (first, last): (u32, u32)) -> &[Se
 }
 
 impl MessageAdded {
-    /// The text as sent, given the replies of the run. Calls are no text.
+    /// The text as sent, given the replies of the run. Calls are not text.
     pub fn plain_text(&self, replies: &impl Replies) -> String {
         SentMessage::of(self, replies).text()
     }
@@ -180,7 +180,7 @@ pub struct RepeatedReply {
     pub text: String,
     /// The tool calls it asks for.
     pub calls: Vec<NativeCall>,
-    /// Reasoning that the provider wants to have back.
+    /// Reasoning that must be sent back to the provider.
     pub opaque: Option<Opaque>,
 }
 

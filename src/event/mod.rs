@@ -118,10 +118,10 @@ macro_rules! events {
 
 events! {
     RunStart "run.start" Input "a run starts: agent, model, limits, context";
-    TurnStart "turn.start" Input "a turn starts: the time and what is left of every budget";
+    TurnStart "turn.start" Input "a turn starts: the time and the remaining budgets";
     MessageAdded "message" Derived "a message that a request will carry";
     RequestMade "request" Derived "the request of a turn: which messages, schema, options";
-    Sent "sent" Note "an attempt left the machine";
+    Sent "sent" Note "an attempt was sent";
     Wire "wire" Note "the raw frames of an attempt, compressed";
     RawRequest "raw.request" Note "the bytes of a request of another program, as it passed the proxy";
     RawReply "raw.reply" Note "the head of the reply to it";
@@ -129,23 +129,23 @@ events! {
     ReplyPart "reply.part" Input "text of a reply as it arrived";
     ReplyEnd "reply.end" Input "an attempt ended";
     Extract "extract" Derived "what was found in the reply, by which rule, after which repairs";
-    Check "check" Derived "the answer against its type";
+    Check "check" Derived "a check of inputs, an answer or memory against its type";
     ProgramEnd "program.end" Derived "a program ended: value, prints, error";
     ToolCall "tool.call" Derived "a tool is called";
     ToolEnd "tool.end" Input "a tool answered";
     QuestionAsked "question" Derived "the user is asked";
     AnswerGiven "answer" Input "the user answered";
-    MemoryChange "memory" Derived "what a program defined";
-    TasksKept "tasks" Note "what the journal of finished tasks keeps";
-    CompactionDone "compaction" Derived "a request leaves out a part of the history";
+    MemoryChange "memory" Derived "the definitions of a program";
+    TasksKept "tasks" Note "the journal of finished tasks";
+    CompactionDone "compaction" Derived "a request omits a part of the history";
     PlanState "plan" Derived "the checklist after a turn";
-    Edit "edit" Input "something was changed at the point of a fork";
+    Edit "edit" Input "an edit at the point of a fork";
     Interrupt "interrupt" Input "the run was stopped from outside";
     TurnEnd "turn.end" Derived "a turn ended, with running totals";
     RunEnd "run.end" Derived "the run returned or failed";
     RunWait "run.wait" Note "the run waits for the user";
-    Resume "resume" Note "a waiting or broken run continues";
-    Notice "notice" Note "something worth knowing";
+    Resume "resume" Note "a suspended or interrupted run continues";
+    Notice "notice" Note "a notice to the user";
 }
 
 /// An event of a kind this program does not know.

@@ -1,7 +1,8 @@
 //! Usage: turns, requests, tokens and costs of runs.
 //!
 //! In: token counts with their prices. Out: sums. [`OwnUsage`] is that of one run, [`TotalUsage`] includes its child runs: the two are
-//! different types, so that neither is taken for the other. It must never count a token twice, nor add costs of equal tokens in another order.
+//! different types, so that neither is taken for the other. It must never count a token twice, nor add costs of equal tokens in another
+//! order.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -31,7 +32,7 @@ impl Spending {
         spending
     }
 
-    /// The same with these counts.
+    /// Sets the counts.
     #[must_use]
     pub fn with_counts(self, turns: u32, requests: u32) -> Self {
         Self { turns, requests, ..self }

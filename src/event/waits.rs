@@ -27,7 +27,7 @@ impl Waits {
         self.last_ms = self.last_ms.max(now);
         match &envelope.event {
             Event::QuestionAsked(_) => self.stretches.push((Some(at.clone()), now, None)),
-            // What is answered, edited, stopped or over is not waited for any more.
+            // Answers, edits, stops and ends close the wait.
             Event::AnswerGiven(_) | Event::TurnEnd(_) | Event::RunEnd(_) => self.close(at, now),
             Event::Edit(_) => self.close(&at.root(), now),
             Event::Interrupt(_) => self.close(&envelope.run(), now),

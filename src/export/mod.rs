@@ -66,7 +66,7 @@ macro_rules! formats {
 
 formats! {
     Markdown "md" "md" "a document to read, in Markdown";
-    Html "html" "html" "one HTML file that needs nothing else, for light and dark screens";
+    Html "html" "html" "one self-contained HTML file, for light and dark screens";
     Json "json" "json" "the Steps of all runs with every turn, as JSON";
     Atif "atif" "json" "a trajectory in the Agent Trajectory Interchange Format, version 1.7";
     Otlp "otlp" "json" "spans by the conventions of OpenTelemetry for generative AI, as OTLP JSON";

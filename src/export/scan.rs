@@ -44,11 +44,7 @@ pub const SCAN_RULES: &[ScanRule] = &[
     rule("openrouter_key", "a key of OpenRouter", r"\bsk-or-[A-Za-z0-9_-]{16,}"),
     ScanRule {
         random: true,
-        ..rule(
-            "openai_key",
-            "a key of OpenAI, or of a service that forms its keys the same way",
-            r"\bsk-[A-Za-z0-9_-]{20,}",
-        )
+        ..rule("openai_key", "a key of OpenAI, or of a service with the same key format", r"\bsk-[A-Za-z0-9_-]{20,}")
     },
     rule("google_key", "a key of Google", r"\bAIza[A-Za-z0-9_-]{35}"),
     rule("groq_key", "a key of Groq", r"\bgsk_[A-Za-z0-9]{20,}"),
@@ -106,7 +102,7 @@ fn scan_spelled(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static s
 
 /// The shortest text that counts as random.
 const RANDOM_MIN_BYTES: usize = 16;
-/// Bits per character from which on a text counts as random; words have about 2 to 3.
+/// Minimum bits per character of a random text; words have about 2 to 3.
 const RANDOM_BITS: f64 = 3.2;
 
 /// Letters and digits without much repetition: what a generator makes, and no word.

@@ -17,12 +17,12 @@ pub(super) fn visible(text: &str) -> String {
     parts.join("\t")
 }
 
-/// The same on one line: line feeds and tabs are spaces.
+/// Like `visible`, on one line: line feeds and tabs are spaces.
 pub(super) fn one_line(text: &str) -> String {
     visible(text).replace(['\n', '\t'], " ")
 }
 
-/// The same for every text of a tree, names of members included.
+/// Like `visible`, for every text of a tree, names of members included.
 pub(super) fn visible_json(json: &Json) -> Json {
     let span = json.span;
     let node = match &json.node {

@@ -401,7 +401,7 @@ fn conflict_message(path: &str) -> String {
     format!("extra_body sets `{path}`, which this program sets itself")
 }
 
-/// The reply without the nulls in the place of absent arguments: strict schemas require every property.
+/// The reply without the nulls for absent arguments: strict schemas require every property.
 fn without_added_nulls(reply: Reply, request: &Request) -> Reply {
     let calls = reply.calls.into_iter().map(|call| {
         let tool = request.tools.iter().find(|tool| tool.name == call.name);

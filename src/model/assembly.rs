@@ -1,6 +1,6 @@
-//! A reply while it is put together, whatever the protocol.
+//! Assembles a reply, whatever the protocol.
 //!
-//! In: what a protocol's reader understood. Out: what the adapter makes a reply or an error of.
+//! In: parts that a protocol's reader parsed. Out: the data for a reply or an error.
 //! It must never take half a reply for a whole one.
 
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub(super) struct Assembly {
     pub(super) calls: Calls,
     /// Finish reason, once it is known.
     pub(super) finish: Option<Finish>,
-    /// Something of a reply was there.
+    /// At least one part of a reply was received.
     pub(super) heard: bool,
     /// The server ended it.
     pub(super) done: bool,
@@ -34,9 +34,9 @@ pub(super) struct Assembly {
     pub(super) refusal: Vec<Utf16Text>,
     /// Reasoning in the provider's own form, to be given back.
     pub(super) opaque: Vec<Value>,
-    /// Names of tools that the service ran itself, each once; their calls and results are no calls of the reply.
+    /// Names of tools that the service ran itself, each once; their calls and results are not calls of the reply.
     pub(super) server_tools: Vec<String>,
-    /// Calls of tools that are no functions are calls of the reply too. Requests of this program offer functions only; those of other
+    /// Calls of tools that are not functions are calls of the reply too. Requests of this program offer functions only; those of other
     /// programs offer tools with a text in place of arguments, shells and the like, which the program executes.
     pub(super) reads_client_tools: bool,
 }
@@ -74,7 +74,7 @@ impl Assembly {
         }
     }
 
-    /// Notes why the model stopped. Calls that are the answer are no calls.
+    /// Notes why the model stopped. Calls that are the answer are not calls.
     pub(super) fn stopped(&mut self, finish: Finish) {
         let is_answer = finish == Finish::ToolCalls && self.calls.are_text();
         self.finish = Some(if is_answer { Finish::Stop } else { finish });

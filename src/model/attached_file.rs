@@ -139,12 +139,17 @@ pub(super) fn refused_file(request: &Request, endpoint: &Endpoint) -> Option<Mod
             |message: String, hint: &str| Some(ModelError::new(ErrorClass::Configuration, message).hint(hint));
         match (FileKind::of(&file.media_type), request.files.get(&file.sha256)) {
             (Some(kind), _) if !kind.is_taken(protocol) => refused(
-                format!("{provider} ({}) takes no files of type {}: {}", protocol.name(), file.media_type, file.name),
+                format!(
+                    "{provider} ({}) does not accept files of type {}: {}",
+                    protocol.name(),
+                    file.media_type,
+                    file.name
+                ),
                 "docs/files.md lists what each protocol takes; convert the file, or choose another model",
             ),
             (None, _) => refused(
                 format!("the file {} has the unknown type {}", file.name, file.media_type),
-                "name the file again, so that its type is found by its content",
+                "name the file again to detect its type from its content",
             ),
             (Some(_), None) => refused(
                 format!("the bytes of the file {} are missing (SHA-256 {})", file.name, file.sha256),

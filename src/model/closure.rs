@@ -109,7 +109,7 @@ pub fn script<R: IntoReply>(replies: impl IntoIterator<Item = R>) -> ClosureMode
     })
 }
 
-/// A program in the place of a model.
+/// A program instead of a model.
 pub struct PinnedProgram {
     program: String,
 }

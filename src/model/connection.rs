@@ -15,7 +15,7 @@ use reqwest::{Client, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Most retries of a request. Each failed attempt removes a closed connection from the pool.
+/// Maximum number of retries of a request. Each failed attempt removes a closed connection from the pool.
 const MAX_RETRIES: u32 = 3;
 /// Longest time from sending a request to the failure of a connection that was being closed. Later the service may be at work on it.
 const RETRY_WINDOW: Duration = Duration::from_secs(1);

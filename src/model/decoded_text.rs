@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use ptc_core::text::safe::hides;
 
-/// Most digits of a numeric character reference (`&#x1F600;`) or of `\u{…}`.
+/// Maximum digits of a numeric character reference (`&#x1F600;`) or of `\u{…}`.
 const REFERENCE_DIGITS: usize = 8;
 
 /// The decoded bytes of a text and their places in the source.
@@ -24,7 +24,7 @@ pub(super) struct DecodedText {
 /// Result of one step of the decoder.
 enum Step {
     Char(char),
-    /// A byte that is no UTF-8.
+    /// A byte that is not UTF-8.
     Byte(u8),
     Nothing,
     /// The source ends within an escape.
@@ -156,7 +156,7 @@ fn utf8(text: &[u8]) -> Option<char> {
     valid.chars().next()
 }
 
-/// The number that so many hexadecimal digits give; `None` when other bytes are among them, `Err` when the text ends first.
+/// The number given by `count` hexadecimal digits; `None` when other bytes are among them, `Err` when the text ends first.
 fn hex(text: &[u8], count: usize) -> Result<Option<u32>, ()> {
     let digits = text.get(..count).unwrap_or(text);
     if !digits.iter().all(u8::is_ascii_hexdigit) {

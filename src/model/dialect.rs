@@ -158,7 +158,7 @@ impl Dialect {
         }
         if used.result_images && self.result_images && names(refusal, &["image"]) {
             let next = Self { result_images: false, ..self };
-            return Some((next, "takes no images in tool results; naming them instead".to_owned()));
+            return Some((next, "accepts no images in tool results; sending their names instead".to_owned()));
         }
         if used.tokens && self.tokens == TokensKey::MaxTokens && refusal.body.contains("max_completion_tokens") {
             let next = Self { tokens: TokensKey::MaxCompletionTokens, ..self };
@@ -166,11 +166,11 @@ impl Dialect {
         }
         if used.stream && self.stream_usage && is_about(refusal, &["stream_options", "include_usage"]) {
             let next = Self { stream_usage: false, ..self };
-            return Some((next, "refuses stream_options; asking for no token counts".to_owned()));
+            return Some((next, "refuses stream_options; requesting no token counts".to_owned()));
         }
         if self.encrypted_reasoning && used.reasoning_items && names(refusal, &["encrypted"]) {
             let next = Self { encrypted_reasoning: false, ..self };
-            return Some((next, "gives no encrypted reasoning; not asking for it".to_owned()));
+            return Some((next, "has no encrypted reasoning; not requesting it".to_owned()));
         }
         if used.effort && self.effort_word && is_about(refusal, &EFFORT) {
             let next = Self { effort_word: false, ..self };
@@ -181,7 +181,7 @@ impl Dialect {
         }
         if used.sampling && self.sampling && is_about(refusal, &SAMPLING) && is_flat(refusal) {
             let next = Self { sampling: false, ..self };
-            return Some((next, "takes no temperature or top_p; leaving them out".to_owned()));
+            return Some((next, "accepts no temperature or top_p; omitting them".to_owned()));
         }
         if self.names_respond(used) && is_about(refusal, &["tool_choice"]) {
             let next = Self { named: false, ..self };
@@ -216,13 +216,13 @@ impl Dialect {
     pub(super) fn after_ignored(self, used: UsedFeatures, ways: &[StructuredBy]) -> Option<(Self, String)> {
         if self.names_respond(used) {
             let next = Self { named: false, ..self };
-            return Some((next, "does not call the tool that is named; requiring a call instead".to_owned()));
+            return Some((next, "does not call the named tool; requiring any call instead".to_owned()));
         }
         let is_promise = matches!(self.structured, StructuredBy::JsonSchema | StructuredBy::Tool);
         let place = ways.iter().position(|way| *way == self.structured).filter(|_| is_promise && used.open)?;
         let step = *ways.get(place + 1)?;
         let words = format!(
-            "takes structured output by {} and does not keep to it; using {}",
+            "accepts structured output by {} but does not follow it; using {}",
             self.structured.name(),
             step.name()
         );
@@ -284,7 +284,7 @@ const STRUCTURE: [&str; 14] = [
     "invalid format",
 ];
 
-/// The same for a tool that must be called.
+/// Words by which servers name a tool that must be called.
 const FORCED: [&str; 5] = ["tool", "function", "tool_choice", "toolconfig", "input_schema"];
 
 /// Words by which servers name the amount of reasoning.

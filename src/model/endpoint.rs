@@ -29,7 +29,7 @@ pub struct Endpoint {
     pub base_url: String,
     /// Source of the key; `None` = no key is sent.
     pub key: Option<KeySource>,
-    /// Further headers; `${NAME}` in a value is a variable of the environment. That, and values whose name speaks of a key, token, secret,
+    /// Further headers; `${NAME}` in a value is a variable of the environment. That, and values whose name contains key, token, secret,
     /// cookie or authorization, are treated as secrets.
     pub headers: Vec<(String, String)>,
     /// The protocol spoken there.
@@ -190,7 +190,7 @@ impl Endpoint {
     }
 }
 
-/// A configured address as it may be shown: without query, name and password. What is no address is shown up to where one of them
+/// A configured address as it may be shown: without query, name and password. What is not an address is shown up to where one of them
 /// could begin.
 pub fn shown_address(text: &str) -> String {
     let Some(mut url) = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https")) else {

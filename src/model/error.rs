@@ -147,14 +147,14 @@ impl ModelError {
         }
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same as data.
+    /// The error as a record.
     pub fn record(&self) -> ErrorRecord {
         ErrorRecord {
             reason: self.class.reason().name().to_owned(),

@@ -76,7 +76,7 @@ pub(crate) fn status_title(status: u16) -> &'static str {
 fn redirected(target: &Target, status: u16, location: Option<&str>) -> ModelError {
     let to = location.and_then(|text| target.url.join(text).ok()).map(|url| format!(" to {}", shown(&url)));
     let message = format!(
-        "{} answered {status}: a redirect{}; it is not followed, because the key would travel along",
+        "{} answered {status}: a redirect{}; it is not followed, because the key would be forwarded",
         target.provider,
         to.unwrap_or_default()
     );

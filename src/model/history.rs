@@ -278,13 +278,13 @@ fn result<'a>(place: usize, part: &'a Content, open: &mut Vec<&'a NativeCall>) -
     }
 }
 
-/// The arguments of an earlier call as an object. Those that are not a JSON object become `{}`: servers parse them, and the model already got an
-/// error for them.
+/// The arguments of an earlier call as an object. Those that are not a JSON object become `{}`: servers parse them, and the model already
+/// got an error for them.
 pub(crate) fn arguments(call: &NativeCall) -> Json {
     json::parse(&call.args).ok().filter(|args| args.members().is_some()).unwrap_or_else(Json::empty)
 }
 
-/// The same as the model wrote it, for services that take them as text.
+/// The arguments as the model wrote them, for services that take them as text.
 pub(super) fn arguments_text(call: &NativeCall) -> &str {
     let is_filled = arguments(call).members().is_some_and(|members| !members.is_empty());
     if is_filled { &call.args } else { "{}" }
@@ -296,7 +296,7 @@ pub(crate) fn plain_name(name: &str) -> String {
     name.chars().map(plain).take(NAME_MAX_CHARS).collect()
 }
 
-/// The same, or another name if no letter and no digit is left.
+/// Like `plain_name`, or `otherwise` if no letter and no digit is left.
 pub(crate) fn accepted(name: &str, otherwise: &str) -> String {
     let name = plain_name(name);
     if name.chars().any(|c| c.is_ascii_alphanumeric()) { name } else { otherwise.to_owned() }

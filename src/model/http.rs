@@ -23,7 +23,7 @@ use crate::config::{Timeouts, TlsFiles};
 
 /// Largest reply that is read.
 pub(super) const REPLY_MAX_BYTES: usize = 64 * 1024 * 1024;
-/// Most bytes of an error's body that are read.
+/// Maximum bytes of an error's body that are read.
 pub(super) const ERROR_BODY_MAX_BYTES: usize = 64 * 1024;
 
 /// Destination of a request, with the names that messages need.
@@ -178,7 +178,7 @@ impl Response<'_> {
     fn idle(&self, bytes: usize) -> ModelError {
         let Target { provider, timeouts, .. } = self.target;
         let message = format!(
-            "{provider} kept the connection open for {} ms without a part of its reply, after {bytes} bytes in all",
+            "{provider} kept the connection open for {} ms without sending more of its reply, after {bytes} bytes",
             timeouts.keep_alive_ms
         );
         let hint = format!(

@@ -112,10 +112,12 @@ impl KeyCommand {
         if !status.success() {
             return Err(format!("ended with {status}"));
         }
-        let text = String::from_utf8(output).map_err(|_| "printed something else than text".to_owned())?;
+        let text = String::from_utf8(output).map_err(|_| "printed something other than text".to_owned())?;
         match text.trim() {
             "" => Err("printed nothing".to_owned()),
-            key if !is_word(key) => Err("printed more than one word of plain characters".to_owned()),
+            key if !is_word(key) => {
+                Err("printed more than one word, or characters other than printable ASCII".to_owned())
+            }
             key => Ok(Secret::new(key)),
         }
     }

@@ -16,7 +16,7 @@ use super::tape::Tape;
 use super::{ErrorClass, Finish, ModelError, Reply, Request, fault};
 use crate::event::{JsonText, NativeCall, Opaque, PartKind};
 
-/// Most time that a stream may continue after the model has stopped, in ms: token counts and the end mark come at once or never.
+/// Maximum time that a stream may continue after the model has stopped, in ms: token counts and the end mark come at once or never.
 const AFTER_FINISH_MS: u64 = 5_000;
 /// Finish reasons of servers for a failed reply.
 const BROKEN: [&str; 6] = [
@@ -43,7 +43,7 @@ pub(super) struct Listener<'a> {
 }
 
 impl<'a> Listener<'a> {
-    /// Nothing heard yet.
+    /// A listener that has received nothing.
     pub(super) fn new(
         language: &dyn Language,
         target: &'a Target,
@@ -76,7 +76,7 @@ impl<'a> Listener<'a> {
         }
         self.take_event(&String::from_utf8_lossy(&body), tape).await?;
         if !self.assembly.heard {
-            return Err(self.malformed("nothing in it is a reply").into());
+            return Err(self.malformed("it contains no reply").into());
         }
         self.assembly.done = true;
         self.end().await
@@ -87,7 +87,7 @@ impl<'a> Listener<'a> {
         self.events_after(Vec::new(), response, tape).await
     }
 
-    /// The same where the first bytes are read already.
+    /// Like `events`, after the first bytes were read.
     async fn events_after(
         mut self,
         first: Vec<u8>,
@@ -199,7 +199,7 @@ impl<'a> Listener<'a> {
     }
 
     fn too_long(&self, _: TooLong) -> Failure {
-        Failure::new(ErrorClass::Stream, format!("{} sent an endless event", self.target.provider))
+        Failure::new(ErrorClass::Stream, format!("{} sent an event that is too large", self.target.provider))
     }
 
     async fn end(self) -> Result<Reply, Failure> {
@@ -214,7 +214,9 @@ impl<'a> Listener<'a> {
         let other_words = "change the prompt or use another model";
         if !assembly.is_whole() {
             let message = format!("the stream of {provider} ended before the reply did");
-            return Err(failed(ErrorClass::Stream, message).hint("run again; the server or a proxy cut it").into());
+            return Err(failed(ErrorClass::Stream, message)
+                .hint("run again; the server or a proxy closed the stream")
+                .into());
         }
         let refusal = joined(&assembly.refusal);
         if !refusal.is_empty() || assembly.finish == Some(Finish::Refusal) {
@@ -247,7 +249,7 @@ impl<'a> Listener<'a> {
                 Err(failed(ErrorClass::ContentFilter, message).hint(other_words).into())
             }
             Some(Finish::Other(word)) if BROKEN.contains(&word.as_str()) => {
-                Err(failed(ErrorClass::Server, format!("{provider} broke off the reply: {word}")).into())
+                Err(failed(ErrorClass::Server, format!("{provider} aborted the reply: {word}")).into())
             }
             finish => Ok(Reply {
                 text,

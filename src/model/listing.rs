@@ -26,7 +26,7 @@ use super::tape::Tape;
 use super::{ErrorClass, ModelError, fault};
 use crate::config::{KeySource, Timeouts};
 
-/// Most time for a server to list its models, in ms.
+/// Maximum time for a server to list its models, in ms.
 pub const LIST_MS: u64 = 10_000;
 
 /// None of them longer than this.
@@ -80,7 +80,7 @@ impl KeyRefusal for Failure {
     }
 }
 
-/// Returns target and headers of a request that asks no model, and the filter for the secrets in its answer. Errors are of class
+/// Returns target and headers of a non-chat request, and the filter for the secrets in its answer. Errors are of class
 /// `Configuration`.
 pub(super) fn aside(
     endpoint: &Endpoint,
@@ -118,7 +118,7 @@ async fn listed_with(endpoint: &Endpoint, key: Option<Secret>) -> Result<Vec<Str
     let listing = protocols::language(endpoint.protocol).list();
     let names = ask(&target, headers, &scrub, listing).await.map_err(|mut failure| {
         if failure.error.class == ErrorClass::NotFound {
-            failure.error.hint = Some(format!("it has no list at {}; a model may answer all the same", target.shown()));
+            failure.error.hint = Some(format!("it has no model list at {}; its models may still work", target.shown()));
         }
         failure
     });

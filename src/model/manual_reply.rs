@@ -1,7 +1,7 @@
 //! Replies that were written by hand instead of by a model: as typed text, and as JSON.
 //!
-//! In: a typed text, where a line `/call NAME {json}` is a tool call; or what an edit holds: a text, or an object of `text` and `calls`. Out:
-//! the text and the calls of a reply, and both forms of it. Whether a call can be made is found out by the engine.
+//! In: a typed text, where a line `/call NAME {json}` is a tool call; or what an edit holds: a text, or an object of `text` and `calls`.
+//! Out: the text and the calls of a reply, and both forms of it. Whether a call can be made is found out by the engine.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, to_json};
@@ -86,11 +86,11 @@ impl ManualReply {
         }
         let members = json.members().ok_or_else(|| FORM.to_owned())?;
         if let Some(other) = members.iter().find(|member| !["text", "calls"].contains(&member.key.as_str())) {
-            return Err(format!("a reply has no `{}`: {FORM}", other.key));
+            return Err(format!("unknown key `{}` in a reply: {FORM}", other.key));
         }
         let text = match json.get("text") {
             None => String::new(),
-            Some(text) => text.as_str().ok_or_else(|| format!("`text` must be a text: {FORM}"))?.to_owned(),
+            Some(text) => text.as_str().ok_or_else(|| format!("`text` must be a string: {FORM}"))?.to_owned(),
         };
         let calls = match json.get("calls") {
             None => Vec::new(),
@@ -107,7 +107,7 @@ impl ManualReply {
 }
 
 /// Form of a reply as JSON, for errors.
-const FORM: &str = r#"write {"text": "…", "calls": [{"name": "TOOL", "args": {…}}]}, or a text in quotes"#;
+const FORM: &str = r#"write {"text": "…", "calls": [{"name": "TOOL", "args": {…}}]}, or a string in quotes"#;
 
 fn call_of(json: &Json) -> Result<NativeCall, String> {
     let member = |name: &str| json.get(name);

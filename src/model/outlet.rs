@@ -102,7 +102,7 @@ impl<'a> Outlet<'a> {
         self.emit(ModelEvent::Discarded(Box::new(end))).await;
     }
 
-    /// Reports a wait before the next attempt, of so many at most.
+    /// Reports a wait before the next attempt; `of` is the maximum number of attempts.
     pub(super) async fn waiting(&self, error: &ModelError, wait_ms: u64, asked_by_server: Option<u64>, of: u32) {
         let wait = RetryWait {
             attempt: self.attempt,

@@ -168,12 +168,12 @@ impl Message {
         Self { role, parts: vec![Content::Text(text.into())] }
     }
 
-    /// Its parts as one text: calls as name and arguments, results as their JSON. Files are no text.
+    /// Its parts as one text: calls as name and arguments, results as their JSON. Files are not text.
     pub fn joined(&self) -> String {
         self.written(|_| String::new()).concat()
     }
 
-    /// The same for users: text, files, calls and results each on lines of their own.
+    /// Like `joined`, for users: text, files, calls and results on separate lines.
     pub fn lines(&self) -> String {
         let written = self.written(|file| format!("[file {file}]"));
         let parts: Vec<&str> = written.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
@@ -263,7 +263,7 @@ pub struct Reply {
     pub queued_ms: Option<u64>,
     /// From sending to the first delta.
     pub first_ms: Option<u64>,
-    /// It was stored earlier: no model was asked.
+    /// It comes from the cache: no model was called.
     pub cached: bool,
 }
 

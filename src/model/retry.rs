@@ -86,7 +86,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait in ms after so many failures (from 1): at most [`MAX_DELAY_MS`], of which the upper half is chance from `seed`.
+    /// The wait in ms after `failures` failures (from 1): at most [`MAX_DELAY_MS`]; up to half of it is jitter from `seed`.
     pub fn delay_ms(&self, failures: u32, seed: u64) -> u64 {
         let factor = match self.backoff {
             Backoff::Exponential => 1u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX),

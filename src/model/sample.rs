@@ -28,11 +28,11 @@ macro_rules! faults {
 }
 
 faults! {
-    BadJson "bad_json" "The reply is broken JSON that no repair can read; a broken program, or broken arguments.";
+    BadJson "bad_json" "The reply is JSON that cannot be repaired; or an invalid program, or invalid arguments.";
     MissingField "missing_field" "The first field is missing: of the answer, or of a call's arguments.";
     WrongType "wrong_type" "The first field has another type.";
-    Prose "prose" "Sentences are around the answer, or next to calls.";
-    TwoBlocks "two_blocks" "A draft that does not fit is before the answer, each in a fence.";
+    Prose "prose" "The answer is surrounded by prose; calls have prose next to them.";
+    TwoBlocks "two_blocks" "An invalid draft precedes the answer, each in its own fence.";
     EndlessLoop "endless_loop" "The reply repeats itself until its length limit.";
     CutReply "cut_reply" "The length limit cuts the reply in the middle.";
     Slow "slow" "The reply arrives slowly, a few characters at a time.";
@@ -62,7 +62,7 @@ impl Sample {
                 sample.seed = Some(seed);
             } else if let Some((fault, ..)) = FAULTS.iter().find(|(_, name, _)| *name == word) {
                 if sample.fault.replace(*fault).is_some() {
-                    return Err(format!("{word}: one fault at a time; another one is named before it"));
+                    return Err(format!("{word}: only one fault is allowed"));
                 }
             } else {
                 let names = || FAULTS.iter().map(|(_, name, _)| *name);

@@ -16,7 +16,7 @@ use super::secret::{MASK, SECRET_MIN_BYTES, Secret};
 use super::secret::{generation, late_secrets};
 use super::secret_index::SecretIndex;
 
-/// Most bytes that a stream holds back; longer separators within a secret are not looked through.
+/// Maximum bytes that a stream holds back; longer separators within a secret are not looked through.
 const HELD_MAX: usize = 4 << 10;
 
 /// Bytes at the end of what a stream has shown that are searched together with what follows.
@@ -70,7 +70,7 @@ impl Scrub {
         Self { secrets, growth, index: Arc::default() }
     }
 
-    /// The same, which also knows the secrets that this process learns later: keys of commands and tokens.
+    /// Also masks secrets that this process learns later: keys of commands and tokens.
     #[must_use]
     pub fn with_late_secrets(self) -> Self {
         Self::of(self.secrets, Growth::Growing)
@@ -89,7 +89,7 @@ impl Scrub {
         index
     }
 
-    /// The same with these secrets as well.
+    /// Also masks these secrets.
     #[must_use]
     pub fn knowing(self, more: impl IntoIterator<Item = Secret>) -> Self {
         let growth = self.growth;
@@ -150,7 +150,7 @@ impl Scrub {
         (count > 0).then_some(clean)
     }
 
-    /// JSON text without secrets; text that is no JSON too.
+    /// JSON text without secrets; text that is not JSON too.
     pub fn json_text(&self, text: &str) -> String {
         let Ok(data) = json::parse(text) else { return self.text(text) };
         self.json(&data).map_or_else(|| text.to_owned(), |clean| clean.to_text())
@@ -344,7 +344,7 @@ impl ByteScan {
     }
 }
 
-/// The places of secrets in the text that is pending, which follows so many bytes that were shown.
+/// The places of secrets in the pending text, which follows `before` bytes of shown text.
 fn pending_places(found: Vec<Range<usize>>, before: usize) -> Vec<Range<usize>> {
     let found = found.into_iter().filter(|place| place.end > before);
     found.map(|place| place.start.saturating_sub(before)..place.end - before).collect()

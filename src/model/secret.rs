@@ -1,6 +1,7 @@
 //! Keys, where they are found, and those that this process learned after its start (from key commands and authorisation servers).
 //!
-//! In: the source of a key; commands are run in `key_command.rs`. Out: the key for one header, and all secrets that this machine knows. It must never print a key.
+//! In: the source of a key; commands are run in `key_command.rs`. Out: the key for one header, and all secrets that this machine knows. It
+//! must never print a key.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +34,7 @@ impl Secret {
 }
 
 impl Secret {
-    /// The values of environment variables whose names speak of a key, token, secret or password, and the passwords of proxies.
+    /// The values of environment variables whose names contain key, token, secret or password, and the passwords of proxies.
     fn of_environment() -> Vec<Self> {
         let all = std::env::vars_os().filter_map(|(name, value)| {
             let value = value.into_string().ok()?;
@@ -73,7 +74,7 @@ impl KeySource {
             return Err(self.missing("is empty"));
         }
         if !is_word(key) {
-            return Err(self.missing("holds more than one word of plain characters"));
+            return Err(self.missing("contains more than one word, or characters other than printable ASCII"));
         }
         Ok(Secret::new(key))
     }

@@ -21,7 +21,7 @@ const FILTER_BITS: usize = 1 << 16;
 const PIECE: (usize, usize) = (12, 24);
 /// Letters and digits that a secret needs to be searched without its separators.
 const RANDOM_MIN: usize = 12;
-/// Bits per character from which on letters and digits count as random, and those of pieces of encoded secrets.
+/// Minimum bits per character at which letters and digits count as random, and those of pieces of encoded secrets.
 const RANDOM_BITS: f64 = 3.0;
 const PIECE_BITS: f64 = 2.8;
 /// Letters at the end of a text that are held back because they occur within a secret.
@@ -306,7 +306,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The letters of the base64 text of a secret that follows so many other bytes, without those that depend on its neighbours.
+/// The base64 letters of a secret that follows `shift` other bytes, without those that depend on neighbouring bytes.
 fn base64_core(secret: &[u8], shift: usize) -> Vec<u8> {
     let shifted: Vec<u8> = std::iter::repeat_n(0, shift).chain(secret.iter().copied()).collect();
     let text = STANDARD_NO_PAD.encode(&shifted);

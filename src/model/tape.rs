@@ -1,7 +1,7 @@
 //! The recording of an attempt's raw bytes with their times, and its packed form in a `wire` event.
 //!
 //! In: bytes as each network read gave them. Out: a [`Wire`], and the reads again from one.
-//! It must never hold a known secret when it leaves.
+//! The packed form must never contain a known secret.
 
 use std::io::{Read as _, Write as _};
 
@@ -79,7 +79,7 @@ pub(super) fn millis(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Most bytes of unpacked frames; a body of a reply is far smaller.
+/// Maximum bytes of unpacked frames; a body of a reply is far smaller.
 const MAX_UNPACKED_BYTES: u64 = 256 << 20;
 
 /// The reads of a `wire` event: milliseconds since sending, and bytes. An error says which layer is damaged.

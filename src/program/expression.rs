@@ -67,7 +67,7 @@ impl Names<'_> {
         let data = data.map(|(key, span)| (format!("data/{key}"), *span));
         let calls = found.calls.iter().map(|call| (format!("tool/{}", call.tool), call.span));
         let Some((name, span)) = data.chain(calls).min_by_key(|(_, span)| span.start) else { return Ok(()) };
-        let problem = format!("there is no {name} here: an expression sees {}", self.listed());
+        let problem = format!("{name} does not exist here: an expression sees {}", self.listed());
         let mut error = Error::new(Reason::UnboundVar, problem);
         error.span = Some(span);
         Err(error)
@@ -156,7 +156,7 @@ mod tests {
         assert!(check("(= data/result result)").is_ok());
         let error = check("(= (:a result) data/text)").unwrap_err();
         assert_eq!((error.reason, error.span.map(|span| span.start)), (Reason::UnboundVar, Some(15)));
-        assert!(error.message().contains("there is no data/text here"), "{}", error.message());
+        assert!(error.message().contains("data/text does not exist here"), "{}", error.message());
         assert!(check("(tool/x {})").is_err());
         let error = check("(= 1 (cuont result))").unwrap_err();
         assert_eq!((error.reason, error.span.map(|span| span.start)), (Reason::UnboundVar, Some(6)));

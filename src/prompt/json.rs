@@ -119,7 +119,7 @@ pub(super) fn inputs(plan: &Plan, context: &Value, descriptions: &[(String, Stri
     lines
 }
 
-/// The same, and the fields of the context that no parameter declares and the template does not show.
+/// Like `inputs`, with the fields of the context that no parameter declares and the template does not show.
 pub(super) fn all_inputs(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Vec<MessagePart> {
     let mut parts = inputs(plan, context, descriptions);
     let others = undeclared(plan, context);
@@ -191,7 +191,7 @@ pub fn feedback(plan: &Plan, problem: &Problem<'_>, reply: &str) -> Vec<MessageP
     joined(parts)
 }
 
-/// Returns the end of a message that sends an answer back.
+/// Returns the last part of the feedback on an invalid answer.
 pub(super) fn again(plan: &Plan) -> MessagePart {
     let format = match &plan.agent.schema {
         Some(_) => "that satisfies the JSON Schema given above".to_owned(),

@@ -187,7 +187,7 @@ pub fn results(results: &[(String, String)], end: Option<MessagePart>) -> Vec<Me
     parts
 }
 
-/// The question as a user sees it.
+/// The question as shown to the user.
 pub fn question(expected: ExpectedInput, prompt: &str) -> String {
     match expected {
         ExpectedInput::Text => prompt.to_owned(),

@@ -1,4 +1,4 @@
-//! Records: what happened in the runs and turns of a session, folded once from their events.
+//! Records: the runs and turns of a session, folded once from their events.
 //!
 //! In: envelopes in the order of their session, live or from a file. Out: a [`RunRecord`] per run, with a [`TurnRecord`] per turn. Steps,
 //! cards, the printer, exports and comparisons take what they need from these. It must never read an agent's definition, judge a reply or

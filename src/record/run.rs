@@ -188,7 +188,7 @@ impl RunRecord {
         self.turns.get(&self.number_of(at)?).map(|turn| &**turn)
     }
 
-    /// The same, to be changed.
+    /// Like `turn`, mutable.
     pub fn turn_mut(&mut self, at: &Address) -> Option<&mut TurnRecord> {
         let number = self.number_of(at)?;
         self.turns.get_mut(&number).map(Arc::make_mut)

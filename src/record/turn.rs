@@ -80,9 +80,9 @@ pub struct TurnRecord {
     pub sent: Vec<(u32, u32)>,
     /// The compaction of the history in its request.
     pub compaction: Option<CompactionDone>,
-    /// Unix time in ms of the request and of the last end of an attempt.
+    /// Unix time in ms of the request and of the end of the last attempt.
     pub asked_ms: Option<(i64, i64)>,
-    /// The network tries.
+    /// The network attempts.
     pub attempts: Attempts,
     /// Waits between them.
     pub retries: Vec<Retry>,
@@ -102,7 +102,7 @@ pub struct TurnRecord {
     pub tasks: Option<TasksKept>,
     /// The checklist after the turn.
     pub plan: Option<PlanState>,
-    /// The feedback that went back to the model.
+    /// The feedback that was sent to the model.
     pub feedback: Option<String>,
     /// Origin of the last message that went back: feedback, or a tool's result.
     pub answered: Option<Source>,

@@ -206,7 +206,7 @@ pub(super) fn context_differences(recording: &Recording, steps: &[Step]) -> Vec<
             later = pipeline.then.len();
             continue;
         }
-        // A run that continues a conversation is no step.
+        // A run that continues a conversation is not a step.
         if later == 0 || start.continues.is_some() {
             later = 0;
             continue;

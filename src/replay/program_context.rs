@@ -162,7 +162,7 @@ impl Tools for ToolsByArguments<'_> {
         match calls.iter().rev().find(|at| same(at)) {
             Some(at) => recorded_result(self.0, at, tool),
             None => Err(Failure::Tool(format!(
-                "nothing is called here: tools answer from the recording, and it holds no call of `{tool}` with these arguments"
+                "tools are not called here: they answer from the recording, which has no call of `{tool}` with these arguments"
             ))),
         }
     }
@@ -180,6 +180,6 @@ fn recorded_result(recording: &Recording, at: &Address, tool: &str) -> Result<Va
             (None, Some(error)) => Err(Failure::Tool(error.message.clone())),
             (None, None) => Err(Failure::Tool("the recording does not say how the call ended".to_owned())),
         },
-        None => Err(Failure::Tool(format!("the recording holds no answer of `{tool}` at {at}"))),
+        None => Err(Failure::Tool(format!("the recording has no result of `{tool}` at {at}"))),
     }
 }

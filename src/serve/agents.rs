@@ -145,7 +145,7 @@ impl ServedAgent {
 
     /// A text as its context: the value of its only input, or a JSON object with its inputs.
     ///
-    /// Errors: it has several inputs, and the text is no JSON object; the object has two members of one name.
+    /// Errors: it has several inputs, and the text is not a JSON object; the object has two members of one name.
     pub fn context_of_text(&self, text: &str) -> Result<Json, String> {
         let several = self.plan.signature.params.as_ref().is_some_and(|params| params.len() > 1);
         let object = json::parse(text.trim()).ok().filter(|json| json.members().is_some());
@@ -209,7 +209,7 @@ fn recorded_forms(agent: &Agent, workbench: &Workbench) -> Vec<Agent> {
     forms.collect()
 }
 
-/// A definition without what is not its own: the options that the configuration adds, and what the servers of its tools list.
+/// A definition without additions from outside: options of the configuration, and the tool lists of servers.
 fn comparable(agent: Agent) -> Agent {
     let tool = |tool: Tool| Tool { definition: unlisted(&tool.definition), ..tool };
     let tools = agent.tools.into_iter().map(tool).collect();

@@ -20,7 +20,7 @@ pub use active::{ActiveRun, RunProgress};
 pub use agents::ServedAgent;
 pub use runs::{RecordedRun, RunOptions, RunRefusal, Runs};
 
-/// Most levels of an answer as a `serde_json` value.
+/// Maximum levels of an answer as a `serde_json` value.
 const MAX_LEVELS: usize = 100;
 
 /// JSON of a client in the core's form. Errors: it is nested too deeply, or a number is too long.
@@ -28,7 +28,7 @@ fn core_json(value: &Value) -> Result<Json, String> {
     json::parse(&value.to_string()).map_err(|error| error.message)
 }
 
-/// The same with integers beyond 64 bits as floats: the form for readers that use `serde_json`, which refuses or rounds them.
+/// JSON with integers beyond 64 bits as floats, for readers that use `serde_json`, which refuses or rounds them.
 fn rounded(json: &Json) -> Cow<'_, Json> {
     if fits(json) { Cow::Borrowed(json) } else { Cow::Owned(round(json)) }
 }
@@ -54,7 +54,7 @@ fn round(json: &Json) -> Json {
     }
 }
 
-/// The same as a `serde_json` value. `None`: a number does not fit 64 bits, or it has more than [`MAX_LEVELS`] levels.
+/// JSON as a `serde_json` value. `None`: a number does not fit 64 bits, or it has more than [`MAX_LEVELS`] levels.
 fn exact_value(json: &Json) -> Option<Value> {
     value_within(json, MAX_LEVELS)
 }

@@ -29,9 +29,9 @@ pub struct RunOptions {
     pub model: Option<String>,
     /// Keep a session of each run.
     pub save: bool,
-    /// Most runs at once.
+    /// Maximum number of runs at once.
     pub max_runs: usize,
-    /// Most time of a run.
+    /// Maximum time of a run.
     pub timeout: Option<Duration>,
     /// Run tools that start a process or leave the machine.
     pub allow_tools: bool,
@@ -42,7 +42,7 @@ pub struct RunOptions {
 pub enum RunRefusal {
     /// As many runs as may run at once are running.
     Busy {
-        /// Most runs at once.
+        /// Maximum number of runs at once.
         max_runs: usize,
     },
     /// The server ends.
@@ -70,10 +70,12 @@ impl RunRefusal {
                 format!("the limit of concurrent runs is reached: {max_runs}"),
                 "Try again later, or raise --max-runs.",
             ),
-            Self::Ending => own(Reason::Cancelled, "the server ends".to_owned(), "Try again when it runs."),
+            Self::Ending => {
+                own(Reason::Cancelled, "the server is shutting down".to_owned(), "Try again after its restart.")
+            }
             Self::Tools(names) => own(
                 Reason::ToolDenied,
-                format!("these tools start a process or leave the machine: {}", names.join(", ")),
+                format!("these tools start a process or use the network: {}", names.join(", ")),
                 "Start the server with --allow-tools.",
             ),
             Self::Session(message) => own(
@@ -202,8 +204,8 @@ impl Runs {
                 failed(step, ErrorRecord::new(Reason::Suspended, message), answer_hint(id))
             }
             SessionState::Interrupted(step) => {
-                let fail = ErrorRecord::new(Reason::Cancelled, "the run was interrupted, and no program continues it");
-                failed(*step, fail, format!("Its owner continues it with `ptc-workbench resume {id}`."))
+                let fail = ErrorRecord::new(Reason::Cancelled, "the run was interrupted and has not been resumed");
+                failed(*step, fail, format!("Its owner can resume it with `ptc-workbench resume {id}`."))
             }
         })
     }
@@ -220,7 +222,7 @@ impl Runs {
 
     /// The session of this id, in the folder of the sessions, whose agent is served. A request names no files.
     fn session(&self, id: &str) -> Result<(&ServedAgent, Session), RunRefusal> {
-        let unknown = || RunRefusal::Session(format!("no run `{id}` of an agent that is served"));
+        let unknown = || RunRefusal::Session(format!("no run `{id}` of a served agent"));
         let is_id = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         let name = SessionId::from_file_name(&format!("{id}.jsonl")).filter(|_| is_id).ok_or_else(unknown)?;
         let key = self.workbench.find_session(name.as_str()).map_err(|_| unknown())?;
@@ -293,7 +295,7 @@ fn state_of(session: &Session) -> SessionState {
         }
         fold.apply(&envelope);
     }
-    // The question of a wait that is over is no part of the Step.
+    // The question of a wait that is over is not part of the Step.
     let step = Step { session: Some(session.header.id.to_string()), waits_for: None, ..fold.step() };
     match waits_for {
         _ if fold.is_complete() => SessionState::Ended(Box::new(step)),

@@ -39,8 +39,8 @@ pub struct Header {
     /// resumed or continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportSource>,
-    /// The traffic that this session was captured from. A captured session can be viewed and answers requests (`proxy --replay`), but it is not
-    /// replayed, resumed or continued.
+    /// The traffic that this session was captured from. A captured session can be viewed and answers requests (`proxy --replay`), but it is
+    /// not replayed, resumed or continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub captured: Option<CaptureSource>,
     /// Number of places from which content was removed, where values that are computed from it are as they were recorded. Replay counts
@@ -71,7 +71,7 @@ pub struct CaptureSource {
 
 impl CaptureSource {
     /// End of the notice in a turn that continues a reply which the session does not have.
-    pub const LACKS_MESSAGES: &str = "the messages before are not recorded";
+    pub const LACKS_MESSAGES: &str = "earlier messages are not recorded";
 }
 
 impl std::fmt::Display for CaptureSource {
@@ -189,7 +189,7 @@ impl Header {
         }
     }
 
-    /// Returns where the session comes from, when this program did not run what it contains: such a session is not replayed.
+    /// Returns the origin of a captured or imported session; such a session is not replayed.
     pub fn foreign_origin(&self) -> Option<String> {
         let captured = self.captured.as_ref().map(|captured| format!("captured from requests to {captured}"));
         captured.or_else(|| self.imported.as_ref().map(|imported| format!("imported from {imported}")))

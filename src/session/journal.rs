@@ -34,7 +34,7 @@ pub trait Medium: Send {
         Ok(())
     }
 
-    /// The same, with the content of every line.
+    /// Like `check_place`, and checks the content of every line.
     fn check_content(&self, _path: &Path, _written: &WrittenFile<'_>) -> io::Result<()> {
         Ok(())
     }
@@ -237,7 +237,7 @@ impl Journal {
         self.note_loss(found);
     }
 
-    /// The same, with the content of every line.
+    /// Like `check_place`, and checks the content of every line.
     pub(super) fn check_content(&mut self) {
         let found = self.medium.check_content(&self.path, &self.written());
         self.note_loss(found);

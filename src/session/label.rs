@@ -97,7 +97,7 @@ impl Grade {
 }
 
 impl Label {
-    /// A label as one line: the grade, then the note. Errors: the first word is no grade.
+    /// A label as one line: the grade, then the note. Errors: the first word is not a grade.
     pub fn parse(line: &str) -> Result<Self, String> {
         let (grade, note) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
         let note = Some(note.trim().to_owned()).filter(|note| !note.is_empty());

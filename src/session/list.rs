@@ -205,7 +205,7 @@ pub fn summarize(session: &Session) -> Summary {
         state: last.map_or(RunState::Open, |run| run.state),
         result: result.unwrap_or_default(),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
-        // The first line of a run that did not begin is no loss.
+        // The first line of a run that did not begin is not a loss.
         damage: session.damage_summary().filter(|_| !session.is_empty() || session.damage.iter().any(|d| !d.torn)),
         parent: session.header.parent.clone(),
         is_foreign: session.header.foreign_origin().is_some(),
@@ -230,7 +230,7 @@ fn is_of_judge(path: &Path) -> bool {
     parent.is_some_and(|parent| parent.kind == ParentKind::Judge)
 }
 
-/// Least length of the end of an id that names its session.
+/// Minimum length of the end of an id that names its session.
 const END_MIN_BYTES: usize = 6;
 
 /// Returns whether a name is the end of an id: its random part, as lists and cases print it, or the end of that.

@@ -42,7 +42,7 @@ pub(super) fn check_place(file: &File, path: &Path, written: &WrittenFile<'_>) -
     if header == written.header { Ok(()) } else { Err(overwritten()) }
 }
 
-/// The same, with all bytes: reads the whole file.
+/// Like `check_place`, and compares all bytes: reads the whole file.
 pub(super) fn check_content(file: &File, path: &Path, written: &WrittenFile<'_>) -> io::Result<()> {
     check_place(file, path, written)?;
     let mut content = File::open(path)?.take(written.end_bytes);

@@ -82,7 +82,7 @@ impl Tool {
         Some(self.with_missing(&format!("unexpected: {unknown}"), args))
     }
 
-    /// The same with the arguments that are missing: often one of them is misspelled.
+    /// The refusal with the missing arguments added: often one of them is misspelled.
     fn with_missing(&self, problem: &str, args: &Value) -> ErrorRecord {
         let (_, issues) = self.against_parameters(args);
         let missing = issues.iter().filter(|issue| issue.is_error()).map(issue_text);
@@ -96,8 +96,11 @@ impl Tool {
             return None;
         }
         let names: Vec<String> = self.parameters().iter().map(|field| format!("`{}`", field.name)).collect();
-        let there =
-            if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
+        let there = if names.is_empty() {
+            "it takes no arguments".to_owned()
+        } else {
+            format!("it takes {}", names.join(", "))
+        };
         let unknown = unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         Some(format!("{unknown} ({there})"))
     }

@@ -46,10 +46,10 @@ impl Builtin {
     /// Returns signature and description.
     pub fn card(self) -> (&'static str, &'static str) {
         match self {
-            Self::Grep => ("(pattern :string, text :string) -> [:string]", "Lines of a text that fit a pattern"),
+            Self::Grep => ("(pattern :string, text :string) -> [:string]", "Lines of a text that match a pattern"),
             Self::GrepLines => (
                 "(pattern :string, text :string, context :int?) -> [{line :int, text :string, match :bool}]",
-                "Lines of a text that fit a pattern, with their numbers and neighbours",
+                "Lines of a text that match a pattern, with their numbers and neighbours",
             ),
             Self::AskUser => ("(question :string, options [:string]?) -> :string", "Asks the user"),
             Self::LlmQuery => ("(prompt :string, signature :string?) -> :any", "Asks a model one question"),
@@ -91,7 +91,7 @@ impl Tools for LiveTools {
                     tokio::select! {
                         answer = task => match answer {
                             Ok(answer) => answer.map_err(Failure::from_message),
-                            Err(_) => Err(Failure::from_message("the tool broke off")),
+                            Err(_) => Err(Failure::from_message("the tool panicked")),
                         },
                         () = call.cancel.cancelled() => Err(Failure::Cancelled),
                     }
@@ -99,7 +99,7 @@ impl Tools for LiveTools {
                 Kind::Command(_) | Kind::Http(_) | Kind::Mcp(_) => {
                     let name = &call.tool.name;
                     Err(Failure::from_message(format!(
-                        "the tool {name} starts a process or leaves the machine; this run has no way out"
+                        "the tool {name} starts a process or uses the network, which this run does not allow"
                     )))
                 }
                 Kind::Closure(None) | Kind::Agent(_) | Kind::SelfAgent | Kind::Llm(_) => {

@@ -31,8 +31,10 @@ const FOLDER: ToolKey = ("folder", KeyDoc::Text("folder", "", "Working folder; b
 /// Environment variables of a program.
 const ENV: ToolKey = ("env", KeyDoc::Text("list of names", "", "Additional environment variables that it gets."));
 /// Headers of requests.
-const HEADERS: ToolKey =
-    ("headers", KeyDoc::Text("table of texts", "", "Headers of every request; `${NAME}` is an environment variable."));
+const HEADERS: ToolKey = (
+    "headers",
+    KeyDoc::Text("table of strings", "", "Headers of every request; `${NAME}` is an environment variable."),
+);
 
 /// The kinds of tools.
 const KINDS: &[KindRow] = &[
@@ -45,7 +47,7 @@ const KINDS: &[KindRow] = &[
                 KeyDoc::Text(
                     "list of tables",
                     "",
-                    "Each with `result` or `error` (a text), and with `args`, the arguments it matches (without `args` all calls); JSON text where TOML is not sufficient.",
+                    "Each with `result` or `error` (a string), and with `args`, the arguments it matches (without `args` all calls); JSON text where TOML is not sufficient.",
                 ),
             ),
             ("default", KeyDoc::Text("any value", "", "The answer when no row matches; without it such a call fails.")),
@@ -63,7 +65,7 @@ const KINDS: &[KindRow] = &[
     },
     KindRow {
         name: "agent",
-        meaning: "another agent: a run of its own, with its model",
+        meaning: "another agent: a separate run, with its model",
         keys: &[
             (
                 "file",
@@ -92,7 +94,7 @@ const KINDS: &[KindRow] = &[
             ("prompt", KeyDoc::Text("template", "", "Required: the prompt, with `{{name}}` for the arguments.")),
             ("model", KeyDoc::Text("a model", "that of the run", "The model; `caller` is the default.")),
             ("mode", KeyDoc::Text("a mode", "text", "Output mode of the answer.")),
-            ("field_descriptions", KeyDoc::Text("table of texts", "", "Descriptions of the fields of the answer.")),
+            ("field_descriptions", KeyDoc::Text("table of strings", "", "Descriptions of the fields of the answer.")),
             ("tools", KeyDoc::Text("tables", "", "Tools that the model may call before it answers.")),
             ("max_turns", KeyDoc::Text("whole number", "1; 5 with tools", "Replies until there is an answer.")),
             (
@@ -112,7 +114,7 @@ const KINDS: &[KindRow] = &[
                 KeyDoc::Text(
                     "text",
                     "",
-                    "A PTC-Lisp expression over `result`: nil and false reject it, a text is the reason.",
+                    "A PTC-Lisp expression over `result`: nil and false reject it, a string rejects it with this reason.",
                 ),
             ),
         ],
@@ -136,7 +138,7 @@ const KINDS: &[KindRow] = &[
         keys: &[
             (
                 "command",
-                KeyDoc::Text("list of texts", "", "Required: the program and its arguments; no shell is used."),
+                KeyDoc::Text("list of strings", "", "Required: the program and its arguments; no shell is used."),
             ),
             FOLDER,
             ENV,
@@ -165,7 +167,7 @@ const KINDS: &[KindRow] = &[
             ("tool", KeyDoc::Text("text", "the tool's name", "Its name on the server.")),
             (
                 "command",
-                KeyDoc::Text("list of texts", "", "The server's program and its arguments, instead of a section."),
+                KeyDoc::Text("list of strings", "", "The server's program and its arguments, instead of a section."),
             ),
             FOLDER,
             ENV,
@@ -282,8 +284,8 @@ impl Tool {
         }
     }
 
-    /// The parts of the declaration that do not fit the signature, with their keys. None of it is an error: a session that was recorded with it is
-    /// still replayed, and a redacted one has other texts.
+    /// The parts of the declaration that do not fit the signature, with their keys. None of it is an error: a session that was recorded
+    /// with it is still replayed, and a redacted one has other texts.
     pub(crate) fn misfits(&self) -> Vec<(&'static str, String)> {
         let Some(signature) = &self.signature else { return Vec::new() };
         match (&self.kind, &signature.params) {
@@ -308,7 +310,7 @@ const EXPOSES: [(&str, Expose); 3] =
     [("native", Expose::Native), ("ptc_lisp", Expose::PtcLisp), ("both", Expose::Both)];
 const RETURNS: [(&str, Returns); 2] = [("answer", Returns::Answer), ("delegate", Returns::Delegate)];
 
-/// Returns what the word of a key refers to; `None` without the key.
+/// Returns the value that the word of a key names; `None` without the key.
 fn named<T: Copy>(tool: &str, table: &Json, key: &str, known: &[(&str, T)]) -> Result<Option<T>, Wrong> {
     let Some(word) = table.get(key).and_then(Json::as_str) else { return Ok(None) };
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, thing)| Some(*thing));

@@ -32,7 +32,7 @@ impl Table<'_> {
             None => Ok(None),
             Some(json) => match json.as_str() {
                 Some(text) if !text.is_empty() => Ok(Some(text.to_owned())),
-                _ => Err(self.error(key, "must be a text")),
+                _ => Err(self.error(key, "must be a string")),
             },
         }
     }
@@ -40,7 +40,7 @@ impl Table<'_> {
     fn texts(&self, key: &str) -> Result<Vec<String>, Wrong> {
         let Some(json) = self.json.get(key) else { return Ok(Vec::new()) };
         let texts = json.items().and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
-        texts.ok_or_else(|| self.error(key, "must be a list of texts"))
+        texts.ok_or_else(|| self.error(key, "must be a list of strings"))
     }
 
     fn headers(&self) -> Result<Vec<(String, String)>, Wrong> {
@@ -48,11 +48,11 @@ impl Table<'_> {
         let pair =
             |member: &ptc_core::value::json::Member| Some((member.key.clone(), member.value.as_str()?.to_owned()));
         let headers: Option<Vec<_>> = json.members().and_then(|members| members.iter().map(pair).collect());
-        let headers = headers.ok_or_else(|| self.error("headers", "must be a table of texts"))?;
+        let headers = headers.ok_or_else(|| self.error("headers", "must be a table of strings"))?;
         match headers.iter().find(|(name, value)| is_plain_secret(name, value)) {
             Some((header, _)) => {
                 let message = format!(
-                    "holds a key in plain letters ({header}); write `${{NAME}}` for a variable of the environment"
+                    "contains a key in plain text ({header}); write `${{NAME}}` for a variable of the environment"
                 );
                 Err(self.error("headers", &message))
             }
@@ -152,7 +152,7 @@ pub(super) fn unfilled(
 pub(super) fn mcp(name: &str, json: &Json) -> Result<Mcp, Wrong> {
     let table = Table { name, json };
     let connection = match (table.program()?, table.text("url")?) {
-        (Some(_), Some(_)) => return Err(table.error("url", "and `command` exclude each other: one server, one way")),
+        (Some(_), Some(_)) => return Err(table.error("url", "and `command` cannot both be set")),
         (Some(program), None) => Some(Connection::Process(program)),
         (None, Some(url)) => match Http::check_url(&url) {
             Some(problem) => return Err(table.error("url", &problem)),

@@ -79,7 +79,7 @@ impl NamedFile {
         }
     }
 
-    /// Returns what the user consents to.
+    /// Returns the grant for the user's consent.
     fn grant(&self) -> Option<Grant> {
         let file = self.resolved.as_ref()?;
         let mut grant = Grant::new(format!("read the file {}", file.display()));

@@ -68,7 +68,7 @@ pub struct Tool {
     pub signature_text: Option<String>,
     /// Its parsed signature.
     pub signature: Option<Signature>,
-    /// JSON Schema of its arguments that models get in the place of that of the signature.
+    /// JSON Schema of its arguments that models get instead of that of the signature.
     pub parameters: Option<Json>,
     /// Its description for models and users.
     pub description: Option<String>,
@@ -151,7 +151,7 @@ pub struct Invocation<'a> {
     pub cancel: &'a CancellationToken,
     /// Receives progress notes during the call.
     pub notes: &'a mpsc::UnboundedSender<String>,
-    /// Receives what the tool needs of the run during the call.
+    /// Receives requests of the tool to the run during the call.
     pub requests: &'a mpsc::UnboundedSender<ToolRequest>,
 }
 
@@ -248,7 +248,7 @@ pub trait Tools: Send + Sync {
         Some(ConsentDecision::new(Answerer::Default, Decision::Deny))
     }
 
-    /// Returns what has changed since the user allowed this tool for all runs; empty if nothing has, or if the tool was
+    /// Returns the changes since the user allowed this tool for all runs; empty if there are none, or if the tool was
     /// never allowed.
     fn changes(&self, tool: &Tool) -> Vec<String> {
         _ = tool;
@@ -332,7 +332,7 @@ impl Tool {
         }
     }
 
-    /// Returns what a stored permission of this tool is bound to; reads the files it depends on.
+    /// Returns the grant of this tool: the content to which a stored permission is bound; reads the files it depends on.
     pub fn grant(&self) -> Option<Grant> {
         let definition = self.definition()?;
         Some(match &self.kind {
@@ -365,7 +365,7 @@ impl Tool {
         }
     }
 
-    /// The time limit of a call that is no run of its own, in ms: as declared, or the default.
+    /// The time limit of a call that is not a separate run, in ms: as declared, or the default.
     pub(crate) fn call_limit_ms(&self) -> u64 {
         self.timeout_ms.or(TOOL_TIMEOUT.default).unwrap_or(TOOL_TIMEOUT.max)
     }

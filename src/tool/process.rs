@@ -44,7 +44,9 @@ impl Program {
 
     /// Starts the program with stdin, stdout and stderr as pipes.
     pub(super) fn start(&self) -> Result<(Child, ProcessGroup), String> {
-        let Some((program, arguments)) = self.argv.split_first() else { return Err("there is no program".to_owned()) };
+        let Some((program, arguments)) = self.argv.split_first() else {
+            return Err("the program is missing".to_owned());
+        };
         let mut command = Command::new(program);
         command.args(arguments).env_clear().kill_on_drop(true);
         let names = DEFAULT_VARIABLES.iter().copied().chain(self.variables.iter().map(String::as_str));

@@ -64,7 +64,7 @@ impl Table {
             let answer = match (row.get("result"), row.get("error").and_then(Json::as_str)) {
                 (Some(result), None) => Ok(result.to_value()),
                 (None, Some(error)) => Err(error.to_owned()),
-                _ => return Err(wrong(format!("row {} needs either `result` or `error` (a text)", place + 1))),
+                _ => return Err(wrong(format!("row {} needs either `result` or `error` (a string)", place + 1))),
             };
             Ok(TableRow { args, answer })
         };
@@ -108,7 +108,7 @@ impl Table {
             (Some(row), _) => row.answer.clone().map_err(Failure::from_message),
             (None, Some(default)) => Ok(default.clone()),
             (None, None) => {
-                Err(Failure::from_message(format!("no row fits the arguments {}", Json::from(args).to_text())))
+                Err(Failure::from_message(format!("no row matches the arguments {}", Json::from(args).to_text())))
             }
         }
     }
@@ -130,7 +130,7 @@ fn unknown_arg(args: &Value, params: &[Field]) -> Option<String> {
     let key = args.as_map()?.keys().find(|key| param(params, key).is_none())?;
     let name = key.as_str().unwrap_or_default();
     let names: Vec<&str> = params.iter().map(|field| field.name.as_str()).collect();
-    let known = if names.is_empty() { "; it has none".to_owned() } else { advice(name, &names) };
+    let known = if names.is_empty() { "; it has no parameters".to_owned() } else { advice(name, &names) };
     Some(format!("`{name}` is not a parameter of the tool{known}"))
 }
 

@@ -1,6 +1,6 @@
 //! Requests about saved sessions: searching, marks, forks, re-runs, cases, exports.
 //!
-//! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run in the place of the workbench's run.
+//! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run instead of the workbench's run.
 //! A new action is a variant of each and an arm of `ArchiveRequest::execute`. No request ever changes a session's file.
 
 use std::path::PathBuf;
@@ -44,15 +44,16 @@ pub enum ArchiveRequest {
     Rerun(SessionKey, RerunSpec),
     /// Send a message to a finished run, perhaps with another model; answers [`ArchiveResponse::Started`].
     Continue(SessionKey, String, Option<String>),
-    /// Make a session of what a replay gives today; answers [`ArchiveResponse::Started`].
+    /// Make a session from the current result of a replay; answers [`ArchiveResponse::Started`].
     Accept(SessionKey),
     /// Make a case; answers [`ArchiveResponse::CaseMade`].
     MakeCase(SessionKey, CaseSpec),
-    /// Make an example of a turn for the prompt of this text; answers [`ArchiveResponse::Example`].
+    /// Make an example from a turn for this prompt; answers [`ArchiveResponse::Example`].
     Example(SessionKey, Address, String),
-    /// Collect what a model is asked for a fix of a turn by other texts of this draft and its file; answers [`ArchiveResponse::SuggestionPrepared`].
+    /// Prepare the request to a model for a fix of a failing turn, with the texts of this draft; answers
+    /// [`ArchiveResponse::SuggestionPrepared`].
     PrepareSuggestion(SessionKey, Address, Option<PathBuf>, Box<DraftTexts>),
-    /// Ask for other texts, as the request of this number; answers [`ArchiveResponse::Suggested`].
+    /// Request the suggested texts, with this request number; answers [`ArchiveResponse::Suggested`].
     Suggest(Box<SuggestRequest>, u64),
     /// Redact and scan by these rules, without writing; answers [`ArchiveResponse::ExportPreview`].
     PreviewExport(SessionKey, Vec<String>),
@@ -81,7 +82,7 @@ pub enum ArchiveRequest {
 /// Handling of a file that another program changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangedFileAction {
-    /// Its texts take the place of the edits.
+    /// Its texts replace the edits.
     Reload,
     /// Its changes are merged into the edits.
     Merge,
@@ -92,7 +93,7 @@ pub enum ChangedFileAction {
 pub struct SuggestedTexts {
     /// The texts with all changes.
     pub texts: DraftTexts,
-    /// The model's reason, and what it cost.
+    /// The model's reason, and the cost.
     pub message: String,
 }
 
@@ -109,7 +110,7 @@ pub enum ArchiveResponse {
     ForkPoints(SessionKey, Result<ForkPoints, ErrorRecord>),
     /// The text at the target of an edit.
     CurrentText(EditTarget, Result<CurrentText, ErrorRecord>),
-    /// A run started in the place of the workbench's run: its session.
+    /// A run started instead of the workbench's run: its session.
     Started(Result<Option<String>, ErrorRecord>),
     /// A case was made; with the agent of its file as it is now, for the editors.
     CaseMade(Result<(MadeCase, Option<Box<OpenAgent>>), ErrorRecord>),

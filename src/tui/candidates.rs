@@ -1,5 +1,5 @@
-//! The state of the candidates screen: the candidates of a search for better texts, the selected one against its parent, and which of its changes are
-//! written into the agent file. Plain data.
+//! The state of the candidates screen: the candidates of a search for better texts, the selected one against its parent, and which of its
+//! changes are written into the agent file. Plain data.
 //!
 //! In: the search as the workbench reads it, choices of the user. Out: what is to be read next. It must never read a file.
 
@@ -120,7 +120,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Selects another line of so many.
+    /// Selects another of `count` lines.
     fn go(&mut self, leap: Leap, count: usize) {
         self.selected = leap.within(self.selected, count, usize::from(self.area.height));
     }
@@ -153,7 +153,7 @@ pub struct Candidates {
     against: (usize, usize),
     /// The selected candidate against that parent.
     pub detail: Option<Box<CandidateDetail>>,
-    /// The rows of its changes, for so many columns.
+    /// Number of columns, and the rows of its changes for them.
     pub change: Option<(usize, Vec<Row>)>,
     /// First visible row of them.
     pub change_top: usize,
@@ -188,7 +188,7 @@ pub struct HunkSelection {
     pub top: usize,
     /// Area of the rows.
     pub area: Rect,
-    /// The rows of the hunks, for so many columns.
+    /// Number of columns, and the rows of the hunks for them.
     pub rows: (usize, Vec<HunkRow>),
     /// It is being written.
     pub is_busy: bool,
@@ -304,7 +304,7 @@ impl Candidates {
         self.change = None;
     }
 
-    /// Moves the focus by so many parts.
+    /// Moves the focus by this many parts.
     pub fn move_focus(&mut self, by: usize) {
         let at = Pane::ALL.iter().position(|pane| *pane == self.focus).unwrap_or(0);
         self.focus = Pane::ALL[(at + by) % Pane::ALL.len()];
@@ -347,7 +347,7 @@ impl Candidates {
                 rule(self.current_case().is_some_and(|case| case.session.is_some()), "the run has no session")
             }
             Step::Best => {
-                rule(self.outline.as_ref().is_some_and(|one| one.best > 0), "none is better than the agent as it is")
+                rule(self.outline.as_ref().is_some_and(|one| one.best > 0), "none is better than the original agent")
             }
             Step::OtherParent => rule(self.other_parent().is_some(), "this candidate has only one parent"),
             Step::Write => rule(

@@ -1,4 +1,4 @@
-//! The state of the tests screen: the cases of the draft, what came of each, what runs now. Plain data.
+//! The state of the tests screen: the cases of the draft, their results, the running case. Plain data.
 //!
 //! In: outlines and results from the workbench, choices of the reader. Out: which case runs next. It must never run one.
 
@@ -55,7 +55,7 @@ pub enum TestResponse {
     Tested(u64, String, Option<Box<TestedCase>>),
 }
 
-/// A case with what came of it last.
+/// A case with its latest result.
 #[derive(Debug, Clone)]
 pub struct CaseLine {
     /// The case.
@@ -177,7 +177,7 @@ impl TestBoard {
         due
     }
 
-    /// Takes what came of a case of the current batch.
+    /// Stores the result of a case of the current batch.
     pub fn take(&mut self, name: &str, result: Option<TestedCase>) {
         self.running.retain(|running| running != name);
         let version = self.version;

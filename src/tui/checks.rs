@@ -43,7 +43,7 @@ impl<T> Default for Checks<T> {
 }
 
 impl<T> Checks<T> {
-    /// Texts were typed, in the place of those that wait.
+    /// Texts were typed; they replace the waiting ones.
     pub fn ask(&mut self, texts: T, now: Instant) {
         let first = self.waiting.as_ref().map_or(now, |waiting| waiting.first);
         self.waiting = Some(PendingCheck { texts, first, last: now });
@@ -85,7 +85,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A key every so often for ten seconds, with checks that take so long: how many there were, and how old the texts were when the last began.
+    /// A key every so often for ten seconds, with checks that take so long: how many there were, and how old the texts were when the last
+    /// began.
     fn typed(every: Duration, takes: Duration) -> (usize, Duration) {
         let start = Instant::now();
         let (mut checks, mut begun, mut key) = (Checks::default(), Vec::new(), start);

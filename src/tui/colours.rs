@@ -45,7 +45,7 @@ fn lexed(tokens: Vec<Token>) -> Vec<Coloured> {
     tokens.into_iter().filter_map(|(span, kind)| Some((span.start..span.end, role(kind)?))).collect()
 }
 
-/// The role of a token. Errors stay plain: findings have marks of their own, and prose around JSON is no error.
+/// The role of a token. Errors stay plain: findings have marks of their own, and prose around JSON is not an error.
 fn role(kind: TokenKind) -> Option<Role> {
     match kind {
         TokenKind::Key | TokenKind::Name | TokenKind::Keyword | TokenKind::Placeholder => Some(Role::JsonKey),

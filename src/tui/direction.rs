@@ -37,7 +37,7 @@ pub enum Leap {
 }
 
 impl Leap {
-    /// Lines, where so many are seen; up is below zero. Who moves stays within the list.
+    /// Number of lines to move when `seen` are visible; negative is up. The caller clamps it to the list.
     pub fn lines(self, seen: usize) -> isize {
         let page = isize::try_from(seen).unwrap_or(isize::MAX).saturating_sub(1).max(1);
         match self {
@@ -50,7 +50,7 @@ impl Leap {
         }
     }
 
-    /// The line to select in a list of `count` lines of which so many are seen, from the one at `from`.
+    /// The line to select in a list of `count` lines of which `seen` are visible, from the one at `from`.
     pub fn within(self, from: usize, count: usize, seen: usize) -> usize {
         from.saturating_add_signed(self.lines(seen)).min(count.saturating_sub(1))
     }

@@ -236,7 +236,7 @@ fn unsaveable(error: ErrorRecord) -> SaveError {
     SaveError::Failed(ErrorRecord { hint: Some(hint), ..error })
 }
 
-/// Lists the sessions, one listing at a time, so that an older list never takes the place of a newer one.
+/// Lists the sessions, one listing at a time, so that an older list never replaces a newer one.
 fn list(driver: &mut Driver) {
     if driver.listing != Listing::Idle {
         driver.listing = Listing::RunsAgain;
@@ -284,7 +284,7 @@ fn work(driver: &mut Driver, job: impl FnOnce(&Services) -> EffectResult + Send 
     });
 }
 
-/// The same after all earlier jobs in turn: what is kept last must stay, what is forgotten last must go.
+/// Like `work`, after all earlier jobs queued with it, so that the last write or removal wins.
 fn work_in_turn(driver: &mut Driver, job: impl FnOnce(&Services) -> Msg + Send + 'static) {
     driver.working += 1;
     let (done, services) = (driver.done.clone(), driver.services.clone());

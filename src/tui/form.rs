@@ -125,7 +125,7 @@ impl Field {
     }
 }
 
-/// The first shown entry of a list with so many rows.
+/// The first shown entry of a list with `rows` visible rows.
 pub fn first_listed(options: usize, chosen: usize, rows: usize) -> usize {
     (chosen + 1).saturating_sub(rows).min(options.saturating_sub(rows))
 }
@@ -164,7 +164,7 @@ impl Form {
         self.fields.get(self.focus)
     }
 
-    /// The same, to be changed.
+    /// Like `focused`, mutable.
     pub fn focused_mut(&mut self) -> Option<&mut Field> {
         self.fields.get_mut(self.focus)
     }
@@ -210,7 +210,7 @@ impl Form {
         }
     }
 
-    /// The same without spaces around it; `None` when nothing is left.
+    /// Like `written`, trimmed; `None` if empty.
     pub fn entered(&self, name: &str) -> Option<String> {
         let text = self.written(name).trim();
         (!text.is_empty()).then(|| text.to_owned())
@@ -230,7 +230,7 @@ impl Form {
         self.focus = self.focus.min(self.fields.len().saturating_sub(1));
     }
 
-    /// Moves the focus by so many fields, around the ends.
+    /// Moves the focus by this many fields, wrapping around.
     pub fn move_focus(&mut self, by: isize) {
         let count = self.fields.len().max(1).cast_signed();
         self.focus = (self.focus.cast_signed() + by).rem_euclid(count).unsigned_abs();

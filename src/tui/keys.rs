@@ -83,10 +83,10 @@ impl std::fmt::Display for KeyError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::UnknownAction(name, nearest) => {
-                write!(f, "[keys] there is no action {name:?}")?;
+                write!(f, "[keys] unknown action {name:?}")?;
                 match nearest {
                     Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
-                    None => write!(f, "; the palette shows the name of each, and docs/keys.md lists them"),
+                    None => write!(f, "; the palette and docs/keys.md list all names"),
                 }
             }
             Self::BadChord(action, chord) => {

@@ -1,20 +1,20 @@
 //! The frame limiter: when the next frame may be drawn. Pure; it reads no clock.
 //!
-//! A user who presses a key waits for the frame; a reader of a stream does not. So typed text is drawn soon, and a stream leaves time for it:
-//! both together stay below sixty frames a second.
+//! A user who presses a key waits for the frame; a reader of a stream does not. So typed text is drawn soon, and a stream leaves time for
+//! it: both together stay below sixty frames a second.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Frames within any second.
+/// Maximum frames within any second.
 const MOST: usize = 60;
-/// Frames within any second after which only what was typed is drawn.
+/// Maximum frames within any second for background events; beyond it only typed text is drawn.
 const BACKGROUND_INTERVAL: usize = 50;
 /// The shortest time from one frame to the next that shows background events.
 const BACKGROUND: Duration = Duration::from_millis(20);
-/// The same for what was typed.
+/// The shortest time from one frame to the next that shows typed text.
 const TYPED: Duration = Duration::from_millis(8);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -45,7 +45,7 @@ impl Limiter {
         [Some(now), last, oldest].into_iter().flatten().max().unwrap_or(now)
     }
 
-    /// A frame was drawn.
+    /// Records that a frame was drawn.
     pub fn drawn(&mut self, at: Instant) {
         if self.drawn.len() == MOST {
             self.drawn.pop_front();

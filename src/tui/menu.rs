@@ -1,4 +1,4 @@
-//! The menu: the actions that mean something at a place, by context, for use with the mouse.
+//! The menu: the actions that are available at a place, by context, for use with the mouse.
 //!
 //! In: the contexts that are active, the innermost first. Out: headings and rows of the action table. What only moves or types is left out:
 //! the mouse does that itself.

@@ -66,17 +66,17 @@ pub enum Msg {
     Resize(u16, u16),
     /// The texts were checked: version, findings, meaning.
     Checked(u64, Vec<Diagnostic>, Box<DraftSummary>),
-    /// The differences between what would be sent and what this mode would send; else why that mode would send nothing.
+    /// The differences of the preview to that of this mode; else why that mode has none.
     PreviewCompared(Mode, Result<Vec<ComparedPart>, String>),
     /// A run was started, or refused.
     Started(Result<Option<String>, Vec<Diagnostic>>),
-    /// A session that waited or broke off was resumed: its run, or why not.
+    /// A suspended or interrupted session was resumed: its run, or the error.
     SessionResumed(Result<Option<String>, ErrorRecord>),
     /// A replay was started, or could not be.
     ReplayStarted(Result<(), String>),
     /// Updates of a run.
     RunUpdates(Slot, Vec<RunUpdate>),
-    /// The list of sessions was read: newest first, forks after their origin; and what is written on them.
+    /// The list of sessions was read: newest first, forks after their origin; and their marks.
     Listed(Vec<Summary>, Marks),
     /// The response to a request of the compare screen.
     Compare(CompareResponse),
@@ -88,7 +88,7 @@ pub enum Msg {
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
     TurnRead(SessionKey, Address, Result<TurnBody, ErrorRecord>),
-    /// The unread turns of a session that hold what was looked for.
+    /// The unread turns of a session that contain the search text.
     FoundUnread(SessionKey, String, Vec<Address>),
     /// The response to a request about the cases of the draft.
     Tests(TestResponse),
@@ -125,7 +125,7 @@ pub enum Msg {
 pub enum Effect {
     /// Check the texts of this version; answers [`Msg::Checked`].
     Check(u64, DraftTexts),
-    /// Compare what would be sent with what the texts of this mode would send; answers [`Msg::PreviewCompared`].
+    /// Compare the preview with that of this mode; answers [`Msg::PreviewCompared`].
     ComparePreview(Mode, Box<DraftTexts>, Vec<RequestPart>),
     /// Start a run; answers [`Msg::Started`].
     Start(DraftTexts),
@@ -194,7 +194,7 @@ pub enum Effect {
     SaveSession(Slot, Option<PathBuf>),
     /// Keep unsaved texts; answers [`Msg::Kept`].
     Keep(Box<Recovery>),
-    /// Throw away what this process kept.
+    /// Discard the texts that this process kept for recovery.
     Forget,
     /// Throw kept texts of an earlier start away.
     Drop(String),

@@ -58,7 +58,7 @@ pub const TWO_COLUMNS: u16 = 100;
 pub const KEEP_AFTER_MS: i64 = 1_000;
 /// Time from the first stroke of a chord until the possible second strokes are shown, in ms.
 pub const CHORD_MS: i64 = 300;
-/// Time for which a question that came by itself takes no answer, in ms: a key that was already on its way is no answer.
+/// Time for which a question that came by itself takes no answer, in ms: a key that was already on its way is not an answer.
 pub const SETTLE_MS: i64 = 400;
 /// Duration of a message in the footer, in ms.
 pub const TOAST_MS: i64 = 6_000;
@@ -186,7 +186,7 @@ pub struct Workbench {
     pub file: Option<AgentFile>,
     /// Changes of it by other programs.
     pub watch: FileWatch,
-    /// The pipeline that is open in the place of the editors, and its first visible row.
+    /// The pipeline that is open instead of the editors, and its first visible row.
     pub pipeline: Option<(PipelineOutline, usize)>,
     /// The texts as they were loaded or saved.
     pub saved: DraftTexts,
@@ -206,7 +206,7 @@ pub struct Workbench {
     pub run_area: Rect,
     /// Columns of the editors in percent of the screen; the divider changes it.
     pub split: u16,
-    /// The focused pane takes the place of all others.
+    /// The focused pane replaces all others.
     pub zoomed: bool,
     /// It was announced that the run stops when the key is pressed again.
     pub stop_announced: bool,
@@ -425,13 +425,13 @@ impl Workbench {
         self.pipeline.is_none() && self.run.as_ref().is_some_and(|run| run.last_event != LastEvent::Expected)
     }
 
-    /// A run of the draft takes the place of the one that is shown, which comes back when it does not begin.
+    /// A run of the draft replaces the one that is shown, which comes back when it does not begin.
     pub fn begin(&mut self) {
         self.starting = self.pipeline.is_none().then(|| self.texts());
         self.before = self.run.replace(RunView::starting());
     }
 
-    /// The same for a session that is resumed, or a run that does not come from the draft.
+    /// Like `begin`, for a resumed session, or a run that does not come from the draft.
     pub fn begin_other(&mut self) {
         self.starting = None;
         self.before = self.run.replace(RunView::starting());

@@ -1,6 +1,7 @@
 //! The overview of a run as a screen shows it: which turns, in which order, which part is visible. Plain data.
 //!
-//! In: lines of the workbench's overview, what the reader chose. Out: positions of visible lines. It must never decide what a line contains.
+//! In: lines of the workbench's overview, what the reader chose. Out: positions of visible lines. It must never decide what a line
+//! contains.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::workbench::overview::{Overview, TurnFilter, TurnLine, TurnOrder};
 
 /// From this number of turns on, a rail of turns is shown next to a wide transcript.
 pub const RAIL_TURNS: usize = 13;
-/// Columns of a pane from which on it has room for the rail.
+/// Minimum columns of a pane with room for the rail.
 pub const RAIL_FROM: u16 = 110;
 
 /// A move in the overview.
@@ -36,10 +37,10 @@ pub enum TurnPrompt {
     Filter,
 }
 
-/// The overview of a run, in the place of its transcript or next to it.
+/// The overview of a run, instead of its transcript or next to it.
 #[derive(Debug, Clone, Default)]
 pub struct OverviewPane {
-    /// It takes the place of the transcript.
+    /// It replaces the transcript.
     pub is_open: bool,
     /// The order of the lines.
     pub order: TurnOrder,
@@ -171,7 +172,7 @@ fn child_runs(overview: &Overview, turn: &Address) -> BTreeMap<Address, usize> {
     runs
 }
 
-/// The next line after a position, or the one before, of which something failed; after the last one the first.
+/// The next or previous line with a failure, wrapping around.
 pub fn failing(lines: &[TurnLine], from: Option<usize>, direction: Direction) -> Option<usize> {
     let failed = |place: &usize| lines[*place].has_failed();
     match direction {

@@ -1,6 +1,6 @@
-//! The palette's entries: every action by name, and where each means something.
+//! The palette's entries: every action by name, and where each is available.
 //!
-//! In: what is typed, the model. Out: entries, those of the screen first, and how one gets to each. It must never change the model.
+//! In: what is typed, the model. Out: entries, those of the screen first, and the way to each. It must never change the model.
 
 use super::actions::{ACTIONS, Action, ActionRow, Context};
 use super::candidates::Step as CandidateStep;
@@ -15,7 +15,7 @@ use super::overview::TurnPrompt;
 pub(super) struct Entry {
     /// The action.
     pub(super) row: &'static ActionRow,
-    /// The heading of where it means something, when that is not here.
+    /// The heading of the contexts in which it is available, if not here.
     pub(super) elsewhere: Option<&'static str>,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Way {
 }
 
 /// The entries for what is typed: the actions of the contexts below the popup, then those of other panes, then of other screens.
-/// While nothing is typed, only those that mean something here.
+/// While nothing is typed, only those that are available here.
 pub(super) fn entries(model: &Model, typed: &str) -> Vec<Entry> {
     let wanted = typed.to_lowercase();
     let mut found: Vec<((usize, usize), &ActionRow)> = ACTIONS
@@ -44,7 +44,7 @@ pub(super) fn entries(model: &Model, typed: &str) -> Vec<Entry> {
         .filter_map(|row| {
             let distance = distance(model, row);
             let rank = rank(row, distance > 0, &wanted)?;
-            // What means something here is named as it is here, by whichever name it was found.
+            // An action that is available here has its name of this context, whichever name was found.
             let named_here = if distance > 0 { here(model, row.action) } else { None };
             Some(named_here.map_or(((distance, rank), row), |row| ((0, rank), row)))
         })
@@ -64,7 +64,7 @@ pub(super) fn entries(model: &Model, typed: &str) -> Vec<Entry> {
     found.into_iter().map(entry).collect()
 }
 
-/// The row by which an action means something here.
+/// The row of an action that is available here.
 fn here(model: &Model, action: Action) -> Option<&'static ActionRow> {
     ACTIONS.iter().find(|row| row.action == action && distance(model, row) == 0)
 }
@@ -167,7 +167,7 @@ mod tests {
             model.screen = screen;
             for row in ACTIONS.iter().filter(|row| row.action != Action::Palette) {
                 let found = entries(&model, row.id).into_iter().any(|entry| entry.row.action == row.action);
-                // Moving a cursor is no action that one looks for.
+                // Moving a cursor is not an action that one looks for.
                 assert_eq!(found, !matches!(row.action, Action::Go(_, Reach::Move)), "{} on {screen:?}", row.id);
             }
         }

@@ -107,7 +107,7 @@ impl RecoveryFiles {
         Ok(())
     }
 
-    /// Removes what this process kept.
+    /// Removes the texts that this process kept.
     pub fn forget(&mut self) {
         remove(&self.own);
         if self.lock.take().is_some() {

@@ -48,14 +48,14 @@ impl Row {
         Self { left: left.into_iter().collect(), right: Vec::new() }
     }
 
-    /// The same with pieces at the right edge.
+    /// Adds pieces at the right edge.
     #[must_use]
     pub fn ending(mut self, right: impl IntoIterator<Item = Piece>) -> Self {
         self.right.extend(right);
         self
     }
 
-    /// The same, moved to the right by so many columns.
+    /// Moves the row to the right by this many columns.
     #[must_use]
     pub fn indented(mut self, columns: usize) -> Self {
         self.left.insert(0, Piece::new(Role::Text, &" ".repeat(columns)));

@@ -77,12 +77,12 @@ impl Services {
         }
     }
 
-    /// The same with an agent that has no file yet.
+    /// Services for an agent that has no file yet.
     pub fn of_draft(workbench: Workbench, opened: OpenAgent) -> Self {
         Self { opened, ..Self::new(workbench, &Agent::default(), None) }
     }
 
-    /// The same with a pipeline.
+    /// Services for a pipeline.
     pub fn of_pipeline(workbench: Workbench, pipeline: Pipeline) -> Self {
         let services = Self::new(workbench, pipeline.steps.first().unwrap_or(&Agent::default()), None);
         let pipeline = Some(services.workbench.outline(pipeline));
@@ -90,13 +90,13 @@ impl Services {
         Self { opened, ..services }
     }
 
-    /// The same with what renders a session line by line.
+    /// Sets the renderer of sessions as terminal lines.
     #[must_use]
     pub fn with_terminal_lines(self, lines: TerminalLines) -> Self {
         Self { terminal_lines: Some(lines), ..self }
     }
 
-    /// Returns what the interface opens with.
+    /// Returns the agent that the interface opens first.
     pub fn opened(&self) -> OpenAgent {
         self.opened.clone()
     }
@@ -169,7 +169,7 @@ impl Services {
         Ok(RunHandle::of_run(self.workbench.start_pipeline(spec).map_err(refusal)?, queue))
     }
 
-    /// Resumes a session that waits for input or broke off. Blocks, and must be called inside of the runtime.
+    /// Resumes a suspended or interrupted session. Blocks, and must be called inside of the runtime.
     ///
     /// Errors: the session cannot be read or resumed.
     pub fn resume(&self, key: &SessionKey) -> Result<RunHandle, ErrorRecord> {

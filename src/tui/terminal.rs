@@ -41,13 +41,13 @@ pub use signals::Signals;
 /// True while the program controls the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Bytes up to which a copied text goes to the terminal's clipboard.
+/// Maximum bytes of a text that is copied to the terminal's clipboard.
 pub(super) const LONGEST_CLIP: usize = 100_000;
 
 /// An error that prevents showing the interface.
 #[derive(Debug)]
 pub enum TakeError {
-    /// Standard input or output is no terminal, or one that cannot place text (`TERM=dumb`).
+    /// Standard input or output is not a terminal, or one that cannot place text (`TERM=dumb`).
     NoTerminal,
     /// An I/O error of the terminal.
     Io(io::Error),
@@ -147,7 +147,7 @@ impl Screen {
         terminal_size(io::stdout()).unwrap_or((80, 24))
     }
 
-    /// Gives the terminal back for a while and takes it again.
+    /// Runs `to` with the terminal restored, then takes it over again.
     async fn lend<T>(&mut self, to: impl FnOnce() -> T) -> io::Result<T> {
         if let Some(keyboard) = self.keyboard.take() {
             keyboard.stop().await;
@@ -160,7 +160,7 @@ impl Screen {
         Ok(result)
     }
 
-    /// Writes what differs from what the terminal shows.
+    /// Writes the difference to the terminal's content.
     fn show(&mut self, next: Buffer, cursor: Option<Position>) -> io::Result<()> {
         self.backend.hide_cursor()?;
         let mut before = if let Some(shown) = self.shown.take().filter(|shown| shown.area == next.area) {

@@ -127,7 +127,7 @@ pub enum Writes {
     Request,
     /// The reply.
     Reply,
-    /// A reply in the place of the model.
+    /// A reply instead of the model.
     Answer,
 }
 

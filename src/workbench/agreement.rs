@@ -24,7 +24,7 @@ pub struct AgreementSpec {
     pub agent: Agent,
     /// Its cases.
     pub cases: Vec<Case>,
-    /// A rubric for all runs in the place of those of the cases.
+    /// A rubric for all runs instead of those of the cases.
     pub rubric: Option<Rubric>,
     /// Maximum number of labelled runs; the newest are judged.
     pub most: usize,
@@ -259,7 +259,8 @@ impl AgreementSpec {
         }
     }
 
-    /// The questions about a run: by the rubric of the user, else by those of the case with its inputs, else by the only rubric of all cases.
+    /// The questions about a run: by the rubric of the user, else by those of the case with its inputs, else by the only rubric of all
+    /// cases.
     fn questions(&self, step: &Step) -> Result<Vec<Question>, String> {
         let answer = step.answer.clone().unwrap_or_default();
         let about_all = |rubric: &Rubric| vec![Question { rubric: rubric.clone(), answer: answer.clone() }];

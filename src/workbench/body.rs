@@ -15,7 +15,7 @@ use crate::session::{AttachmentStore, Session};
 /// Turns that an error names.
 const NAMED: usize = 8;
 
-/// Returns the body that an attempt sent, as text: bytes that are no text become U+FFFD. Errors: see [`sent_bytes`].
+/// Returns the body that an attempt sent, as text: bytes that are not text become U+FFFD. Errors: see [`sent_bytes`].
 pub fn sent_body(session: &Session, at: &str) -> Result<String, OpenError> {
     sent_bytes(session, at).map(|body| String::from_utf8_lossy(&body).into_owned())
 }
@@ -45,7 +45,7 @@ pub fn sent_bytes(session: &Session, at: &str) -> Result<Vec<u8>, OpenError> {
         return Err(OpenError(match (attempt, numbers.as_slice()) {
             (_, []) => {
                 format!(
-                    "nothing was sent at {turn}: its model answers inside the program, or the reply was edited or came from the cache"
+                    "nothing was sent at {turn}: its model runs inside the program, or the reply was edited or came from the cache"
                 )
             }
             (number, numbers) => {
@@ -56,8 +56,8 @@ pub fn sent_bytes(session: &Session, at: &str) -> Result<Vec<u8>, OpenError> {
     };
     bodies.body(&turn, found).map_err(|error| {
         OpenError(format!(
-            "the body of attempt {} at {turn} could not be rebuilt: {error}, that of the body that was sent is {} ({} bytes); the \
-             session was changed after it was recorded, or {} builds requests in another way than this program",
+            "the body of attempt {} at {turn} could not be rebuilt: {error}; the sent body has the SHA-256 {} ({} bytes). The \
+             session was changed after recording, or {} builds requests differently from this program",
             found.attempt, found.sha, found.bytes, session.header.program
         ))
     })
@@ -111,9 +111,7 @@ fn replaced_body(session: &Session, turn: &Address, side: &str) -> Result<Vec<u8
     let is_of_side = |event: &Event| matches!(event, Event::RawRequest(_)) == (side == "client");
     let came = events_of(session, turn).filter(is_of_side).find_map(|event| came_of(&event).cloned());
     let came = came.ok_or_else(|| {
-        OpenError(format!(
-            "the body from the {side} at {turn} was not replaced: without `:{side}` it is the one that passed"
-        ))
+        OpenError(format!("the body from the {side} at {turn} was not replaced: omit `:{side}` to get it"))
     })?;
     came_body(&came).map_err(|why| OpenError(format!("the body from the {side} at {turn}: {why}")))
 }

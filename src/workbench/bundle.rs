@@ -25,8 +25,8 @@ impl Workbench {
     /// Writes a bundle: the session, its agent with the inputs of its first run, findings about the machine, and a page that explains how
     /// to look at them. Returns its size in bytes.
     ///
-    /// Errors: something looks like a secret, unless that is allowed; the id of the session is no file name; the folder is there already or
-    /// cannot be written.
+    /// Errors: something looks like a secret, unless that is allowed; the id of the session is not a file name; the folder is there already
+    /// or cannot be written.
     pub async fn write_bundle(
         &self,
         session: &Session,
@@ -38,15 +38,15 @@ impl Workbench {
         prepared.check(secrets)?;
         let failed = |message: String| ExportError::File { path: folder.to_owned(), message };
         if folder.exists() {
-            return Err(failed("is there already; choose another name for the folder".to_owned()));
+            return Err(failed("already exists; choose another name for the folder".to_owned()));
         }
         if SessionId::from_file_name(&prepared.header.id.file_name()).is_none() {
             return Err(failed("the id of the session is not one of this program".to_owned()));
         }
         let shared = SharedSession::of(session, prepared).await;
-        let draft = draft_folder(folder).ok_or_else(|| failed("this is not the name of a folder".to_owned()))?;
+        let draft = draft_folder(folder).ok_or_else(|| failed("not a folder name".to_owned()))?;
         let written = self.fill(&draft, &shared, prepared, findings).await;
-        // What was removed from the events is no file of the bundle either.
+        // What was removed from the events is not a file of the bundle either.
         let written = written.and_then(|bytes| {
             let copied = copy_files(shared.events.iter().cloned(), &session.path, &draft.join(AGENT))?;
             Ok(bytes + copied)
@@ -72,7 +72,7 @@ impl Workbench {
         let path =
             write_session(folder, header, events).map_err(|error| format!("cannot be written: {}", error.error))?;
         let written = Session::open(&path).map_err(|error| error.to_string())?;
-        // What is left of a definition may be no agent any more: then it is as it is in the session.
+        // What is left of a definition may no longer be an agent: then it is as it is in the session.
         let agent = self.agent_of(&written).map_or_else(|_| first_definition(events), |agent| agent.to_toml());
         let report = self.replay(&written).await.map_err(|error| error.to_string())?;
         let page = page(header, &report, &prepared.removals);
@@ -152,7 +152,7 @@ fn page(header: &Header, report: &Report, removals: &[Removal]) -> String {
     let (id, file) = (&header.id, header.id.file_name());
     let replayed = match &report.outcome {
         ReplayOutcome::Identical if report.redacted > 0 => format!(
-            "identical, {} derived events compared; {} depend on removed content and are as recorded",
+            "identical, {} derived events compared; {} differ because content was removed",
             report.compared, report.redacted
         ),
         ReplayOutcome::Identical => format!("identical, {} derived events compared", report.compared),
@@ -171,9 +171,9 @@ fn page(header: &Header, report: &Report, removals: &[Removal]) -> String {
         removed.push_str("Nothing but the raw network frames.\n");
     } else {
         let rest = if header.redacted.is_some() {
-            "Values that are computed from these places are as they were recorded."
+            "Values computed from these places were left as recorded."
         } else {
-            "Values that are computed from these places were computed again."
+            "Values computed from these places were recomputed."
         };
         _ = writeln!(removed, "* the raw network frames\n\n{rest}");
     }
@@ -189,15 +189,15 @@ Recorded by {program}, bundled for the report of a bug.
 | `{AGENT}` | its agent, with the inputs of its first run |
 | `{DOCTOR}` | what works on the machine where this was bundled (`ptc-workbench doctor --json`) |
 
-## Looking at it
+## Use
 
 * `ptc-workbench {file_word}` opens it.
-* `ptc-workbench replay {file_word} --check` runs it again from what is recorded, without model, network and tools.
-* `ptc-workbench run {AGENT} --model NAME` asks a model anew.
+* `ptc-workbench replay {file_word} --check` replays it from the recording, without model, network and tools.
+* `ptc-workbench run {AGENT} --model NAME` runs the agent again with a model.
 
 Where this was bundled, the replay reported: {replayed}.
 
-## Taken out
+## Removed
 
 {removed}",
         program = header.program,

@@ -31,7 +31,7 @@ pub struct CapturedAgent {
     pub text: String,
     /// The images and other files that the request contains, which are inputs of the agent.
     pub files: Vec<InputFile>,
-    /// The kinds of the parts that are no text and whose bytes are not in the request: the agent names them and does not send them.
+    /// The kinds of the parts that are not text and whose bytes are not in the request: the agent names them and does not send them.
     pub unsent: Vec<String>,
     /// The differences between its first request and the captured one.
     pub differences: Vec<String>,
@@ -180,7 +180,7 @@ pub fn check_captured_agent(agent: &CapturedAgent, file: &str) -> Result<(), Err
     let text = agent.file_text();
     if text.len() as u64 > FILE_BYTES.most() {
         let most = FILE_BYTES.most();
-        return Err(refused(format!("the request makes an agent file of more than {most} bytes (`file_bytes`)")));
+        return Err(refused(format!("the agent file of the request has more than {most} bytes (`file_bytes`)")));
     }
     let read = Agent::from_toml(&text, file);
     let read = read.map_err(|error| refused(format!("the agent of the request is invalid: {error}")))?;
@@ -240,7 +240,7 @@ fn create<'p>(path: &'p Path, content: &[u8], created: &mut Vec<&'p Path>) -> io
     file.sync_all()
 }
 
-/// The parts of a request that are no text.
+/// The parts of a request that are not text.
 struct Media {
     /// Those whose bytes are known, with the names of their inputs.
     files: Vec<(String, InputFile)>,
@@ -299,7 +299,7 @@ impl Media {
             found.push("files of earlier messages are sent with the last message of the user".to_owned());
         }
         if !self.unsent.is_empty() {
-            found.push(format!("parts that are named and not sent: {}", self.unsent.join(", ")));
+            found.push(format!("parts that are sent by name only: {}", self.unsent.join(", ")));
         }
         found
     }

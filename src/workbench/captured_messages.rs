@@ -91,7 +91,7 @@ fn agent_messages(messages: &[&SentMessage], names: &ToolNames) -> Vec<AgentMess
     messages.iter().map(read).collect()
 }
 
-/// A result as the request had it: texts that are no JSON are recorded as JSON strings.
+/// A result as the request had it: texts that are not JSON are recorded as JSON strings.
 fn plain(result: &str) -> String {
     let text = json::parse(result).ok().and_then(|json| json.as_str().map(str::to_owned));
     text.unwrap_or_else(|| result.to_owned())
@@ -146,7 +146,7 @@ fn differences(messages: &[SentMessage]) -> Vec<String> {
         found.push("system messages are joined into one at the beginning".to_owned());
     }
     if messages.iter().any(|message| texts(message) > 1) {
-        found.push("several texts of a message are joined".to_owned());
+        found.push("consecutive texts of a message are joined".to_owned());
     }
     if messages.windows(2).any(|pair| pair.iter().all(is_user)) {
         found.push("consecutive user messages are joined".to_owned());
@@ -161,7 +161,7 @@ fn differences(messages: &[SentMessage]) -> Vec<String> {
     others.sort_unstable();
     others.dedup();
     if !others.is_empty() {
-        found.push(format!("parts of replies are sent as texts that name them: {}", others.join(", ")));
+        found.push(format!("parts of replies are sent by name only: {}", others.join(", ")));
     }
     let mut calls = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         SentPart::Call(call) if !call.args.trim().is_empty() => Some(call.json_args()),
@@ -175,12 +175,12 @@ fn differences(messages: &[SentMessage]) -> Vec<String> {
         _ => None,
     });
     if results.any(|result| has_media(&result)) {
-        found.push("images and files in results of tools are named and not sent".to_owned());
+        found.push("images and files in tool results are sent by name only".to_owned());
     }
     found
 }
 
-/// Returns whether a result has parts that are no text.
+/// Returns whether a result has parts that are not text.
 fn has_media(result: &Json) -> bool {
     let mut kinds = result.items().unwrap_or_default().iter().filter_map(|item| item.get("type")?.as_str());
     kinds.any(|kind| ["image", "document", "file"].iter().any(|word| kind.contains(word)))

@@ -80,7 +80,7 @@ impl RequestParts {
         };
         parts.differences = parts.describe(&raw, body);
         if lacks_messages {
-            parts.differences.push("the messages before those of the request are not recorded".to_owned());
+            parts.differences.push("messages before this request are not recorded".to_owned());
         }
         if is_rebuilt {
             parts
@@ -107,7 +107,7 @@ impl RequestParts {
         );
         note(
             self.schema.is_some() && !self.tools.is_empty(),
-            "the schema of the answer is part of the message of the user, not of the options",
+            "the schema of the answer is part of the user message, not of the options",
         );
         note(self.forces_call, "each reply must call a tool: a run ends after the first one (max_turns = 1)");
         note(self.has_cache, "`cache_control` is set by this program (cache = true)");
@@ -115,7 +115,7 @@ impl RequestParts {
         note(has_failed_results(&json), "results of tools are sent without is_error");
         note(
             json.get("suffix").and_then(Json::as_str).is_some_and(|suffix| !suffix.is_empty()),
-            "the suffix is part of the message of the user",
+            "the suffix is part of the user message",
         );
         let budget = self.options.reasoning.as_deref().and_then(|asked| asked.parse::<u64>().ok());
         let most = self.options.max_tokens.unwrap_or_default();

@@ -92,7 +92,7 @@ impl Workbench {
         let (original, agent) = agent_in(&file, &recorded, self.file_access())?;
         let id = session.header.id.as_str();
         if spec.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
-            return Err(CaseError("a case needs a name: write --name NAME, or leave it out".to_owned()));
+            return Err(CaseError("a case needs a name: write --name NAME, or omit the flag".to_owned()));
         }
         let name = spec.name.clone().unwrap_or_else(|| format!("session {}", id.rsplit('-').next().unwrap_or(id)));
         let known = agent.cases().map_err(|found| CaseError(format!("{}: {}", file.display(), found.message)))?;
@@ -108,7 +108,7 @@ impl Workbench {
         let with_case = agent.clone().with_case(case);
         let label = file.display().to_string();
         let text = with_case.rewrite_with(&original.clone().unwrap_or_default(), &label, self.file_access());
-        // What is written must be read as the same case.
+        // The written file must parse to the same case.
         Agent::from_toml_with(&text, &label, self.file_access()).map_err(|error| CaseError(error.to_string()))?;
         let cassette = relative.map(|relative| folder.join(relative));
         if let Some(cassette) = &cassette {
@@ -130,7 +130,7 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<EndedRun, CaseError> {
     let recording = Recording::of(session).map_err(CaseError)?;
     if spec.cassette && recording.runs().len() > 1 {
         return Err(CaseError(format!(
-            "a cassette replays one agent's whole session, and {id} holds {} runs (of a pipeline or a conversation): leave out --cassette \
+            "a cassette replays one agent's whole session, and {id} holds {} runs (of a pipeline or a conversation): omit --cassette \
              and name one run with --run, or check the whole session with `ptc-workbench replay {id} --check`",
             recording.runs().len()
         )));
@@ -141,7 +141,7 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<EndedRun, CaseError> {
     let address = match (&spec.run, recording.runs().as_slice()) {
         (Some(run), _) => run.clone(),
         (None, [only]) => only.clone(),
-        (None, []) => return Err(CaseError(format!("{id} holds no run: there is nothing to make a case of"))),
+        (None, []) => return Err(CaseError(format!("{id} contains no run"))),
         (None, runs) => {
             return Err(CaseError(format!("{id} holds {} runs; name one with --run, such as --run r0", runs.len())));
         }
@@ -150,7 +150,7 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<EndedRun, CaseError> {
     let start = start.ok_or_else(|| CaseError(format!("{id} has no run {address}")))?;
     if let Some(earlier) = &start.continues {
         return Err(CaseError(format!(
-            "{address} continues {earlier}: its answer depends on what was sent there, so it is not a case of its own"
+            "{address} continues {earlier}: its answer depends on what was sent there, so it cannot be a separate case"
         )));
     }
     let end = recording.at(&address).iter().find_map(|envelope| match &envelope.event {
@@ -178,7 +178,7 @@ pub(super) fn place(file: Option<&Path>, recorded: &Agent) -> Result<PathBuf, Ca
         let name = file.display().to_string();
         if !file.exists() && BundledExample::find(&name).is_some() {
             return Err(CaseError(format!(
-                "{name} is an example that is part of the program; name a file of your own, such as --agent {name}.toml"
+                "{name} is an example of the program; name your own file, such as --agent {name}.toml"
             )));
         }
         return Ok(file.to_owned());
@@ -188,7 +188,7 @@ pub(super) fn place(file: Option<&Path>, recorded: &Agent) -> Result<PathBuf, Ca
         return Ok(file);
     }
     Err(CaseError(format!(
-        "name the agent file with --agent FILE (there is no {} here; a file that does not exist is made from the session)",
+        "name the agent file with --agent FILE ({} does not exist; a missing file is created from the session)",
         file.display()
     )))
 }
@@ -236,7 +236,7 @@ fn keep_similarities(session: &Session, cassette: &Path) -> io::Result<()> {
 /// The table of a case whose answer is judged by a rubric. A label of the run is an example for the judge.
 fn judged_table(name: &str, ended: &EndedRun, rubric: &str, label: Option<&Label>) -> Result<Json, CaseError> {
     if rubric.trim().is_empty() {
-        return Err(CaseError("a rubric needs words: write --rubric TEXT".to_owned()));
+        return Err(CaseError("the rubric is empty: write --rubric TEXT".to_owned()));
     }
     let expect = Json::empty().with("rubric", Json::str(rubric.trim()));
     let example = label.zip(ended.end.value.as_ref()).map(|(label, answer)| RubricExample {
@@ -281,7 +281,7 @@ fn file_name(name: &str) -> String {
 /// Copies a session to a file that does not exist yet.
 fn copy(session: &Session, file: &Path) -> io::Result<()> {
     if file.exists() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it exists already; give the case another --name"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it already exists; give the case another --name"));
     }
     write_whole_in_folder(file, &session.complete_lines()?)
 }

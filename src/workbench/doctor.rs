@@ -1,4 +1,4 @@
-//! The doctor: what works on this machine and what does not, each finding with what to do.
+//! The doctor: checks of this machine, each finding with a hint.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub struct Finding {
     pub health: Health,
     /// Its subject.
     pub what: String,
-    /// A description of the result, with what to do when it is bad.
+    /// A description of the result, with a hint if it is bad.
     pub message: String,
 }
 
@@ -67,7 +67,7 @@ fn finding(health: Health, what: &str, message: impl Into<String>) -> Finding {
 }
 
 impl Workbench {
-    /// Looks at everything that the interface does not know better itself. `refused`: what the interface refuses in the configuration, a
+    /// Checks everything that the interface does not check itself. `refused`: errors of the configuration found by the interface, a
     /// line for each.
     pub async fn doctor(&self, refused: Option<&str>) -> Vec<Finding> {
         let mut findings = self.local_findings(refused);
@@ -86,7 +86,7 @@ impl Workbench {
         findings
     }
 
-    /// The same without the servers: nothing is connected. For bundles, because exporting a session connects to nothing.
+    /// Like `doctor`, without the servers: nothing is connected. For bundles, because exporting a session connects to nothing.
     pub async fn doctor_offline(&self) -> Vec<Finding> {
         let mut findings = self.local_findings(None);
         findings.push(self.examples().await);
@@ -177,9 +177,9 @@ async fn server_of_tools(server: &ServerEntry) -> Finding {
     let program = server.command.first().map_or("", String::as_str);
     let found = found_program(program, server.folder.as_deref(), std::env::var_os("PATH").as_deref());
     let (health, message) = match &found {
-        Some(path) => (Health::Good, format!("{} is there; `{look}` starts it", path.display())),
+        Some(path) => (Health::Good, format!("found {}; `{look}` starts it", path.display())),
         None => {
-            (Health::Note, format!("the program {program:?} is not found; look whether it is installed and in PATH"))
+            (Health::Note, format!("the program {program:?} was not found; check that it is installed and in PATH"))
         }
     };
     finding(health, &what, message)

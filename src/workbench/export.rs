@@ -6,6 +6,7 @@ use ptc_core::reasons::Reason;
 
 use super::Workbench;
 use super::files::write_whole;
+use super::format::plural;
 use crate::event::ErrorRecord;
 use crate::export::{Content, Format, Removal, Rules, redact, redact_text, remaining_secrets, render};
 use crate::model::known_secrets;
@@ -39,10 +40,10 @@ impl std::fmt::Display for ExportError {
                     if places == 1 { ("1 place".to_owned(), "looks") } else { (format!("{places} places"), "look") };
                 write!(
                     f,
-                    "{places} {verb} like a secret, nothing was written: `--redact secrets` takes them out, `--allow-secrets` exports them"
+                    "{places} {verb} like a secret, nothing was written: `--redact secrets` removes them, `--allow-secrets` exports them"
                 )
             }
-            Self::Exists(path) => write!(f, "{} exists already", path.display()),
+            Self::Exists(path) => write!(f, "{} already exists", path.display()),
             Self::File { path, message } => write!(f, "{}: {message}", path.display()),
         }
     }
@@ -139,7 +140,7 @@ pub enum Secrets {
 }
 
 impl Workbench {
-    /// Redacts a session by these rules and looks for secrets in what is left. The session's file is not touched.
+    /// Redacts a session by these rules and searches the rest for secrets. The session's file is not touched.
     pub fn prepare_export(&self, session: &Session, rules: &[String]) -> Result<PreparedExport, ExportError> {
         let known = known_secrets(&self.config.providers);
         let rules = Rules::parse(rules, known.clone()).map_err(ExportError::Rules)?;
@@ -153,7 +154,8 @@ impl Workbench {
         if scanned != header {
             findings.push(Removal::of_header());
         }
-        let unread = (unread > 0).then(|| format!("the data of {unread} events cannot be read by this program"));
+        let unread =
+            (unread > 0).then(|| format!("this program cannot read the data of {}", plural(unread as u64, "event")));
         let content = Content {
             session: header.id.to_string(),
             created_ms: header.created_ms,
@@ -193,7 +195,7 @@ pub fn write_export(path: &Path, text: &str, session: &Session) -> Result<(), Ex
         return Err(fail("this is the session itself; choose another file".to_owned()));
     }
     if Session::header_of(path).is_ok() {
-        return Err(fail("a session is there, and would be lost; choose another file".to_owned()));
+        return Err(fail("this file is a session and would be overwritten; choose another file".to_owned()));
     }
     write_whole(path, text.as_bytes()).map_err(|error| fail(format!("cannot be written: {error}")))
 }

@@ -41,8 +41,7 @@ impl Workbench {
             Some(at) => return Err(OpenError(format!("{at} is not a turn; name one, such as {at}/t1"))),
             None => {
                 let last = session.skeleton().roots().last().and_then(|run| run.turns.last());
-                last.map(|turn| turn.address.clone())
-                    .ok_or_else(|| OpenError(format!("{name} holds no turn: there is nothing to show as an example")))?
+                last.map(|turn| turn.address.clone()).ok_or_else(|| OpenError(format!("{name} contains no turn")))?
             }
         };
         Ok((session, turn))
@@ -54,11 +53,11 @@ impl Workbench {
     pub fn example_of(&self, session: &Session, turn: &Address, prompt: &str) -> Result<String, CaseError> {
         let recording = Recording::of(session).map_err(CaseError)?;
         let recorded_turn = RecordedTurn::new(&recording, turn);
-        let no_reply = || CaseError(format!("{} holds no reply at {turn}", session.header.id));
+        let no_reply = || CaseError(format!("{} has no reply at {turn}", session.header.id));
         let reply = recorded_turn.reply().ok_or_else(no_reply)?.as_typed();
         if let Some(reason) = recording.failed_turn(turn) {
             return Err(CaseError(format!(
-                "{turn} failed ({reason}), and an example shows a reply as it should be: name a turn that succeeded, or fork this one with a better reply"
+                "{turn} failed ({reason}), and an example must show a good reply: name a turn that succeeded, or fork this one with a better reply"
             )));
         }
         let point = Point::find(&recording, &format!("{turn}:request"), Stage::Request).map_err(CaseError)?;
@@ -94,7 +93,7 @@ impl Workbench {
         let example = self.example_of(session, turn, &agent.prompt)?;
         let with_example = Agent { prompt: format!("{}{example}", agent.prompt), ..agent };
         let text = with_example.rewrite_with(&original.clone().unwrap_or_default(), &name, self.file_access());
-        // What is written must be read as the same prompt.
+        // The written file must parse to the same prompt.
         Agent::from_toml_with(&text, &name, self.file_access()).map_err(|error| CaseError(error.to_string()))?;
         write_whole_in_folder(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
         Ok(AddedExample { turn: turn.clone(), is_new_file: original.is_none(), file, example })

@@ -20,12 +20,12 @@ fn target(path: &Path) -> io::Result<PathBuf> {
         let next = fs::read_link(&target)?;
         target = target.parent().unwrap_or(Path::new("")).join(next);
     }
-    Err(io::Error::other("too many links lead from one to the next"))
+    Err(io::Error::other("too many levels of symbolic links"))
 }
 
 /// Returns the temporary path of a file, which is renamed when it is complete.
 fn draft_path(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
+    let name = path.file_name().ok_or_else(|| io::Error::other("not a file name"))?;
     Ok(path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), std::process::id())))
 }
 
@@ -48,7 +48,7 @@ pub(super) fn check_folder(path: &Path) -> io::Result<()> {
     let path = target(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.filter(|folder| !folder.exists()).map_or(Ok(()), |folder| {
-        Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display())))
+        Err(io::Error::new(io::ErrorKind::NotFound, format!("the folder {} does not exist", folder.display())))
     })
 }
 
@@ -62,7 +62,7 @@ pub fn check_kind(path: &Path, begins: &str) -> io::Result<()> {
     if start.is_empty() || start == begins.as_bytes() {
         return Ok(());
     }
-    Err(io::Error::other("another kind of file is there, and would be lost; choose another name"))
+    Err(io::Error::other("a file of another kind exists there and would be overwritten; choose another name"))
 }
 
 /// A file without content, for what is written piece by piece. Its permissions stay, and links are followed.
@@ -70,12 +70,12 @@ pub fn emptied(path: &Path) -> io::Result<fs::File> {
     fs::File::create(path)
 }
 
-/// Replaces the content of a file, or makes it. Its permissions stay, and of a link the file that it leads to is written.
+/// Replaces the content of a file, or creates it. Keeps its permissions; follows links.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, |file| file.write_all(content), |new| fs::File::create(new))
 }
 
-/// The same with lines that are made one by one, each with its line end.
+/// Like `write_whole`, from an iterator of lines, each with its line end.
 pub fn write_lines(path: &Path, lines: impl Iterator<Item = String>) -> io::Result<()> {
     let write = |file: &mut fs::File| {
         let mut buffered = io::BufWriter::new(file);
@@ -87,7 +87,7 @@ pub fn write_lines(path: &Path, lines: impl Iterator<Item = String>) -> io::Resu
     replace(path, write, |new| fs::File::create(new))
 }
 
-/// The same for a file of the program itself, which only its owner may read, in a folder that is created if necessary.
+/// Like `write_whole`, for a private file of the program in a folder that is created if necessary.
 pub fn write_whole_private(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         create_private_dir(folder)?;
@@ -119,7 +119,7 @@ fn replace(
     written
 }
 
-/// The same in a folder that is made when it does not exist.
+/// Like `write_whole`, in a folder that is created if necessary.
 pub fn write_whole_in_folder(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

@@ -206,7 +206,7 @@ impl Workbench {
         let (now, number) = (edited.plan.agent.max_turns, point.target.turn_number().unwrap_or_default());
         if now < agent.max_turns && number > now.saturating_add(edited.plan.settings.retry_turns) {
             let message = format!(
-                "{} would be turn {number}, and max_turns is {now} with this edit: write at least {number}, or begin at an earlier turn",
+                "{} would be turn {number}, and max_turns is {now} with this edit: write at least {number}, or fork at an earlier turn",
                 point.target
             );
             return Err(unusable(message));
@@ -216,7 +216,7 @@ impl Workbench {
         let is_begun = number > 1 || start.is_some_and(|start| start.continues.is_some());
         if let Some(key) = ["messages", "messages_after"].into_iter().find(is_changed).filter(|_| is_begun) {
             return Err(unusable(format!(
-                "`{key}` is the beginning of a conversation: an edit of it at {} has no effect; begin at the first turn",
+                "`{key}` applies only at the start of a conversation: an edit at {} has no effect; fork at the first turn",
                 point.target
             )));
         }
@@ -225,7 +225,7 @@ impl Workbench {
         self.refuse_keys(&edited.plan.agent, &context)?;
         engine::check_definitions(&edited.memory).map_err(unusable)?;
         if !edited.memory.is_empty() && !edited.plan.agent.has_programs() {
-            return Err(unusable("this run has no programs, so that it has no definitions to edit"));
+            return Err(unusable("this run has no programs, so it has no definitions to edit"));
         }
         engine::preview(&edited.plan, &context).map(|_| ()).map_err(StartError::Agent)
     }
@@ -262,7 +262,7 @@ fn misfits(there: &Inputs, recording: &Recording, point: &Point, changes: &[Fork
 fn settled(recorded_turn: &RecordedTurn<'_>, change: ForkChange) -> Result<ForkChange, String> {
     match change.target.as_str() {
         PROGRAM => {
-            let program = change.after.as_str().ok_or("a program is a text")?;
+            let program = change.after.as_str().ok_or("a program must be a string")?;
             Ok(ForkChange::new(Edit::REPLY, recorded_turn.with_program(program)?.to_json()))
         }
         Edit::REPLY => Ok(ForkChange::new(Edit::REPLY, recorded_turn.typed(&change.after)?)),
@@ -294,7 +294,7 @@ async fn opens(begun: &Arc<Recording>, point: &Point) -> Result<(), StartError> 
         return Ok(());
     }
     let failed = fails_before_request(begun, &point.target).await.map_err(|error| unusable(error.to_string()))?;
-    failed.map_or(Ok(()), |fail| Err(unusable(format!("nothing can begin at {point}: {}", fail.message))))
+    failed.map_or(Ok(()), |fail| Err(unusable(format!("cannot fork at {point}: {}", fail.message))))
 }
 
 impl Workbench {

@@ -5,7 +5,7 @@
 pub struct Marks {
     /// It went well.
     pub good: &'static str,
-    /// It did not fit, or broke off.
+    /// It did not fit, or was aborted.
     pub bad: &'static str,
     /// It was judged and did not pass.
     pub failed: &'static str,
@@ -21,7 +21,7 @@ pub struct Marks {
     pub colon: &'static str,
     /// Between parts of one line.
     pub dot: &'static str,
-    /// From what was to what is.
+    /// From the old to the new value.
     pub to: &'static str,
     /// From a call to its result.
     pub gives: &'static str,

@@ -110,7 +110,7 @@ impl Workbench {
         stop: &Stop,
     ) -> (Vote, Option<String>) {
         let rubric = &question.rubric;
-        // A model that a file names is no choice of the user: it is not trusted as one.
+        // A model that a file names is not a choice of the user: it is not trusted as one.
         let agent = Agent { model: Some(model.to_owned()), ..rubric.judge() };
         let spec = RunSpec {
             agent,

@@ -12,7 +12,7 @@ use crate::model::{Scrub, known_secrets};
 /// The key of a finding about what looks like a secret.
 pub const SECRET: &str = "secret";
 
-/// The rule of the keys of this machine.
+/// Rule name for known secrets of this machine.
 const KNOWN: &str = "known_secret";
 
 /// Finds secrets in the texts of a draft: text that looks like one, and secrets that this machine knows. Returns a warning for each, at its
@@ -39,9 +39,10 @@ fn secrets(texts: &DraftTexts, known: &Scrub) -> Vec<Diagnostic> {
             }
             covered = range.end;
             let held = ScanRule::named(rule)
-                .map_or("a secret of this machine".to_owned(), |rule| format!("what looks like {}", rule.meaning));
-            let message =
-                format!("the {name} holds {held} ({rule}): the model gets it, and it is in every session; take it out");
+                .map_or("a known secret".to_owned(), |rule| format!("text that looks like {}", rule.meaning));
+            let message = format!(
+                "the {name} contains {held} ({rule}): it is sent to the model and stored in every session; remove it"
+            );
             let finding = Diagnostic::error(place, Reason::InvalidAgent, message).key(SECRET);
             found.push(finding.warning().at(Span::new(range.start, range.end)));
         }
@@ -69,7 +70,7 @@ impl Workbench {
         let holds = |bytes: &[u8]| scrub.clean(&String::from_utf8_lossy(bytes)).1 > 0;
         let Some(file) = files.find(|file| holds(&file.bytes)) else { return Ok(()) };
         let message = format!(
-            "the file {} holds the key of a provider; take it out: keys are never sent in a prompt nor stored with a session",
+            "the file {} contains the key of a provider; remove it: keys are never sent in a prompt nor stored with a session",
             file.record.name
         );
         Err(StartError::Agent(vec![Diagnostic::error(Place::Context, Reason::InvalidAgent, message)]))
@@ -92,7 +93,7 @@ impl Workbench {
         let Some((provider, place)) = found else { return Ok(()) };
         let what = if place == Place::Context { "context" } else { "agent" };
         let message = format!(
-            "the {what} holds the key of the provider `{}`; take it out: keys are never sent in a prompt nor written to a session",
+            "the {what} contains the key of the provider `{}`; remove it: keys are never sent in a prompt nor stored in a session",
             provider.name
         );
         Err(StartError::Agent(vec![Diagnostic::error(place, Reason::InvalidAgent, message)]))
@@ -110,7 +111,7 @@ mod tests {
         let found = secrets(&texts, &Scrub::new([Secret::new("plain words")]));
         let [one] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((one.place, one.span, one.is_error()), (Place::Context, Some(Span::new(9, 20)), false));
-        assert!(one.message.contains("a secret of this machine (known_secret)"), "{}", one.message);
+        assert!(one.message.contains("a known secret (known_secret)"), "{}", one.message);
     }
 
     #[test]

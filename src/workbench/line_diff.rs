@@ -48,7 +48,7 @@ impl<'t> LineDiff<'t> {
         self.ops.iter().filter_map(change)
     }
 
-    /// The changes with so many unchanged lines around each; those that touch are together.
+    /// The changes with `context` unchanged lines around each; adjacent ones are merged.
     pub fn groups(&self, context: usize) -> Vec<LineGroup> {
         let group = |ops: Vec<DiffOp>| LineGroup {
             first: ops.first().map_or(0, |op| op.old_range().start),

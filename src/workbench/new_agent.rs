@@ -120,7 +120,7 @@ impl AgentFiles {
 }
 
 fn exists(path: &Path) -> ErrorRecord {
-    let message = format!("{} exists already: open it, or choose another name", path.display());
+    let message = format!("{} already exists: open it, or choose another name", path.display());
     ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidAgent, message) }
 }
 
@@ -173,10 +173,11 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.contains("mode = \"text\""), "{text}");
         std::fs::write(&path, "own").unwrap();
-        assert!(workbench.create_agent(&files, &new).unwrap_err().message.contains("exists already"));
+        assert!(workbench.create_agent(&files, &new).unwrap_err().message.contains("already exists"));
         assert!(workbench.new_draft(&files, &new).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "own");
         let lost = NewAgent { path: Some(dir.path().join("no/a.toml")), ..new };
-        assert!(workbench.new_draft(&files, &lost).unwrap_err().message.contains("there is no folder"));
+        let message = workbench.new_draft(&files, &lost).unwrap_err().message;
+        assert!(message.contains(": the folder ") && message.ends_with("no does not exist"), "{message}");
     }
 }

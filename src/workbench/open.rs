@@ -129,7 +129,7 @@ impl TurnReader {
         places.filter_map(|place| self.session.event(place)).collect()
     }
 
-    /// Rebuilds what was sent in a turn.
+    /// Rebuilds the messages sent in a turn.
     fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
         let (_, places) = self.session.request_indexes(turn)?;
         let bytes = self.session.bytes_of(places.iter().copied());

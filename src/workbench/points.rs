@@ -134,7 +134,7 @@ fn reader(recording: &Recording, point: &Point, current: &CurrentText) -> Option
     Some(Reader::of(start, edits, usize::MAX)?.for_turn(turn))
 }
 
-/// The names that a run has defined after so many turns, with those of the run that it continues.
+/// The names that a run has defined after `turns` turns, with those of the run that it continues.
 fn defined(recording: &Recording, run: &Address, turns: u32) -> Vec<String> {
     let mut known = Definitions::default();
     let mut runs = vec![(run.clone(), turns)];

@@ -25,7 +25,7 @@ pub enum PromptKind {
     History,
     /// Results of tools and programs, printed lines, memory.
     Results,
-    /// Corrections and what the engine adds after a turn.
+    /// Corrections and other feedback that the engine adds after a turn.
     Feedback,
 }
 

@@ -53,7 +53,7 @@ impl<'r> RecordedTurn<'r> {
         extract.program_in(&reply.text).map(ToOwned::to_owned)
     }
 
-    /// The reply with another program in the place of the one that was found in it.
+    /// The reply with its program replaced.
     pub(super) fn with_program(&self, program: &str) -> Result<ManualReply, String> {
         let nothing = || format!("no program was found in the reply of {}: edit the reply itself", self.turn);
         let mut reply = self.reply().ok_or_else(nothing)?;
@@ -89,7 +89,7 @@ impl<'r> RecordedTurn<'r> {
             _ => ManualReply::of_json(after)?,
         };
         if !reply.calls.is_empty() && !offers {
-            return Err(format!("the request of {} offers no tools, so that its reply cannot call any", self.turn));
+            return Err(format!("the request of {} offers no tools, so its reply cannot call any", self.turn));
         }
         Ok(reply.to_json())
     }

@@ -71,7 +71,7 @@ impl Workbench {
     ) -> Result<BackgroundRun, StartError> {
         if spec.mode.is_some() {
             return Err(unusable(format!(
-                "a run keeps its mode, so that it cannot change at {at}: re-run it from its start, without a turn in --from"
+                "the mode cannot change at {at}: re-run from the start, without a turn in --from"
             )));
         }
         let changes = spec.agent.iter().map(|agent| ForkChange::new("agent", Json::str(agent.to_toml()))).collect();
@@ -93,7 +93,7 @@ impl Workbench {
             Some(from) => runs
                 .iter()
                 .position(|run| run.as_str() == from)
-                .ok_or_else(|| unusable(format!("there is no run {from} (runs: {})", names())))?,
+                .ok_or_else(|| unusable(format!("unknown run {from} (runs: {})", names())))?,
         };
         if spec.agent.is_some() && runs.len() > first + 1 {
             let message = format!("the session holds several runs ({}): name the last one with --from", names());
@@ -196,7 +196,7 @@ async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model
     for Again { run, start, plan, model, .. } in all {
         let (continues, notices) = (carry_of(start, &carries), std::mem::take(&mut notices));
         let mut input = Input { continues, notices, ..input_of(run, start) };
-        // What is to follow is what follows now.
+        // The following steps are those of the current pipeline.
         for (step, now) in input.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).zip(all.iter().skip(1)) {
             *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };
         }
@@ -224,7 +224,7 @@ pub struct Repeats {
     pub same: usize,
     /// The earliest difference of a run to the first one.
     pub first: Option<Divergence>,
-    /// The last turn up to which all are the same.
+    /// The last turn up to which all runs are identical.
     pub same_until: Option<Address>,
     /// First difference of each run to the first one, in order; `None` for the first one and those that are the same.
     pub parted: Vec<Option<Divergence>>,

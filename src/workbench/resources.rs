@@ -80,7 +80,7 @@ impl Workbench {
         if decided.decision == Decision::Always
             && let Err(error) = self.grants().grant(&grant)
         {
-            tracing::warn!(%error, "the decision could not be kept");
+            tracing::warn!(%error, "could not store the decision");
         }
         decided
     }

@@ -68,7 +68,7 @@ impl Workbench {
         )
     }
 
-    /// The same with a recording that was adopted.
+    /// Like `resume`, with an adopted recording.
     pub(super) fn resume_onto(
         &self,
         session: &Session,
@@ -184,10 +184,10 @@ impl Workbench {
             str::to_owned,
         );
         let old = old.without_program();
-        // What failed for want of turns would fail again.
+        // A run that failed at max_turns would fail again.
         let more = run_end(&recording, &earlier).and_then(|end| more_turns(&start, end));
         let max_turns = more.as_ref().and_then(|hit| hit.next.parse().ok()).unwrap_or(old.max_turns);
-        // The message is no template, and it has no parameters.
+        // The message is not a template, and it has no parameters.
         let signature = without_parameters(old.signature.as_deref());
         let agent = Agent { prompt: message.to_owned(), signature, max_turns, ..old }
             .with_option("literal", Node::Bool(true).into());
@@ -220,7 +220,8 @@ impl Workbench {
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let run = Address::run(recording.runs().len());
         let damage_warning = more.map(|hit| {
-            let message = format!("the run before used up {} = {}: this one may take {}", hit.key, hit.value, hit.next);
+            let message =
+                format!("the previous run reached {} = {}; this one may use {}", hit.key, hit.value, hit.next);
             Diagnostic::error(Place::Options, Reason::MaxTurnsExceeded, message).key(hit.key).warning()
         });
         let warnings = plan.warnings.iter().cloned().chain(damage_warning).collect();
@@ -277,11 +278,12 @@ fn assign_answers(recording: &Recording, answers: Answers) -> Result<Answers, St
     let listed = open.iter().map(Address::as_str).collect::<Vec<_>>().join(", ");
     let listed = if listed.is_empty() { "no question is open".to_owned() } else { format!("open: {listed}") };
     if let Some(other) = by_address.keys().filter(|address| !open.contains(address)).min() {
-        let answered = if recording.answer(other).is_some() { "has its answer already" } else { "is not a question" };
+        let answered =
+            if recording.answer(other).is_some() { "is already answered" } else { "is not a question of this session" };
         return Err(unusable(format!("{other} {answered} ({listed})")));
     }
     if !in_order.is_empty() && open.is_empty() {
-        return Err(unusable("the session waits for no answer; `resume` without --answer continues it"));
+        return Err(unusable("the session has no open question; `resume` without --answer continues it"));
     }
     for (at, asked) in open.iter().filter_map(|at| Some((at, recording.question(at)?))) {
         if !by_address.contains_key(at)

@@ -195,7 +195,7 @@ impl Workbench {
         self.new_session_in(Origin::default())
     }
 
-    /// The same with an origin.
+    /// Like `new_session`, with an origin.
     fn new_session_in(&self, origin: Origin) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
         let Origin { group, parent, .. } = origin;

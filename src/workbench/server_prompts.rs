@@ -1,4 +1,4 @@
-//! Prompts of MCP servers for the prompt editor: what the servers of a draft list, and one of them filled in.
+//! Prompts of MCP servers for the prompt editor: the prompts that the servers of a draft list, and one filled in.
 //!
 //! In: the texts of a draft, what the user decided about its servers. Out: questions for consent, prompts, a text. No server is started
 //! without consent.
@@ -69,8 +69,9 @@ impl Workbench {
         let agent = self.agent_of_draft(&query.texts)?;
         let all = servers(&agent);
         if all.is_empty() {
-            return Err("no tool of the draft is of an MCP server: add one with kind = \"mcp\" and server = \"NAME\""
-                .to_owned());
+            return Err(
+                "no tool of the draft uses an MCP server: add one with kind = \"mcp\" and server = \"NAME\"".to_owned()
+            );
         }
         let outside = self.outside();
         let mut allowed = Vec::new();
@@ -92,7 +93,7 @@ impl Workbench {
                     if decision == Decision::Always
                         && let Err(error) = self.grants().grant(&grant)
                     {
-                        tracing::warn!(%error, "the decision could not be kept");
+                        tracing::warn!(%error, "could not store the decision");
                     }
                     allowed.push(server);
                 }

@@ -45,7 +45,7 @@ impl Workbench {
         match key {
             SessionKey::File(path) => Session::open(path).map_err(|error| OpenError(error.to_string())),
             SessionKey::Example(id) => {
-                example_session(id).ok_or_else(|| OpenError(format!("there is no example session {id}")))
+                example_session(id).ok_or_else(|| OpenError(format!("unknown example session {id}")))
             }
         }
     }
@@ -78,7 +78,7 @@ impl Workbench {
         self.replay_by(session, &Rules::strict()).await
     }
 
-    /// The same by these rules.
+    /// Like `replay`, by these rules.
     pub async fn replay_by(&self, session: &Session, rules: &Rules) -> Result<Report, OpenError> {
         let recording = Arc::new(Recording::of(session).map_err(OpenError)?);
         if session.header.redacted.is_some() {
@@ -108,7 +108,7 @@ impl Workbench {
     pub fn recover(&self, name: &str) -> Result<RecoveryReport, OpenError> {
         let path: PathBuf = match self.find_session(name)? {
             SessionKey::File(path) => path,
-            SessionKey::Example(id) => return Err(OpenError(format!("{id} is an example; nothing is damaged in it"))),
+            SessionKey::Example(id) => return Err(OpenError(format!("{id} is an example session and not damaged"))),
         };
         match Session::open(&path) {
             Ok(session) if session.is_being_written() => {

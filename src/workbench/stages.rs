@@ -61,7 +61,7 @@ impl Workbench {
         let stage = |step: &LaterStep| {
             let agent = Agent::recorded(&step.agent.toml).map_err(super::resume::unusable)?;
             let plan = Plan::new(&agent).map_err(StartError::Agent)?;
-            // A pinned program takes the place of the model.
+            // A pinned program replaces the model.
             let named = chosen.or_else(|| agent.program().is_none().then_some(step.model.as_str()));
             self.stage(plan, named, human)
         };
@@ -74,7 +74,7 @@ pub(super) fn later_steps<'a>(recording: &'a Recording, run: &Address) -> &'a [L
     let runs = recording.runs();
     let Some(place) = runs.iter().position(|known| known == run) else { return &[] };
     let start = |at: usize| -> Option<&'a RunStart> { recording.run_start(&runs[at]) };
-    // A run that continues a conversation is no step, and what went before it is over.
+    // A run that continues a conversation is not a step, and what went before it is over.
     if start(place).is_none_or(|start| start.continues.is_some()) {
         return &[];
     }

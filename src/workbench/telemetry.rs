@@ -101,11 +101,11 @@ impl Telemetry {
         self.counts.taken.fetch_add(1, Ordering::Relaxed);
         let Some(queue) = &self.queue else { return };
         if queue.try_send(Item::Document(document)).is_err() {
-            self.counts.fail(format!("more than {QUEUE_MOST} documents waited"));
+            self.counts.fail(format!("more than {QUEUE_MOST} documents were queued"));
         }
     }
 
-    /// Waits for what is in the queue; returns what did not arrive, in words.
+    /// Waits for the queue to drain; describes the documents that did not arrive.
     async fn end(&self) -> Option<String> {
         let drained = async {
             let (sender, done) = oneshot::channel();
@@ -115,7 +115,7 @@ impl Telemetry {
                 _ = done.await;
             }
         };
-        // What is late is counted as lost.
+        // Late documents count as lost.
         _ = tokio::time::timeout(END_TIME, drained).await;
         let (taken, arrived) = (self.counts.taken.load(Ordering::Relaxed), self.counts.arrived.load(Ordering::Relaxed));
         let problem = self.counts.problem.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -172,7 +172,7 @@ impl Workbench {
         Feed::with_spans(SessionSpans { spans, telemetry })
     }
 
-    /// Ends telemetry: posts the documents in the queue, for a limited time. Returns what did not arrive, in words.
+    /// Ends telemetry: posts the documents in the queue, for a limited time. Describes the documents that did not arrive.
     pub async fn end_telemetry(&self) -> Option<String> {
         self.telemetry.0.get()?.end().await
     }

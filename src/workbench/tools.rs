@@ -62,7 +62,7 @@ pub struct ToolState {
 }
 
 impl Workbench {
-    /// The same workbench, where this decides about tools that start a process or leave the machine.
+    /// The same workbench, where this decides about tools that start a process or use the network.
     #[must_use]
     pub fn with_policy(self, policy: ConsentPolicy) -> Self {
         Self { policy, ..self }
@@ -106,8 +106,8 @@ impl Workbench {
         log_out(url, &self.server_access()).await
     }
 
-    /// The URL of a server: by its name in the agent or in the configuration, or as it is given. Errors: an unknown server, or one that is a
-    /// program.
+    /// The URL of a server: by its name in the agent or in the configuration, or as it is given. Errors: an unknown server, or one that is
+    /// a program.
     pub fn server_url(&self, server: &str, agent: Option<&Agent>) -> Result<String, String> {
         match self.connection(server, agent)? {
             Connection::Http { url, .. } => Ok(url),
@@ -122,7 +122,7 @@ impl Workbench {
         Grants::at(self.folders.tools_dir.join("allowed"))
     }
 
-    /// The agent with what the configuration and earlier looks know of the servers of its tools.
+    /// The agent with the known facts about the servers of its tools, from the configuration and earlier connections.
     pub fn connected(&self, agent: Agent) -> Result<Agent, StartError> {
         let mut unknown = Vec::new();
         let agent = with_servers(agent, &mut |name, definition| {
@@ -181,7 +181,7 @@ impl Workbench {
             if decided.decision == Decision::Always
                 && let Err(error) = self.grants().grant(&grant)
             {
-                tracing::warn!(%error, "the decision could not be kept");
+                tracing::warn!(%error, "could not store the decision");
             }
             if decided.decision != Decision::Deny {
                 let looked = tokio::select! {
@@ -212,7 +212,7 @@ impl Workbench {
             .map_err(std::io::Error::other)
             .and_then(|text| write_whole_private(&file, &text));
         if let Err(error) = kept {
-            tracing::warn!(%error, "the list of a server could not be kept");
+            tracing::warn!(%error, "could not store the list of a server");
         }
         Ok(state)
     }
@@ -344,7 +344,7 @@ pub(super) fn servers(agent: &Agent) -> Vec<(String, Connection)> {
     found(agent, &|_| true)
 }
 
-/// The same for tools whose signature is not known.
+/// Like `servers`, for tools whose signature is not known.
 fn unlisted(agent: &Agent) -> Vec<(String, Connection)> {
     found(agent, &|definition| definition.get("signature").is_none())
 }

@@ -35,7 +35,8 @@ impl Workbench {
         let turn = Address::from(spec.at.split(':').next().unwrap_or_default());
         let recorded = Recording::of(session).map_err(unusable)?.model_of(&turn.root());
         if spec.model.as_deref().or(recorded.as_deref()) == Some("human") {
-            let message = "the model human reads no request: name another model, or fork with another reply";
+            let message =
+                "the model human does not depend on the request: name another model, or fork with another reply";
             return Err(unusable(message));
         }
         if !matches!(place, RequestPlace::Section { .. }) {
@@ -98,7 +99,7 @@ impl Removal {
         if sections.iter().any(|section| is_left(&section)) {
             Ok(removal)
         } else {
-            Err("nothing would be left to send: it is the only part that is not a system prompt".to_owned())
+            Err("nothing else would be sent: it is the only part that is not a system prompt".to_owned())
         }
     }
 
@@ -224,8 +225,8 @@ mod tests {
         ]
     }
 
-    const SHOWN: &str = "---- 0 system\nYou answer.\n--- 9 no heading\n\n---- 1 user\nTwo?\n---- 2 assistant (stays as it is)\nI look.\n\
-        ---- 3 tool (stays as it is)\n12\n---- 4 tool (stays as it is)\n13\n---- 5 assistant\n14\n";
+    const SHOWN: &str = "---- 0 system\nYou answer.\n--- 9 no heading\n\n---- 1 user\nTwo?\n---- 2 assistant (read-only)\nI look.\n\
+        ---- 3 tool (read-only)\n12\n---- 4 tool (read-only)\n13\n---- 5 assistant\n14\n";
 
     #[test]
     fn a_section_a_message_or_a_call_with_its_results_is_taken_out() {

@@ -12,7 +12,7 @@ use crate::event::{ErrorRecord, IssueRecord, JsonText, ToolEnd};
 /// Members and items that are named before the rest is counted.
 const NAMED: usize = 3;
 
-/// Data of a call in short: all of it up to so many bytes, else its shape and size: `120 items, 18 KB`.
+/// Data of a call in short: all of it up to `bytes` bytes, else its shape and size: `120 items, 18 KB`.
 pub fn in_short(data: &JsonText, bytes: usize) -> String {
     let text = data.as_str();
     if text.len() <= bytes {
@@ -31,7 +31,7 @@ pub fn in_short(data: &JsonText, bytes: usize) -> String {
     }
 }
 
-/// The longest start of at most so many bytes.
+/// The longest start of at most `bytes` bytes.
 fn start(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -104,7 +104,7 @@ pub fn describe_issue(issue: &IssueRecord) -> String {
     }
 }
 
-/// A reason with its meaning: `refused: The model refused to answer.`; a name that is no reason as it is.
+/// A reason with its meaning: `refused: The model refused to answer.`; a name that is not a reason as it is.
 pub fn describe_reason(name: &str) -> String {
     match Reason::from_name(name) {
         Some(reason) => format!("{name}: {}", reason.row().meaning),

@@ -75,7 +75,7 @@ fn circles_depth_and_missing_files_are_reported() {
         Agent::read(&first).unwrap_err().to_string()
     };
     let circle = refused(&[("a.toml", &parent("b.toml")), ("b.toml", &parent("a.toml"))]);
-    assert!(circle.contains("leads back to itself: a.toml → b.toml → a.toml"), "{circle}");
+    assert!(circle.contains("refers back to itself: a.toml → b.toml → a.toml"), "{circle}");
     let missing = refused(&[("a.toml", &parent("none.toml"))]);
     assert!(missing.contains("none.toml, which cannot be read"), "{missing}");
     let broken = refused(&[("a.toml", &parent("b.toml")), ("b.toml", "prompt = 1\n")]);
@@ -105,7 +105,7 @@ fn an_agent_of_a_tool_must_say_what_it_is_for() {
         plan.map(|plan| plan.warnings).map_err(|found| found[0].message.clone())
     };
     let inner = |more: &str| format!("agent = {{ prompt = \"y\", signature = \"{{a :int}}\"{more} }}");
-    let message = "the tool `b` has no description; say what its agent is for";
+    let message = "the tool `b` has no description; describe what its agent does";
     assert_eq!(found(&inner("")), Err(message.to_owned()));
     assert_eq!(found(&inner(", description = \"Y\"")), Ok(Vec::new()));
     assert_eq!(found(&format!("description = \"Y\"\n{}", inner(""))), Ok(Vec::new()));

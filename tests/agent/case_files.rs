@@ -151,7 +151,7 @@ fn what_is_no_case_is_reported_with_file_and_row() {
     }
     let missing = read("cases = [\"none.csv\"]", &[]).unwrap_err();
     assert!(missing.contains("none.csv, which cannot be read"), "{missing}");
-    assert!(read("cases = [\"no*.csv\"]", &[]).unwrap_err().contains("fits no file"));
+    assert!(read("cases = [\"no*.csv\"]", &[]).unwrap_err().contains("`cases.file` = \"no*.csv\" matches no file"));
     let column = "cases = [{ file = \"c.csv\", inputs = { text = \"revew\" } }]";
     let error = read(column, &[("c.csv", "review\nx\n")]).unwrap_err();
     assert!(error.contains("no column `revew`; did you mean `review`?"), "{error}");

@@ -59,7 +59,7 @@ fn a_predicate_sees_the_result() {
     let shown = "fail; the predicate is false for {\"score\":0.9,\"word\":\"a\"}";
     assert_eq!(verdict("expect = \"(> (:score result) 0.95)\"", &step), shown);
     let broken = verdict("expect = \"(+ (:word result) 1)\"", &step);
-    assert!(broken.starts_with("error; the predicate broke off for {\"score\":0.9,"), "{broken}");
+    assert!(broken.starts_with("error; the predicate failed for {\"score\":0.9,"), "{broken}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn what_cannot_be_a_case_is_reported_at_its_place() {
         ),
         (
             "name = \"a\"\nexpect = \"(= data/text 1)\"",
-            "`cases.0.expect` is not a predicate at line 1, column 4: there is no data/text here: an expression sees `result`",
+            "`cases.0.expect` is not a predicate at line 1, column 4: data/text does not exist here: an expression sees `result`",
         ),
         (
             "name = \"a\"\nexpect = { fail = \"valdation_error\" }",

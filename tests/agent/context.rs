@@ -86,8 +86,8 @@ fn inputs_that_reach_nothing_are_reported_with_what_is_probably_meant() {
     assert_eq!(
         found.iter().map(|found| found.message.as_str()).collect::<Vec<_>>(),
         [
-            "`max_turns` does not reach the model: the prompt does not name it; write `{{max_turns}}`, or, for the key of the agent, write it at the top, above the first [table]",
-            "`tone`, `size` do not reach the model: the prompt does not name them; write `{{tone}}` and `{{size}}`",
+            "`max_turns` does not reach the model: the prompt does not use it; write `{{max_turns}}` in the prompt. If you meant the key of the agent, move it to the top, above the first [table]",
+            "`tone`, `size` do not reach the model: the prompt does not use them; write `{{tone}}` and `{{size}}`",
         ]
     );
 }

@@ -39,12 +39,12 @@ fn a_pinned_program_has_a_text_of_its_own() {
     assert_eq!(texts.program, "(def a 1)\n(return a)\n");
     assert!(!texts.options.contains("program"), "{}", texts.options);
     assert_eq!(texts.to_agent(&agent).as_ref(), Ok(&agent));
-    // While the text is blank the key may be among the options; else it is there twice.
+    // While the text is blank the key may be among the options; else it appears twice.
     let options = "mode = 'ptc_lisp'\nprogram = '(return 1)'\n".to_owned();
     let old = DraftTexts { program: String::new(), options, ..texts.clone() };
     assert_eq!(old.to_agent(&agent).unwrap().program(), Some("(return 1)"));
     let twice = lines(&diagnose(&DraftTexts { program: "(return 2)".to_owned(), ..old }));
-    assert_eq!(twice, ["error options 18..25: `program` has a text of its own; write it there and remove it here"]);
+    assert_eq!(twice, ["error options 18..25: `program` has its own editor; write it there and remove it here"]);
     let broken = lines(&diagnose(&DraftTexts { program: "(return (f 1)".to_owned(), ..texts }));
     assert!(broken.len() == 1 && broken[0].starts_with("error program "), "{broken:?}");
 }
@@ -75,7 +75,7 @@ fn what_cannot_be_read_is_at_its_place() {
         ),
         (
             draft("p", ":int", "", "prompt = 'x'"),
-            &["error options 0..6: `prompt` has a text of its own; write it there and remove it here"],
+            &["error options 0..6: `prompt` has its own editor; write it there and remove it here"],
         ),
         (
             draft("p", ":int", "", "mode ="),

@@ -122,7 +122,7 @@ fn expectations_are_combined_with_all_any_and_not() {
         (
             "{ all = [{ weight = 3, expect = { contains = \"z\" } }, { contains = \"a\" }], at_least = 0.75 }",
             "\"a\"",
-            "fail 0.25; all: 25 % of the weights hold, expected at least 75 %; all.0.contains: \"z\" is not in \"a\"",
+            "fail 0.25; all: 25 % of the weight is met, expected at least 75 %; all.0.contains: \"z\" is not in \"a\"",
         ),
         (
             "{ all = [{ any = [\"p\", \"q\"] }] }",
@@ -199,7 +199,7 @@ fn a_failed_run_passes_only_where_a_part_expects_the_failure() {
 #[test]
 fn a_predicate_that_breaks_off_makes_a_combination_undecided() {
     let verdict = words("{ any = [\"x\", \"(+ result 1)\"] }", &returned("\"a\""));
-    assert!(verdict.starts_with("error 0.00; the predicate broke off"), "{verdict}");
+    assert!(verdict.starts_with("error 0.00; the predicate failed for "), "{verdict}");
 }
 
 #[test]

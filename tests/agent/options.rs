@@ -241,7 +241,7 @@ fn a_wrong_part_of_an_option_is_reported_at_its_place() {
             "memory = { a = 1 }",
             "error options: a value of [memory] is PTC-Lisp text, such as \"[1 2 3]\" or \"(fn [x] (inc x))\"",
         ),
-        ("builtin_tools = ['grap']", "error options: there is no builtin tool \"grap\"; did you mean `grep`?"),
+        ("builtin_tools = ['grap']", "error options: unknown builtin tool \"grap\"; did you mean `grep`?"),
     ];
     for (options, expected) in cases {
         assert_eq!(findings_of(options), expected, "{options}");

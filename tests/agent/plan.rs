@@ -45,7 +45,7 @@ fn json_mode_says_what_it_refuses_and_what_to_do() {
     let cases: [(&str, &[&str]); 10] = [
         (
             "prompt = 'x'",
-            &["error signature: json mode needs a signature that says what comes out, such as \
+            &["error signature: json mode needs a signature that declares the output, such as \
                `(text :string) -> {sentiment :string, score :float}`, or a schema"],
         ),
         (
@@ -74,7 +74,7 @@ fn json_mode_says_what_it_refuses_and_what_to_do() {
             ],
         ),
         ("prompt = 'x'\nsignature = '{a :int}'\nrefs = { label = 'a' }\ncost_limit = 1.5\n[[cases]]\nname = 'c'", &[]),
-        ("prompt = ' '\nsignature = ':int'", &["error prompt: the prompt is empty; write what the model is to do"]),
+        ("prompt = ' '\nsignature = ':int'", &["error prompt: the prompt is empty; describe the task"]),
         (
             "mode = 'json_loop'\nfirewall = true\nprompt = '{{_a}}'\nsignature = '(_a :string) -> :int'",
             &[
@@ -137,8 +137,8 @@ fn descriptions_of_fields_that_do_not_exist_are_worth_knowing() {
             "prompt = '{{t}}'\nsignature = '(t :string) -> {items [{unit_price :int}]}'\n[field_descriptions]\n'items.unit-price' = 'ok'\nitms = 'no'\n[context_descriptions]\nu = 'no'"
         ),
         [
-            "warning options: [field_descriptions] describes `itms`, but there is no such output field; did you mean `items`?",
-            "warning options: [context_descriptions] describes `u`, but there is no such parameter; known: `t`",
+            "warning options: [field_descriptions] describes `itms`, but the output field is unknown; did you mean `items`?",
+            "warning options: [context_descriptions] describes `u`, but the parameter is unknown; known: `t`",
         ]
     );
 }
@@ -160,7 +160,7 @@ fn a_raw_schema_that_cannot_be_used_says_why() {
     let cases = [
         (
             "schema = { type = 'object' }\nsignature = '(a :int) -> :int'\nprompt = '{{a}}'",
-            "error signature 9..16: the schema stands for the output; write only the parameters in the signature, such as \
+            "error signature 9..16: the schema replaces the output; write only the parameters in the signature, such as \
              `(text :string)`, or remove the schema",
         ),
         (

@@ -96,7 +96,7 @@ fn rubrics_are_parts_like_others() {
     assert_eq!(words(weighted, "\"no\"", &[0.9]), "pass 0.68");
     assert_eq!(
         words(weighted, "\"lamp\"", &[0.1]),
-        "fail 0.33; all: 25 % of the weights hold, expected at least 70 %; all.0.rubric: the judged score is 0.10, expected at least 0.7: \
+        "fail 0.33; all: 25 % of the weight is met, expected at least 70 %; all.0.rubric: the judged score is 0.10, expected at least 0.7: \
          so says m"
     );
     assert_eq!(words(r#"{ not = { rubric = "rude" } }"#, "1", &[0.0]), "pass 1.00");
@@ -138,7 +138,7 @@ fn without_a_ruling_there_is_no_verdict() {
     let verdict = read(r#"{ rubric = "polite" }"#).unwrap().judge(&returned("1"));
     assert_eq!(
         (verdict.name(), verdict.lines()),
-        ("error", vec!["a rubric needs a judge, and none was asked".to_owned()])
+        ("error", vec!["a rubric needs a judge, and none was called".to_owned()])
     );
 }
 

@@ -42,10 +42,10 @@ fn an_agent_file_that_cannot_be_read() {
     assert_snapshot!(output("sentimant"), @"error: sentimant: no such agent file; did you mean `sentiment`? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, yard, quote)");
     assert_snapshot!(output("."), @"error: .: cannot be read: Is a directory (os error 21)");
     assert_snapshot!(output("latin.toml"), @"error: latin.toml: cannot be read: it is not UTF-8 text");
-    assert_snapshot!(refused(""), @"error: agent.toml: prompt: the prompt is empty; write what the model is to do");
+    assert_snapshot!(refused(""), @"error: agent.toml: prompt: the prompt is empty; describe the task");
     assert_snapshot!(refused("mode = \"json\"\n"), @r"
-    error: agent.toml: prompt: the prompt is empty; write what the model is to do
-    error: agent.toml: signature: json mode needs a signature that says what comes out, such as `(text :string) -> {sentiment :string, score :float}`, or a schema
+    error: agent.toml: prompt: the prompt is empty; describe the task
+    error: agent.toml: signature: json mode needs a signature that declares the output, such as `(text :string) -> {sentiment :string, score :float}`, or a schema
     ");
 }
 
@@ -88,7 +88,10 @@ fn a_context_or_value_in_another_form_is_reported_with_the_right_one() {
         (["--context", "ctx.json"], "; a file is read with --context @ctx.json"),
         (["--context", "text=hi"], "; write --set text=hi"),
         (["--set", "on=yes"], "--set on: must be true or false, found \"yes\""),
-        (["--set", "text=@maria"], "the text itself is given with --context '{\"text\":\"@maria\"}'"),
+        (
+            ["--set", "text=@maria"],
+            "; `@` reads a file; to pass this text itself, write --context '{\"text\":\"@maria\"}'",
+        ),
     ];
     for (arguments, words) in known {
         program.run(["run", "ok.toml"].iter().chain(&arguments)).exits(2).reports(words);
@@ -195,19 +198,19 @@ fn a_flag_before_the_command_that_has_it() {
     let output = |arguments: &[&str]| program.run(arguments).exits(2).reported();
     assert_eq!(
         output(&["--json", "run", "sentiment"]),
-        "error: `--json` belongs to the command: write it after `ptc-workbench run`"
+        "error: `--json` is a flag of the command: write it after `ptc-workbench run`"
     );
     assert_eq!(
         output(&["--model=demo", "run", "sentiment"]),
-        "error: `--model` belongs to the command: write it after `ptc-workbench run`"
+        "error: `--model` is a flag of the command: write it after `ptc-workbench run`"
     );
     assert_eq!(
         output(&["sessions", "--json", "list"]),
-        "error: `--json` belongs to the command: write it after `ptc-workbench sessions list`"
+        "error: `--json` is a flag of the command: write it after `ptc-workbench sessions list`"
     );
     assert_eq!(
         output(&["--json", "sentiment"]),
-        "error: `--json` belongs to a command, and none is written: `ptc-workbench run … --json`, for example"
+        "error: `--json` needs a command, for example: `ptc-workbench run … --json`"
     );
     // A flag that the command does not have, in any position.
     for arguments in [["--jsom", "run", "sentiment"], ["--check", "run", "sentiment"], ["run", "sentiment", "--check"]]

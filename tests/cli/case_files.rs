@@ -40,7 +40,7 @@ fn cases_are_chosen_by_name_and_tag() {
     assert_eq!(names(&test(&program, &["--filter", "case 2"])), ["case 2"]);
     assert_eq!(names(&test(&program, &["--filter", "tag:early"])), ["case 1", "case 2"]);
     assert_eq!(names(&test(&program, &["--filter", "tag:early", "--filter", "!case 1"])), ["case 2"]);
-    test(&program, &["--filter", "nothing"]).exits(2).reports("none of 8 cases is chosen");
+    test(&program, &["--filter", "nothing"]).exits(2).reports("none of 8 cases is selected");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_sample_is_the_same_for_the_same_seed() {
 #[test]
 fn the_cases_that_failed_last_run_again() {
     let program = program();
-    test(&program, &["--failed"]).exits(2).reports("a.toml was not tested yet");
+    test(&program, &["--failed"]).exits(2).reports("a.toml has not been tested yet");
     test(&program, &[]).exits(1);
     assert_eq!(names(&test(&program, &["--failed"])), ["case 1", "case 3", "case 5", "case 7"]);
     // Cases that are not run keep their state; those that pass now leave the list.
@@ -64,7 +64,7 @@ fn the_cases_that_failed_last_run_again() {
     program.file("c.jsonl", text.replace("even?", "int?"));
     test(&program, &["--failed", "--filter", "case 1"]).exits(0);
     assert_eq!(names(&test(&program, &["--failed"])), ["case 3", "case 5", "case 7"]);
-    test(&program, &["--failed"]).exits(0).reports("none of 8 cases is chosen");
+    test(&program, &["--failed"]).exits(0).reports("none of 8 cases is selected");
 }
 
 #[test]

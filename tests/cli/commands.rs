@@ -57,12 +57,12 @@ fn a_new_agent_is_created_and_never_replaces_a_file() {
     let program = Program::new();
     let done = program.run(["new", "invoice", "--mode", "json"]);
     assert_eq!(done.exits(0).stdout.trim(), "invoice.toml");
-    program.run(["new", "invoice"]).exits(2).reports("invoice.toml exists already");
+    program.run(["new", "invoice"]).exits(2).reports("invoice.toml already exists");
     program.run(["new", "copy.toml", "--from", "sentiment"]).exits(0).reports("ptc-workbench run copy.toml");
     program.run(["run", "copy.toml", "--no-save"]).exits(0);
     program.run(["new", "other", "--from", "sentimant"]).exits(2).reports("did you mean `sentiment`?");
     program.run(["new", "other", "--mode", "jsn"]).exits(2).reports("did you mean `json`?");
-    program.run(["new", "no/such/folder"]).exits(2).reports("there is no folder");
+    program.run(["new", "no/such/folder"]).exits(2).reports("the folder no/such does not exist");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn the_doctor_finds_settings_that_the_interface_refuses() {
     let (health, message) = configuration("keys.toml", 1);
     assert!(health == "bad" && message.contains("did you mean \"run.start\"?"), "{message}");
     let (health, message) = configuration("theme.toml", 1);
-    assert!(health == "bad" && message.contains("there is no theme \"nope\""), "{message}");
+    assert!(health == "bad" && message.contains("unknown theme \"nope\""), "{message}");
     assert_eq!(configuration("fine.toml", 0).0, "good");
 }
 
@@ -316,7 +316,7 @@ fn tools_lists_who_may_call_each_and_what_providers_get() {
     assert_eq!(listed[1]["name"], "llm-query");
     // A question to a model has no time of its own: the budgets of the run bound it.
     assert_eq!((&listed[0]["timeout_ms"], &listed[1]["timeout_ms"]), (&30_000.into(), &serde_json::Value::Null));
-    assert_eq!(output.matches(" ms at most").count(), 1, "{output}");
+    assert_eq!(output.matches(" · limit ").count(), 1, "{output}");
     program.file("none.toml", "prompt = 'go'\nsignature = ':int'\n");
     assert!(program.run(["tools", "none.toml"]).exits(0).stderr.contains("has no tools"));
     program.file("bad.toml", "mode = 'ptc_lisp'\nprompt = 'go'\n[tools.x]\nkind = 'tabel'\n");

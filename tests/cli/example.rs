@@ -47,8 +47,11 @@ fn a_turn_becomes_an_example_in_the_agent_file_and_the_model_is_sent_it() {
 fn an_example_needs_a_reply_and_a_prompt_that_is_used() {
     let program = ran(AGENT);
     program.run(["sessions", "example", "last@r0"]).exits(2).reports("r0 is not a turn");
-    program.run(["sessions", "example", "last@r0/t7"]).exits(2).reports("holds no reply at r0/t7");
-    program.run(["sessions", "example", "last", "--agent", "sentiment"]).exits(2).reports("part of the program");
+    program.run(["sessions", "example", "last@r0/t7"]).exits(2).reports("has no reply at r0/t7");
+    program
+        .run(["sessions", "example", "last", "--agent", "sentiment"])
+        .exits(2)
+        .reports("is an example of the program");
     let own = format!("{AGENT}\n[modes.json]\nprompt = \"Tell {{{{word}}}}\"\n");
     program.file("answers.toml", &own);
     program.run(["sessions", "example", "last"]).exits(2).reports("a prompt of its own for the mode json");

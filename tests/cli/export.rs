@@ -54,10 +54,10 @@ fn every_format_is_written_and_named_by_the_file() {
     assert!(fs::read_to_string(program.dir().join("page.html")).unwrap().starts_with("<!doctype html>"));
     let done = program.run(["sessions", "export", "last", "-o", "page.txt"]);
     done.exits(2);
-    assert!(done.stderr.contains("write --format with one of md, html"), "{}", done.stderr);
+    assert!(done.stderr.contains("the format is unknown: choose one with --format: md, html"), "{}", done.stderr);
     let done = program.run(["sessions", "export", "last", "-f", "pdf"]);
     done.exits(2);
-    assert!(done.stderr.contains("there is no format \"pdf\""), "{}", done.stderr);
+    assert!(done.stderr.contains("unknown format \"pdf\""), "{}", done.stderr);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn what_looks_like_a_secret_is_not_written_unless_that_is_allowed() {
     program.run(["sessions", "export", "last", "-o", "other.md", "--redact", "memory"]).exits(2);
     let done = program.run(["sessions", "export", "last", "-o", "all.md", "--allow-secrets"]);
     done.exits(0);
-    assert!(done.stderr.contains("warning: the export holds what looks like a secret"));
+    assert!(done.stderr.contains("warning: the export contains text that looks like a secret"));
     assert!(fs::read_to_string(program.dir().join("all.md")).unwrap().contains(&key()));
 }
 
@@ -122,7 +122,7 @@ fn a_bundle_is_a_folder_whose_session_replays_and_whose_agent_runs() {
     program.run(["run", "bug/agent.toml", "--model", "sample"]).exits(0);
     assert!(files["agent.toml"].contains("hello"), "with its inputs: {}", files["agent.toml"]);
     // A folder that is there is not touched, and a folder is no text.
-    program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug"]).exits(2).reports("bug: is there already");
+    program.run(["sessions", "export", "last", "-f", "bundle", "-o", "bug"]).exits(2).reports("bug: already exists");
     program.run(["sessions", "export", "last", "-f", "bundle"]).exits(2).reports("a bundle is a folder");
     program.run(["sessions", "export", "last", "-o", "again.bundle"]).exits(0);
     assert!(program.dir().join("again.bundle/README.md").is_file());
@@ -185,7 +185,7 @@ fn the_session_itself_is_never_the_target() {
     // Nor is another one.
     let other = program.file("other.jsonl", &before);
     let done = program.run(["sessions", "export", "last", "-f", "json", "-o", other]);
-    done.exits(2).reports("other.jsonl: a session is there, and would be lost; choose another file");
+    done.exits(2).reports("other.jsonl: this file is a session and would be overwritten; choose another file");
     assert_eq!(fs::read(program.dir().join(other)).unwrap(), before);
     let done = program.run(["sessions", "export", "last", "-f", "md", "-o", "no/such/folder.md"]);
     done.exits(2);
@@ -201,7 +201,12 @@ fn a_trace_becomes_a_session_that_is_shown_exported_and_not_replayed() {
     let done = program.run(["sessions", "import", "trace.jsonl"]);
     done.exits(0);
     let id = done.stdout.trim().to_owned();
-    assert!(id.starts_with("2026-05-04T10-00-00Z-") && done.stderr.contains("not to replay"), "{} {}", id, done.stderr);
+    assert!(
+        id.starts_with("2026-05-04T10-00-00Z-") && done.stderr.contains("it cannot be replayed"),
+        "{} {}",
+        id,
+        done.stderr
+    );
     let shown = program.run(["sessions", "show", &id]);
     shown.exits(0);
     for output in ["planner", "imported from the PtcRunner trace", "call count", "counter", "max_turns_exceeded"] {

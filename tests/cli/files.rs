@@ -162,7 +162,7 @@ async fn an_agent_names_files_of_its_own_folder_only_and_no_key() {
     program.file("pictures/a.png", [PNG, b" sk-0123456789abcdef"].concat());
     let (program, done) = run(program, &["run", "agent.toml"]).await;
     assert_ne!(done.code, Some(0));
-    done.reports("the file a.png holds the key of a provider");
+    done.reports("the file a.png contains the key of a provider");
     assert!(!done.stderr.contains("0123456789") && !program.sessions_dir().join("files").exists());
     assert_eq!(server.received().len(), 1);
 }

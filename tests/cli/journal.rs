@@ -21,7 +21,7 @@ fn a_task_in_the_journal_is_not_done_again() {
     program.file("a.toml", agent("(return (count (task \"read\" (tool/read {}))))"));
     let run = || program.run(["run", "a.toml", "--journal", "tasks.json", "--json"]);
     let done = run();
-    done.exits(0).reports("journal kept in tasks.json");
+    done.exits(0).reports("journal written to tasks.json");
     let first = done.json();
     assert_eq!((&first["return"], first["calls"].as_array().unwrap().len()), (&json!(2), 1));
     assert_eq!(first["journal"], json!({"read": ["one", "two"]}));
@@ -63,9 +63,9 @@ fn a_journal_that_cannot_be_used_is_reported_before_the_run() {
     };
     refused("a.toml", "bad.json", "--journal bad.json: line 1, column 8");
     refused("a.toml", "list.json", "a journal is a JSON object");
-    refused("a.toml", "nowhere/tasks.json", "there is no folder nowhere");
+    refused("a.toml", "nowhere/tasks.json", "the folder nowhere does not exist");
     refused("none.toml", "new.json", "write `journaling = true`");
     refused("sentiment", "new.json", "json mode has no programs");
-    refused("quote", "new.json", "a pipeline keeps no journal");
+    refused("quote", "new.json", "pipelines do not support a journal");
     assert!(program.session_files().is_empty() && !program.dir().join("new.json").exists());
 }

@@ -63,7 +63,7 @@ async fn the_result_is_a_table_and_later_runs_begin_with_it() {
     assert!(output.contains("structured output by tool"), "{output}");
     assert!(output.contains("refuses structured output by json_schema"), "{output}");
     assert!(!output.contains('\x1b'), "text of the server is made safe: {output}");
-    done.reports("catalog.toml; later requests to this model begin with it");
+    done.reports("catalog.toml; later requests to this model use it");
     let path = done.stderr.split("stored in ").nth(1).unwrap().split(';').next().unwrap().to_owned();
     let stored = std::fs::read_to_string(program.dir().join(path)).unwrap();
     assert!(stored.contains("structured_output = \"tool\""), "{stored}");
@@ -104,7 +104,7 @@ async fn the_result_is_there_as_json() {
 async fn a_model_that_cannot_be_asked_is_an_error() {
     let server = Server::play([Play::json("404 Not Found", "{\"error\":{\"message\":\"no such model\"}}")]).await;
     let (program, done) = run(program(&server), &["models", "check", "mine:m", "--yes"], "").await;
-    done.exits(1).reports("mine:m does not answer a plain question: ");
+    done.exits(1).reports("mine:m does not reply to a simple request: ");
     let (_, done) = run(program, &["models", "check", "demo", "--yes"], "").await;
     done.exits(2).reports("`demo` is built in");
 }

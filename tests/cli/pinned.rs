@@ -88,7 +88,7 @@ fn several_re_runs_show_whether_they_are_the_same_and_where_they_part() {
     assert_eq!(output["first_difference"], json!({"address": "r0/t1", "part": "calls"}));
     let output = program.run(["rerun", "last", "--times", "2", "--allow-tools"]);
     assert!(
-        output.exits(0).stdout.ends_with("1 of 2 runs the same; first difference at r0/t1: calls\n"),
+        output.exits(0).stdout.ends_with("1 of 2 runs identical; first difference at r0/t1: calls\n"),
         "{}",
         output.stdout
     );
@@ -101,7 +101,7 @@ fn what_looks_like_a_secret_in_an_agent_is_reported_when_a_run_begins() {
     let key = format!("ghp_{}", "Zx9Kq2Lm7Vb4Nt8Rw3Yp6Sd1Fg5Hj0AcEuIo");
     program.file("a.toml", format!("mode = \"text\"\nprompt = \"Use {key} now\"\n"));
     let done = program.run(["run", "a.toml", "--model", "sample"]);
-    done.exits(0).reports("the prompt holds what looks like a token of GitHub (github_token)");
+    done.exits(0).reports("the prompt contains text that looks like a token of GitHub (github_token)");
     let text = std::fs::read_to_string(program.session_file()).unwrap();
     let notice = text.lines().find(|line| line.contains("\"k\":\"notice\"")).unwrap();
     assert!(notice.contains("github_token") && !notice.contains(&key));
@@ -112,7 +112,7 @@ fn what_looks_like_a_secret_in_an_agent_is_reported_when_a_run_begins() {
 fn a_key_of_the_environment_is_reported_when_a_run_begins() {
     let program = Program::new().with_env("MY_API_KEY", "supersecretvalue");
     let done = program.run(["run", "--prompt", "Use supersecretvalue", "--mode", "text", "--model", "sample"]);
-    done.exits(0).reports("the prompt holds a secret of this machine (known_secret)");
+    done.exits(0).reports("the prompt contains a known secret (known_secret)");
     let warning = done.stderr.lines().find(|line| line.contains("known_secret")).unwrap();
     assert!(!warning.contains("supersecret"), "{warning}");
 }
@@ -123,11 +123,8 @@ fn a_re_run_that_waits_is_not_the_same_and_says_how_to_answer() {
     program.fed(["run", "sentiment", "--model", "human"], r#"{"sentiment": "positive", "score": 0.75}"#).exits(0);
     let output = program.run(["rerun", "last", "--model", "human", "--times", "2"]);
     output.exits(4).reports("resume ").reports("--answer");
-    assert!(
-        output.stdout.contains("waits for the answer to r0/t1/q0") && !output.stdout.contains("same"),
-        "{}",
-        output.stdout
-    );
+    assert!(output.stdout.contains("waits for the answer to r0/t1/q0"), "{}", output.stdout);
+    assert!(!["same", "identical"].iter().any(|word| output.stdout.contains(word)), "{}", output.stdout);
     let output = program.run(["rerun", "last", "--model", "human", "--times", "2", "--json"]).exits(4).json();
     assert_eq!((&output["times"], &output["same"]), (&json!(1), &json!(0)));
     assert_eq!(output["runs"][0]["waits_for"], json!("r0/t1/q0"));

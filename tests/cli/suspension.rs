@@ -56,9 +56,10 @@ fn an_answer_to_no_open_question_changes_nothing() {
     program
         .run(["resume", "last", "--answer", "r0/t9/q0=x"])
         .exits(2)
-        .reports("r0/t9/q0 is not a question (open: r0/t1/c0/q0)");
+        .reports("r0/t9/q0 is not a question of this session (open: r0/t1/c0/q0)");
     for no_question in ["r9=4", "r0/t1/c0=4", "r0/p1.2/q0=x"] {
-        let words = format!("{} is not a question (open: r0/t1/c0/q0)", no_question.split_once('=').unwrap().0);
+        let words =
+            format!("{} is not a question of this session (open: r0/t1/c0/q0)", no_question.split_once('=').unwrap().0);
         program.run(["resume", "last", "--answer", no_question]).exits(2).reports(&words);
     }
     assert_eq!(std::fs::read(program.session_file()).unwrap(), before);
@@ -67,7 +68,7 @@ fn an_answer_to_no_open_question_changes_nothing() {
     program
         .run(["resume", "last", "--answer", "r0/t1/c0/q0=red"])
         .exits(2)
-        .reports("has its answer already (open: r0/t1/c2/q0)");
+        .reports("is already answered (open: r0/t1/c2/q0)");
     program.run(["resume", "last", "--answer", "r0/t1/c2/q0=large"]).exits(0);
 }
 
@@ -195,10 +196,10 @@ fn what_failed_for_want_of_turns_is_continued_with_more_of_them() {
     let failed = program.run(["run", "one.toml"].iter().chain(&wrong));
     failed.exits(1).reports("Set max_turns = 2 in the options (it was 1), so that the model can correct it");
     let more = program.run(["continue", "last", "again"].iter().chain(&wrong));
-    more.exits(0).reports("warning: the run before used up max_turns = 1: this one may take 2");
+    more.exits(0).reports("warning: the previous run reached max_turns = 1; this one may use 2");
     // A run that has its answer keeps its limits.
     let same = program.run(["continue", "last", "again", "--model", "sample"]);
-    assert!(!same.exits(0).stderr.contains("used up"), "{}", same.stderr);
+    assert!(!same.exits(0).stderr.contains("the previous run reached"), "{}", same.stderr);
 }
 
 #[test]

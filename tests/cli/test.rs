@@ -195,7 +195,7 @@ fn each_trial_has_its_own_seed_and_session() {
 fn what_cannot_be_tested_is_reported() {
     let program = Program::new();
     program.run(["test"]).exits(2);
-    program.run(["test", "booking"]).exits(2).reports("there is no case to run");
+    program.run(["test", "booking"]).exits(2).reports("no case to run");
     program.run(["test", "sentiment", "--mode", "jsn"]).exits(2).reports("did you mean `json`?");
     program.run(["test", "reviews", "--mode", "json"]).exits(2).reports("json mode has no tools");
     program.run(["test", "sentiment", "--trials", "0"]).exits(2);
@@ -210,7 +210,7 @@ fn what_cannot_be_tested_is_reported() {
     program
         .run(["test", "sentiment", "--junit", "none/out.xml"])
         .exits(2)
-        .reports("none/out.xml cannot be written: there is no folder none");
+        .reports("none/out.xml cannot be written: the folder none does not exist");
     assert!(
         !program.dir().join("none").exists() && program.session_files().is_empty(),
         "reported before anything runs"
@@ -224,7 +224,7 @@ fn what_cannot_be_tested_is_reported() {
         program
             .run(command)
             .exits(2)
-            .reports("own.toml cannot be written: another kind of file is there, and would be lost");
+            .reports("own.toml cannot be written: a file of another kind exists there and would be overwritten");
         assert_eq!(std::fs::read(program.dir().join("own.toml")).unwrap(), own);
     }
     for _ in 0..2 {
@@ -255,11 +255,11 @@ fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
     program
         .run(["sessions", "case", "last", "--agent", "sentiment"])
         .exits(2)
-        .reports("is an example that is part of the program");
+        .reports("sentiment is an example of the program");
     program
         .run(["sessions", "case", "last"])
         .exits(2)
-        .reports("name the agent file with --agent FILE (there is no answers.toml here");
+        .reports("name the agent file with --agent FILE (answers.toml does not exist");
     program.file("other.toml", AGENT.replace("answers", "others"));
     program.run(["sessions", "case", "last", "--agent", "other.toml"]).exits(2).reports("holds the agent `others`");
     assert_eq!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap(), text);
@@ -284,7 +284,7 @@ fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
         assert!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap().contains("name = \"linked\""));
     }
     let nowhere = ["sessions", "case", "last", "--agent", "nope/x.toml", "--cassette"];
-    program.run(nowhere).exits(2).reports("nope/x.toml cannot be written: there is no folder nope");
+    program.run(nowhere).exits(2).reports("nope/x.toml cannot be written: the folder nope does not exist");
     assert!(!program.dir().join("nope").exists());
 
     // An example becomes a file of one's own.
@@ -298,7 +298,7 @@ fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
         .reports("holds 3 runs; name one with --run");
     for run in [&[][..], &["--run", "r0"]] {
         let several = ["sessions", "case", "2026-11-22T00-00-26", "--agent", "x.toml", "--cassette"];
-        program.run(several.iter().chain(run)).exits(2).reports("holds 3 runs").reports("leave out --cassette");
+        program.run(several.iter().chain(run)).exits(2).reports("holds 3 runs").reports("omit --cassette");
     }
 }
 
@@ -343,6 +343,6 @@ fn a_regression_test_replays_its_cassette_without_a_model() {
     assert!(error == "error" && why.contains("cannot be read"), "{why}");
 
     program.file("a.toml", AGENT);
-    program.run(made).exits(2).reports("exists already");
+    program.run(made).exits(2).reports("cannot be written: it already exists; give the case another --name");
     assert_eq!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap(), AGENT);
 }

@@ -67,7 +67,7 @@ async fn unknown_titles_and_models_that_read_nothing_are_refused() {
     let output = done.exits(2).stderr.clone();
     assert!(output.contains("no part of the request of r0/t2 has the title `no such part`; known: "), "{output}");
     let human = program.run(["fork", "last", "--at", "r0/t2", "--drop", "reply", "--model", "human"]);
-    assert!(human.exits(2).stderr.contains("the model human reads no request"), "{}", human.stderr);
+    assert!(human.exits(2).stderr.contains("the model human does not depend on the request"), "{}", human.stderr);
     let sessions = program.run(["sessions", "list", "--json"]).exits(0).json();
     let own = sessions.as_array().unwrap().iter().filter(|line| line["path"].is_string());
     assert_eq!(own.count(), 1, "nothing was written");

@@ -190,7 +190,7 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
             "config.toml:1:9: `demo` cannot be an alias: it already names a model; choose another name",
         ),
         ("[retry]\nmax_attempts = 0", &attempts),
-        ("[keys]\n\"run.start\" = 5", "config.toml:2:15: `keys.run.start` must be a list of texts, found an integer"),
+        ("[keys]\n\"run.start\" = 5", "config.toml:2:15: `keys.run.start` must be a list of strings, found an integer"),
         (
             "[providers.openai]\napi_key_env = \"sk-abcdef123456\"",
             "config.toml:2:15: `providers.openai.api_key_env` must be the name of an environment variable (letters, digits and `_`), not the secret itself",

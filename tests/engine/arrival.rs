@@ -70,7 +70,7 @@ async fn json_mode_shows_values_without_parameters_below_the_prompt_and_says_so(
     let (ran, requests) = ran(&agent, r#"{"review":"Great!"}"#).await;
     let user = requests[0].messages[0].joined();
     assert!(user.contains("# Context\n\n- review (string)\n<data>\n\"Great!\"\n</data>"), "{user}");
-    assert_eq!(findings(&ran), ["review the prompt does not name `review`; the value is added below the prompt"]);
+    assert_eq!(findings(&ran), ["review the prompt does not use `review`; the value is added below the prompt"]);
 }
 
 #[tokio::test]

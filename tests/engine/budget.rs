@@ -59,7 +59,10 @@ async fn a_limit_of_tokens_holds_for_models_that_count_none() {
     assert!(ran.step.usage.own.turns < 3, "{:?}", ran.step.usage);
     assert_eq!(ran.step.usage.own.tokens, None, "an estimate is not a count");
     let message = ran.step.fail.unwrap().message;
-    assert!(message.contains("tokens were used by estimate"), "{message}");
+    assert!(
+        message.contains("tokens were used (an estimate: the model reports no token counts), token_limit is 200"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
@@ -269,7 +272,7 @@ async fn tokens_of_agents_below_whose_model_counts_none_are_estimated() {
         replays(&ran.events).await;
         assert_eq!(ran.outcome(), "budget_callback_exceeded", "{mode}: {:?}", ran.step.fail);
         let message = ran.step.fail.unwrap().message;
-        assert!(message.contains("by estimate (the model of a child run reports none)"), "{message}");
+        assert!(message.contains("(an estimate: the model of a child run reports no token counts)"), "{message}");
         assert_eq!(
             ran.step.usage.own.tokens.map(|tokens| tokens.total()),
             Some(10),
@@ -343,7 +346,8 @@ async fn child_runs_of_a_program_spend_what_the_parents_limit_leaves() {
     let limited = run_with_child("token_limit = 20", &below, one_by_one).await;
     let error = "tool/below: the tool failed: 21 tokens were used, token_limit is 20";
     assert_eq!(spent(&limited), ("budget_callback_exceeded".to_owned(), 2, error));
-    // Branches of a parallel form may each spend what was left before it: which of them ends first is chance, and a replay must decide the same.
+    // Branches of a parallel form may each spend what was left before it: which of them ends first is chance, and a replay must decide the
+    // same.
     let at_once = "(return (pmap (fn [x] (tool/below {})) (range 5)))";
     assert_eq!(spent(&run_with_child("token_limit = 20", &below, at_once).await), (five, 5, ""));
     let one_more = "(do (pmap (fn [x] (tool/below {})) (range 5)) (return (tool/below {})))";
@@ -359,5 +363,5 @@ async fn a_child_run_of_several_turns_ends_where_the_parents_limit_does() {
     let ran = run_with_child("token_limit = 10", below, "(return (tool/below {}))").await;
     let (outcome, replies, error) = spent(&ran);
     assert_eq!((outcome.as_str(), replies), ("budget_callback_exceeded", 1));
-    assert!(error.ends_with("7 tokens were used, token_limit of the parent agent leaves 3"), "{error}");
+    assert!(error.ends_with("7 tokens were used, 3 remain of token_limit of the parent agent"), "{error}");
 }

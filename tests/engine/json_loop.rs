@@ -400,7 +400,7 @@ async fn five_identical_calls_in_a_row_are_a_loop() {
     assert_eq!(ran_off.turns()[4], "loop_detected");
     assert_eq!(
         ran_off.step.fail.unwrap().message,
-        "the tool price was called 5 times in a row with the same arguments"
+        "the tool price was called 5 consecutive times with the same arguments"
     );
     let same = || call("price", r#"{"item":"tea"}"#);
     let broken = [same(), same(), same(), same(), call("price", r#"{"item":"x"}"#), same(), answer(r#""x""#)];

@@ -31,7 +31,7 @@ async fn equal_calls_in_a_row_end_a_run_only_where_same_calls_is_written() {
     let at_once = run(&agent("same_calls = 3"), "{}", &model).await;
     assert_eq!((at_once.outcome().as_str(), at_once.step.calls.len()), ("loop_detected", 0), "none of them is made");
     let message = at_once.step.fail.unwrap().message;
-    assert_eq!(message, "the tool find was called 3 times in a row with the same arguments");
+    assert_eq!(message, "the tool find was called 3 consecutive times with the same arguments");
 }
 
 #[tokio::test]

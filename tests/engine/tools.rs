@@ -103,7 +103,7 @@ async fn a_table_answers_with_its_first_row_that_fits() {
         "{}",
         shown[2]
     );
-    assert!(shown[3].contains("no row fits"), "{}", shown[3]);
+    assert!(shown[3].contains("no row matches the arguments"), "{}", shown[3]);
     let default = with(&PEOPLE.replace("rows = [", "default = { name = \"nobody\" }\nrows = ["));
     assert_eq!(came_out(&run_agent(&default, &calling(&[("find", r#"{"id":3}"#)])).await), [r#"ok {"name":"nobody"}"#]);
 }
@@ -410,7 +410,7 @@ fn declarations_that_cannot_be_are_refused_by_key() {
         ("[tools.a]\nkind = \"table\"\ndefault = 1\ntimeout_ms = 0\n", "timeout_ms"),
         ("[tools.a]\nkind = \"table\"\ndefault = 1\nexpose = \"all\"\n", "unknown `expose`"),
         ("[tools.a]\nkind = \"table\"\ndefault = 1\nsignature = \"(x\"\n", "tool `a`"),
-        ("[tools.lisp_eval]\nkind = \"table\"\ndefault = 1\n", "the engine's own"),
+        ("[tools.lisp_eval]\nkind = \"table\"\ndefault = 1\n", "the name `lisp_eval` is reserved"),
         (
             "[tools.a-b]\nkind = \"table\"\ndefault = 1\n[tools.a_b]\nkind = \"table\"\ndefault = 1\n",
             "two tools are named",
@@ -425,14 +425,14 @@ fn declarations_that_cannot_be_are_refused_by_key() {
         ("[tools.a]\nkind = \"http\"\nurl = \"https://h.example/\"\nbody = {}\n", "is not sent with GET"),
         (
             "[tools.a]\nkind = \"http\"\nurl = \"https://h.example/\"\nheaders = { authorization = \"Bearer abc\" }\n",
-            "a key in plain letters (authorization)",
+            "a key in plain text (authorization)",
         ),
         ("[tools.a]\nkind = \"command\"\n", "`command` is missing"),
-        ("[tools.a]\nkind = \"command\"\ncommand = \"wc -l\"\n", "must be a list of texts"),
+        ("[tools.a]\nkind = \"command\"\ncommand = \"wc -l\"\n", "must be a list of strings"),
         ("[tools.a]\nkind = \"command\"\ncommand = [\"wc\"]\nenv = [\"A=1\"]\n", "never values"),
         ("[tools.a]\nkind = \"command\"\ncommand = [\"wc\"]\noutput_max_bytes = 0\n", "output_max_bytes"),
         ("[tools.a]\nkind = \"mcp\"\n", "`server` is missing"),
-        ("[tools.a]\nkind = \"mcp\"\ncommand = [\"x\"]\nurl = \"http://h/\"\n", "exclude each other"),
+        ("[tools.a]\nkind = \"mcp\"\ncommand = [\"x\"]\nurl = \"http://h/\"\n", "cannot both be set"),
         ("builtin_tools = [\"grpe\"]\n", "did you mean `grep`"),
     ];
     for (rest, expected) in cases {

@@ -36,8 +36,7 @@ async fn what_is_reported_about_turns_counts_those_of_the_whole_tree() {
 
     let (_, texts) = ran("turn_budget = 2\nmax_turns = 1\nretry_turns = 5", "{}", &[&p("(/ 1 0)")]).await;
     let shown: Vec<String> = texts.iter().map(|text| turn_lines(text)).collect();
-    let first =
-        "Turn 1 of 1, the last one: no tools any more, end with (return value). 1 turn for corrections follows it.";
+    let first = "Turn 1 of 1, the last one: tools are no longer available, end with (return value). 1 turn for corrections follows it.";
     assert_eq!(shown[0], first);
     assert!(shown[1].starts_with("Correction 1 of 5, this is the last one"), "{}", shown[1]);
 

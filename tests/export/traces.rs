@@ -65,9 +65,9 @@ fn what_has_no_counterpart_is_kept_under_its_own_name() {
     );
     assert_eq!(trace.kept, foreign.len());
     assert!(trace.events.iter().zip(1..).all(|(envelope, seq)| envelope.seq == seq));
-    let marked =
-        |envelope: &Envelope| matches!(&envelope.event, Event::Notice(notice) if notice.text.contains("not to replay"));
-    assert!(trace.events.iter().any(marked));
+    let marked = |notice: &str| notice.contains("it can be viewed, not replayed");
+    let is_marked = |envelope: &Envelope| matches!(&envelope.event, Event::Notice(notice) if marked(&notice.text));
+    assert!(trace.events.iter().any(is_marked));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_file_that_is_no_trace_says_where_and_why() {
         ("{\"format\":\"ptc-workbench-session\",\"version\":1}\n", "this is a session of this program"),
         ("\n[]\n", "line 2 is not an object"),
         ("{\"schema_version\":2}\n", "line 1 has no event"),
-        ("{\"schema_version\":2,\"run_id\":\"r\",\"type\":\"run.started\"}\n", "line 1 is of a PtcRunner after 0.13"),
+        ("{\"schema_version\":2,\"run_id\":\"r\",\"type\":\"run.started\"}\n", "line 1 is from a PtcRunner after 0.13"),
     ];
     for (text, expected) in errors {
         let error = trace::read(text).unwrap_err().to_string();

@@ -1,4 +1,5 @@
-//! The screen of the real program: a hostile agent in the editors, its session in every view, in the inspector, the dialogs and side by side.
+//! The screen of the real program: a hostile agent in the editors, its session in every view, in the inspector, the dialogs and side by
+//! side.
 
 use std::path::Path;
 
@@ -22,9 +23,9 @@ pub(super) fn try_all(program: &Program, agent: &Path) {
     terminal.wait_for("zqprompt");
     terminal.wait_for("zqcontext");
     terminal.send(F6);
-    terminal.wait_for("What would be sent");
+    terminal.wait_for("Preview of the request");
     terminal.send(ESC);
-    terminal.wait_until_gone("What would be sent");
+    terminal.wait_until_gone("Preview of the request");
     terminal.send(F3);
     terminal.wait_for("ptc_lisp  evil");
     terminal.send(ENTER);

@@ -30,7 +30,7 @@ async fn a_panic_of_a_model_or_a_tool_is_a_failure() {
     );
     let step = run(tool).model(script([p("(tool/break)"), p("(return 1)")])).await;
     assert_eq!(outcome(&step), "1");
-    assert!(step.calls[0].error.as_ref().unwrap().message.contains("broke off"));
+    assert!(step.calls[0].error.as_ref().unwrap().message.contains("the tool panicked"));
 }
 
 /// The root decides how deep agents nest; a child may only allow less.

@@ -27,7 +27,7 @@ fn what_got_worse_is_reported_and_ends_with_1() {
     let text = &worse.exits(1).stdout;
     assert!(
         text.contains(
-            "since the baseline: 1 worse\n  ✗ worse a.toml · json · sample:seed=1 · c: passed 2/2 then, 0/2 now"
+            "since the baseline: 1 worse\n  ✗ worse a.toml · json · sample:seed=1 · c: passed 2/2 in the baseline, 0/2 now"
         ),
         "{text}"
     );
@@ -72,7 +72,10 @@ fn an_agent_is_the_same_however_its_path_is_written() {
     for name in ["./a.toml", ".//./a.toml", whole.to_str().unwrap()] {
         let worse = program.run(["compare", name, "--modes", "json", "--trials", "2", "--baseline", "base.json"]);
         let text = &worse.exits(1).stdout;
-        assert!(text.contains("✗ worse a.toml · json · sample:seed=1 · c: passed 2/2 then, 0/2 now"), "{name}: {text}");
+        assert!(
+            text.contains("✗ worse a.toml · json · sample:seed=1 · c: passed 2/2 in the baseline, 0/2 now"),
+            "{name}: {text}"
+        );
     }
     program.run(["compare", "a.toml", "./a.toml"]).exits(2).reports("`a.toml` is named twice");
 }

@@ -78,7 +78,7 @@ fn a_mode_that_an_agent_cannot_run_in_is_reported_with_the_reason() {
     let text = &done.exits(0).stdout;
     assert!(text.contains("cannot run\n  a.toml · json · sample: json mode has no tools"), "{text}");
     let refused = program.run(["compare", "a.toml", "--modes", "json"]);
-    refused.exits(2).reports("nothing can be run").reports("json mode has no tools");
+    refused.exits(2).reports("no cell can run").reports("json mode has no tools");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn inputs_that_do_not_fit_are_reported_before_anything_runs() {
     let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go {{x}}\"\nsignature = \"(x :string) -> {n :int}\"\n";
     program.file("a.toml", agent);
     let refused = program.run(["compare", "a.toml", "--modes", "json"]);
-    refused.exits(2).reports("nothing can be run\n  a.toml · json · sample: `x` is missing; add it to the context");
+    refused.exits(2).reports("no cell can run\n  a.toml · json · sample: `x` is missing; add it to the context");
     assert_eq!(program.session_files().len(), 0);
     let cases = "[[cases]]\nname = \"with\"\ncontext = { x = \"a\" }\n[[cases]]\nname = \"without\"\n";
     program.file("a.toml", format!("{agent}{cases}"));
@@ -152,14 +152,14 @@ fn slips_are_reported_before_anything_runs() {
         (&["compare", "sentiment", "--modes", "json,text,json"], "the mode `json` is named twice"),
         (
             &["compare", "sentiment", "--save-baseline", "none/base.json"],
-            "none/base.json cannot be written: there is no folder none",
+            "none/base.json cannot be written: the folder none does not exist",
         ),
         (&["compare", "sentiment", "--save-baseline", "home"], "home cannot be written: this is a folder"),
         (&["compare", "sentiment", "--trials", "0"], "at least one trial"),
         (&["compare", "sentiment", "--jobs", "0"], "--jobs must be at least 1"),
         (
             &["compare", "sentiment", "--baseline", "none.json"],
-            "there is no such baseline; --save-baseline FILE writes one",
+            "none.json: the baseline is missing; --save-baseline FILE writes one",
         ),
     ];
     for (arguments, output) in slips {

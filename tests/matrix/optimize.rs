@@ -1,4 +1,5 @@
-//! `optimize` against a model whose answers depend on the prompt in a known way: it labels a text rightly when the prompt contains the rule for it.
+//! `optimize` against a model whose answers depend on the prompt in a known way: it labels a text rightly when the prompt contains the rule
+//! for it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -109,7 +110,7 @@ async fn a_search_finds_the_rules_and_its_proposer_never_reads_other_cases_than_
     program
         .run(["optimize", "apply", "search", "--hunks", "1,2"])
         .exits(2)
-        .reports("--hunks 2: there is no such hunk; 1 is the only one");
+        .reports("--hunks 2: unknown hunk; the only hunk is 1");
     // Also from another folder than the search was started in.
     fs::create_dir(program.dir().join("elsewhere")).unwrap();
     let applied = program
@@ -170,7 +171,7 @@ async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
     let program = program(&server);
     tokio::task::spawn_blocking(move || {
         let done = program.run(OPTIMIZE.iter().copied().chain(["few", "--max-calls", "30"]));
-        assert!(done.exits(0).stdout.contains("ended: the budget is used"), "{}", done.stdout);
+        assert!(done.exits(0).stdout.contains("ended: the budget is exhausted"), "{}", done.stdout);
         let few = found(&program, "few");
         assert_eq!(few["ending"], "budget", "{few}");
         let candidates = few["candidates"].as_array().unwrap();
@@ -190,11 +191,11 @@ async fn budgets_end_a_search_and_what_cannot_be_searched_is_refused() {
         program
             .run(["optimize", "show", "nowhere"])
             .exits(2)
-            .reports("nowhere: there is no search in this folder; `ptc-workbench optimize AGENT.toml` begins one");
+            .reports("nowhere: this folder contains no search; `ptc-workbench optimize AGENT.toml` starts one");
         program.run(["optimize", "show", "few", "--screen"]).exits(2).reports("--screen needs a terminal");
-        program.run(["optimize", "show", "few", "c99"]).exits(2).reports("there is no candidate `c99`");
+        program.run(["optimize", "show", "few", "c99"]).exits(2).reports("unknown candidate `c99`");
         program.file("few/journal.jsonl", "{}\n");
-        program.run(["optimize", "show", "few"]).exits(2).reports("journal.jsonl: line 1: no line of a journal");
+        program.run(["optimize", "show", "few"]).exits(2).reports("journal.jsonl: line 1: invalid journal line");
     })
     .await
     .unwrap();
@@ -219,10 +220,11 @@ async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_le
         let broken = run();
         broken.exits(2).reports("could not be judged").reports("the same command continues the search");
         broken.reports("no other prompt: the text lacks {{text}}");
-        broken.reports("3 proposals in a row gave nothing new: this text is not changed until a candidate is accepted");
+        broken.reports("3 consecutive proposals were duplicates: this text is skipped until a candidate is accepted");
         let done = run();
         done.exits(0);
-        for line in ["nothing new was proposed any more for prompt", "ended: several proposals in a row for each text"]
+        for line in
+            ["no new proposals for prompt", "ended: several consecutive proposals for each text were duplicates"]
         {
             assert!(done.stdout.contains(line), "{line}:\n{}", done.stdout);
         }

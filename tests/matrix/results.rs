@@ -107,20 +107,20 @@ fn rows_that_do_not_fit_together_are_refused() {
     program
         .run(["merge", "a.jsonl", "a.jsonl"])
         .exits(2)
-        .reports("trial 1 of a.toml · text · sample · case 12 is there twice");
+        .reports("trial 1 of a.toml · text · sample · case 12 appears twice");
     compare(&program, &["--results", "b.jsonl", "--filter", "case 2", "--seed", "9"]).exits(0);
     program.run(["merge", "a.jsonl", "b.jsonl"]).exits(2).reports("are of different plans");
     program.file("no.jsonl", "{\"result\":1}\n");
-    program.run(["merge", "no.jsonl"]).exits(2).reports("no.jsonl:1: no row of results");
+    program.run(["merge", "no.jsonl"]).exits(2).reports("no.jsonl:1: invalid result row");
     program.file(
         "newer.jsonl",
         std::fs::read_to_string(program.dir().join("a.jsonl")).unwrap().replace("\"result\":1", "\"result\":9"),
     );
     program.run(["merge", "newer.jsonl"]).exits(2).reports("a newer ptc-workbench wrote this");
     program.file("empty.jsonl", "");
-    program.run(["merge", "empty.jsonl"]).exits(2).reports("the files hold no row");
+    program.run(["merge", "empty.jsonl"]).exits(2).reports("the files contain no results");
     program.file("mine.jsonl", "mine\n");
-    compare(&program, &["--results", "mine.jsonl"]).exits(2).reports("another kind of file is there");
+    compare(&program, &["--results", "mine.jsonl"]).exits(2).reports("a file of another kind exists there");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_continue() {
     let resumed = program.run(["compare", &id[..12], "--jobs", "4", "--json"]);
     resumed
         .exits(0)
-        .reports("1 of 4 trials are there already")
+        .reports("1 of 4 trials are already done")
         .reports("these lines cannot be read, their trials run again: 3");
 
     let whole = Program::new();
@@ -52,7 +52,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_continue() {
     let shown = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();
     assert_eq!(lasting(shown), lasting(resumed.json()));
     assert_eq!(program.session_files().len(), sessions);
-    program.run(["compare", id, "--trials", "9"]).exits(2).reports("the plan of a matrix does not change");
+    program.run(["compare", id, "--trials", "9"]).exits(2).reports("the plan of a matrix is fixed");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `suggest`: a fix for a failing turn against a model whose answers are made: which texts change, what is refused, and that nothing is written unasked.
+//! `suggest`: a fix for a failing turn against a model whose answers are made: which texts change, what is refused, and that nothing is
+//! written unasked.
 
 use std::fs;
 
@@ -64,9 +65,9 @@ async fn a_suggestion_reads_the_failure_and_is_written_only_when_it_is_accepted(
         let shown = suggest(&program, &[&session]);
         shown
             .exits(0)
-            .reports("asks made:m about r0/t1: about")
+            .reports("asks made:m for a fix of r0/t1: ~")
             .reports("nothing was written; --write writes all hunks");
-        shown.reports("not used: `signature` names no text of the agent").reports("used ");
+        shown.reports("not used: unknown text `signature` of the agent").reports("used ");
         assert!(shown.stdout.starts_with("parcels are not named\n"), "{}", shown.stdout);
         assert!(shown.stdout.contains("+Label the request. A parcel is ship."), "{}", shown.stdout);
         assert_eq!(agent_file(&program), AGENT, "nothing is written unasked");
@@ -108,7 +109,7 @@ async fn what_cannot_be_suggested_is_refused_with_its_reason() {
         program.file("other.toml", AGENT.replace("\"desk\"", "\"other\""));
         refused(&[&session, "--agent", "other.toml"], "contains the agent `other`, and the session ran `desk`");
         program.file("desk.toml", AGENT.replace("\"ship\"", "\"other\""));
-        refused(&[&session], "nothing is known to be wrong at r0/t1");
+        refused(&[&session], "no problem is known at r0/t1");
         refused(&[&session, "--problem", "too short"], "the text lacks {{text}}");
         let asked = server.received().iter().map(sent).rfind(|text| text.contains(MISSION)).unwrap();
         assert!(asked.contains("too short"), "{asked}");

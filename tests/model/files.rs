@@ -95,7 +95,11 @@ async fn a_file_becomes_the_part_that_its_protocol_wants_or_is_refused_before_th
             let Some(expected) = expected(kit, name) else {
                 let error = asked.error();
                 assert_eq!((error.class, server.received().len()), (ErrorClass::Configuration, 0), "{kit:?} {name}");
-                assert!(error.message.contains(name) && error.message.contains("takes no files"), "{}", error.message);
+                assert!(
+                    error.message.contains(name) && error.message.contains("does not accept files"),
+                    "{}",
+                    error.message
+                );
                 continue;
             };
             assert_eq!(asked.reply().text, "a thing", "{kit:?} {name}");

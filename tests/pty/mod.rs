@@ -337,13 +337,13 @@ fn a_finding_is_corrected_by_one_key_and_words_are_replaced() {
     terminal.wait_for("tone :string");
     terminal.send("\x1bgp");
     terminal.send("\x06");
-    terminal.wait_for("type what is sought");
+    terminal.wait_for("type the text to find");
     terminal.send("mood of");
     terminal.wait_for("1 of 1");
     terminal.send("\tFeeling in\x1ba");
-    terminal.wait_for("replaced 1 place");
+    terminal.wait_for("replaced 1 match");
     terminal.send("\x1b");
-    terminal.wait_until_gone("nothing is found");
+    terminal.wait_until_gone("no matches");
     terminal.send("\x13");
     terminal.wait_for("✓ saved");
     terminal.send(CTRL_Q);

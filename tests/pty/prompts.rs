@@ -24,7 +24,7 @@ fn what_fills_the_prompt_by_kind_over_the_turns_is_one_key() {
     terminal.send(TO_RUN);
     terminal.wait_for("Enter open turn");
     terminal.send("b");
-    terminal.wait_for("over the turns · what fills the request, by kind");
+    terminal.wait_for("over the turns · size by kind");
     let screen = terminal.screen();
     for part in ["P task", "F feedback", "t1", "t2"] {
         assert!(screen.contains(part), "{part}:\n{screen}");

@@ -61,7 +61,7 @@ fn tab_completes_names_namespaces_definitions_data_and_commands() {
     terminal.send(&format!("(str/up{TAB}{TAB}"));
     terminal.wait_for("str/upcase");
     terminal.send(CTRL_C);
-    terminal.wait_for(":quit or Ctrl-D leaves");
+    terminal.wait_for(":quit or Ctrl-D quits");
     leave(terminal);
 }
 

@@ -31,7 +31,7 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     terminal.send(TAB);
     terminal.send(TAB);
     terminal.send(TAB);
-    terminal.wait_for("What the model replies instead");
+    terminal.wait_for("Reply of the model instead");
     terminal.send(CTRL_A);
     terminal.send("{\"mood\": \"bad\", \"score\": 0.125}");
     terminal.send(F5);
@@ -51,7 +51,7 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     for _ in 0..3 {
         terminal.send(TAB);
     }
-    terminal.wait_for("Where to");
+    terminal.wait_for("Path of the file");
     terminal.send("fork.md");
     terminal.send(ENTER);
     terminal.wait_for("✓ exported /");

@@ -45,7 +45,7 @@ async fn arrived(server: &Server) {
 /// Asks for a suggestion at the turn that is shown.
 fn ask(terminal: &mut Terminal) {
     terminal.send(ALT_F);
-    terminal.wait_for("ask made:m: about");
+    terminal.wait_for("ask made:m: ~");
     terminal.send(ENTER);
 }
 
@@ -69,7 +69,7 @@ async fn a_suggestion_is_stopped_refused_and_accepted() {
         terminal.send("r");
         terminal.send(ALT_F);
         terminal.wait_for("case `parcel`: label: expected");
-        terminal.wait_for("ask made:m: about");
+        terminal.wait_for("ask made:m: ~");
         terminal.send(ENTER);
         terminal.wait_for("● made:m is asked for a fix of r0/t1");
         terminal

@@ -99,12 +99,12 @@ fn a_program_is_followed_live_held_edited_and_answered() {
 
     // A request waits, and passes as it was edited.
     terminal.send(F7);
-    terminal.wait_for("requests stop for you");
+    terminal.wait_for("requests are held");
     let whole = ask(&proxy, "And tomorrow?");
     terminal.wait_for("Held request");
     terminal.wait_for("And tomorrow?");
     terminal.send(ESC);
-    terminal.wait_for("it still waits");
+    terminal.wait_for("still held: ");
     terminal.wait_for("‖ request");
     terminal.send("g");
     terminal.send(ENTER);

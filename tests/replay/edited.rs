@@ -94,7 +94,7 @@ fn a_limit_that_a_fork_raised_is_reported_as_it_is_and_raised_from_there() {
     program
         .run(["continue", newest_file(&program).to_str().unwrap(), "Again."])
         .exits(1)
-        .reports("max_turns = 3: this one may take 6");
+        .reports("max_turns = 3; this one may use 6");
 }
 
 #[test]

@@ -25,8 +25,8 @@ fn lines(file: &Path) -> Vec<String> {
     std::fs::read_to_string(file).unwrap().lines().map(ToOwned::to_owned).collect()
 }
 
-/// Forks a session and checks what holds for every fork: it begins with the same bytes, names where it comes from, holds the edits as inputs,
-/// and replays without a difference; the other file stays as it is.
+/// Forks a session and checks what holds for every fork: it begins with the same bytes, names where it comes from, holds the edits as
+/// inputs, and replays without a difference; the other file stays as it is.
 #[track_caller]
 fn forked(program: &Program, parent: &Path, flags: &[&str], code: i32) -> (Value, Vec<String>) {
     let before = std::fs::read(parent).unwrap();
@@ -366,7 +366,7 @@ fn an_edit_of_the_messages_before_the_first_turn_is_refused_later() {
     for key in ["messages", "messages_after"] {
         let option = format!(r#"{key}=[{{"role":"assistant","text":"Earlier words"}}]"#);
         let fork = |at: &str| program.run(["fork", "last", "--at", at, "--option", option.as_str(), "--json"]);
-        let words = format!("`{key}` is the beginning of a conversation: an edit of it at r0/t2 has no effect");
+        let words = format!("`{key}` applies only at the start of a conversation: an edit at r0/t2 has no effect");
         for at in ["r0/t2", "r0/t1:after"] {
             fork(at).exits(2).reports(&words);
         }
@@ -375,7 +375,7 @@ fn an_edit_of_the_messages_before_the_first_turn_is_refused_later() {
                  [[messages]]\nrole = \"user\"\ntext = \"Earlier words\"\n";
     program.file("other.toml", agent);
     let rerun = ["rerun", "last", "--from", "r0/t2", "--agent", "other.toml", "--model", "sample"];
-    program.run(rerun).exits(2).reports("`messages` is the beginning of a conversation");
+    program.run(rerun).exits(2).reports("`messages` applies only at the start of a conversation");
     assert_eq!(program.session_files(), before, "a refused fork leaves nothing behind");
     let option = r#"messages=[{"role":"assistant","text":"Earlier words"}]"#;
     let done = program.run(["fork", "last", "--at", "r0/t1", "--option", option, "--model", "sample", "--json"]);
@@ -432,11 +432,11 @@ fn a_definition_without_a_value_is_refused_before_a_session_is_made() {
         assert_eq!((done.exits(2).stdout.as_str(), program.session_files().len()), ("", 0));
         done
     };
-    let divided = "nothing can begin at r0/t2:request: the edit of memory.x: /: division by zero";
+    let divided = "cannot fork at r0/t2:request: the edit of memory.x: /: division by zero";
     refused("r0/t2", &["x=(/ 1 0)"]).reports(divided);
     refused("r0/t2", &["a=1", "x=(/ a 0)", "b=2"]).reports(divided);
     refused("r0/t1:after", &["x=(foo)"])
-        .reports("nothing can begin at r0/t1:after: the edit of memory.x: unknown name `foo`");
+        .reports("cannot fork at r0/t1:after: the edit of memory.x: unknown name `foo`");
     refused("r0/t2", &["=1"]).reports("--memory =1: write it as NAME=VALUE");
     let unnamed = |flag: &str| program.run(["fork", parent.to_str().unwrap(), "--at", "r0/t2", flag, "=1"]);
     unnamed("--option").exits(2).reports("--option =1: write it as NAME=VALUE");
@@ -445,7 +445,7 @@ fn a_definition_without_a_value_is_refused_before_a_session_is_made() {
     // What the turns before have defined is known.
     let known = ["--at", "r0/t3", "--memory", "x=(count entries)", "--model", "sample"];
     let done = program.run(["fork", parent.to_str().unwrap()].iter().chain(&known));
-    assert!(!done.stderr.contains("nothing can begin"), "{}", done.stderr);
+    assert!(!done.stderr.contains("cannot fork"), "{}", done.stderr);
     assert_eq!(program.session_files().len(), 1);
 }
 
@@ -467,9 +467,7 @@ agent = { mode = "ptc_lisp", prompt = "Greet {{who}}.", description = "Greets", 
     program.run(["run", "host.toml"]).exits(0);
     let turn = "r0/t1/c0/t1";
     let fork = |definition: &str| program.run(["fork", "last", "--at", turn, "--memory", definition]);
-    fork("x=(/ 1 0)")
-        .exits(2)
-        .reports("nothing can begin at r0/t1/c0/t1:request: the edit of memory.x: /: division by zero");
+    fork("x=(/ 1 0)").exits(2).reports("cannot fork at r0/t1/c0/t1:request: the edit of memory.x: /: division by zero");
     assert_eq!(program.session_files().len(), 1);
     fork("x=1").exits(0).reports("fork of ");
 }

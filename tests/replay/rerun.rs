@@ -39,7 +39,7 @@ fn from_the_start_with_another_model_mode_or_agent() {
     let parent = &header(&newest_file(&program))["parent"];
     assert_eq!((parent["kind"].as_str(), parent["session"].as_str()), (Some("rerun"), Some(first.as_str())));
     program.run(["rerun", &first, "--mode", "jsn"]).exits(2).reports("did you mean `json`?");
-    program.run(["rerun", &first, "--from", "r3"]).exits(2).reports("there is no run r3 (runs: r0)");
+    program.run(["rerun", &first, "--from", "r3"]).exits(2).reports("unknown run r3 (runs: r0)");
 }
 
 #[test]
@@ -51,7 +51,10 @@ fn from_a_turn_the_turns_before_stay() {
     assert_eq!(step["turns"].as_array().unwrap().len(), 2);
     let id = step["session"].as_str().unwrap();
     program.run(["replay", id, "--check"]).exits(0);
-    program.run(["rerun", &first, "--from", "r0/t2", "--mode", "text"]).exits(2).reports("a run keeps its mode");
+    program
+        .run(["rerun", &first, "--from", "r0/t2", "--mode", "text"])
+        .exits(2)
+        .reports("the mode cannot change at r0/t2");
     // Another version of the agent from the second turn on.
     program.file(
         "other.toml",
@@ -132,5 +135,5 @@ fn the_tree_shows_what_began_as_what() {
     // A branch whose parent is missing is marked.
     std::fs::remove_file(program.sessions_dir().join(format!("{first}.jsonl"))).unwrap();
     let output = program.run(["sessions", "tree", &again]);
-    assert_eq!(output.exits(0).stdout, format!("{again}  re-run from r0 of {first}, which is not here\n"));
+    assert_eq!(output.exits(0).stdout, format!("{again}  re-run from r0 of {first}, which is missing\n"));
 }

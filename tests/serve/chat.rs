@@ -212,11 +212,11 @@ async fn what_an_agent_cannot_do_is_refused_in_words() {
         (with("judge", "n", json!(-1)), 400, "`n` is not a whole number"),
         (with("judge", "n", json!(2.5)), 400, "`n` is not a whole number"),
         (with("judge", "tools", json!({})), 400, "`tools` is not a list"),
-        (with("judge", "model", json!(1)), 400, "`model` is not a text"),
+        (with("judge", "model", json!(1)), 400, "`model` is not a string"),
         (with("judge", "messages", json!({"role": "user"})), 400, "`messages` is not a list"),
         (with("judge", "messages", json!(null)), 400, "`messages` is missing"),
         (with("judge", "messages", json!(["x"])), 400, "messages[0] is not an object"),
-        (with("judge", "messages", json!([{"role": "user", "content": 1}])), 400, "neither a text nor a list"),
+        (with("judge", "messages", json!([{"role": "user", "content": 1}])), 400, "neither a string nor a list"),
         (with("judge", "response_format", json!("json")), 400, "`response_format` is not an object"),
         (with("writer", "response_format", json!({"type": "json_object"})), 400, "is not a JSON object"),
     ];

@@ -78,7 +78,7 @@ fn an_event_whose_data_is_unreadable_is_left_out_and_counted() {
     lines[4] = lines[4].replace("\"role\"", "\"roll\"");
     assert_snapshot!(reports_of(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: the data of 1 of 11 events cannot be read by this program; it is omitted
+    warning: this program cannot read the data of 1 of 11 events; it is omitted
     replay:
     error: damaged.jsonl: event 4 has data that this program cannot read
     ");
@@ -159,7 +159,7 @@ fn kinds_of_a_later_program_are_kept_shown_and_no_obstacle() {
     lines.push(format!(r#"{{"s":{last},"t":1,"r":"r0","k":"mood.change","d":{{"to":["glad"]}}}}"#));
     program.file("later.jsonl", lines.join("\n") + "\n");
     let shown = program.run(["sessions", "show", "later.jsonl"]);
-    let words = "! an event of the kind \"mood.change\", which this program does not know";
+    let words = "! an event of the unknown kind \"mood.change\"";
     assert!(shown.exits(0).stdout.contains(words), "{}", shown.stdout);
     assert_eq!(shown.stderr, "");
     program.run(["replay", "later.jsonl", "--check"]).exits(0);

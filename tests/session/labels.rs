@@ -58,7 +58,7 @@ fn a_label_is_shown_searched_replaced_and_removed() {
     assert_eq!(["label:fail", "label:pass"].map(|query| found(&program, query)), [0, 1]);
     assert_eq!(std::fs::read(&file).unwrap(), before, "the session is not touched");
     program.run(["sessions", "label", &ids[0], "good"]).exits(2).reports("write pass, fail or a score from 0 to 1");
-    program.run(["sessions", "label", &ids[0], "none", "--note", "x"]).exits(2).reports("`none` takes the label away");
+    program.run(["sessions", "label", &ids[0], "none", "--note", "x"]).exits(2).reports("`none` removes the label");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn a_chain_of_any_length_is_drawn_in_trees_of_bounded_depth() {
     assert!(deepest < 200 && roots.len() > 1, "{deepest}");
     assert_eq!(roots[0], id(0));
     let second = roots[1].split_once("  continuation of ").unwrap();
-    assert!(second.1.ends_with(", at the end of another tree"), "{second:?}");
+    assert!(second.1.ends_with(", listed at the end of another tree"), "{second:?}");
     let data = program.run(["sessions", "tree", "--json"]).exits(0).stdout.clone();
     assert_eq!(data.matches("\"id\":").count(), CHAIN);
     assert!(program.run(["sessions", "tree", second.0]).exits(0).stdout.starts_with(second.0));

@@ -48,7 +48,7 @@ fn what_cannot_be_marked_is_refused() {
         .run(["sessions", "tag", "last@r0/t9", "+x"])
         .exits(2)
         .reports("has no run or turn r0/t9 (did you mean r0/t1?)");
-    program.run(["sessions", "tag", "last", "x"]).exits(2).reports("write +x to give the tag");
+    program.run(["sessions", "tag", "last", "x"]).exits(2).reports("write +x to add the tag, or -x to remove it");
     program.run(["sessions", "tag", "last", "+a b"]).exits(2).reports("\"a b\" is not a tag");
     program.run(["sessions", "tag", "nothing", "+x"]).exits(2).reports("no session \"nothing\"");
     assert!(!program.sessions_dir().join(MARKS_FILE).exists());

@@ -215,7 +215,7 @@ fn the_command_line_finds_sessions_and_shows_mistakes() {
     taken
         .exits(0)
         .reports("0 of ")
-        .reports("notice: `after:2026-11-22` was looked for as text; filters are mode, model, ");
+        .reports("notice: `after:2026-11-22` was searched as text; filters are mode, model, ");
     for text in ["https://nowhere.example", "std::vec", "no such words"] {
         assert!(!search(&[text]).exits(0).stderr.contains("notice"), "{text}");
     }

@@ -102,8 +102,8 @@ fn a_key_that_a_user_wrote_into_context_or_prompt_is_refused_before_anything_is_
     let by_context = format!("text=my key is {KEY}");
     let by_prompt = format!("say {KEY}");
     let cases: [(&[&str], &str); 2] = [
-        (&["sentiment", "--set", &by_context], "the context holds the key of the provider `echo`"),
-        (&["--prompt", &by_prompt, "--signature", ":int"], "the agent holds the key of the provider `echo`"),
+        (&["sentiment", "--set", &by_context], "the context contains the key of the provider `echo`"),
+        (&["--prompt", &by_prompt, "--signature", ":int"], "the agent contains the key of the provider `echo`"),
     ];
     for (arguments, text) in cases {
         let mut all = vec!["--config", "config.toml", "run", "--model", "sample"];

@@ -67,7 +67,7 @@ fn a_tool_is_called_by_its_listed_schema_and_names_are_mapped_back() {
         "read-file  (file_path :string, tail :int?) -> :string  mcp",
         "mcp the tool read-file of the server files",
         "not in the signature: arguments.file-path: minLength",
-        "asks before it is called",
+        "needs consent before each call",
     ] {
         assert!(text.contains(words), "{words}:\n{text}");
     }
@@ -112,9 +112,9 @@ fn progress_and_logs_are_reported_and_bounded() {
     let log = r#"i=0; while [ $i -lt 100 ]; do i=$((i+1)); printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","data":"careful"}}'; done"#;
     server(&program, "", READ, &format!("{log}\n{}", answer(r#"{"content":[{"type":"text","text":"one"}]}"#)));
     let done = ran(&program, CALL, "");
-    done.exits(0).reports("the server files says: warning: careful");
+    done.exits(0).reports("the server files logged: warning: careful");
     let session = std::fs::read_to_string(program.session_file()).unwrap();
-    let shown = session.matches("says: warning").count();
+    let shown = session.matches("logged: warning").count();
     assert!((1..=20).contains(&shown), "{shown}");
     program.run(["replay", "last", "--check"]).exits(0);
 }

@@ -37,7 +37,7 @@ async fn a_server_that_refuses_is_described_by_its_status_and_what_to_do() {
         ),
         (
             Play::json("200 OK", r#"{"hello": "world"}"#),
-            "answered with something else than MCP: {\"hello\": \"world\"}; check url under [mcp.files]",
+            "answered with something other than MCP: {\"hello\": \"world\"}; check url under [mcp.files]",
         ),
         (Play::json("200 OK", ""), "answered with an empty body, not with MCP; check url under [mcp.files]"),
         (

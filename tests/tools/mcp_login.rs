@@ -229,7 +229,7 @@ async fn a_login_gives_runs_a_token_that_no_session_shows_and_a_logout_takes_it(
             out(&["files"]).exits(0).stdout,
             format!("logged out of {}; the token is revoked\n", server.base_url)
         );
-        out(&[&server.base_url]).exits(0).reports("there is no token for");
+        out(&[&server.base_url]).exits(0).reports("no token for");
         call(&program).exits(1).reports("answered 401 Unauthorized");
     });
     let registered = server.received().into_iter().find(|received| received.head.starts_with("POST /register"));
@@ -262,7 +262,7 @@ async fn a_token_that_cannot_be_revoked_is_removed_and_the_reason_is_reported() 
             assert_eq!(out.exits(0).stdout, line);
             out.reports("the token was not revoked and may still be valid").reports(reason);
             assert_no_token(&program, &[&out]);
-            run("logout").exits(0).reports("there is no token for");
+            run("logout").exits(0).reports("no token for");
         });
     }
 }

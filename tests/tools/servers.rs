@@ -226,7 +226,7 @@ fn a_draft_knows_what_a_server_was_seen_to_offer() {
     let live = Services::new(Workbench::new(config, Folders::at(data.clone(), &data, None)), &drafted, None);
     let texts = DraftTexts::of(&drafted);
     let reply_text = |live: &Services| live.check(&texts).0.into_iter().map(|found| found.message).collect::<Vec<_>>();
-    assert_eq!(reply_text(&live), ["the arguments of `read-file` are not known yet: the first run asks its server"]);
+    assert_eq!(reply_text(&live), ["the arguments of `read-file` are not known yet: the first run queries its server"]);
     program.run(["--config", "config.toml", "tools", "a.toml", "--connect"]).exits(0);
     assert_eq!(reply_text(&live), [""; 0]);
     let sent = live.check(&texts).1.sent;

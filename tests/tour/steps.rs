@@ -260,7 +260,7 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Press("choice.down"), Press("choice.next")],
                 says: "what `summary` would leave out.",
-                sees: &["secrets, and of every text all but its start", "places omitted:"],
+                sees: &["secrets, and every text except its start", "places omitted:"],
                 picture: Some(("export", "The dialog of an export with the places that are omitted")),
                 ..PLAIN
             },

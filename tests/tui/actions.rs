@@ -13,7 +13,7 @@ fn every_action_has_a_title_a_help_and_a_name_of_its_own() {
     for (place, row) in ACTIONS.iter().enumerate() {
         assert!(!row.title.is_empty() && row.help.ends_with('.'), "{}", row.id);
         assert!(row.help.len() <= 90, "{} has a long help", row.id);
-        assert!(ACTIONS[place + 1..].iter().all(|other| other.id != row.id), "{} is there twice", row.id);
+        assert!(ACTIONS[place + 1..].iter().all(|other| other.id != row.id), "{} appears twice", row.id);
         assert!(Context::ALL.iter().any(|(context, _)| *context == row.context), "{} is not in the help", row.id);
         assert!(row.chords.iter().all(|chord| Chord::read(chord).is_some()), "{} has a bad chord", row.id);
     }

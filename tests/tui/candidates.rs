@@ -280,10 +280,10 @@ fn a_folder_without_a_search_is_asked_about_again_and_closing_leads_back() {
     press(&mut model, "alt-g");
     let effects = press(&mut model, "b");
     let [Effect::Candidates(CandidatesRequest::Open(dir))] = effects.as_slice() else { panic!("{effects:?}") };
-    let refused = CandidatesResponse::Opened(dir.clone(), Err("there is no search in this folder".to_owned()));
+    let refused = CandidatesResponse::Opened(dir.clone(), Err("this folder contains no search".to_owned()));
     apply_message(&mut model, Msg::Candidates(refused));
     assert!(matches!(model.popups.last(), Some(Popup::Form(..))));
-    assert!(text(&mut model).contains("there is no search in this folder"));
+    assert!(text(&mut model).contains("this folder contains no search"));
     write(&mut model, "other");
     assert_eq!(press(&mut model, "f5"), [Effect::Candidates(CandidatesRequest::Open("other".into()))]);
     let opened = CandidatesResponse::Opened("other".into(), Ok(outline(vec![line(0, &[], 0)])));

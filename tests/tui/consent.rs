@@ -65,7 +65,7 @@ fn consent_needs_every_row_of_the_question_to_have_been_visible() {
         for key in ["o", "r", "a"] {
             text(&mut model);
             assert_eq!(press(&mut model, key), []);
-            assert!(model.toast.as_ref().unwrap().text.contains("read it to the end first"));
+            assert!(model.toast.as_ref().unwrap().text.contains("scroll to the end first"));
         }
         // A jump over the middle shows the last row, and does not count.
         press(&mut model, "ctrl-end");

@@ -192,7 +192,7 @@ fn results_and_definitions_are_changed_at_their_own_points() {
     }
     press(&mut model, "ctrl-a");
     write(&mut model, "north");
-    assert!(text(&mut model).contains("a text is in quotes"));
+    assert!(text(&mut model).contains("strings need quotes"));
     press(&mut model, "ctrl-a");
     write(&mut model, "[1, 2]");
     let fork = fork_spec("r0/t2/c0:call", ForkChange::parse("result", "[1, 2]").ok());

@@ -135,7 +135,7 @@ fn a_regular_expression_fills_its_groups_in_and_says_when_it_is_broken() {
     write(&mut model, "(");
     assert!(shown(&mut model).contains("✗ unclosed group"));
     press(&mut model, "enter");
-    assert!(model.toast.as_ref().unwrap().text.contains("nothing is found"));
+    assert!(model.toast.as_ref().unwrap().text.contains("no matches"));
 }
 
 fn fix(title: &str, span: std::ops::Range<usize>, text: &str) -> Fix {

@@ -72,7 +72,7 @@ fn leaving_asks_about_a_run_that_nobody_stopped_and_only_as_long_as_it_runs() {
     assert!(text(&mut model).contains("Leaving stops it"));
     apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]));
     assert!(model.popups.is_empty() && !model.quitting);
-    assert!(toast(&model).contains("Ctrl-Q leaves"), "{}", toast(&model));
+    assert!(toast(&model).contains("nothing is in progress; Ctrl-Q quits"), "{}", toast(&model));
     let mut model = running(WIDE);
     press(&mut model, "f5");
     assert_eq!(press(&mut model, "f5"), [Effect::Cancel(Slot::Workbench)]);
@@ -389,7 +389,7 @@ fn a_theme_lies_next_to_the_configuration_that_names_it_or_in_the_usual_folder()
         Setup::new(&config, usual.path(), Colours::Off).map(drop)
     };
     assert_eq!((setup("near"), setup("far")), (Ok(()), Ok(())));
-    assert!(setup("nowhere").is_err_and(|error| error.contains("there is no theme")));
+    assert!(setup("nowhere").is_err_and(|error| error.contains("unknown theme \"nowhere\"")));
 }
 
 #[test]

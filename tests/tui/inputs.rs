@@ -77,9 +77,9 @@ fn a_path_that_exists_is_refused_where_it_was_written() {
     press(&mut model, "ctrl-n");
     write(&mut model, "a");
     press(&mut model, "enter");
-    let error = ptc_workbench::event::ErrorRecord { message: "a.toml exists already".to_owned(), ..Default::default() };
+    let error = ptc_workbench::event::ErrorRecord { message: "a.toml already exists".to_owned(), ..Default::default() };
     archive(&mut model, ArchiveResponse::AgentOpened(AgentSource::New(NewAgent::at("a")), Err(error)));
-    assert!(text(&mut model).contains("a.toml exists already"));
+    assert!(text(&mut model).contains("a.toml already exists"));
     press(&mut model, "tab");
     press(&mut model, "right");
     press(&mut model, "tab");

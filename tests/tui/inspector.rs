@@ -167,7 +167,7 @@ fn the_frames_of_the_wire_are_gone_through() {
     assert!(first.contains("1 of "), "{first}");
     queue.keys(&["right"]);
     let second = queue.screen();
-    assert!(second.contains("2 of ") && second.contains("before it"), "{second}");
+    assert!(second.contains("2 of ") && second.contains("previous frames · "), "{second}");
     queue.keys(&["left"]);
     assert_eq!(queue.screen(), first);
 }
@@ -224,11 +224,11 @@ fn the_repl_runs_on_what_the_turn_left_in_a_copy() {
 fn turns_follow_each_other_and_what_cannot_be_done_says_why() {
     let mut queue = QuestionQueue::open(SALES, 1, (80, 24));
     queue.keys(&["p"]);
-    assert!(queue.screen().contains("it is the first turn of its run"));
+    assert!(queue.screen().contains("this is the first turn of the run"));
     queue.keys(&["n"]);
     assert!(queue.screen().contains("Turn 2 of 2"), "{}", queue.screen());
     queue.keys(&["n"]);
-    assert!(queue.screen().contains("it is the last turn of its run"));
+    assert!(queue.screen().contains("this is the last turn of the run"));
     queue.keys(&["y"]);
     assert!(!queue.model.clipboard.is_empty());
     queue.keys(&["f3"]);

@@ -73,7 +73,7 @@ fn a_click_next_to_the_menu_closes_it_and_one_on_what_cannot_be_done_says_why() 
     let undo = place(&mut model, "undo");
     click(&mut model, undo);
     assert!(matches!(model.popups.last(), Some(Popup::Menu(_))));
-    assert!(rows(&mut model).contains("✗ nothing was changed"));
+    assert!(rows(&mut model).contains("✗ no change to undo"));
     click(&mut model, (100, 30));
     assert!(model.popups.is_empty());
 }

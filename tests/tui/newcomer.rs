@@ -195,7 +195,7 @@ fn models_are_chosen_from_a_list_of_those_that_can_be_used() {
     press(&mut model, "down");
     press(&mut model, "enter");
     assert!(model.workbench.editor(Place::Options).draft.text().contains("model = \"human\""));
-    assert!(text(&mut model).contains("takes it back"));
+    assert!(text(&mut model).contains("reverts it"));
 }
 
 #[test]

@@ -66,7 +66,10 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
         Msg::PreviewCompared(Mode::PtcLisp, Err("tools need a model that calls them".to_owned())),
     );
     let text = rows(&mut model);
-    assert!(text.contains("do not make a request in mode ptc_lisp") && text.contains("tools need a model"), "{text}");
+    assert!(
+        text.contains("the draft has errors in mode ptc_lisp: no request") && text.contains("tools need a model"),
+        "{text}"
+    );
     press(&mut model, "esc");
     assert!(model.popups.is_empty());
 }

@@ -76,7 +76,7 @@ fn another_file_at_the_path_is_overwritten_only_on_demand() {
     let texts = model.workbench.texts();
     apply_message(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(SaveError::Changed)));
     assert!(matches!(model.popups.last(), Some(Popup::Overwrite { .. })));
-    assert!(shown(&mut model).contains("sentiment.toml exists already. Replace it"));
+    assert!(shown(&mut model).contains("sentiment.toml already exists. Replace it"));
     assert_eq!(press(&mut model, "o"), [], "a key that was on its way is not an answer");
     stood(&mut model);
     let effects = press(&mut model, "o");
@@ -262,7 +262,7 @@ fn what_another_program_ran_offers_no_key_that_runs_it_again() {
     assert!(!shown.contains("f fork") && !shown.contains("r replay") && shown.contains("Enter open"), "{shown}");
     for key in ["f", "r", "shift-r"] {
         assert_eq!(press(&mut model, key), []);
-        assert!(text(&mut model).contains("another program ran it: it can be read and exported"), "{key}");
+        assert!(text(&mut model).contains("recorded by another program: it can be read and exported"), "{key}");
     }
     let mut own = list(vec![session("own")]);
     assert!(text(&mut own).contains("f fork"), "{}", text(&mut own));

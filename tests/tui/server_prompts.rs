@@ -36,7 +36,7 @@ fn opened() -> (Model, PromptQuery) {
     write(&mut model, "mcp prompt");
     let effects = press(&mut model, "enter");
     let [Effect::Archive(ArchiveRequest::ListPrompts(query))] = effects.as_slice() else { panic!("{effects:?}") };
-    assert!(text(&mut model).contains("asking the servers"));
+    assert!(text(&mut model).contains("querying the servers"));
     let query = PromptQuery::clone(query);
     (model, query)
 }

@@ -161,7 +161,7 @@ fn a_request_that_waits_passes_unchanged_edited_or_not_at_all() {
     press(&mut model, "ctrl-end");
     write(&mut model, "x");
     assert!(press(&mut model, "f5").is_empty(), "it is not JSON any more");
-    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("not JSON")));
+    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("not sent: invalid JSON")));
     press(&mut model, "backspace");
     write(&mut model, " ");
     assert_eq!(press(&mut model, "f5"), decided(2, Verdict::Edited(format!("{BODY} "))));
@@ -196,7 +196,7 @@ fn a_question_that_was_put_aside_keeps_what_was_written_and_closes_with_its_clie
     assert!(asks(&model));
     update(&mut model, vec![TrafficUpdate::Held(Vec::new())]);
     assert!(!asks(&model));
-    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("the client has left")));
+    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("the client has disconnected")));
     assert!(model.traffic.aside.is_empty());
 }
 

@@ -197,7 +197,7 @@ fn a_discarded_attempt_stays_marked_and_a_wait_counts_down() {
     let all = failed();
     let mut transcript = transcript_of(all[..8].to_vec());
     let waiting = rows(&mut transcript, 100, 40).join("\n");
-    assert!(waiting.contains("attempt 2 of 3 in ") && waiting.contains("as the server asked"), "{waiting}");
+    assert!(waiting.contains("attempt 2 of 3 in ") && waiting.contains("as the server requested"), "{waiting}");
     let mut transcript = transcript_of(all);
     let ended = rows(&mut transcript, 100, 60).join("\n");
     assert!(ended.contains("attempt 1 discarded (rate_limit)"), "{ended}");

@@ -186,7 +186,7 @@ fn a_disabled_action_says_why() {
     press(&mut model, "ctrl-c");
     assert!(model.toast.as_ref().unwrap().text.contains("nothing is selected"));
     press(&mut model, "ctrl-u");
-    assert!(model.toast.as_ref().unwrap().text.contains("nothing was changed"));
+    assert!(model.toast.as_ref().unwrap().text.contains("no change to undo"));
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn the_help_opens_over_a_popup_says_first_what_holds_there_and_its_key_closes_it
     press(&mut model, "f1");
     let help = shown(&mut model, LARGE);
     let place = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text}\n{help}"));
-    assert!(place("Leaving with unsaved edits  (here)") < place("Everywhere, popups included  (here)"), "{help}");
+    assert!(place("Unsaved edits at exit  (here)") < place("Everywhere, popups included  (here)"), "{help}");
     press(&mut model, "f1");
     assert!(matches!(model.popups.as_slice(), [Popup::Leaving(_)]), "the question below is still there");
     let mut model = fresh(LARGE);

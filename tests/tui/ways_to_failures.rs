@@ -107,8 +107,8 @@ fn a_gate_opens_at_what_is_new_in_the_request() {
     let rules = "One more rule.\n".repeat(40);
     let first = format!("--- 0 system\n{rules}--- 1 user\nThe assistant's task.\n");
     assert!(text(&mut gate(&first)).contains("The assistant's task."));
-    let results = "--- 3 tool (stays as it is)\n12\n--- 4 tool (stays as it is)\n13\n";
-    let second = format!("{first}--- 2 assistant (stays as it is)\nI look.\n{results}");
+    let results = "--- 3 tool (read-only)\n12\n--- 4 tool (read-only)\n13\n";
+    let second = format!("{first}--- 2 assistant (read-only)\nI look.\n{results}");
     let mut model = gate(&second);
     let shown = text(&mut model);
     assert!(shown.contains("--- 3 tool") && shown.contains("13"), "{shown}");

@@ -44,7 +44,7 @@ fn the_selected_part_is_chosen_and_the_runs_are_shown_next_to_the_original() {
     assert!(part.place.is_some(), "a section of the request is selected: {}", part.title);
     assert_eq!(press(&mut model, "x"), []);
     let text = rows(&mut model);
-    assert!(text.contains("Drop a part of the request of r0/t2 and ask again") && text.contains(&part.title), "{text}");
+    assert!(text.contains("Drop a part of the request of r0/t2 and re-run") && text.contains(&part.title), "{text}");
     press(&mut model, "tab");
     press(&mut model, "right");
     let effects = press(&mut model, "enter");
@@ -96,11 +96,11 @@ fn a_refusal_leads_back_with_its_reason() {
     press(&mut model, "enter");
     let error = ptc_workbench::event::ErrorRecord::new(
         ptc_core::reasons::Reason::SessionUnreadable,
-        "nothing would be left to send",
+        "nothing else would be sent",
     );
     apply_message(&mut model, Msg::Compare(CompareResponse::Without(Err(error))));
     assert_eq!(model.screen, Screen::Workbench);
-    assert!(rows(&mut model).contains("not asked again: nothing would be left to send"));
+    assert!(rows(&mut model).contains("not re-run: nothing else would be sent"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Hunks of a candidate that are written into an agent file: chosen on the candidates screen, refused where the file has changed, taken over by the editors.
+//! Hunks of a candidate that are written into an agent file: chosen on the candidates screen, refused where the file has changed, taken
+//! over by the editors.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -39,7 +40,7 @@ async fn chosen_hunks_are_written_and_a_file_that_has_changed_is_refused() {
         use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
         let key = |code| inputs.send(Input::Terminal(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))).unwrap();
         let until = |text| shown(&last, text);
-        until("c00, the agent as it is").await;
+        until("c00, the original agent").await;
         key(KeyCode::Char('b'));
         until("c05 against c03").await;
         key(KeyCode::Char('w'));
@@ -112,7 +113,7 @@ fn hunks_of_lines_that_were_edited_are_reported_and_the_edits_stay() {
     let texts = DraftTexts { prompt: format!("Theirs. {}", before.prompt), ..before };
     written(&mut model, 1, texts);
     let shown = text(&mut model);
-    assert!(shown.contains("the same lines were edited here (prompt)"), "{shown}");
+    assert!(shown.contains("the same lines have unsaved edits (prompt)"), "{shown}");
     assert!(model.workbench.texts().prompt.starts_with("Mine. "));
     assert_eq!(model.workbench.file.as_ref().map(|file| file.sha.as_str()), Some("before"), "saving asks");
 }
@@ -133,7 +134,7 @@ async fn after_hunks_are_written_the_editors_have_them_and_saving_asks_nothing()
         use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
         let key = |code, modifiers| inputs.send(Input::Terminal(Event::Key(KeyEvent::new(code, modifiers)))).unwrap();
         let until = |text| shown(&last, text);
-        until("c00, the agent as it is").await;
+        until("c00, the original agent").await;
         for (code, then) in [('b', "c05 against c03"), ('w', "0 of 2 hunks chosen"), ('a', "2 of 2 hunks chosen")] {
             key(KeyCode::Char(code), KeyModifiers::NONE);
             until(then).await;

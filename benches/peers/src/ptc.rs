@@ -50,7 +50,7 @@ impl Deadline {
 
 impl Host for Deadline {
     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
-        Err(Failure::Tool(format!("there is no tool `{tool}`")))
+        Err(Failure::Tool(format!("unknown tool `{tool}`")))
     }
 
     fn interrupt(&self) -> Option<Error> {

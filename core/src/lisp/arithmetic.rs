@@ -63,7 +63,7 @@ impl Operation {
         self.at(machine, a, b, wrong_kind, 0)
     }
 
-    /// The same for a call whose first `skipped` arguments were processed before.
+    /// Like `run`, for a call whose first `skipped` arguments were processed before.
     #[inline]
     pub(super) fn at(
         self,

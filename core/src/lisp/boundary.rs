@@ -287,7 +287,7 @@ fn merged(source: &Map, parts: Vec<Value>, warnings: &mut Vec<String>) -> Value 
             }
             Some(best) => {
                 warnings.push(format!(
-                    "two keys of a map are one name in JSON: {key}. Only the entry with the string key would be kept"
+                    "two keys of a map have the same JSON name: {key}. Only the entry with the string key would be kept"
                 ));
                 if rank > *best {
                     ranks.insert(key.clone(), rank);

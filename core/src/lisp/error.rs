@@ -91,7 +91,7 @@ impl Error {
         self
     }
 
-    /// Records that a form of the program's text has failed with it.
+    /// Marks the error as raised by a form of the program's text.
     pub(super) fn settle(&mut self) {
         if self.stage == Stage::Raised {
             self.stage = Stage::Settled;

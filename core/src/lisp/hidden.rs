@@ -14,13 +14,13 @@ use crate::value::{Bounds, Json, Value};
 /// The replacement of hidden text.
 pub const HIDDEN: &str = "<hidden>";
 
-/// Characters of a part that identifies a text without spaces, such as a key.
+/// Minimum characters of a part that identifies a text without spaces, such as a key.
 const KEY_PART: usize = 8;
-/// Characters of a part with digits that identifies any text.
+/// Minimum characters of a part with digits that identifies any text.
 const DIGITS_PART: usize = 6;
-/// Digits in such a part.
+/// Minimum digits of such a part.
 const DIGITS: usize = 3;
-/// Characters of a part that identifies a text with spaces.
+/// Minimum characters of a part that identifies a text with spaces.
 const PROSE_PART: usize = 14;
 /// Characters of the shortest text that is searched for.
 const SHORTEST: usize = 3;
@@ -99,7 +99,7 @@ impl HiddenTexts {
             Value::Keyword(word) => self.add_text(word.name()),
             Value::Map(map) => {
                 for (key, item) in map.iter() {
-                    // Names of fields are no secrets; other keys are data.
+                    // Names of fields are not secrets; other keys are data.
                     let name = key.as_str().filter(|name| !name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'));
                     if let Some(name) = name {
                         self.add_text(name);

@@ -171,7 +171,7 @@ pub fn run(input: &Input<'_>, host: &dyn Host) -> Outcome {
     Stack::with(|stack| run_on(input, host, stack)).unwrap_or_else(|error| Outcome::refused(input, error))
 }
 
-/// The same on this thread, for many runs in a row.
+/// Like [`run`], on this thread, for many runs in a row.
 pub fn run_on(input: &Input<'_>, host: &dyn Host, stack: &Stack) -> Outcome {
     match prepare(input, host, stack) {
         Ok(prepared) => prepared.run(input, host, stack),

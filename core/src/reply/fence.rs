@@ -11,11 +11,11 @@ use crate::text::Span;
 pub(super) struct Fence {
     /// The meaning of its tag.
     pub(super) tag: Tag,
-    /// The block with its marks.
+    /// The block with its fences.
     pub(super) span: Span,
-    /// The text between the marks.
+    /// The text between the fences.
     pub(super) content: Span,
-    /// Its end.
+    /// The end of the block.
     pub(super) end: End,
 }
 

@@ -77,7 +77,7 @@ fn is_format(format: &str, text: &str) -> bool {
     }
 }
 
-/// Most nodes of a list that is repeated to satisfy `minItems`; limits the memory for a hostile schema.
+/// Maximum number of nodes of a list that is repeated to satisfy `minItems`; limits the memory for a hostile schema.
 const MAX_FITTED_NODES: usize = 10_000;
 
 /// Changes a value to satisfy the keywords: moves numbers into the range, repeats or drops items, replaces text by one

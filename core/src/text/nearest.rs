@@ -17,7 +17,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     closest(name, known).map(|(_, near)| near)
 }
 
-/// The same with its edit distance: 0 for a name that differs only in case and `-`/`_`.
+/// Like [`nearest`], with the edit distance: 0 for a name that differs only in case and `-`/`_`.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(usize, &'a str)> {
     let wanted = fold(name)?;
     known

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use super::Value;
 use super::drop::dismantle;
 
-/// Most items stored inline.
+/// Maximum number of items stored inline.
 const INLINE: usize = 3;
 /// Capacity of a list that outgrows the inline storage.
 const GROWN: usize = 8;

@@ -13,7 +13,7 @@ use super::Value;
 use super::index_map::IndexMap;
 use super::table_iter::{IntoIter, Iter};
 
-/// Most entries kept in a sorted vector.
+/// Maximum number of entries kept in a sorted vector.
 const SMALL: usize = 32;
 /// Up to this many entries a linear search is faster than a binary search.
 const FEW: usize = 8;
@@ -159,7 +159,7 @@ impl<V> Table<V> {
         self.slot_among(SMALL, key)
     }
 
-    /// The same; a key that the table lacks is replaced by another one first.
+    /// Like `slot`; a missing key is first replaced by `other`.
     #[inline]
     pub(super) fn slot_or(&mut self, key: Value, other: impl FnOnce(&Self, Value) -> Value) -> &mut V
     where
@@ -182,7 +182,7 @@ impl<V> Table<V> {
         self.slot(key)
     }
 
-    /// The same for a table with recurring keys: it is hashed earlier.
+    /// Like `slot`, for a table with recurring keys: it is hashed earlier.
     #[inline]
     pub(crate) fn group(&mut self, key: Value) -> &mut V
     where
@@ -368,7 +368,7 @@ fn seek<V>(entries: &[(Value, V)], key: &Value) -> Option<usize> {
     })
 }
 
-/// The same, or the index where it would be inserted.
+/// Like `seek`, or the index where the key would be inserted.
 #[inline]
 fn seek_place<V>(entries: &[(Value, V)], key: &Value) -> Result<usize, usize> {
     same(entries, key).map_or_else(|| search(entries, key), Ok)

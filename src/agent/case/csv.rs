@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead};
 
-/// Most bytes of a row of any file of cases.
+/// Maximum bytes of a row of any file of cases.
 pub(super) const MOST_ROW_BYTES: usize = 4 << 20;
 
 /// Records of a text table.

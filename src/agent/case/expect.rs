@@ -316,9 +316,7 @@ fn similar(entry: &Entry<'_>) -> Result<Expect, Problem> {
     match (by, model) {
         (SimilarBy::Embedding, Some(model)) => Ok(Expect::Rubric(Box::new(Rubric::of_embedding(&to, model, at_least)))),
         (SimilarBy::Embedding, None) => Err(entry.missing("model")),
-        (SimilarBy::Edits, Some(_)) => {
-            Err(entry.problem(format!("`{}.model` needs by = \"embedding\" next to it", entry.path)))
-        }
+        (SimilarBy::Edits, Some(_)) => Err(entry.problem(format!("`{}.model` needs by = \"embedding\"", entry.path))),
         (SimilarBy::Edits, None) => Ok(Expect::Similar(to, at_least)),
     }
 }

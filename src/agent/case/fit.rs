@@ -35,7 +35,7 @@ impl CaseChecker {
     }
 }
 
-/// The same for an agent with these types.
+/// Returns the reason why a case can never pass with these types; `None` when it can.
 pub(super) fn misfit(case: &Case, types: &Types) -> Option<String> {
     let name = &case.name;
     if let Some(key) = misplaced_key(case, types) {
@@ -87,7 +87,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The same for an expectation about the part of the answer at a path.
+    /// Like `refusal`, for an expectation about the part of the answer at a path.
     fn refusal_at(self, path: &str, expect: &Expect) -> Option<String> {
         let Self::Typed(mut ty) = self else { return None };
         for step in path.split('.').filter(|step| !step.is_empty()) {

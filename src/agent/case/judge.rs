@@ -1,4 +1,4 @@
-//! Judging: a Step against what a case expects.
+//! Judging: a Step against the expectation of a case.
 //!
 //! In: a [`Case`], a [`Step`], the [`Rulings`] of judges. Out: a [`Judgement`]: the verdict with every expectation that failed and why, and
 //! a score from 0 to 1. Nothing is run but predicates; a rubric without a ruling is a question that the workbench puts to a judge first. A
@@ -51,7 +51,7 @@ impl Rulings<'_> {
                 if !open.contains(&question) {
                     open.push(question);
                 }
-                graded(vec![Mismatch::whole("no judge was asked")])
+                graded(vec![Mismatch::whole("no judge was called")])
             }
         }
     }
@@ -91,7 +91,7 @@ impl Case {
         if rulings.open.into_inner().is_empty() {
             return judgement;
         }
-        Judgement { verdict: Verdict::Error("a rubric needs a judge, and none was asked".to_owned()), score: 0.0 }
+        Judgement { verdict: Verdict::Error("a rubric needs a judge, and none was called".to_owned()), score: 0.0 }
     }
 
     fn judged(&self, step: &Step, rulings: &Rulings<'_>) -> Judgement {
@@ -214,7 +214,7 @@ fn all(parts: &[Part], at_least: Option<f64>, step: &Step, rulings: &Rulings<'_>
     match at_least {
         Some(least) if share + ROUNDING >= least => Ok((Vec::new(), score)),
         Some(least) => {
-            let why = format!("{:.0} % of the weights hold, expected at least {:.0} %", share * 100.0, least * 100.0);
+            let why = format!("{:.0} % of the weight is met, expected at least {:.0} %", share * 100.0, least * 100.0);
             let whole = Mismatch { expectation: "all".to_owned(), path: String::new(), why };
             Ok(([whole].into_iter().chain(found).collect(), score))
         }
@@ -252,7 +252,7 @@ fn predicate(text: &str, step: &Step) -> JudgeResult {
     match OF_RUN.evaluate(text, &facts(step).with("result", answer.clone()).to_value()) {
         Ok(value) if value.is_truthy() => Ok((Vec::new(), 1.0)),
         Ok(value) => Ok(graded(vec![Mismatch::whole(format!("the predicate is {value} for {}", shown(&answer)))])),
-        Err(error) => Err(format!("the predicate broke off for {}: {}", shown(&answer), error.message())),
+        Err(error) => Err(format!("the predicate failed for {}: {}", shown(&answer), error.message())),
     }
 }
 

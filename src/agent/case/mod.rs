@@ -1,4 +1,4 @@
-//! Cases: inputs of an agent with what is expected of its runs.
+//! Cases: inputs of an agent with expectations of its runs.
 //!
 //! In: the key `cases` of an agent file, the files that it names, Steps. Out: [`Case`]s, or what is wrong with them and where; a
 //! [`Verdict`] on each Step. Judging is the same for `test`, the matrix and screens, and it runs nothing but predicates.
@@ -30,7 +30,7 @@ pub(super) use read::read;
 pub use rows::{CaseRows, CheckedCase};
 pub use rubric::{JudgesUsage, Measure, Question, Rubric, RubricExample, Ruling, Vote};
 
-/// Failures that are no result of the agent: it could not be tried.
+/// Failures that are not results of the agent: it could not be tried.
 const UNTRIED: [Reason; 16] = [
     Reason::LlmError,
     Reason::LlmRequired,
@@ -64,7 +64,7 @@ pub struct Case {
     pub expect: Option<Expect>,
     /// A recorded session next to the agent file that is replayed instead of asking a model.
     pub cassette: Option<String>,
-    /// Of a cassette: what is sent may differ from the recording, what comes of the replies may not.
+    /// For a cassette: requests may differ from the recording; the outcome of the replies may not.
     pub lenient: bool,
     /// Words to select cases by.
     pub tags: Vec<String>,
@@ -215,7 +215,7 @@ impl Expect {
         }
     }
 
-    /// The same for a failure with this reason.
+    /// Writes the `expect` of a case that expects a failure with this reason.
     pub fn write_fail(reason: &str) -> Json {
         Json::empty().with("fail", Json::str(reason))
     }

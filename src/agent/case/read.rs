@@ -13,7 +13,7 @@ use crate::config::document::{Entry, Problem};
 /// Keys of a case.
 const KEYS: [&str; 10] =
     ["name", "context", "expect", "cassette", "lenient", "tags", "weight", "skip", "only", "variants"];
-/// Most cases that the variants of one case give.
+/// Maximum number of cases that the variants of one case give.
 const MOST_VARIANTS: usize = 10_000;
 
 /// An entry of the key `cases`.

@@ -25,7 +25,7 @@ use crate::tool::FileAccess;
 /// The key in messages about consent.
 const KEY: &str = "cases.file";
 
-/// A case with what is wrong with it.
+/// A case with its problems.
 #[derive(Debug, Clone)]
 pub struct CheckedCase {
     /// The case; of one that cannot be read, only its name and its tags.
@@ -144,7 +144,7 @@ impl CaseRows {
         std::iter::from_fn(move || self.next_checked())
     }
 
-    /// Passes over the next case without reading what it expects. Errors: its row cannot be read.
+    /// Skips the next case without reading its expectation. Errors: its row cannot be read.
     pub(crate) fn skip_case(&mut self) -> Result<(), Diagnostic> {
         self.next_table().map(drop).map_err(of_cases)
     }
@@ -342,7 +342,7 @@ fn files(folder: &Path, pattern: &str) -> Result<VecDeque<PathBuf>, String> {
     let mut names: Vec<String> = names.filter(|name| !name.starts_with('.') && fits(&last, name)).collect();
     names.sort();
     if names.is_empty() {
-        return Err(format!("`{KEY}` = {pattern:?} fits no file"));
+        return Err(format!("`{KEY}` = {pattern:?} matches no file"));
     }
     Ok(names.into_iter().map(|name| parent.join(name)).collect())
 }

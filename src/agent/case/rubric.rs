@@ -25,7 +25,7 @@ const PROMPT: &str = include_str!("../../../assets/prompts/judge.md");
 const AT_LEAST: f64 = 0.7;
 /// The highest number that a judge gives without `scale`.
 const SCALE: u32 = 10;
-/// Most votes of one model.
+/// Maximum number of votes of one model.
 const MOST_VOTES: u64 = 100;
 /// Highest scale.
 const MOST_SCALE: u64 = 1_000;
@@ -63,7 +63,7 @@ pub struct Rubric {
     pub scale: u32,
     /// The share of the scale that passes, from 0 to 1: of the mean of all votes.
     pub at_least: f64,
-    /// The mission of the judge in the place of the fixed one: a template over `rubric`, `scale`, `inputs`, `answer`, `examples`.
+    /// The mission of the judge instead of the fixed one: a template over `rubric`, `scale`, `inputs`, `answer`, `examples`.
     pub prompt: Option<String>,
     /// Answers with the scores that they deserve.
     pub examples: Vec<RubricExample>,

@@ -3,7 +3,7 @@
 //! In: two texts. Out: a number from 0 (nothing in common) to 1 (equal): one minus the Levenshtein distance over the longer length, in
 //! characters. Texts above [`MOST_CHARS`] are refused, because the time grows with the product of the lengths.
 
-/// Most characters of a text after its common beginning and end are removed.
+/// Maximum characters of a text after its common beginning and end are removed.
 pub(super) const MOST_CHARS: usize = 4_000;
 
 /// The similarity; `None` when the texts are too long and differ too much.

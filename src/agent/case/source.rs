@@ -25,7 +25,7 @@ const KEYS: [&str; 12] = [
     "only",
     "variants",
 ];
-/// Columns of a text table that are no inputs.
+/// Columns of a text table that are not inputs.
 const CASE_COLUMNS: [&str; 9] = ["name", "context", "expect", "cassette", "lenient", "tags", "weight", "skip", "only"];
 /// The prefix of columns that are inputs.
 const CONTEXT: &str = "context.";
@@ -236,7 +236,7 @@ pub(super) fn row_of_cells(
     })
 }
 
-/// The cells of a row that is no case, as texts without the empty ones; the tags as a list. `None`: there is not one for each column.
+/// The cells of a row that is not a case, as texts without the empty ones; the tags as a list. `None`: there is not one for each column.
 pub(super) fn texts_of_cells(columns: &[String], cells: &[String]) -> Option<Json> {
     let filled = columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
     let texts = filled.map(|(column, cell)| {

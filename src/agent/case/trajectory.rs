@@ -35,7 +35,7 @@ pub struct CallRules {
     pub never: Vec<String>,
     /// Calls that occur in this order; others may lie between them.
     pub order: Vec<String>,
-    /// Most calls of a tool.
+    /// Maximum number of calls of a tool.
     pub at_most: Vec<(String, u64)>,
     /// Arguments that at least one call of a tool has, among others.
     pub args: Vec<(String, Json)>,
@@ -211,7 +211,7 @@ fn count(number: u64) -> Json {
     Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into()
 }
 
-/// The measures of a run, those of its child runs included. What is unknown is absent.
+/// The measures of a run, those of its child runs included. Unknown values are absent.
 fn usage(step: &Step) -> Json {
     let total = &step.usage.total;
     let failed_calls = step.calls.iter().filter(|call| call.has_failed()).count();

@@ -53,7 +53,7 @@ impl Types {
         params.map(|field| field.name.as_str())
     }
 
-    /// The value of a cell for an input. `None` for an empty cell of an optional parameter, or of one that is no text.
+    /// The value of a cell for an input. `None` for an empty cell of an optional parameter, or of one that is not text.
     pub(super) fn input(&self, name: &str, cell: &Json) -> Result<Option<Json>, String> {
         let Some(text) = cell.as_str() else { return Ok(Some(cell.clone())) };
         let Some(field) = self.signature.as_ref().and_then(|signature| signature.param(name)) else {

@@ -43,11 +43,11 @@ members! {
     /// `compaction`, strategy `trim`
     TRIM {
         "strategy" STRATEGY, "trim; coalesce for `compression`", "`trim` keeps the last turns unchanged, `coalesce` replaces the history by one message about what programs did.";
-        "trigger" Kind::Table, "", "When it begins.";
-        "keep_recent_turns" Kind::Count, "3", "Turns that stay, at least one.";
-        "keep_initial_user" Kind::Flag, "true", "The first message, the task, stays.";
+        "trigger" Kind::Table, "", "Condition that starts it.";
+        "keep_recent_turns" Kind::Count, "3", "Last turns that are kept, at least one.";
+        "keep_initial_user" Kind::Flag, "true", "The first message, the task, is kept.";
     }
-    /// The same, strategy `coalesce`
+    /// `compaction`, strategy `coalesce`
     COALESCE {
         "strategy" STRATEGY, "trim; coalesce for `compression`", "As above.";
         "println_limit" Kind::Count, "15", "Printed lines that are shown.";
@@ -55,8 +55,8 @@ members! {
     }
     /// `compaction.trigger`
     TRIGGER {
-        "turns" Kind::Count, "8", "From which turn on.";
-        "tokens" Kind::Count, "", "From how many estimated tokens on.";
+        "turns" Kind::Count, "8", "Turn from which the history is shortened.";
+        "tokens" Kind::Count, "", "Estimated tokens from which the history is shortened.";
     }
     /// `prompt_limit`
     PROMPT_LIMIT {
@@ -75,8 +75,8 @@ members! {
     /// `retry`
     RETRY {
         "max_attempts" Kind::Count, "that of config.toml", "Attempts to get one reply, the first included: 1 to 20.";
-        "backoff" Kind::Word(BACKOFF), "exponential", "How the waits grow.";
-        "base_delay_ms" Kind::Count, "1000", "The first wait; none is longer than 30000 ms, and up to half of each is left to chance.";
+        "backoff" Kind::Word(BACKOFF), "exponential", "Growth of the waits.";
+        "base_delay_ms" Kind::Count, "1000", "The first wait; waits are at most 30000 ms, and up to half of each is random jitter.";
         "retryable" Kind::List, "all", "The failures to retry, among `rate_limit`, `timeout`, `server_error`, `network`, `stream`.";
     }
     /// `messages`, `messages_after`
@@ -163,7 +163,7 @@ impl Kind {
             Self::Flag => "true or false".to_owned(),
             Self::Table => "a table".to_owned(),
             Self::List => "a list".to_owned(),
-            Self::Text => "a text".to_owned(),
+            Self::Text => "a string".to_owned(),
             Self::Word(words) => {
                 let near = advice(value.as_str().unwrap_or_default(), words);
                 return Some(format!("cannot be {}{near}", value.to_text()));

@@ -45,7 +45,7 @@ fn classes(table: &Json, findings: &mut Vec<Diagnostic>) -> Option<Vec<ErrorClas
         let class = item.as_str().filter(|name| names.contains(name)).map(ErrorClass::from_name);
         if class.is_none() {
             let near = advice(item.as_str().unwrap_or_default(), &names);
-            let message = format!("`retry.retryable` cannot hold {}{near}", item.to_text());
+            let message = format!("unknown failure {} in `retry.retryable`{near}", item.to_text());
             findings.push(Diagnostic::option("retry.retryable", message));
         }
         classes.extend(class);

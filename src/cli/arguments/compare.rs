@@ -26,7 +26,7 @@ pub struct CompareFlags {
 
 /// Flags of `compare AGENT.toml …`.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Of agents: every case in every mode with every model")]
+#[command(next_help_heading = "For agents: every case in every mode with every model")]
 pub struct MatrixFlags {
     /// Modes, separated by commas; default: all that the agent supports (others are listed with the reason)
     #[arg(long, value_name = "MODE,…", value_delimiter = ',')]

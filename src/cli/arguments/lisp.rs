@@ -14,7 +14,7 @@ pub enum LispCommand {
     Run(LispRunFlags),
     /// Run many programs: JSON lines on stdin, one result per line on stdout
     Batch {
-        /// The language of cases that name none: reference, current, legacy, auto
+        /// Default dialect of the cases: reference, current, legacy, auto
         #[arg(long, value_name = "DIALECT", default_value = "current")]
         dialect: String,
     },
@@ -33,10 +33,10 @@ pub enum LispCommand {
 /// Flags of `lisp run`.
 #[derive(Debug, Args)]
 pub struct LispRunFlags {
-    /// The program's file, `-` for stdin
+    /// Program file, `-` for stdin
     #[arg(value_name = "FILE", required_unless_present = "expression", conflicts_with = "expression")]
     pub file: Option<PathBuf>,
-    /// Instead of a file: the program
+    /// The program itself, instead of a file
     #[arg(short, value_name = "EXPR", allow_hyphen_values = true)]
     pub expression: Option<String>,
     /// Data to read as data/key: a JSON object, or @FILE
@@ -45,10 +45,10 @@ pub struct LispRunFlags {
     /// Print the result as JSON, as `lisp batch` does
     #[arg(long)]
     pub json: bool,
-    /// Milliseconds it may compute
+    /// Time limit of the program, in ms
     #[arg(long, value_name = "MS", default_value_t = TIMEOUT_MS)]
     pub timeout: u64,
-    /// The language: reference, current, legacy, auto
+    /// Dialect: reference, current, legacy, auto
     #[arg(long, value_name = "DIALECT", default_value = "current")]
     pub dialect: String,
     /// Treat missing data as an error
@@ -59,7 +59,7 @@ pub struct LispRunFlags {
 /// Flags of `lisp bench`.
 #[derive(Debug, Args)]
 pub struct LispBenchFlags {
-    /// The program's file, `-` for stdin
+    /// Program file, `-` for stdin
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Data to read as data/key: a JSON object, or @FILE
@@ -76,7 +76,7 @@ pub struct LispReplFlags {
     /// Data to read as data/key: a JSON object, or @FILE
     #[arg(long, value_name = "JSON|@FILE")]
     pub context: Option<String>,
-    /// Milliseconds that each program may compute
+    /// Time limit of each program, in ms
     #[arg(long, value_name = "MS", default_value_t = 10_000)]
     pub timeout: u64,
 }

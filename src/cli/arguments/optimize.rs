@@ -17,7 +17,8 @@ pub struct OptimizeFlags {
     /// Agent file with cases
     #[arg(value_name = "AGENT.toml", required = true)]
     pub agent: Option<String>,
-    /// Folder of the search: its journal and candidates; a search that was stopped is continued; default: NAME.optimize in the current folder
+    /// Folder of the search: its journal and candidates; a search that was stopped is continued; default: NAME.optimize in the current
+    /// folder
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Mode of the agent
@@ -29,16 +30,16 @@ pub struct OptimizeFlags {
     /// Model that reads failed runs and proposes texts; default: that of the runs
     #[arg(long, value_name = "MODEL")]
     pub reflect_model: Option<String>,
-    /// Most candidates, the agent as it is included
+    /// Maximum number of candidates, including the original agent
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1_000))]
     pub max_candidates: u32,
-    /// Most requests to models
+    /// Maximum number of model requests
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
-    /// Most cost, in the unit of the configured prices
+    /// Maximum cost, in the unit of the configured prices
     #[arg(long, value_name = "COST", value_parser = largest_cost)]
     pub max_cost: Option<f64>,
-    /// Stop after so many seconds; the same command continues
+    /// Stop after this many seconds; the same command continues the search
     #[arg(long, value_name = "SECONDS")]
     pub max_time: Option<u64>,
     /// Training cases on which a candidate is compared with its parent first
@@ -47,7 +48,7 @@ pub struct OptimizeFlags {
     /// Seed of all choices, --sample included
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Runs at the same time
+    /// Concurrent runs
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
     /// Print the candidates as JSON
@@ -70,7 +71,7 @@ pub struct SuggestFlags {
     /// The failing turn, by number or address (2, r0/t2); default: the last one that failed
     #[arg(long, value_name = "TURN")]
     pub turn: Option<String>,
-    /// Agent file that is changed; default: the agent's name with .toml in the current folder
+    /// Agent file to change; default: NAME.toml of the agent in the current folder
     #[arg(long, value_name = "FILE")]
     pub agent: Option<PathBuf>,
     /// Model that proposes the change; default: that of the agent
@@ -79,7 +80,7 @@ pub struct SuggestFlags {
     /// Problem with the run, in your words
     #[arg(long, value_name = "TEXT")]
     pub problem: Option<String>,
-    /// Write all hunks without asking; on a terminal each hunk is asked about otherwise
+    /// Write all hunks without asking; without it, a terminal asks about each hunk
     #[arg(long, visible_alias = "yes")]
     pub write: bool,
     /// Print the suggestion as JSON
@@ -104,7 +105,7 @@ pub enum OptimizeAction {
         /// Print as JSON
         #[arg(long)]
         json: bool,
-        /// Open the candidates in the workbench, on a terminal; a search that runs is followed
+        /// Open the candidates in the workbench (needs a terminal); a running search is updated live
         #[arg(long, conflicts_with_all = ["json", "candidate"])]
         screen: bool,
     },

@@ -15,16 +15,16 @@ pub struct ProxyFlags {
     /// Port; 0 takes a free one
     #[arg(long, default_value_t = 4141)]
     pub port: u16,
-    /// Address to listen on; everyone who reaches it can use the upstreams with their own keys
+    /// Address to listen on; any client that reaches it can use the upstreams with its own key
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: IpAddr,
     /// Answer from captured sessions instead of the upstreams (repeatable): a session, or a folder of them
     #[arg(long, value_name = "SESSION")]
     pub replay: Vec<String>,
-    /// Send requests that are not recorded to the upstream
+    /// Send requests without a recording to the upstream, and record them
     #[arg(long, requires = "replay")]
     pub record_missing: bool,
-    /// Record requests that ask no model, too: lists of models, embeddings, token counts; a replay answers them
+    /// Also record non-chat requests (lists of models, embeddings, token counts); a replay answers them
     #[arg(long, conflicts_with = "no_save")]
     pub record_all: bool,
     /// Regular expression of text to ignore when requests are compared (repeatable)
@@ -36,13 +36,13 @@ pub struct ProxyFlags {
     /// Record nothing
     #[arg(long)]
     pub no_save: bool,
-    /// Most captured sessions; the oldest without tags, notes and bookmarks are removed
+    /// Maximum number of captured sessions; the oldest without tags, notes, marks and labels are removed
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: u32,
-    /// Most megabytes of captured sessions
+    /// Maximum size of the captured sessions, in MB
     #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     pub keep_mb: u64,
-    /// Program to start with the variables that point to the proxy; the proxy ends with it
+    /// Program to start with the variables that point to the proxy; the proxy exits when it ends
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

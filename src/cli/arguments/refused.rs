@@ -55,15 +55,12 @@ fn misplaced(error: &clap::Error, words: &[String]) -> Option<String> {
     }
     if path.len() == 1 {
         let example = program.get_subcommands().find(has)?.get_name();
-        return Some(format!(
-            "`{flag}` belongs to a command, and none is written: `{} {example} … {flag}`, for example",
-            program.get_name()
-        ));
+        return Some(format!("`{flag}` needs a command, for example: `{} {example} … {flag}`", program.get_name()));
     }
     let mut behind = words.iter().skip_while(|word| word.split('=').next() != Some(flag));
     let is_before = behind.any(|word| word == command.get_name());
     (is_before && has(&command))
-        .then(|| format!("`{flag}` belongs to the command: write it after `{}`", path.join(" ")))
+        .then(|| format!("`{flag}` is a flag of the command: write it after `{}`", path.join(" ")))
 }
 
 /// Flags that users expect of a command: the command, the flag as written, and the one that it has.
@@ -74,7 +71,7 @@ const OTHER_FLAGS: [(&str, &str, &str); 4] = [
     ("prompt", "--input", "--set K=V"),
 ];
 
-/// The flag that was meant, where the parser would suggest one that only looks similar.
+/// The intended flag, where the parser would suggest one that only looks similar.
 fn other_flag(error: &clap::Error, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
     let program = Arguments::command();
@@ -112,7 +109,7 @@ fn near_command(words: &[String]) -> Option<String> {
         return None;
     }
     let mut commands: Vec<&clap::Command> = program.get_subcommands().collect();
-    // Most of what is looked for below a command is of `sessions`.
+    // Most subcommands that users look for belong to `sessions`.
     commands.sort_by_key(|command| command.get_name() != "sessions");
     let below = commands.iter().find_map(|command| {
         let below = command.find_subcommand(first)?;

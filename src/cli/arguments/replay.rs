@@ -20,7 +20,8 @@ pub struct ReplayFlags {
     /// Write a new session with the recorded inputs and the newly computed events
     #[arg(long, conflicts_with_all = ["lenient", "ignore"])]
     pub accept: bool,
-    /// If the recording has no answer: fail (default); with --accept, ask a live model (model, model:NAME) or the user (human)
+    /// If the recording has no answer: fail (default), or ask a live model (model, model:NAME) or the user (human); these two imply
+    /// --accept
     #[arg(long, value_name = "model[:NAME]|human|fail", conflicts_with_all = ["lenient", "ignore"])]
     pub missing: Option<String>,
     /// Print the outcome as JSON
@@ -66,7 +67,7 @@ pub struct ForkFlags {
     /// Result of this call
     #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub result: Option<String>,
-    /// Ask without a part of the request of this turn, by its title in the list of its parts (`feedback`, `result`); also in the following turns
+    /// Omit a part of this turn's request, here and in the following turns; PART is its title in the list of parts (`feedback`, `result`)
     #[arg(long, value_name = "PART", conflicts_with_all = ["reply", "reply_json", "program", "result"])]
     pub drop: Option<String>,
     /// Another model for the following turns
@@ -94,7 +95,7 @@ pub struct RerunFlags {
     /// Another version of the agent: a file, or the name of an example
     #[arg(long, value_name = "AGENT.toml")]
     pub agent: Option<String>,
-    /// Number of runs, one after the other, to compare their results and find where they diverge
+    /// Number of consecutive runs, whose results are compared
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub times: u32,
     /// Print only the Step (of several runs, a comparison) as JSON to stdout

@@ -10,7 +10,7 @@ use crate::workbench::Workbench;
 
 /// Files that the results are written to.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Files of results")]
+#[command(next_help_heading = "Result files")]
 pub struct ResultFlags {
     /// Write a line of JSON for each trial, for `merge` and other programs
     #[arg(long, value_name = "FILE.jsonl")]
@@ -38,8 +38,8 @@ impl ResultFlags {
 /// Storage of replies.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CacheFlags {
-    /// Store the replies of models in DIR and take them from there: a trial that repeats an exact request asks no model
-    #[arg(long, value_name = "DIR", help_heading = "Files of results")]
+    /// Cache model replies in DIR: a trial that repeats an exact request makes no model call
+    #[arg(long, value_name = "DIR", help_heading = "Result files")]
     pub cache: Option<PathBuf>,
 }
 

@@ -13,7 +13,7 @@ pub struct ServeFlags {
     /// Port; 0 takes a free one
     #[arg(long, default_value_t = 4142)]
     pub port: u16,
-    /// Address to listen on; other addresses than those of this machine need a key
+    /// Address to listen on; any address beyond this machine needs a key (--key-env)
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: IpAddr,
     /// Environment variable with the key that requests must send as `Authorization: Bearer KEY`
@@ -22,10 +22,10 @@ pub struct ServeFlags {
     /// Model of all runs, instead of the agents' own
     #[arg(long)]
     pub model: Option<String>,
-    /// Most runs at once; further requests get status 429
+    /// Maximum number of concurrent runs; further requests get status 429
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
     pub max_runs: u16,
-    /// Most seconds of a run
+    /// Maximum duration of a run, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
     /// Do not save sessions; runs that wait for an answer then cannot be resumed
@@ -36,7 +36,7 @@ pub struct ServeFlags {
 /// Flags of `mcp`.
 #[derive(Debug, Args)]
 pub struct McpFlags {
-    /// Agent that is a tool of the server (repeatable): an agent file or the name of an example
+    /// Agent to offer as a tool (repeatable): an agent file or the name of an example
     #[arg(long, value_name = "AGENT.toml")]
     pub agent: Vec<String>,
     /// Let the client start runs: agents by name, cases, forks

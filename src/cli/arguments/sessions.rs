@@ -16,10 +16,10 @@ pub struct SearchFlags {
     /// Words are regular expressions
     #[arg(long)]
     pub regex: bool,
-    /// Sessions to show at most; 0 shows all
+    /// Maximum number of sessions to show; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: usize,
-    /// Print what was found as JSON
+    /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -31,7 +31,7 @@ pub struct FailuresFlags {
     /// Words and filters that select sessions, as for `sessions search`; all sessions when absent
     #[arg(value_name = "TEXT")]
     pub text: Vec<String>,
-    /// Kinds of failure to show at most; 0 shows all
+    /// Maximum number of failure groups to show; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: usize,
     /// Print the groups as JSON
@@ -39,8 +39,8 @@ pub struct FailuresFlags {
     pub json: bool,
 }
 
-/// The words of the command line as they are parsed: in those of a query a minus turns what follows around, and is no flag. Such words go to the end,
-/// after `--`; only `-h` keeps its meaning everywhere.
+/// The words of the command line as they are parsed: in those of a query a minus turns what follows around, and is not a flag. Such words
+/// go to the end, after `--`; only `-h` keeps its meaning everywhere.
 pub(super) fn with_turned(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_query = |pair: &[OsString]| pair[0] == "sessions" && (pair[1] == "search" || pair[1] == "failures");
     let Some(at) = words.windows(2).position(is_query) else { return words };
@@ -66,7 +66,7 @@ pub(super) fn with_turned(mut words: Vec<OsString>) -> Vec<OsString> {
 fn filters() -> String {
     let rows = crate::session::index::FILTERS.iter().map(|known| format!("  {:<8}{}", known.name, known.example));
     let fields = crate::session::index::Field::ALL.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ");
-    format!("Filters (a leading - negates one):\n{}\n\nPlaces for `in:`: {fields}", rows.collect::<Vec<_>>().join("\n"))
+    format!("Filters (a leading - negates one):\n{}\n\nFields for `in:`: {fields}", rows.collect::<Vec<_>>().join("\n"))
 }
 
 /// Flags of `sessions tag`.
@@ -75,7 +75,7 @@ pub struct TagFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
     #[arg(value_name = "SESSION[@ADDRESS]")]
     pub place: String,
-    /// +tag gives a tag, -tag takes it away; flags precede them
+    /// +TAG adds a tag, -TAG removes it; write flags before the tags
     #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true)]
     pub tags: Vec<String>,
     /// Print the resulting tags, note, mark and label as JSON
@@ -89,7 +89,7 @@ pub struct NoteFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
     #[arg(value_name = "SESSION[@ADDRESS]")]
     pub place: String,
-    /// The note; an empty one takes it away
+    /// The note; an empty text removes it
     #[arg(allow_hyphen_values = true)]
     pub text: String,
     /// Print the resulting tags, note, mark and label as JSON
@@ -103,7 +103,7 @@ pub struct MarkFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
     #[arg(value_name = "SESSION[@ADDRESS]")]
     pub place: String,
-    /// Take the mark away
+    /// Remove the mark
     #[arg(long)]
     pub remove: bool,
     /// Print the resulting tags, note, mark and label as JSON
@@ -156,7 +156,7 @@ pub struct CaseFlags {
     /// Name of the case; without it the end of the session's id
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Agent file that gets the case; one that does not exist is made from the session
+    /// Agent file that gets the case; created from the session if missing
     #[arg(long, value_name = "FILE")]
     pub agent: Option<PathBuf>,
     /// The run, when the session holds several
@@ -165,10 +165,10 @@ pub struct CaseFlags {
     /// Expect that a model judges the answer to fulfil TEXT; a label of the run becomes an example for the judge
     #[arg(long, value_name = "TEXT", conflicts_with = "cassette")]
     pub rubric: Option<String>,
-    /// Make a regression test: a copy of the session next to the agent file is replayed, no model is asked
+    /// Make a regression test: replays a copy of the session (next to the agent file) without a model
     #[arg(long)]
     pub cassette: bool,
-    /// Print what was made as JSON
+    /// Print the new case as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -179,10 +179,10 @@ pub struct ExampleFlags {
     /// SESSION, or SESSION@TURN (r0/t2); without a turn the last one
     #[arg(value_name = "SESSION[@TURN]")]
     pub place: String,
-    /// Agent file whose prompt gets the example; one that does not exist is made from the session
+    /// Agent file whose prompt gets the example; created from the session if missing
     #[arg(long, value_name = "FILE")]
     pub agent: Option<PathBuf>,
-    /// Print what was added as JSON
+    /// Print the new example as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -203,7 +203,7 @@ pub struct CapturedAgentFlags {
 pub struct ExportFlags {
     /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
-    /// md, html, json, atif, otlp, svg, asciicast, bundle; by default what the file's name ends with
+    /// md, html, json, atif, otlp, svg, asciicast, bundle; default: the extension of the file
     #[arg(short, long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// The file, or the folder of a bundle; without it, or with -, the export goes to stdout
@@ -216,7 +216,7 @@ pub struct ExportFlags {
     /// Print what would be removed and what looks like a secret, and write nothing
     #[arg(long)]
     pub preview: bool,
-    /// Export although something looks like a secret
+    /// Export even if something looks like a secret
     #[arg(long)]
     pub allow_secrets: bool,
     /// Columns and rows of svg and asciicast (120x40)
@@ -230,8 +230,8 @@ pub struct ExportFlags {
 /// Flags of `sessions import`.
 #[derive(Debug, Args)]
 pub struct ImportFlags {
-    /// A trace file of PtcRunner (JSON lines, schema version 2), OpenTelemetry spans (OTLP JSON), an ATIF trajectory, a transcript of a coding
-    /// assistant (JSON lines), an HTTP archive (HAR), or JSON lines `{"request": …, "response": …}`; the content decides
+    /// A trace file of PtcRunner (JSON lines, schema version 2), OpenTelemetry spans (OTLP JSON), an ATIF trajectory, a transcript of a
+    /// coding assistant (JSON lines), an HTTP archive (HAR), or JSON lines `{"request": …, "response": …}`; detected by content
     pub file: PathBuf,
     /// Print the report as JSON
     #[arg(long)]

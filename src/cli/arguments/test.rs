@@ -7,7 +7,7 @@ use clap::Args;
 use super::results::{CacheFlags, ResultFlags};
 use crate::workbench::suite::{CaseFilter, Shard};
 
-/// Parses the value of `--max-cost`. Errors: it is not a number from 0 up; NaN would never be reached, and infinity is no limit.
+/// Parses the value of `--max-cost`. Errors: it is not a number from 0 up; NaN would never be reached, and infinity is not a limit.
 pub(super) fn largest_cost(text: &str) -> Result<f64, String> {
     let cost = text.parse::<f64>().ok().filter(|cost| cost.is_finite() && !cost.is_sign_negative());
     cost.ok_or_else(|| "a cost is a number from 0 up, such as 2 or 0.5".to_owned())
@@ -15,9 +15,9 @@ pub(super) fn largest_cost(text: &str) -> Result<f64, String> {
 
 /// The choice of cases.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Which cases")]
+#[command(next_help_heading = "Selection of cases")]
 pub struct SelectionFlags {
-    /// Only cases whose name contains TEXT, or with tag:NAME; `!` before it excludes them; several must all hold
+    /// Only cases whose name contains TEXT, or with tag:NAME; a leading `!` excludes them; several filters must all match
     #[arg(long, value_name = "TEXT")]
     pub filter: Vec<String>,
     /// Only N of them, chosen at random by --seed
@@ -57,7 +57,7 @@ pub struct JudgeFlags {
     /// The newest N labelled runs
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Runs that are judged at the same time
+    /// Concurrent judgements
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
     /// Judge no further run when the judges have cost this much, in the unit of the configured prices; the exit code is then 1
@@ -95,7 +95,7 @@ pub struct TestFlags {
     /// Seed of --sample
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Only cases that did not pass when they were tested last
+    /// Only cases that did not pass in their last test
     #[arg(long)]
     pub failed: bool,
     /// Selection of the cases

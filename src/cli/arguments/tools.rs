@@ -11,7 +11,7 @@ use super::AgentFlags;
 #[command(mut_arg("agent", |arg| arg.required_unless_present("server")))]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct ToolsFlags {
-    /// Another action than listing the tools of an agent
+    /// Action; without one, the tools of an agent are listed
     #[command(subcommand)]
     pub action: Option<ToolsAction>,
     /// The agent
@@ -38,11 +38,11 @@ pub enum ToolsAction {
     Resources(ResourcesFlags),
     /// List the prompts of a server, or fill one in and print its messages
     Prompts(PromptsFlags),
-    /// Log in at a server over HTTP (OAuth 2.1) and store its token
+    /// Log in to an HTTP server (OAuth 2.1) and store its token
     Login(LoginFlags),
     /// Remove the stored token of a server
     Logout(ServerFlags),
-    /// List or revoke the tools that are always allowed
+    /// List or revoke stored permissions of tools (answer `always`)
     Grants {
         /// Revoke this grant
         #[arg(long, value_name = "ID")]
@@ -119,12 +119,12 @@ pub struct DoctorFlags {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ModelsFlags {
-    /// Another action than listing models
+    /// Action; without one, models are listed
     #[command(subcommand)]
     pub action: Option<ModelsAction>,
-    /// Provider whose server is asked for its models
+    /// Provider whose server is queried for its models
     pub provider: Option<String>,
-    /// Ask the servers of all providers with an API key
+    /// Query the servers of all providers with an API key
     #[arg(long, conflicts_with = "provider")]
     pub check: bool,
     /// Print as JSON
@@ -135,7 +135,7 @@ pub struct ModelsFlags {
 /// Actions of `models`.
 #[derive(Debug, Subcommand)]
 pub enum ModelsAction {
-    /// Find out with a few small requests what a model can do, and store what its server refuses; asks first
+    /// Detect the capabilities of a model with a few small requests, and store what its server refuses; asks before sending
     Check(ModelCheckFlags),
 }
 

@@ -117,7 +117,7 @@ struct EndJson<'a> {
     right: &'a str,
 }
 
-/// Returns what `--json` prints of a comparison.
+/// Returns the `--json` output of a comparison.
 pub(super) fn comparison(comparison: &Comparison) -> ComparisonJson<'_> {
     let rows = comparison.rows.iter().map(|row| {
         let turns = row.cells.iter().enumerate().map(|(column, place)| address(comparison, column, *place));

@@ -1,4 +1,4 @@
-//! `lisp batch`: JSON lines in, JSON lines out, in the same order, run on all cores. A line that is no case gives a line
+//! `lisp batch`: JSON lines in, JSON lines out, in the same order, run on all cores. A line that is not a case gives a line
 //! with an error.
 
 use std::collections::BTreeMap;

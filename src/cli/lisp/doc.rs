@@ -15,7 +15,7 @@ const SURROUNDINGS: &[(&str, &str)] = &[
     ("data", "data/KEY is an entry of the context; nil when it is absent."),
     ("tool", "(tool/NAME {:key value}) calls a tool with named arguments."),
     ("budget", "(budget/remaining) gives the turns that are left and the tokens used so far; {} outside of an agent."),
-    ("*1", "*1 is the result of the last program that ended well; nil when there is none."),
+    ("*1", "*1 is the result of the last program that succeeded; nil if there is none."),
     ("*2", "*2 is the result before *1."),
     ("*3", "*3 is the result before *2."),
 ];

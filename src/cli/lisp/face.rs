@@ -15,9 +15,9 @@ use crate::cli::arguments::Arguments;
 use crate::cli::output::safe;
 use crate::config::{ColourLevel, process_env, terminal_size};
 
-/// Most bytes of a value's text that are shown at a prompt.
+/// Maximum bytes of a value's text that are shown at a prompt.
 const ROOM_BYTES: usize = 4_000;
-/// Most lines of it.
+/// Maximum lines of it.
 const ROOM_LINES: usize = 60;
 /// Bounds that are tried in turn until a value fits into the room: items, characters.
 const CUTS: [(usize, usize); 5] = [(100, 1_000), (30, 300), (10, 100), (3, 60), (1, 30)];
@@ -147,7 +147,7 @@ fn style(kind: TokenKind) -> Option<&'static str> {
     }
 }
 
-/// Takes so many bytes, then fails.
+/// A writer that fails after this many bytes.
 struct Room(usize);
 
 impl std::fmt::Write for Room {

@@ -21,7 +21,7 @@ pub(super) fn program(file: &Path) -> Result<(String, String), UsageError> {
         return Ok(("stdin".to_owned(), text));
     }
     let name = file.to_string_lossy().into_owned();
-    // What begins like a program was meant as one.
+    // A name that begins like a program is taken as a misplaced program.
     let tip = if name.starts_with(['(', '[', '{']) { " (a program itself follows -e)" } else { "" };
     let text = context::read(&name).map_err(|error| UsageError(format!("{}{tip}", error.0)))?;
     Ok((name, text))

@@ -15,7 +15,7 @@ pub(super) fn render(error: &Error, source: &str, name: &str) -> String {
     within(cells.max(LEAST_CELLS), error, source, name)
 }
 
-/// The same with so many cells for the line.
+/// Like `render`, with `cells` columns for the line.
 fn within(cells: usize, error: &Error, source: &str, name: &str) -> String {
     let who = error.op.as_ref().map(|op| format!("{op}: ")).unwrap_or_default();
     let headline = safe_line(&format!("{}: {who}{}", error.reason, error.problem));
@@ -56,7 +56,7 @@ fn underlined(cells: usize, span: Span, place: LineCol, source: &str) -> [String
     [format!("{gutter}{before}{from}"), format!("     | {blank}{marks}")]
 }
 
-/// The end of a line in so many cells, with `…` for the omitted beginning.
+/// The end of a line in at most `cells` columns, with `…` for the omitted beginning.
 fn ending(line: &str, cells: usize) -> String {
     let surplus = (width::width(line) + 1).saturating_sub(cells);
     if surplus <= 1 {

@@ -144,7 +144,7 @@ pub(super) struct Parts<'a> {
     pub(super) baseline: Option<(&'a Baseline, &'a [Change])>,
 }
 
-/// Returns what `--json` prints of a matrix.
+/// Returns the `--json` output of a matrix.
 pub(super) fn matrix<'a>(id: &'a str, state: &'a MatrixState, parts: &Parts<'a>) -> MatrixJson<'a> {
     let untried = state.untried().iter().map(|(key, why)| UntriedJson {
         cell: state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default(),

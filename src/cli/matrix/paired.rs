@@ -109,11 +109,11 @@ fn verdict(report: &PairedReport) -> String {
     let split = format!("{} gained, {} lost of {}", report.gained, report.lost, plural(report.cases.into(), "case"));
     let chance = format!("p = {:.3}", report.adjusted);
     match (report.verdict, report.more) {
-        (PairedVerdict::Equal, _) => format!("no case differs ({})", plural(report.cases.into(), "case")),
+        (PairedVerdict::Equal, _) => format!("equal: no case differs ({})", plural(report.cases.into(), "case")),
         (PairedVerdict::Undecided, Some(more)) => {
-            format!("not decided: {split}, {chance}; about {} would decide", plural(more, "more case"))
+            format!("undecided: {split}, {chance}; about {} needed to decide", plural(more, "more case"))
         }
-        (PairedVerdict::Undecided, None) => format!("not decided: {split}, {chance}"),
+        (PairedVerdict::Undecided, None) => format!("undecided: {split}, {chance}"),
         (PairedVerdict::Better | PairedVerdict::Worse, _) => format!("{}: {split}, {chance}", report.verdict.name()),
     }
 }

@@ -23,7 +23,7 @@ impl Progress {
     /// For this process's stderr. Reports the results of an earlier start first.
     pub(super) fn new(state: &MatrixState, plain: bool) -> Self {
         if state.done() > 0 && !state.is_complete() {
-            print_note(&format!("{} of {} trials are there already", state.done(), state.total()));
+            print_note(&format!("{} of {} trials are already done", state.done(), state.total()));
         }
         let terminal = std::io::stderr().is_terminal() && !plain;
         let columns = || terminal_size(std::io::stderr()).map_or(80, |(columns, _)| usize::from(columns).max(20));

@@ -61,7 +61,7 @@ pub(super) fn errors(reports: &[CellReport], columns: usize) -> Vec<String> {
         lines.extend(kinds.iter().take(SHOWN).map(kind));
         lines.extend(more(kinds.len()));
     }
-    section("errors on the way", lines)
+    section("errors sent back to the model", lines)
 }
 
 /// Returns the section of the changes since the baseline.

@@ -8,7 +8,7 @@ use crate::workbench::matrix::CellReport;
 
 /// Columns between two columns of the table.
 const GAP: usize = 2;
-/// Most columns of a name.
+/// Maximum columns of a name.
 const NAME: usize = 24;
 /// Text of an unknown value.
 const UNKNOWN: &str = "–";

@@ -41,7 +41,7 @@ impl<W: Write> Printer<W> {
 
     pub(super) fn call(&mut self, at: &Address, call: &ToolCall) {
         let args = wording::in_short(&call.args, LONGEST);
-        let effect = if call.effectful { " (changes something outside)" } else { "" };
+        let effect = if call.effectful { " (has external effects)" } else { "" };
         self.line(&format!("  call {} {args}{effect}{}", call.name, self.address_suffix(at)));
     }
 

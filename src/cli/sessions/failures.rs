@@ -91,7 +91,7 @@ fn line(group: &FailureGroup) -> String {
     )
 }
 
-/// The same as a sentence, for a listener.
+/// Like `line`, as a sentence for screen readers.
 fn spoken(group: &FailureGroup) -> String {
     let of = if group.path.is_empty() { String::new() } else { format!(" of {}", group.path) };
     safe_line(&format!(

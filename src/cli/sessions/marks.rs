@@ -19,11 +19,11 @@ pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageEr
     for tag in &tags {
         match (tag.strip_prefix('+'), tag.strip_prefix('-')) {
             (_, Some(flag)) if flag.starts_with('-') => {
-                return Err(UsageError(format!("{tag} is after the tags: write flags before them")));
+                return Err(UsageError(format!("{tag} follows the tags: write flags before them")));
             }
             (Some(tag), _) => add.push(tag.to_owned()),
             (_, Some(tag)) => del.push(tag.to_owned()),
-            _ => return Err(UsageError(format!("write +{tag} to give the tag, or -{tag} to take it away"))),
+            _ => return Err(UsageError(format!("write +{tag} to add the tag, or -{tag} to remove it"))),
         }
     }
     let place = workbench.mark_place(&flags.place)?;
@@ -47,7 +47,7 @@ pub(super) fn label(flags: &LabelFlags, workbench: &Workbench) -> Result<u8, Usa
     let place = workbench.mark_place(&flags.place)?;
     let label = match flags.label.as_str() {
         NO_LABEL if flags.note.is_none() => None,
-        NO_LABEL => return Err(UsageError("--note belongs to a label; `none` takes the label away".to_owned())),
+        NO_LABEL => return Err(UsageError("--note needs a label; `none` removes the label".to_owned())),
         grade => {
             let note = flags.note.clone().map(|note| note.trim().to_owned()).filter(|note| !note.is_empty());
             Some(Label { grade: grade.parse().map_err(UsageError)?, note })

@@ -79,7 +79,7 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
     print_note(&summary_line(&report.found, report.searched, limit));
     if let Some(word) = taken_for_text(&text).filter(|_| report.found.is_empty()) {
         let filters = FILTERS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
-        print_note(&format!("notice: `{}` was looked for as text; filters are {filters}", safe_line(word)));
+        print_note(&format!("notice: `{}` was searched as text; filters are {filters}", safe_line(word)));
     }
     Ok(exit::OK)
 }

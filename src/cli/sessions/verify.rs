@@ -21,7 +21,7 @@ pub(super) async fn verify(flags: &VerifyFlags, workbench: &Workbench) -> Result
             count => plural(count as u64, "finding"),
         };
         let replayed = found.replay.as_ref().map(outcome_text).filter(|_| !found.is_faulty());
-        let replayed = replayed.unwrap_or_else(|| "not replayed to its end".to_owned());
+        let replayed = replayed.unwrap_or_else(|| "not replayed to the end".to_owned());
         let summary = format!("{}: {}, {count}; {replayed}", flags.session, plural(found.events as u64, "event"));
         if found.is_faulty() { print_note(&safe_line(&summary)) } else { print_line(&safe_line(&summary)) }
     }

@@ -1,4 +1,4 @@
-//! Members of requests that are no options of this program: they belong in `extra_body`.
+//! Members of requests that are not options of this program: they belong in `extra_body`.
 //!
 //! In: an unknown key and its value. Out: how to write them. It must never advise about a name that is not in the table.
 

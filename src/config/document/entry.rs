@@ -148,7 +148,7 @@ impl<'a> Entry<'a> {
 
     /// Reads a list of texts; a single text counts as a list of one.
     pub fn texts(&self) -> Result<Vec<String>, Problem> {
-        let wrong = || self.expected("a list of texts");
+        let wrong = || self.expected("a list of strings");
         match &self.json.node {
             Node::Str(text) => Ok(vec![text.clone()]),
             Node::List(items) => items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect(),

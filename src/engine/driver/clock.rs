@@ -15,7 +15,7 @@ pub(super) struct TurnClock {
     pub(super) now_ms: i64,
     /// The time waited before this turn, in ms.
     pub(super) waited_ms: u64,
-    /// The time of the first turn, without what was waited before it.
+    /// The time of the first turn, without waits before it.
     first_ms: Option<i64>,
     /// The deadline of the parent agents, Unix ms.
     deadline_ms: Option<i64>,
@@ -29,7 +29,7 @@ impl TurnClock {
         Self { now_ms: 0, waited_ms: 0, first_ms: None, deadline_ms, began }
     }
 
-    /// A turn begins. `waited`: what this process has waited so far.
+    /// Starts a turn. `waited`: total waiting time of this process.
     pub(super) fn begin_turn(&mut self, now_ms: i64, waited_ms: u64, waited: Duration) {
         (self.now_ms, self.waited_ms) = (now_ms, waited_ms);
         self.began = (Instant::now(), waited);

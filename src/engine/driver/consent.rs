@@ -54,7 +54,14 @@ impl Driver<'_> {
         let Some(definition) = tool.definition() else { return Ok(None) };
         let history = self.ports.history;
         let _asking = self.input.tree.asking().await;
-        let text = || self.texts(tool, &definition, args, "This call was allowed in the recording; now it is made.\n");
+        let text = || {
+            self.texts(
+                tool,
+                &definition,
+                args,
+                "This call was allowed in the recording; now it would actually be made.\n",
+            )
+        };
         let mut refusal = None;
         let mut number = RENEWED;
         while was_asked(history, &at.question(number), &QuestionKind::Consent) {
@@ -203,7 +210,7 @@ struct ConsentTexts {
     shown: String,
 }
 
-/// The question about a call, with so many characters of its arguments.
+/// The question about a call, with at most `chars` characters of its arguments.
 fn question(tool: &Tool, definition: &str, args: &Value, chars: usize) -> String {
     let arguments = Json::from(args).to_text();
     let shown: String = arguments.chars().take(chars).collect();

@@ -1,7 +1,7 @@
 //! The conversation of a run: its messages, and which of them a request carries in which order.
 //!
 //! Messages are only ever added. As long as the opening is not edited, they are sent in the order in which they were added; an edited
-//! opening takes the place of the old one. Only requests are shortened: the run keeps every message.
+//! opening replaces the old one. Only requests are shortened: the run keeps every message.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl Conversation {
         ranges(self.order.iter().copied())
     }
 
-    /// The last message takes the place of this one. One that is not sent with every request has no place.
+    /// The last message replaces this one. One that is not sent with every request has no place.
     pub(super) fn replace(&mut self, message: u32) {
         match self.order.iter().position(|known| *known == message) {
             Some(place) => self.replace_at(place),
@@ -199,8 +199,8 @@ impl Conversation {
         count.checked_sub(1).map_or(0, |last| self.tokens.get(last).copied().unwrap_or_default())
     }
 
-    /// The system text, the message at the place `first`, and the last turns: each starts with a message of the assistant and ends with what
-    /// came back; the first kept message after the gap is one of the user.
+    /// The system text, the message at the place `first`, and the last turns: each starts with a message of the assistant and ends with
+    /// what came back; the first kept message after the gap is one of the user.
     fn last_turns(&self, keep_turns: u32, first: Option<usize>) -> Vec<(u32, u32)> {
         let message = |place: usize| self.order.get(place).and_then(|number| self.messages.get(*number as usize));
         let is_user = |place: usize| message(place).is_some_and(|message| message.role == Role::User);

@@ -137,7 +137,7 @@ impl Driver<'_> {
         if answer == shown {
             return Ok(result);
         }
-        // What is no JSON is a text.
+        // What is not JSON is a text.
         let result = json::parse(&answer).unwrap_or_else(|_| Json::str(answer.as_str()));
         self.emit(at, ToolEnd { result: Some(JsonText::of(&result)), ..ToolEnd::default() }).await?;
         Ok(Ok(result.to_value()))
@@ -165,7 +165,7 @@ impl<'m> Sheet<'m> {
                 [Content::Text(text)] => Some(text.as_str()),
                 _ => None,
             };
-            let fixed = if plain.is_none() { " (stays as it is)" } else { "" };
+            let fixed = if plain.is_none() { " (read-only)" } else { "" };
             let heading = format!("{rule} {number} {}{fixed}", message.role.name());
             for piece in [heading.as_str(), "\n", &message.joined(), "\n"] {
                 text.push_str(piece);
@@ -175,7 +175,7 @@ impl<'m> Sheet<'m> {
         Self { text, parts }
     }
 
-    /// The numbers of the messages that are left, each with its text where it was changed. A text without any heading takes the place of
+    /// The numbers of the messages that are left, each with its text where it was changed. A text without any heading replaces
     /// the last message that can be changed.
     fn read(&self, changed: &str) -> Vec<(u32, Option<String>)> {
         let mut found: Vec<(usize, String)> = Vec::new();

@@ -45,7 +45,7 @@ impl HiddenValues {
         self.add(at, &found);
     }
 
-    /// The same for the definitions of a program.
+    /// Like `collect`, for the definitions of a program.
     pub(super) fn collect_memory(&self, at: &Address, memory: &Memory) {
         let mut found = HiddenTexts::default();
         for (name, binding) in memory {

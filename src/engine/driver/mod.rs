@@ -1,4 +1,5 @@
-//! The driver: executes what the modes decide. It makes turns, requests and calls through the ports, emits the events, and counts budgets.
+//! The driver: executes the decisions of the modes. It makes turns, requests and calls through the ports, emits the events, and counts
+//! budgets.
 //!
 //! In: a plan, an input, ports. Out: events, and the Step that is their fold. It must not know any mode.
 

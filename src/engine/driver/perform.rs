@@ -1,4 +1,4 @@
-//! The turns of a run: the mode's machine decides, this file does what it decides, in order, through the ports.
+//! The turns of a run: executes the decisions of the mode's machine, in order, through the ports.
 
 use ptc_core::lisp::Outcome;
 use ptc_core::reasons::Reason;
@@ -143,7 +143,7 @@ impl Driver<'_> {
         self.send(at, &options, sent).await
     }
 
-    /// Does what the machine decides, and gives it what it asks for, until it opens the run or the turn ends.
+    /// Executes the machine's decisions and passes it the results, until it opens the run or the turn ends.
     async fn perform(
         &mut self,
         machine: &mut dyn Machine,
@@ -214,5 +214,5 @@ impl Driver<'_> {
 /// Runs programs of the agent file on a thread that may block.
 async fn evaluated(jobs: Vec<Job>) -> Result<Vec<Outcome>, Halt> {
     let task = tokio::task::spawn_blocking(move || jobs.iter().map(Job::evaluate).collect());
-    task.await.map_err(|_| Halt::fail(Reason::InternalError, "an expression of the agent broke off"))
+    task.await.map_err(|_| Halt::fail(Reason::InternalError, "an expression of the agent panicked"))
 }

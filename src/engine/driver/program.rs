@@ -72,7 +72,7 @@ impl Driver<'_> {
             Err(halt) => return Err(halt),
         };
         let mut end = ending(&outcome);
-        // Which calls other branches still made before the error of one was known is chance: such a program is not run again either.
+        // Which calls other branches still made before an error was known is not deterministic: such a program is not run again either.
         end.interrupted |= outcome.result.is_err() && branched;
         if end.interrupted {
             end.child_usage = self.usage.children();
@@ -87,7 +87,7 @@ impl Driver<'_> {
         Ok(outcome)
     }
 
-    /// Records the end of a program that one of its calls broke off: which calls the others still made is chance.
+    /// Records the end of a program that one of its calls aborted; which calls other branches still made is not deterministic.
     async fn broken_off(&self, at: &Address, record: ErrorRecord) -> Result<Halt, Halt> {
         let error = ErrorRecord::new(Reason::Cancelled, "the program was stopped");
         let end = ProgramEnd {
@@ -135,7 +135,7 @@ impl Driver<'_> {
                     return match (halted, outcome) {
                         (Some(halt), _) => Err(halt),
                         (None, Ok(outcome)) => Ok((outcome, branched)),
-                        (None, Err(_)) => Err(Halt::fail(Reason::InternalError, "the program broke off")),
+                        (None, Err(_)) => Err(Halt::fail(Reason::InternalError, "the interpreter panicked")),
                     };
                 }
                 () = stop.token().cancelled(), if timed && !stop_sign.load(Ordering::Relaxed) => {

@@ -129,7 +129,7 @@ impl Driver<'_> {
         if at.is_call() { 0 } else { self.questions.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Returns whether this was asked in a recording without an answer, or its answer is known beforehand.
+    /// Returns whether the recording has this question without an answer, or its answer was given beforehand.
     pub(super) fn is_awaited(&self, question: &Address, kind: &QuestionKind) -> bool {
         was_asked(self.ports.history, question, kind) || self.ports.human.has_answer(question)
     }

@@ -17,13 +17,13 @@ use crate::port::SinkError;
 use crate::prompt::ptc_lisp::CarriedState;
 
 impl Driver<'_> {
-    /// Runs the plan. Out: the Step, and what a run that continues this one gets.
+    /// Runs the plan. Out: the Step, and the data for a run that continues this one.
     pub(in crate::engine) async fn run(plan: &Plan, input: Input, ports: &Ports<'_>) -> (Step, Carry) {
         let (step, carry, _) = Driver::run_counted(plan, input, ports).await;
         (step, carry)
     }
 
-    /// The same, with what the budget of a parent agent counts.
+    /// Like `run`, and returns the usage that the budget of a parent agent counts.
     pub(super) fn run_counted<'r>(
         plan: &'r Plan,
         input: Input,

@@ -169,7 +169,7 @@ impl<'a> Driver<'a> {
         self.emit(address, Notice { level: NoticeLevel::Warning, text: text.into() }).await
     }
 
-    /// Emits a notice that is no warning.
+    /// Emits a notice that is not a warning.
     pub(super) async fn inform(&self, address: &Address, text: impl Into<String>) -> Result<(), SinkError> {
         self.emit(address, Notice { level: NoticeLevel::Info, text: text.into() }).await
     }
@@ -201,7 +201,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The same for the result and the definitions of a program.
+    /// Like `hide`, for the result and the definitions of a program.
     pub(super) fn hide_outcome(&self, at: &Address, outcome: &Outcome) {
         if self.plan.hides() {
             self.hidden.collect_memory(at, &outcome.memory);

@@ -35,7 +35,7 @@ pub(super) struct Usage {
     open_tokens: Option<Tokens>,
     /// Turns that were left in the tree of agents when this turn began.
     pub(super) tree: u32,
-    /// The same when the first turn began.
+    /// `tree` when the first turn began.
     pub(super) first_tree: Option<u32>,
     /// Turns that child agents had used when this turn began.
     children_before: u32,
@@ -64,7 +64,7 @@ fn tokens_of(child: &ChildUsage) -> u64 {
 }
 
 impl Usage {
-    /// A turn begins with so many left in the tree.
+    /// Starts a turn, with `tree` turns left in the shared budget.
     pub(super) fn begin_turn(&mut self, tree: u32) {
         self.tree = tree;
         self.first_tree.get_or_insert(tree);
@@ -211,14 +211,14 @@ impl Usage {
     fn check_limit(&self, limit: &SpendingLimit, tokens: u64, cost: f64) -> Result<(), ErrorRecord> {
         let allowed = |key: &str, most: &dyn Display| match limit.source {
             LimitSource::Own => format!("{key} is {most}"),
-            LimitSource::Parent => format!("{key} of the parent agent leaves {most}"),
+            LimitSource::Parent => format!("{most} remain of {key} of the parent agent"),
         };
         match limit.most {
             Spending::Tokens(most) if tokens > most => {
                 let by = match (self.estimated.total(), self.estimated_in_all().total()) {
                     (_, 0) => "",
-                    (0, _) => " by estimate (the model of a child run reports none)",
-                    _ => " by estimate (the model reports none)",
+                    (0, _) => " (an estimate: the model of a child run reports no token counts)",
+                    _ => " (an estimate: the model reports no token counts)",
                 };
                 let message = format!("{tokens} tokens were used{by}, {}", allowed("token_limit", &most));
                 let whole = |tokens: u64| Node::Int(i64::try_from(tokens).unwrap_or(i64::MAX));

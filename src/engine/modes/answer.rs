@@ -102,7 +102,7 @@ fn part<'j>(json: &'j Json, path: &Path) -> Option<&'j Json> {
     })
 }
 
-/// The same for the answer in a control object that was found in a reply.
+/// Like `fit`, for the answer in a control object that was found in a reply.
 pub(super) fn fit_in(plan: &Plan, extraction: &Extraction, json: &Json) -> (Vec<Issue>, Option<Json>) {
     let (issues, value) = fit(plan, json);
     (with_numbers(plan, extraction, json, issues), value)

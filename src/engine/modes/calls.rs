@@ -80,7 +80,7 @@ pub(in crate::engine) fn unknown_tool(plan: &Plan, name: &str) -> ErrorRecord {
     ErrorRecord::new(Reason::UnknownTool, format!("unknown tool `{name}`{near} ({known})"))
 }
 
-/// The JSON text of what a call gave, as the model reads it.
+/// The JSON text of a call's result, as the model reads it.
 pub(super) fn result_text(plan: &Plan, call: &ToolUse, result: ToolResult) -> String {
     let tool = plan.native_tool(&call.name);
     let value = match result {
@@ -142,7 +142,7 @@ impl Repeats {
         self.last = Some((call, times));
         let is_loop = limit > 0 && times >= limit.max(FEWEST);
         is_loop.then(|| {
-            let message = format!("the tool {name} was called {times} times in a row with the same arguments");
+            let message = format!("the tool {name} was called {times} consecutive times with the same arguments");
             ErrorRecord::new(Reason::LoopDetected, message)
         })
     }

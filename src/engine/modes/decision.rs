@@ -147,7 +147,7 @@ pub struct ToolUse {
     pub name: String,
     /// The arguments as they were written.
     pub args: Json,
-    /// The same as the tool gets them.
+    /// The arguments as the tool gets them.
     pub value: Value,
     /// The reason why it is recorded and not made.
     pub refused: Option<ErrorRecord>,

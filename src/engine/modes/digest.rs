@@ -23,7 +23,7 @@ pub(super) struct Digest {
 }
 
 impl Digest {
-    /// Takes what a program did.
+    /// Adds the outcome of a program.
     pub(super) fn add(&mut self, plan: &Plan, program: &str, outcome: &Outcome) {
         self.last_prints.clone_from(&outcome.prints);
         match &outcome.result {

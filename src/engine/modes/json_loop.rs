@@ -267,7 +267,7 @@ impl JsonLoopMachine {
         effects.end(Some(&reason), None)
     }
 
-    /// A reply that is no control object: feedback, or the end after too many in a row.
+    /// A reply that is not a control object: feedback, or the end after too many in a row.
     fn on_broken(&mut self, view: &View<'_>, reply: &Reply, record: ErrorRecord, mut effects: Effects) -> Decision {
         self.failures += 1;
         let (failures, settings) = (self.failures, &view.plan.settings);
@@ -281,7 +281,7 @@ impl JsonLoopMachine {
         }
         if let Some(value) = raw(view.plan, reply).filter(|_| settings.accept_raw) {
             effects.warn(format!(
-                "{failures} replies in a row were no control object: the last one was taken as the answer"
+                "{failures} consecutive replies contained no control object: the last one became the answer"
             ));
             effects.add_message(Role::Assistant, Source::Reply, texts::answered_with(&value));
             return effects.finish(value.into());

@@ -51,7 +51,7 @@ pub struct ReplyJudgement {
 }
 
 impl ReplyJudgement {
-    /// A reply without remarks.
+    /// A judgement without remarks.
     pub fn fine(validity: ReplyValidity) -> Self {
         Self { validity, ..Self::default() }
     }

@@ -48,7 +48,7 @@ pub trait Machine: Send {
     /// Reads the reply of a turn.
     fn on_reply(&mut self, view: &View<'_>, reply: &Reply) -> Decision;
 
-    /// Takes what a call gave ([`super::Next::Call`]).
+    /// Takes the result of a call ([`super::Next::Call`]).
     fn on_result(&mut self, _view: &View<'_>, _call: &ToolUse, _result: ToolResult) -> Decision {
         Decision::unexpected()
     }

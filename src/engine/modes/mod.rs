@@ -1,4 +1,4 @@
-//! The modes: what a reply means and what goes back, as state machines.
+//! The modes: state machines that interpret replies and decide on feedback.
 //!
 //! In: facts of a turn, replies, results. Out: [`Decision`]s, which the driver executes. A machine is plain data: no async, no ports, no
 //! clock, no locks, and it emits nothing by itself. A new mode is a file with its machine, and a row in `machine`.

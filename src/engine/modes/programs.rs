@@ -23,7 +23,7 @@ use crate::prompt::ptc_lisp::LISP_EVAL;
 /// The content of a reply.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// A program; `message`: what the history keeps of the reply.
+    /// A program; `message`: the part of the reply that the history keeps.
     Program {
         /// Its text.
         text: String,

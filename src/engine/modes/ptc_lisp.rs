@@ -75,7 +75,7 @@ enum Verdict {
     Done(RunAnswer),
     /// The run has failed.
     Over(ErrorRecord),
-    /// Another turn follows: why this one failed, if it did, and what goes back.
+    /// Another turn follows: the failure of this one, if any, and the feedback.
     Next(Option<ErrorRecord>, Vec<MessagePart>),
 }
 
@@ -125,7 +125,7 @@ impl PtcMachine {
         effects.then(Next::Open(opening))
     }
 
-    /// Ends the turn, or makes what goes back.
+    /// Ends the turn, or builds the feedback.
     fn conclude(&mut self, view: &View<'_>, verdict: Verdict, mut effects: Effects) -> Decision {
         match verdict {
             Verdict::Answer(answer) => {
@@ -157,7 +157,7 @@ impl PtcMachine {
         }
     }
 
-    /// Sends back what the turn gave: a user message, or the result of each native call.
+    /// Sends the results of the turn to the model: a user message, or the result of each native call.
     fn give_back(
         &mut self,
         view: &View<'_>,
@@ -474,7 +474,7 @@ fn now(view: &View<'_>) -> TurnBudget {
     TurnBudget { used: view.used, work, retry, tree: view.tree }
 }
 
-/// The same when this turn has ended.
+/// The budget after this turn.
 fn after(view: &View<'_>) -> TurnBudget {
     TurnBudget { used: view.used + 1, tree: view.tree_after, ..now(view) }
 }

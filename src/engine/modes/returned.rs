@@ -52,7 +52,7 @@ pub(super) fn of_pinned(plan: &Plan, record: ErrorRecord) -> ErrorRecord {
     if !is_pinned(plan) {
         return record;
     }
-    // What the table of reasons advises is about models; a hint of the error's own stays.
+    // The advice of the table of reasons is about models; the error's own hint stays.
     let usual = Reason::from_name(&record.reason).map(|reason| reason.row().next);
     let own = record.hint.clone().filter(|hint| usual != Some(hint.as_str()));
     ErrorRecord { hint: own.or_else(|| Some(advice())), ..record }

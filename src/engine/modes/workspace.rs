@@ -130,7 +130,7 @@ impl Workspace {
         self.pending.is_some()
     }
 
-    /// These are the definitions from now on. The initial ones are no change.
+    /// These are the definitions from now on. The initial ones are not a change.
     fn define(&mut self, plan: &Plan, memory: Memory, effects: &mut Effects) -> Result<(), ErrorRecord> {
         self.pending = None;
         if !std::mem::replace(&mut self.is_ready, true) {
@@ -204,13 +204,13 @@ impl Workspace {
         Value::map(entries)
     }
 
-    /// Takes what a program did, also when it failed.
+    /// Adds the outcome of a program, also of a failed one.
     pub(super) fn add(&mut self, plan: &Plan, program: &str, outcome: &Outcome) {
         self.digest.add(plan, program, outcome);
         self.seen = None;
     }
 
-    /// Takes what a program that ended well defined. `Some` when that is too large: what happens then.
+    /// Stores the definitions of a successful program. `Some`: they are too large, with the consequence.
     pub(super) fn accept(
         &mut self,
         view: &View<'_>,
@@ -320,7 +320,7 @@ impl Definitions {
     }
 }
 
-/// Records what was defined; true when it is more than `memory_bytes` and therefore dropped.
+/// Records the definitions; true if they exceed `memory_bytes` and are dropped.
 fn record_change(plan: &Plan, before: &Memory, after: &Memory, effects: &mut Effects) -> bool {
     let mut change = MemoryChange::default();
     for (name, binding) in after {
@@ -387,7 +387,7 @@ fn budget(view: &View<'_>) -> Value {
     ])
 }
 
-/// A copy whose text has at most so many bytes: the first items of a list, the first entries of a map, the start of a string.
+/// A copy whose text has at most `bytes` bytes: the first items of a list, the first entries of a map, the start of a string.
 fn shortened(value: &Value, bytes: usize) -> Value {
     let length = |value: &Value| value.print(Bounds::default()).text.len();
     if length(value) <= bytes {

@@ -19,7 +19,7 @@ words! {
         Args "args" "The inputs of a run.";
         Return "return" "The answer, against the output of the signature.";
         Schema "schema" "The answer, against the developer's JSON Schema.";
-        Memory "memory" "What a program keeps.";
+        Memory "memory" "The definitions that a program stores.";
     }
 
     /// The severity of a finding about a value.
@@ -97,7 +97,7 @@ impl TextRecord {
     /// Bytes of a derived text that are kept whole.
     pub const WHOLE_BYTES: usize = 64 * 1024;
 
-    /// The text, or what was kept of it.
+    /// The text, or the kept part of it.
     pub fn text(&self) -> &str {
         match self {
             Self::Whole(text) | Self::Head { head: text, .. } => text,

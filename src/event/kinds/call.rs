@@ -10,10 +10,10 @@ use crate::event::{ErrorRecord, FileRecord, JsonText, TextRecord, Tokens, Totals
 words! {
     /// End of a program.
     ProgramStatus {
-        Value "value" "By its last value.";
-        Return "return" "By `(return …)`.";
-        Fail "fail" "By `(fail …)`.";
-        Error "error" "By an error.";
+        Value "value" "It ended with its last value.";
+        Return "return" "It ended with `(return …)`.";
+        Fail "fail" "It ended with `(fail …)`.";
+        Error "error" "It ended with an error.";
     }
 
     /// Subject of a question.
@@ -24,7 +24,7 @@ words! {
         Outcome "outcome" "The outcome of a call that was started before the session was interrupted.";
         GateSend "gate_send" "A request that is about to be sent.";
         GateApply "gate_apply" "A reply that is about to be applied.";
-        GateResult "gate_result" "The result of a tool call that is about to go back.";
+        GateResult "gate_result" "The result of a tool call that is about to be passed on.";
         Breakpoint "breakpoint" "A run stopped at a breakpoint: whether it continues.";
         Elicit "elicit" "What an MCP server asks the user during a call.";
     }
@@ -42,7 +42,7 @@ words! {
     /// Method of shortening a long history.
     CompactionStrategy {
         Trim "trim" "The oldest messages are omitted.";
-        Coalesce "coalesce" "One message with the state takes the place of all.";
+        Coalesce "coalesce" "One message with the state replaces all.";
     }
 
     /// Reason for shortening a history.
@@ -234,7 +234,7 @@ pub struct ChildUsage {
     pub cost: f64,
 }
 
-/// `memory`: what a program defined.
+/// `memory`: the definitions of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MemoryChange {
@@ -251,7 +251,7 @@ pub struct MemoryChange {
     pub rolled_back: bool,
 }
 
-/// `tasks`: what the journal of finished tasks keeps after a program.
+/// `tasks`: the journal of finished tasks after a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TasksKept {
@@ -289,7 +289,7 @@ pub struct AnswerGiven {
     pub edited: bool,
 }
 
-/// `compaction`: what a request leaves out of the history.
+/// `compaction`: the part of the history that a request omits.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompactionDone {

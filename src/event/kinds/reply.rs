@@ -115,7 +115,7 @@ pub struct ReplyEnd {
     /// Time from sending to the first delta.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ms: Option<u64>,
-    /// The reply was stored by an earlier trial (`--cache`): no model was asked.
+    /// The reply was stored by an earlier trial (`--cache`): no model was called.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }

@@ -17,7 +17,7 @@ words! {
     /// Reason why a run was stopped from outside.
     InterruptReason {
         Cancelled "cancelled" "The user or a signal stopped it.";
-        MissionTimeout "mission_timeout" "It reached its mission time.";
+        MissionTimeout "mission_timeout" "It reached `mission_timeout_ms`.";
     }
 
     /// Origin of a stop.

@@ -1,7 +1,7 @@
 //! The fields of events that hold text: the one table of what comes from prompts, models, tools and the user, and of what is structure.
 //!
-//! In: an event. Out: the group of each of its texts. A text that the table does not name is content ([`Group::Notes`]); a test compares the
-//! table with the schema of the events.
+//! In: an event. Out: the group of each of its texts. A text that the table does not name is content ([`Group::Notes`]); a test compares
+//! the table with the schema of the events.
 
 use crate::event::{Edit, Event};
 
@@ -96,7 +96,7 @@ const fn shape(path: &'static [&'static str]) -> Field {
 pub(super) enum Fields {
     /// These.
     Of(&'static [Field]),
-    /// The same for a piece of a text that is searched as a whole elsewhere.
+    /// Like `Of`, for a piece of a text that is searched as a whole elsewhere.
     Pieces(&'static [Field]),
     /// All of it: the kind is unknown.
     All,
@@ -262,7 +262,7 @@ impl Fields {
         Some(Place { group, own, is_definition: field.form == Form::Definition, is_kept })
     }
 
-    /// The same for a text: one that the table does not name is content.
+    /// Like `place`, for a text; a text that the table does not name is content.
     pub(super) fn place_of_text(self, path: &[String]) -> Place {
         self.place(path).unwrap_or(Place { group: Group::Notes, own: path.len(), is_definition: false, is_kept: false })
     }

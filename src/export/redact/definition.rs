@@ -1,6 +1,6 @@
 //! Redaction inside an agent file: its values are replaced, so that what is left is still an agent file.
 //!
-//! In: the text of an agent file and rules. Out: the text with masks in place of values; `None` when it is no TOML, and is redacted as a
+//! In: the text of an agent file and rules. Out: the text with masks in place of values; `None` when it is not TOML, and is redacted as a
 //! text. Words that the agent needs to be valid (mode, signature, kinds of tools) and the names of its inputs stay. Comments are removed.
 
 use ptc_core::value::Json;
@@ -48,7 +48,7 @@ const DATA: &[&str] = &["context", "rows", "args", "result", "headers"];
 /// Keys and tables whose texts are PTC-Lisp: the mask is a text in a program.
 const PROGRAMS: &[&str] = &["memory", "program", "expect", "progress", "expr", "code"];
 
-/// Returns the agent file without what the rules name.
+/// Returns the redacted agent file.
 pub(super) fn redact(text: &str, walk: &Walk<'_>, path: &[String], hits: &mut Vec<Hit>) -> Option<String> {
     let mut document: DocumentMut = text.parse().ok()?;
     let mut state = Redactor { walk, path: path.to_vec(), own: path.len(), hits: Vec::new() };
@@ -202,7 +202,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string().trim().to_owned(), str::to_owned)
 }
 
-/// Puts a text in the place of a value.
+/// Replaces a value with a text.
 fn replace(value: &mut Value, text: String) {
     let decor = value.decor().clone();
     *value = Value::from(text);

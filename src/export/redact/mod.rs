@@ -1,4 +1,4 @@
-//! Redaction: what must not leave is taken out of the events, before any format sees them.
+//! Redaction: removes confidential content from the events, before any format sees them.
 //!
 //! In: events and rules. Out: events that are as readable as before, and what was removed where. It must never change the shape of an
 //! event, nor show what it removed.
@@ -57,7 +57,7 @@ impl std::fmt::Display for Removal {
     }
 }
 
-/// Events without what the rules name.
+/// Redacted events.
 #[derive(Debug, Clone, Default)]
 pub struct RedactedEvents {
     /// The events.
@@ -78,7 +78,7 @@ pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<RedactedEvents, St
     applied(events, &Walk { rules, echoes: &echoes })
 }
 
-/// The events without what is found on the way through them.
+/// Applies the rules to the events.
 fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<RedactedEvents, String> {
     let mut found = Found::default();
     replies(&mut events, walk, &mut found);
@@ -105,7 +105,7 @@ fn applied(mut events: Vec<Envelope>, walk: &Walk<'_>) -> Result<RedactedEvents,
     Ok(RedactedEvents { events: out, removals: found.removals.into_iter().map(|(_, removal)| removal).collect() })
 }
 
-/// Returns what looks like a secret in the events of an export: by itself, or because it did so at another position of `all`, the
+/// Returns text that looks like a secret in the events of an export: by itself, or because it did so at another position of `all`, the
 /// events before redaction. `known` are the keys of this machine.
 pub fn remaining_secrets(all: &[Envelope], left: &[Envelope], known: Scrub) -> Result<Vec<Removal>, String> {
     let rules = Rules::scan(known);
@@ -216,7 +216,8 @@ fn part_of(envelope: &mut Envelope) -> Option<&mut ReplyPart> {
     }
 }
 
-/// The data of an event as a tree. The value of an edit with a name (`context.email`) is under that name, so that rules about fields see it.
+/// The data of an event as a tree. The value of an edit with a name (`context.email`) is under that name, so that rules about fields see
+/// it.
 fn tree(event: &Event) -> Result<Json, String> {
     let data = event.data().map_err(|error| error.to_string())?;
     let tree = json::parse(data.get()).map_err(|error| error.to_string())?;

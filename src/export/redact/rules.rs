@@ -13,7 +13,7 @@ use crate::model::{Scrub, search_decoded};
 pub struct Redaction {
     /// The word.
     pub name: &'static str,
-    /// Description of what it removes.
+    /// Description of the removed content.
     pub meaning: &'static str,
     /// Kinds of content that it removes.
     groups: &'static [Group],
@@ -34,17 +34,17 @@ pub const REDACTIONS: &[Redaction] = &[
     Redaction {
         secrets: true,
         starts: true,
-        ..selector("summary", "secrets, and of every text all but its start", BODIES)
+        ..selector("summary", "secrets, and every text except its start", BODIES)
     },
     Redaction {
         secrets: true,
         ..selector("full", "secrets, and every text of prompts, replies, tools, programs and errors", BODIES)
     },
     selector("context", "the context, and each of its texts wherever it is repeated", &[Group::Context]),
-    selector("messages", "what was sent and what the model replied", &[Group::Messages, Group::Replies]),
+    selector("messages", "requests and replies", &[Group::Messages, Group::Replies]),
     selector("arguments", "arguments of calls", &[Group::Arguments]),
-    selector("results", "what tools answered, and each text of it wherever it is repeated", &[Group::Results]),
-    selector("memory", "what programs defined, and the journal", &[Group::Memory]),
+    selector("results", "tool results, and each of their texts wherever it is repeated", &[Group::Results]),
+    selector("memory", "definitions of programs, and the journal", &[Group::Memory]),
     selector("agent", "the agent's definition, schemas and tools", &[Group::Agent]),
 ];
 
@@ -67,7 +67,7 @@ pub(super) enum Body {
 pub struct Rules {
     /// Keys of the configuration and the environment.
     known: Scrub,
-    /// Known keys and shapes of secrets are taken out.
+    /// Removes known keys and likely secrets.
     secrets: bool,
     fields: Vec<Field>,
     patterns: Vec<(String, Regex)>,
@@ -91,7 +91,7 @@ impl Field {
         }
         let last = regex::escape(steps.last().map_or("", String::as_str));
         let value = r#"(\\?"(?:[^"\\]|\\[^"])*\\?"|[^\s,;\]\)}"]+)"#;
-        // JSON, PTC-Lisp, TOML and the like; `name :type` of a signature is no value.
+        // JSON, PTC-Lisp, TOML and the like; `name :type` of a signature is not a value.
         let text = format!(r#"\\?"{last}\\?"\s*:\s*{value}|:{last}\s+{value}|\b{last}(?:\s*=\s*|:\s+){value}"#);
         let in_text = Regex::new(&text).map_err(|error| format!("`field:{name}`: {error}"))?;
         Ok(Self { name: name.to_owned(), steps, in_text })
@@ -160,7 +160,7 @@ impl Rules {
         self.secrets && self.fields.is_empty() && self.patterns.is_empty() && self.groups.is_empty()
     }
 
-    /// Nothing is taken out.
+    /// Returns whether nothing is removed.
     pub fn is_empty(&self) -> bool {
         !self.secrets && self.fields.is_empty() && self.patterns.is_empty() && self.groups.is_empty()
     }
@@ -234,5 +234,5 @@ impl Rules {
 fn unknown(word: &str) -> String {
     let names: Vec<&str> = REDACTIONS.iter().map(|redaction| redaction.name).collect();
     let near = ptc_core::text::did_you_mean(word, names.iter().copied());
-    format!("there is no redaction {word:?}: write {}, field:NAME or regex:EXPRESSION{near}", names.join(", "))
+    format!("unknown redaction {word:?}: write {}, field:NAME or regex:EXPRESSION{near}", names.join(", "))
 }

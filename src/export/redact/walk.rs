@@ -90,16 +90,14 @@ fn any_of(texts: HashSet<String>) -> Result<Option<Regex>, String> {
     texts.sort_by_key(|text| (std::cmp::Reverse(text.len()), text.clone()));
     if texts.len() > ECHOES {
         return Err(format!(
-            "{} texts would have to be looked for wherever they are repeated, which is too many: take out whole kinds of content with `--redact full`",
+            "{} texts are too many to search for repetitions: remove whole kinds of content with `--redact full`",
             texts.len()
         ));
     }
     let any: Vec<String> = texts.iter().map(|text| regex::escape(text)).collect();
     let built = regex::RegexBuilder::new(&any.join("|")).size_limit(1 << 28).build();
     built.map(Some).map_err(|error| {
-        format!(
-            "the repeated texts cannot be looked for ({error}): take out whole kinds of content with `--redact full`"
-        )
+        format!("the repeated texts cannot be searched ({error}): remove whole kinds of content with `--redact full`")
     })
 }
 
@@ -382,7 +380,7 @@ pub(super) fn without(text: &str, cuts: &[Cut]) -> String {
     parts_without(&[text.to_owned()], cuts).concat()
 }
 
-/// The same for a text in parts: a mask is placed in the part where its cut begins.
+/// Like `without`, for a text in parts: a mask is placed in the part where its cut begins.
 pub(super) fn parts_without(parts: &[String], cuts: &[Cut]) -> Vec<String> {
     let mut from = 0;
     let mut out = Vec::with_capacity(parts.len());

@@ -209,7 +209,7 @@ impl<'a> Converter<'a> {
         };
         self.push_event(record.at_ms, &address, start);
         if self.runs.is_empty() {
-            let text = format!("imported from the PtcRunner trace {}: to look at, not to replay", self.trace_id);
+            let text = format!("imported from the PtcRunner trace {}; it can be viewed, not replayed", self.trace_id);
             self.push_event(record.at_ms, &address, Notice { level: NoticeLevel::Info, text });
         }
         self.runs.push(Run {

@@ -84,7 +84,7 @@ pub(super) fn records(text: &str) -> Result<Vec<Record>, TraceError> {
                 "line {line} {why}{more}; a PtcRunner trace has one event of schema version {VERSION} per line, and nothing was imported"
             )))
         }
-        (None, true) => Err(TraceError("the file is empty; there is no trace in it".to_owned())),
+        (None, true) => Err(TraceError("the file is empty".to_owned())),
         (None, false) => Ok(records),
     }
 }
@@ -106,14 +106,17 @@ fn record(line: &str, before: Option<&Record>) -> Result<Record, String> {
     }
     let Some(event) = json.get("event").and_then(Json::as_str).map(str::to_owned) else {
         let later = json.get("run_id").is_some() && json.get("type").is_some();
-        return Err(
-            if later { "is of a PtcRunner after 0.13, whose traces are not read" } else { "has no event" }.to_owned()
-        );
+        return Err(if later {
+            "is from a PtcRunner after 0.13, whose traces are not supported"
+        } else {
+            "has no event"
+        }
+        .to_owned());
     };
     let at_ms = match json.get("timestamp").and_then(Json::as_str) {
         Some(text) => text
             .parse::<jiff::Timestamp>()
-            .map_err(|_| format!("has the timestamp {text:?}, which is no ISO 8601 time"))?
+            .map_err(|_| format!("has the timestamp {text:?}, which is not an ISO 8601 time"))?
             .as_millisecond(),
         None => before.map_or(0, |before| before.at_ms),
     };

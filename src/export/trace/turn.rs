@@ -1,4 +1,4 @@
-//! One turn of a trace: what was sent, what came back, what was run.
+//! One turn of a trace: request, reply and program.
 
 use super::convert::{Converter, text_of};
 use super::read::Record;
@@ -20,7 +20,7 @@ pub(super) struct OpenTurn {
     tokens: Option<Tokens>,
 }
 
-/// Begins a turn, and ends the one before.
+/// Starts a turn, and ends the previous one.
 pub(super) fn open(converter: &mut Converter<'_>, run: usize, number: u32, at_ms: i64, kind: &str) {
     close(converter, run, at_ms, None);
     let address = converter.runs[run].address.turn(number);

@@ -185,7 +185,7 @@ impl EventReader {
     fn delta(&mut self, index: u64, delta: Delta, assembly: &mut Assembly, pieces: &mut Pieces) {
         self.text(delta.text, pieces);
         self.think(index, delta.thinking, delta.signature.as_deref(), pieces);
-        // A tool that the service runs itself has arguments too; they are no call of the reply.
+        // A tool that the service runs itself has arguments too; they are not calls of the reply.
         let tool = self.tools.iter_mut().find(|(known, _)| *known == index);
         if let (Some((_, is_filled)), Some(piece)) = (tool, delta.partial_json.filter(|piece| !piece.is_empty())) {
             *is_filled = true;

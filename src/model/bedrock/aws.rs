@@ -114,7 +114,7 @@ impl FrameReader {
         let used = self.pending.len() - rest.len();
         self.pending.drain(..used);
         if self.pending.len() > FRAME_MAX_BYTES {
-            return Err("a frame without end".to_owned());
+            return Err("a frame that is too large".to_owned());
         }
         Ok(events)
     }

@@ -272,7 +272,7 @@ fn model<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) 
     own.into_iter().chain(calls).collect()
 }
 
-/// Results are objects there.
+/// Gemini requires results to be objects.
 fn result<'a>(answer: &AnsweredCall<'a>, text: &str) -> Part<'a> {
     let value = json::parse(text).unwrap_or_else(|_| Json::str(text));
     let response = if value.members().is_some() { value } else { Json::empty().with("result", value) };

@@ -145,7 +145,7 @@ fn user<'a>(text: &str, files: &[AttachedFile<'a>]) -> Message<'a> {
     Message { images: images.iter().map(|file| file.base64()).collect(), ..message("user", text) }
 }
 
-/// Reasoning goes back with calls only: it belongs to the work that is not finished.
+/// Reasoning is sent back with calls only: it belongs to an unfinished turn.
 fn assistant<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) -> Message<'a> {
     let given = opaque.filter(|_| !calls.is_empty()).map(JsonText::json);
     let calls = calls.iter().map(|call| ToolCall {

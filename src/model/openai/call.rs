@@ -34,7 +34,7 @@ pub(super) struct Function<'a> {
 }
 
 impl CallDelta<'_> {
-    /// The same in the adapter's words; `place` is its place in a list that is whole. Calls of tools that are no functions have a name only
+    /// Converts it to the adapter's type; `place` is its index in a complete list. Calls of tools that are not functions have a name only
     /// if `reads_custom`.
     pub(super) fn piece(&self, place: Option<u64>, reads_custom: bool) -> CallPiece {
         let custom = || self.custom.filter(|_| reads_custom).and_then(client_call);

@@ -11,7 +11,7 @@ use crate::model::Request;
 use crate::model::attached_file::{AttachedFile, FileKind};
 use crate::model::history::{ConversationTurn, accepted, arguments_text, conversation_turns};
 
-/// A message. Reasoning goes back under the name that the server gave it.
+/// A message. Reasoning is sent back under the name that the server used.
 #[skip_serializing_none]
 #[derive(Serialize)]
 pub(super) struct Message<'a> {

@@ -231,7 +231,7 @@ fn user<'a>(text: String, files: &[AttachedFile<'a>]) -> Item<'a> {
     Item::Message { role: "user", content: Content::Parts(parts) }
 }
 
-/// Adds text and calls with the reasoning between them in the recorded order. Reasoning goes back with calls only: it
+/// Adds text and calls with the reasoning between them in the recorded order. Reasoning is sent back with calls only: it
 /// belongs to the work that is not finished.
 fn add_calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>, out: &mut Vec<Item<'a>>) {
     let given = opaque.map(JsonText::json).unwrap_or_default();

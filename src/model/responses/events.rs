@@ -60,7 +60,7 @@ struct Item<'a> {
     call_id: Option<String>,
     #[serde(default)]
     name: Option<String>,
-    /// A text; an object in calls that are no functions.
+    /// A text; an object in calls that are not functions.
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
     #[serde(default)]
@@ -311,7 +311,7 @@ fn tokens(usage: &Value) -> Option<Tokens> {
 mod tests {
     use super::*;
 
-    /// The calls and the finish of a reply with these events, for a program with tools that are no functions.
+    /// The calls and the finish of a reply with these events, for a program with tools that are not functions.
     fn read(events: &[Value]) -> (Vec<String>, Option<Finish>) {
         let mut assembly = Assembly { reads_client_tools: true, ..Assembly::default() };
         let mut reader = EventReader::default();

@@ -20,10 +20,7 @@ fn settings_are_read_and_written_the_same_way() {
 fn an_unknown_fault_names_the_nearest() {
     let error = Sample::parse("mising_field").unwrap_err();
     assert!(error.starts_with("unknown fault \"mising_field\"; did you mean `missing_field`?"), "{error}");
-    assert_eq!(
-        Sample::parse("prose,two_blocks").unwrap_err(),
-        "two_blocks: one fault at a time; another one is named before it"
-    );
+    assert_eq!(Sample::parse("prose,two_blocks").unwrap_err(), "two_blocks: only one fault is allowed");
     assert_eq!(Sample::parse("seed=x").unwrap_err(), "seed=x is not a whole number");
 }
 

@@ -1,7 +1,7 @@
 //! Feedback to the model after a turn of mode `ptc_lisp`: the results of the program, its problems, the number of remaining turns; and the
 //! one user message of a coalesced history.
 //!
-//! Data is inside tags that it cannot close, after a notice that it is no instruction.
+//! Data is inside tags that it cannot close, after a notice that it is not an instruction.
 
 use std::fmt::Write as _;
 
@@ -105,7 +105,7 @@ pub fn turn_line(plan: &Plan, budget: TurnBudget) -> String {
                 1 => " 1 turn for corrections follows it.".to_owned(),
                 retry => format!(" {retry} turns for corrections follow it."),
             };
-            format!("\nTurn {number} of {work}, the last one: no tools any more, {end}.{more}\n")
+            format!("\nTurn {number} of {work}, the last one: tools are no longer available, {end}.{more}\n")
         }
         Some(TurnKind::Normal) if behind == 0 => {
             format!("\nTurn {number}, the last one: the turn budget shared by all agents ends after it, {end}.\n")
@@ -184,7 +184,7 @@ pub struct VisibleResults {
     pub cut: bool,
 }
 
-/// The same for a value and definitions, given those before.
+/// Returns the part of a value and definitions that the model sees; `before`: the previous definitions.
 pub fn seen(plan: &Plan, memory: &Memory, value: &Value, before: &Memory) -> VisibleResults {
     let chars = plan.settings.format.preview_chars;
     let bounds = Bounds { items: Some(10), chars: Some(chars) };

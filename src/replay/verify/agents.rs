@@ -23,7 +23,7 @@ pub(super) fn check(events: &[Envelope]) -> Vec<Finding> {
             roots.entry(envelope.address.clone()).or_insert((envelope, start));
         }
     }
-    // A model that the user named when the session was resumed or forked takes the place of the recorded one.
+    // A model that the user named when the session was resumed or forked replaces the recorded one.
     let names_model = events.iter().any(|envelope| match &envelope.event {
         Event::Resume(_) => true,
         Event::Edit(edit) => edit.target == Edit::MODEL,

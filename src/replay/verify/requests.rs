@@ -16,7 +16,7 @@ pub(super) fn check(events: &[Envelope], files: &dyn Attachments) -> Vec<Finding
         if let Some(came) = came_of(&envelope.event)
             && let Err(why) = came_body(came)
         {
-            let message = format!("the body that was replaced is not the one that came (SHA-256 {}): {why}", came.sha);
+            let message = format!("the replaced body does not match its recorded hash (SHA-256 {}): {why}", came.sha);
             found.push(Finding::at(envelope, Check::Request, message));
         }
         let Event::Sent(sent) = &envelope.event else { continue };
@@ -25,7 +25,7 @@ pub(super) fn check(events: &[Envelope], files: &dyn Attachments) -> Vec<Finding
         }
         if let Err(error) = bodies.body(&envelope.address, sent) {
             let message = format!(
-                "the body of attempt {} is not the one that was sent (SHA-256 {}, {} bytes): {error}",
+                "the body of attempt {} does not match the body that was sent (SHA-256 {}, {} bytes): {error}",
                 sent.attempt, sent.sha, sent.bytes
             );
             found.push(Finding::at(envelope, Check::Request, message));

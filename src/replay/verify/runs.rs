@@ -56,7 +56,7 @@ pub(super) fn check(events: &[Envelope]) -> Vec<Finding> {
             }
             Event::RunEnd(end) => {
                 if end.usage.totals != run.totals && !run.is_turn_open {
-                    add(Check::Sum, "the totals are not those of the last turn".to_owned());
+                    add(Check::Sum, "the totals differ from those of the last turn".to_owned());
                 }
                 run.end = Some((envelope, end));
             }
@@ -75,11 +75,14 @@ fn check_turn(envelope: &Envelope, end: &TurnEnd, run: &Run<'_>, add: &mut dyn F
         add(Check::Sum, format!("the totals count {} turns at {}", now.turns, envelope.address));
     }
     if now.requests < before.requests {
-        add(Check::Sum, format!("the totals count {} requests, before it were {}", now.requests, before.requests));
+        add(
+            Check::Sum,
+            format!("the totals count {} requests, after {} in the previous turn", now.requests, before.requests),
+        );
     }
     let more = Totals { tokens: end.usage, ..Totals::default() };
     if before.plus(&more).tokens != now.tokens {
-        add(Check::Sum, "the tokens are not those of the turn before and of this turn".to_owned());
+        add(Check::Sum, "the tokens are not the sum of the previous turn and this one".to_owned());
     }
 }
 
@@ -131,7 +134,7 @@ fn check_tree(events: &[Envelope]) -> Vec<Finding> {
             let mut counted = HashSet::new();
             let again = turns.iter().find(|(_, left)| !counted.insert(*left));
             if let Some((envelope, left)) = again {
-                let message = format!("remaining.tree is {left}, as at another turn");
+                let message = format!("remaining.tree is {left}, as in another turn");
                 found.push(Finding::at(envelope, Check::Sum, message));
             }
             continue;

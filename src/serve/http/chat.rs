@@ -66,7 +66,7 @@ pub(super) async fn complete(runs: &Runs, request: Request) -> Result<Reply, Fai
     let body = read_object(runs, request).await?;
     let model = match body.get("model") {
         None | Some(Value::Null) => return Err(Failure::bad_request("`model` is missing")),
-        Some(model) => model.as_str().ok_or_else(|| Failure::bad_request("`model` is not a text"))?,
+        Some(model) => model.as_str().ok_or_else(|| Failure::bad_request("`model` is not a string"))?,
     };
     let served = ServedAgent::named(&runs.agents, model).map_err(Failure::not_found)?;
     let asked = read_chat(&body, served)?;
@@ -166,7 +166,7 @@ fn only_message(body: &Map<String, Value>) -> Result<String, Failure> {
         let message = match messages.len() {
             0 => "`messages` is empty".to_owned(),
             count => format!(
-                "{count} messages: send one user message, the agent's input; agents have their own system prompt and no history"
+                "{count} messages: send exactly one user message, the agent's input; agents have their own system prompt and no history"
             ),
         };
         return Err(Failure::bad_request(message));
@@ -187,7 +187,7 @@ fn only_message(body: &Map<String, Value>) -> Result<String, Failure> {
             Ok(texts.collect::<Result<Vec<_>, _>>()?.concat())
         }
         None | Some(Value::Null) => Err(Failure::bad_request("messages[0]: it has no content")),
-        Some(_) => Err(Failure::bad_request("messages[0]: its content is neither a text nor a list of parts")),
+        Some(_) => Err(Failure::bad_request("messages[0]: its content is neither a string nor a list of parts")),
     }
 }
 
@@ -218,7 +218,7 @@ fn response_schema(body: &Map<String, Value>, served: &ServedAgent) -> Result<Op
     }
 }
 
-/// The answer of a run as text. An answer that is no text is JSON.
+/// The answer of a run as text. An answer that is not text is JSON.
 fn content_of(step: &Step, asked: &ChatRequest) -> Result<String, Failure> {
     if let Some(fail) = &step.fail {
         let mut failure = Failure { status: status_of_step(step), error: Box::new(fail.clone()) };
@@ -289,7 +289,7 @@ impl Writer for ChunkWriter {
                 self.sent.push_str(&part.text);
                 self.head.chunk(&json!({ "content": part.text }), None)
             }
-            // What was sent cannot be taken back: the rest comes with the end, if it begins like it.
+            // Sent text cannot be revoked: the rest follows at the end, if the final reply begins with the sent part.
             Event::ReplyEnd(end) if end.status != ReplyStatus::Ok => {
                 self.is_live = false;
                 String::new()

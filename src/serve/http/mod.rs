@@ -30,7 +30,7 @@ use crate::server::{
     read_body, typed_reply,
 };
 
-/// Most bytes of a request.
+/// Maximum bytes of a request.
 const BODY_BYTES: usize = 16 << 20;
 
 /// Reports one answered request: method, path, status.

@@ -47,7 +47,9 @@ pub(super) async fn run(runs: &Runs, name: &str, request: Request) -> Result<Rep
     };
     let seed = match body.get("seed") {
         None | Some(Value::Null) => 0,
-        Some(seed) => seed.as_u64().ok_or_else(|| Failure::bad_request("`seed` is not a whole number from 0"))?,
+        Some(seed) => {
+            seed.as_u64().ok_or_else(|| Failure::bad_request("`seed` is not a whole number of at least 0"))?
+        }
     };
     let streams = stream(&body, accepts_events)?;
     drop(body);
@@ -89,7 +91,7 @@ pub(super) async fn answer(runs: &Runs, id: &str, request: Request) -> Result<Re
                 answers.by_address.insert(Address::from(address.as_str()), text_of(answer));
             }
         }
-        Some(None) => return Err(Failure::bad_request("`answers` is not an object of texts by question address")),
+        Some(None) => return Err(Failure::bad_request("`answers` is not an object of strings by question address")),
     }
     if answers.in_order.is_empty() && answers.by_address.is_empty() {
         return Err(Failure::bad_request("write `answer` or `answers`"));

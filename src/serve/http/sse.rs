@@ -90,7 +90,7 @@ async fn follow(
     }
 }
 
-/// Returns what was taken before, else what comes next.
+/// Returns the progress taken earlier, else the next one.
 async fn next(run: &mut ActiveRun, taken: &mut Option<RunProgress>) -> RunProgress {
     match taken.take() {
         Some(progress) => progress,

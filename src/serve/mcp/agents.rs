@@ -86,7 +86,7 @@ pub(super) fn list(server: &WorkbenchServer, arguments: &Arguments) -> Result<St
     let mut lines: Vec<String> =
         files.iter().take(MOST_FILES).filter_map(|file| file_line(server, &root, file)).collect();
     if files.len() > MOST_FILES {
-        lines.push(format!("{} more TOML files are not shown", files.len() - MOST_FILES));
+        lines.push(format!("{} more TOML files not shown", files.len() - MOST_FILES));
     }
     for example in BUNDLED {
         if let Ok(agent) = example.agent() {
@@ -117,7 +117,7 @@ fn toml_files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The line of a file in the list, with its first error if it has one. `None` for files that are no agents, and for links that lead out
+/// The line of a file in the list, with its first error if it has one. `None` for files that are not agents, and for links that lead out
 /// of the folder.
 fn file_line(server: &WorkbenchServer, root: &Path, file: &Path) -> Option<String> {
     let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
@@ -136,7 +136,8 @@ fn file_line(server: &WorkbenchServer, root: &Path, file: &Path) -> Option<Strin
     }
 }
 
-/// Returns whether a text with errors was written as an agent or a pipeline: it has one of their main keys. Other files may contain secrets.
+/// Returns whether a text with errors was written as an agent or a pipeline: it has one of their main keys. Other files may contain
+/// secrets.
 fn may_define_agent(text: &str) -> bool {
     const KEYS: [&str; 4] = ["prompt", "signature", "program", "steps"];
     match document::parse(text) {

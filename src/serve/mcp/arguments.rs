@@ -71,7 +71,7 @@ pub(super) struct RunArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListArguments {
-    /// Most sessions, the newest first; default 20
+    /// Maximum number of sessions, the newest first; default 20
     pub(super) limit: Option<usize>,
 }
 
@@ -79,7 +79,8 @@ pub(super) struct ListArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QueryArguments {
-    /// Words to find, and filters: status:error, agent:NAME, mode:NAME, tool:NAME failed, reason:NAME, since:7d, cost>0.01; text with a colon is quoted
+    /// Words to find, and filters: status:error, agent:NAME, mode:NAME, tool:NAME failed, reason:NAME, since:7d, cost>0.01; text with a
+    /// colon is quoted
     #[serde(default)]
     pub(super) query: String,
 }
@@ -225,7 +226,7 @@ pub(super) fn schema<T: JsonSchema>() -> Map<String, Value> {
     let properties = object.entry("properties").or_insert_with(|| json!({}));
     let page = [
         ("offset", "First character of the result to return, for long results"),
-        ("max_chars", "Most characters of the result; default 12000"),
+        ("max_chars", "Maximum characters of the result; default 12000"),
     ];
     for (name, description) in page {
         properties[name] = json!({ "type": "integer", "minimum": 0, "description": description });

@@ -4,7 +4,7 @@
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
-/// Most bytes of a line, its end included.
+/// Maximum bytes of a line, its end included.
 pub(super) const MAX_BYTES: usize = 16 << 20;
 
 /// A line.

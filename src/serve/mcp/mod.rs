@@ -97,7 +97,7 @@ pub async fn serve(
     let server = WorkbenchServer { workbench, options, agents: Arc::new(tools.agents), input_end, end };
     match rmcp::serve_server(server, transport).await {
         Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| error.to_string()),
-        // A client that connects and leaves is no error.
+        // A client that connects and leaves is not an error.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(error.to_string()),
     }
@@ -170,7 +170,7 @@ impl WorkbenchServer {
         let names: Vec<&str> =
             self.rows().map(|row| row.name).chain(self.agents.iter().map(|agent| agent.name.as_str())).collect();
         let near = ptc_core::text::did_you_mean(name, names.iter().copied());
-        format!("there is no tool `{name}`{near} (tools: {})", names.join(", "))
+        format!("unknown tool `{name}`{near} (tools: {})", names.join(", "))
     }
 }
 

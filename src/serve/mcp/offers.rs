@@ -126,7 +126,7 @@ pub(super) fn prompt(server: &WorkbenchServer, request: GetPromptRequestParams) 
     Ok(GetPromptResult::new(messages.collect()).with_description(agent.summary()))
 }
 
-/// The value of an argument, which clients write as text: JSON where the input is no text.
+/// The value of an argument, which clients write as text: JSON where the input is not text.
 fn input(field: &Field, value: &Value) -> Json {
     let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
     if matches!(field.ty.required(), Type::String) {

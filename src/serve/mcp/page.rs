@@ -9,7 +9,7 @@ use crate::workbench::format::inflected;
 
 /// Characters of a page without `max_chars`.
 const USUAL_CHARS: usize = 12_000;
-/// Most characters of a page.
+/// Maximum characters of a page.
 const MAX_CHARS: usize = 100_000;
 
 /// The part of a text that is wanted.
@@ -57,7 +57,7 @@ impl Page {
         }
         if self.offset >= total {
             let characters = inflected(total as u64, "character");
-            return format!("[the text has {total} {characters}: nothing is left at offset {}]", self.offset);
+            return format!("[the text has {total} {characters}: offset {} is past its end]", self.offset);
         }
         let part: String = text.chars().skip(self.offset).take(self.chars).collect();
         let end = (self.offset + self.chars).min(total);
@@ -102,6 +102,6 @@ mod tests {
             assert!(page(&arguments).is_err(), "{arguments}");
         }
         assert_eq!(page(&json!({"other": 1})).unwrap(), Page::default());
-        assert!(page(&json!({"offset": 99})).unwrap().cut("short").contains("nothing is left"));
+        assert!(page(&json!({"offset": 99})).unwrap().cut("short").contains("offset 99 is past its end"));
     }
 }

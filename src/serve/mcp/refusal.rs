@@ -1,6 +1,6 @@
 //! Errors for messages that cannot be served.
 //!
-//! In: lines and messages that are no requests, requests that the library did not read. Out: errors with the id of the request, null where
+//! In: lines and messages that are not requests, requests that the library did not read. Out: errors with the id of the request, null where
 //! it has none. It must never answer a reply or a notification.
 
 use ptc_core::value::Json;
@@ -27,7 +27,7 @@ impl Refusal {
         Self(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{error}}}\n", id.to_text()))
     }
 
-    /// For a line that is no text of JSON.
+    /// For a line that is not JSON text.
     pub(super) fn unreadable(message: String) -> Self {
         Self::new(&Json::default(), &ErrorData::parse_error(message, None))
     }

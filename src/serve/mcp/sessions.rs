@@ -37,12 +37,12 @@ impl WorkbenchServer {
     fn key(&self, name: &str) -> Result<SessionKey, String> {
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if !is_name {
-            return Err(format!("`{name}` is not an id of a session (sessions_list shows them)"));
+            return Err(format!("`{name}` is not a session id (sessions_list shows them)"));
         }
         let key = self.workbench.find_session(name).map_err(|error| error.to_string())?;
         match &key {
             SessionKey::File(path) if path.parent() != Some(&*self.workbench.folders.sessions_dir) => {
-                Err(format!("`{name}` is not an id of a session (sessions_list shows them)"))
+                Err(format!("`{name}` is not a session id (sessions_list shows them)"))
             }
             _ => Ok(key),
         }
@@ -67,7 +67,7 @@ pub(super) fn list(server: &WorkbenchServer, arguments: &Arguments) -> Result<St
     let shown: Vec<String> = all.iter().take(limit.unwrap_or(USUAL_SESSIONS)).map(summary).collect();
     let left = all.len() - shown.len();
     let more = if left > 0 { format!("\n{left} more: raise `limit`, or use sessions_search") } else { String::new() };
-    Ok(if all.is_empty() { "there are no sessions yet".to_owned() } else { format!("{}{more}", shown.join("\n")) })
+    Ok(if all.is_empty() { "no sessions yet".to_owned() } else { format!("{}{more}", shown.join("\n")) })
 }
 
 pub(super) fn summary(summary: &Summary) -> String {

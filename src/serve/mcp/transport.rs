@@ -1,8 +1,8 @@
 //! The stream of messages of a client, which ends only when all its requests are answered.
 //!
 //! A client that writes requests and closes its end gets all replies: the library would drop what is running when the input ends. In:
-//! bytes of both streams. Out: messages, tool calls with exact arguments; a line that is no message gets an error reply. When the input has
-//! ended, the token is cancelled, so that nothing more is asked of the client.
+//! bytes of both streams. Out: messages, tool calls with exact arguments; a line that is not a message gets an error reply. When the input
+//! has ended, the token is cancelled, so that nothing more is asked of the client.
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;

@@ -22,7 +22,7 @@ use crate::workbench::suite::{CaseFilter, CaseReport, EndedTrial, Suite, SuiteAg
 
 /// Trials at once.
 const JOBS: usize = 4;
-/// Most trials of a case.
+/// Maximum number of trials of a case.
 const MOST_TRIALS: u32 = 100;
 
 fn trials(wanted: Option<u32>) -> Result<u32, String> {
@@ -123,7 +123,7 @@ pub(super) fn show(server: &WorkbenchServer, arguments: &Arguments) -> Result<St
     let id = match matrix {
         Some(id) if Workbench::is_matrix(&id) => id,
         Some(id) => return Err(format!("`{id}` is not an id of a matrix")),
-        None => server.workbench.matrices().first().map(|entry| entry.id.clone()).ok_or("there is no matrix yet")?,
+        None => server.workbench.matrices().first().map(|entry| entry.id.clone()).ok_or("no matrix yet")?,
     };
     let state = server.workbench.read_matrix(&id).map_err(|error| error.to_string())?;
     Ok(matrix_text(&id, &state))

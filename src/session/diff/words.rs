@@ -8,7 +8,7 @@ use similar::{DiffOp, TextDiff};
 
 /// For texts with more words between their common start and end, that part is one difference: the smallest diff may take long.
 const MAX_WORDS: usize = 4_000;
-/// Texts of which less than one word in so many is common are different as a whole.
+/// Texts that share less than one word in this many count as entirely different.
 const LEAST_COMMON: usize = 4;
 
 /// The ranges that only the left text has, and those that only the right one has.

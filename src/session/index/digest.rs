@@ -233,7 +233,7 @@ impl Digester {
         self.add_text(Field::Error, at, format!("{}: {}", error.reason, error.message));
     }
 
-    /// The same for an error of a turn itself, whose message explains why the turn failed.
+    /// Like `add_error`, for an error of a turn itself, whose message explains why the turn failed.
     fn add_turn_error(&mut self, at: &Address, error: &ErrorRecord) {
         self.add_error(at, error);
         self.turn_errors.insert(at.turn_part(), error.message.clone());

@@ -141,7 +141,7 @@ impl WordList {
 }
 
 impl Filter {
-    /// The same about failed calls, where it is about calls.
+    /// The filter restricted to failed calls, if it is about calls.
     #[must_use]
     pub(super) fn of_failed_tool(self) -> Self {
         match self {

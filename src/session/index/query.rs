@@ -110,7 +110,7 @@ pub const FILTERS: &[FilterRow] = &[
     row("reason", "reason:validation_error: failure reason of a run, turn, program or tool", ValueType::Reasons),
     row("tool", "tool:search: a called tool; tool:search failed: one that failed", ValueType::Words(Filter::Tool)),
     row("tag", "tag:slow: a tag of the session, or of a run or turn in it", ValueType::Words(Filter::Tag)),
-    row("label", "label:fail, label:pass: what a user found it to be worth", ValueType::Words(Filter::Label)),
+    row("label", "label:fail, label:pass: the user's label", ValueType::Words(Filter::Label)),
     row("id", "id:2026-11-21: a prefix of the id", ValueType::Words(Filter::Id)),
     row("in", "in:reply,program: fields to search", ValueType::Fields),
     row("is", "is:marked, is:damaged, is:example, is:unlabelled", ValueType::Flag),

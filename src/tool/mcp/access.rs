@@ -50,13 +50,13 @@ impl ServerAccess {
         Self { by_url, general, levels, names, logins: logins.collect(), sampling: Vec::new(), tokens: None }
     }
 
-    /// The same, where the servers with these connections may ask for replies of a model.
+    /// Lets the servers with these connections request model replies (sampling).
     #[must_use]
     pub fn with_sampling(self, sampling: Vec<Connection>) -> Self {
         Self { sampling, ..self }
     }
 
-    /// The same with the tokens of these logins.
+    /// Adds the tokens of these logins.
     #[must_use]
     pub fn with_tokens(self, tokens: Tokens) -> Self {
         Self { tokens: Some(tokens), ..self }

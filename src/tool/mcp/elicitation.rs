@@ -1,7 +1,7 @@
 //! Questions of a server to the user (elicitation): a form becomes a question with an answer in text, a page is named and never opened.
 //!
-//! In: a request of a server, the log with its active calls. Out: the user's answer as the form's fields, or that there is none. Everything in
-//! the request is untrusted; the answer is checked against the form before it is sent.
+//! In: a request of a server, the log with its active calls. Out: the user's answer as the form's fields, or that there is none. Everything
+//! in the request is untrusted; the answer is checked against the form before it is sent.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use super::log::Log;
 const ATTEMPTS: usize = 3;
 /// Maximum bytes of a server's message.
 const MESSAGE_BYTES: usize = 4_000;
-/// Most items in the example of a list.
+/// Maximum number of items in the example of a list.
 const ITEMS_MAX: u64 = 8;
 /// The answers that give nothing.
 const DECLINE: &str = "decline";
@@ -53,7 +53,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of an answer that is no content.
+    /// The outcome of an answer that is not content.
     fn of_refusal(answer: &str) -> Option<Self> {
         match answer.trim() {
             DECLINE => Some(Self::Declined("by the user".to_owned())),
@@ -190,7 +190,7 @@ impl Form {
             (Err(error), None) => return Err(format!("it is not JSON: {error}")),
         };
         let content_value = Value::Object(content.clone());
-        // A form that is no schema accepts every answer; its server checks it.
+        // A form that is not a schema accepts every answer; its server checks it.
         let validator = jsonschema::options().should_validate_formats(true).build(&self.schema);
         let Ok(validator) = validator else { return Ok(content) };
         match validator.iter_errors(&content_value).next() {

@@ -84,7 +84,7 @@ fn unreadable(text: &str) -> String {
     if body.ends_with("<empty>") {
         return "an empty body, not with MCP".to_owned();
     }
-    format!("something else than MCP{}", quoted(body))
+    format!("something other than MCP{}", quoted(body))
 }
 
 /// Splits `HTTP 307 Temporary Redirect: body`.

@@ -152,8 +152,8 @@ impl Log {
         Subscription { log: self, id }
     }
 
-    /// Asks the user, in the name of the oldest active call: the protocol does not name the call that a question belongs to. `None`: no call is
-    /// active, or no user answers.
+    /// Asks the user, in the name of the oldest active call: the protocol does not name the call that a question belongs to. `None`: no
+    /// call is active, or no user answers.
     pub(super) async fn ask(&self, text: &str, options: Vec<String>) -> Option<String> {
         let (answer, given) = oneshot::channel();
         let question = ToolQuestion { text: self.clean(text), options, answer };
@@ -192,7 +192,7 @@ impl Log {
         if last.is_empty() { String::new() } else { format!("; its last output: {}", last.join(" | ")) }
     }
 
-    /// The same for a server that has ended, whose output is read to its end before.
+    /// Like `last`, for a server that has ended; reads its remaining output first.
     pub(super) async fn last_of_ended(&self) -> String {
         let mut open = self.open_streams.subscribe();
         if tokio::time::timeout(REST_TIMEOUT, open.wait_for(|count| *count == 0)).await.is_err() {

@@ -82,7 +82,7 @@ impl<T> RecordedTransport<T> {
         let line = format!("{}: {text}", format!("{:?}", message.level).to_lowercase());
         self.log.push_line(&line);
         if !matches!(message.level, LoggingLevel::Debug | LoggingLevel::Info | LoggingLevel::Notice) {
-            self.log.broadcast(&format!("the server {} says: {line}", self.server));
+            self.log.broadcast(&format!("the server {} logged: {line}", self.server));
         }
     }
 }

@@ -278,7 +278,7 @@ impl Session {
                 format!("the server {server} {what}{}", self.log.last_of_ended().await)
             }
             ServiceError::UnexpectedResponse => {
-                format!("the server {server} answered with something else than a result")
+                format!("the server {server} answered with something other than a result")
             }
             other => format!("the server {server}: {other}"),
         }

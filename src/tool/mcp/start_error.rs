@@ -1,7 +1,7 @@
 //! Describes why a server did not begin to speak MCP.
 //!
-//! In: an error of the handshake, the server's process if it is one, its log. Out: one message that names the server, what happened and what to
-//! do. Names of the protocol library never appear.
+//! In: an error of the handshake, the server's process if it is one, its log. Out: one message that names the server, what happened and
+//! what to do. Names of the protocol library never appear.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ pub(super) fn of_url(url: &str, error: &ClientInitializeError, place: &ServerPla
     format!("the server {server} at {url} did not start: {why}; check url under {}", place.section)
 }
 
-/// Describes an answer that is no beginning of a session.
+/// Describes an answer that is not a beginning of a session.
 fn of_answer(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::JsonRpcError(refusal) => {

@@ -1,4 +1,4 @@
-//! Contexts: where an action means something, and which of them hold at the same time.
+//! Contexts: where an action is available, and which contexts are active at the same time.
 
 /// A part of the interface where an action is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub enum Context {
     TurnPrompt,
     /// In the workbench's run, next to the other runs of the draft.
     Runs,
-    /// While what is searched in the transcript is typed.
+    /// While a search text for the transcript is typed.
     Seek,
     /// In the list of sessions.
     Sessions,
@@ -87,7 +87,7 @@ pub enum Context {
     Dialog,
     /// A field of a dialog that takes one of several values.
     Choice,
-    /// The same with its values in a list.
+    /// A choice whose values are in a list.
     ListChoice,
     /// A field of a dialog that takes one line.
     OneLine,
@@ -100,13 +100,13 @@ impl Context {
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
         (Self::Lines, "Editors and answers"),
-        (Self::Text, "Wherever text is typed"),
+        (Self::Text, "Every text field"),
         (Self::Steps, "Steps of a pipeline"),
         (Self::Transcript, "Transcript"),
         (Self::Tests, "Tests of the draft"),
         (Self::Traffic, "Traffic of other programs"),
         (Self::Candidates, "Candidates of a search"),
-        (Self::Hunks, "A candidate written into the agent file"),
+        (Self::Hunks, "Writing a candidate into the agent file"),
         (Self::Overview, "Overview of a run"),
         (Self::TurnPrompt, "A turn by number, a filter of turns"),
         (Self::Runs, "Runs of the draft"),
@@ -124,15 +124,15 @@ impl Context {
         (Self::Repl, "REPL of a turn"),
         (Self::Differs, "A replay that differs"),
         (Self::Reading, "Help and other texts"),
-        (Self::Preview, "What would be sent"),
+        (Self::Preview, "Preview of the request"),
         (Self::Menu, "Menu"),
         (Self::Palette, "Palette"),
         (Self::Find, "Search and replace"),
         (Self::Fixes, "Quick fixes"),
         (Self::Tour, "Tour"),
-        (Self::Leaving, "Leaving with unsaved edits"),
+        (Self::Leaving, "Unsaved edits at exit"),
         (Self::Recovery, "Kept drafts"),
-        (Self::SavePath, "Saving under a path"),
+        (Self::SavePath, "Save under a path"),
         (Self::Overwrite, "Overwriting a file"),
         (Self::Answer, "Questions and gates"),
         (Self::Playing, "Playing a session"),

@@ -105,7 +105,7 @@ impl Form {
         }
     }
 
-    /// The same, to be changed.
+    /// Like `draft`, mutable.
     pub fn draft_mut(&mut self) -> Option<&mut Draft> {
         match self.field {
             Field::Modes => None,

@@ -15,7 +15,7 @@ use crate::session::diff::{WordRanges, diff_words};
 /// Columns that differ, by column of the screen, cell and line of the cell.
 type Columns = HashMap<(usize, usize, usize), Vec<Range<usize>>>;
 
-/// The texts of two turns with what differs in them; `None` where the texts have little in common.
+/// The texts of two turns with their differing words; `None` where the texts have little in common.
 type Known = Arc<([String; 2], Option<WordRanges>)>;
 
 /// The words that differ in the visible turns.

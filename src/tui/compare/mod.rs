@@ -27,7 +27,7 @@ use crate::session::diff::{Comparison, TurnPosition};
 use crate::workbench::comparison::Line;
 use crate::workbench::matrix::MatrixEntry;
 
-/// Most runs side by side.
+/// Maximum number of runs side by side.
 pub const MOST_SIDES: usize = 4;
 
 /// An action on this screen.
@@ -90,7 +90,7 @@ pub enum WayBack {
 /// One of the runs.
 #[derive(Debug, Clone, Default)]
 pub struct Side {
-    /// Its session; what it will be while it has none.
+    /// Its session, or a description until it has one.
     pub name: String,
     /// The run, when it was started from here.
     pub run: Option<RunView>,
@@ -156,7 +156,7 @@ pub struct Compare {
     pub aligned: Vec<(usize, usize)>,
     /// Words that differ in the visible turns.
     pub marks: WordMarks,
-    /// The aligned turns with their differences are shown in the place of the transcripts.
+    /// The aligned turns with their differences are shown instead of the transcripts.
     pub turns: bool,
     /// The draft that was run here, until its runs join those of the workbench.
     pub draft: Option<DraftTexts>,

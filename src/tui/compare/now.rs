@@ -42,29 +42,28 @@ impl Compare {
                 "there are no transcripts",
             ),
             (Page::Matrix, Step::Open) => {
-                rule(matrix.is_some_and(|matrix| matrix.session().is_some()), "this trial was not begun")
+                rule(matrix.is_some_and(|matrix| matrix.session().is_some()), "this trial has not started")
             }
-            (Page::Matrix, Step::Beside) => rule(
-                matrix.is_some_and(|matrix| matrix.comparable_sessions().len() > 1),
-                "there is nothing to compare it with yet",
-            ),
+            (Page::Matrix, Step::Beside) => {
+                rule(matrix.is_some_and(|matrix| matrix.comparable_sessions().len() > 1), "nothing to compare with yet")
+            }
             (Page::Matrix, Step::StopMatrix) => match matrix {
-                Some(matrix) if matrix.stopping => Err("it is being stopped"),
+                Some(matrix) if matrix.stopping => Err("the matrix is being stopped"),
                 Some(matrix) if matrix.running => Ok(()),
-                _ => Err("it is not running"),
+                _ => Err("the matrix is not running"),
             },
             (Page::Matrix, Step::ResumeMatrix) => match matrix {
-                None => Err("there is no matrix"),
-                Some(matrix) if matrix.running => Err("it is running"),
+                None => Err("no matrix is open"),
+                Some(matrix) if matrix.running => Err("the matrix is running"),
                 Some(matrix) => rule(!matrix.state.is_complete(), "every trial has ended"),
             },
             (Page::Matrices, Step::Open) => {
-                rule(self.matrices.as_ref().is_some_and(|all| !all.is_empty()), "there is no matrix yet")
+                rule(self.matrices.as_ref().is_some_and(|all| !all.is_empty()), "no matrix yet")
             }
             (_, Step::NewMatrix) => {
                 rule(!matrix.is_some_and(|matrix| matrix.running), "a matrix is running; stop it first")
             }
-            (Page::Form, Step::Begin) => rule(!self.form.beginning, "it is starting"),
+            (Page::Form, Step::Begin) => rule(!self.form.beginning, "the matrix is starting"),
             _ => Ok(()),
         }
     }

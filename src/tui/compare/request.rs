@@ -22,16 +22,16 @@ pub enum CompareRequest {
     Modes(DraftTexts, Vec<Mode>),
     /// Run a session again without a part of a request, next to it; answers [`CompareResponse::Without`].
     Without(WithoutRequest),
-    /// Ask other models what the request of a captured turn asked, next to it; answers [`CompareResponse::Without`].
+    /// Send the request of a captured turn to other models, to compare the replies; answers [`CompareResponse::Without`].
     Others(OtherModels),
     /// Find a session to open at a turn; answers [`CompareResponse::Found`].
     Find(String, Option<Address>),
-    /// Start a matrix of the draft, with the agents of the spec and so many concurrent trials; answers
+    /// Start a matrix of the draft, with the agents of the spec and this many concurrent trials; answers
     /// [`CompareResponse::MatrixStarted`].
     Matrix(DraftTexts, MatrixSpec, usize),
     /// Start a matrix of the draft against its last saved texts, in this order: draft, saved; answers [`CompareResponse::MatrixStarted`].
     AgainstSaved(DraftTexts, DraftTexts, MatrixSpec, usize),
-    /// Resume a matrix, with so many trials at once; answers [`CompareResponse::MatrixStarted`].
+    /// Resume a matrix, with this many concurrent trials; answers [`CompareResponse::MatrixStarted`].
     ResumeMatrix(String, usize),
     /// Read the list of matrices; answers [`CompareResponse::Matrices`].
     Matrices,

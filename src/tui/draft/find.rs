@@ -1,6 +1,6 @@
-//! Searching in a draft: literal or by a regular expression, on and back, and replacing what was found.
+//! Search and replace in a draft: literal or by a regular expression, forwards and backwards.
 //!
-//! In: a draft, what is sought. Out: byte ranges in the order of the text, and changes that one undo takes back. Searching never
+//! In: a draft, the search text. Out: byte ranges in the order of the text, and changes that one undo takes back. Searching never
 //! changes anything; an invalid regular expression finds nothing and reports its error.
 
 use std::ops::Range;
@@ -12,12 +12,12 @@ use crate::tui::direction::Direction;
 
 /// Bytes that a compiled expression may take.
 const LARGEST_PATTERN: usize = 1 << 20;
-/// Bytes of what is sought: a longer text costs seconds at each key.
+/// Maximum bytes of the search text: a longer one costs seconds at each key.
 pub const LONGEST_SOUGHT: usize = 8_192;
-/// Most places of one search; a text with more is marked as such.
+/// Maximum number of places of one search; a text with more is marked as such.
 pub const MOST_PLACES: usize = 100_000;
 
-/// Interpretation of the sought text.
+/// Interpretation of the search text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SearchSyntax {
     /// Letter by letter; small letters find large ones too.
@@ -27,7 +27,7 @@ pub enum SearchSyntax {
     Regex,
 }
 
-/// A sought text, compiled.
+/// A compiled search text.
 #[derive(Debug, Clone)]
 pub struct Sought {
     pattern: Regex,
@@ -35,9 +35,9 @@ pub struct Sought {
 }
 
 impl Sought {
-    /// Reads what is sought. A text without large letters finds both; line ends match `^` and `$`.
+    /// Compiles the search text. Lower-case text ignores case; `^` and `$` match at line ends.
     ///
-    /// Errors: why it is no regular expression or too long, one line.
+    /// Errors: why it is not a regular expression or too long, one line.
     pub fn read(text: &str, syntax: SearchSyntax) -> Result<Self, String> {
         if text.len() > LONGEST_SOUGHT {
             return Err(format!("too long: at most {LONGEST_SOUGHT} bytes are sought"));
@@ -99,7 +99,7 @@ impl Sought {
     }
 }
 
-/// The place to go to from the cursor: the next one, or the one before; round the end of the text.
+/// The match to go to from the cursor: the next or previous one, wrapping at the end of the text.
 pub fn next(places: &[Range<usize>], cursor: usize, direction: Direction) -> Option<usize> {
     let last = places.len().checked_sub(1)?;
     let before = places.partition_point(|range| range.start < cursor);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes from which on the rows of a line are kept.
+/// Minimum bytes of a line whose rows are cached.
 const LONG: usize = 4096;
 /// Lines whose rows are kept.
 const MAX_CACHED: usize = 4;
@@ -19,12 +19,12 @@ pub(super) struct Key {
 /// Rows of a line: ranges of its bytes.
 pub type Rows = Arc<[Range<usize>]>;
 
-/// The rows of the long lines that were asked for last. It is no part of what a draft is: a copy has none.
+/// The rows of the long lines that were asked for last. It is not part of what a draft is: a copy has none.
 #[derive(Debug, Default)]
 pub(super) struct LongLines(Mutex<Vec<(Key, Rows)>>);
 
 impl LongLines {
-    /// The rows of a line of so many bytes; made when they are not known.
+    /// The rows of a line of `bytes` bytes; computed by `make` if not cached.
     pub(super) fn rows(&self, key: Key, bytes: usize, make: impl FnOnce() -> Vec<Range<usize>>) -> Rows {
         if bytes < LONG {
             return make().into();

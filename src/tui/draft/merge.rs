@@ -1,13 +1,14 @@
 //! Merging: a text that was edited here, and changed in its file since.
 //!
-//! In: the text before both, the edited one, the changed one. Out: a text with the changes of both, by lines. It must never choose between changes of the same lines.
+//! In: the text before both, the edited one, the changed one. Out: a text with the changes of both, by lines. It must never choose between
+//! changes of the same lines.
 
 use std::ops::Range;
 
 use crate::workbench::{LineChange, LineDiff};
 
-/// The text with the changes of both, or `None` where they changed the same lines in different ways. Lines that both add at the same place follow each other, those
-/// of the edited text first.
+/// The text with the changes of both, or `None` where they changed the same lines in different ways. Lines that both add at the same place
+/// follow each other, those of the edited text first.
 pub(in crate::tui) fn merged_text(before: &str, edited: &str, changed: &str) -> Option<String> {
     if edited == before || edited == changed {
         return Some(changed.to_owned());
@@ -52,7 +53,7 @@ pub(in crate::tui) fn merged_text(before: &str, edited: &str, changed: &str) -> 
     Some(text)
 }
 
-/// Lines that another text takes the place of.
+/// Lines that another text replaces.
 #[derive(Debug, PartialEq)]
 struct Change {
     lines: Range<usize>,
@@ -92,7 +93,7 @@ mod tests {
             assert_eq!(merged_text(before, edited, changed).as_deref(), Some(merged), "{edited:?} and {changed:?}");
         }
         assert_eq!(merged_text("", "own", "file\n").as_deref(), Some("own\nfile\n"));
-        // A last line without a line end is no change of that line.
+        // A last line without a line end is not a change of that line.
         for (edited, changed, merged) in
             [("a\nb\nown", "a\nB", "a\nB\nown"), ("a\nb\nown", "a\nb\nfile", "a\nb\nown\nfile"), ("a", "A\nb", "A")]
         {

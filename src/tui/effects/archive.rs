@@ -1,6 +1,6 @@
 //! Executes requests about saved sessions: reads and writes files, starts runs.
 //!
-//! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run in the place of the workbench's
+//! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run instead of the workbench's
 //! run. No request ever changes a session's file.
 
 use std::sync::Arc;
@@ -33,7 +33,8 @@ const PICTURE: (u16, u16) = (120, 40);
 use ArchiveRequest as Request;
 use ArchiveResponse as Response;
 
-/// Executes a request; the stop ends a model that is asked for a suggestion. Reads and writes files: must be called on a blocking thread, inside of the runtime.
+/// Executes a request; the stop ends a model that is asked for a suggestion. Reads and writes files: must be called on a blocking thread,
+/// inside of the runtime.
 pub(super) fn execute(request: Request, services: &Services, stop: &Stop) -> EffectResult {
     let workbench = &services.workbench;
     let session = |key: &SessionKey| workbench.open_found(key).map_err(ErrorRecord::from);
@@ -145,7 +146,7 @@ fn open_agent(services: &Services, source: AgentSource) -> Response {
     }
 }
 
-/// Starts a run from a session, in the place of the workbench's run.
+/// Starts a run from a session, instead of the workbench's run.
 fn start(
     services: &Services,
     key: &SessionKey,
@@ -343,7 +344,10 @@ mod tests {
         assert_eq!(export(&spec).unwrap().places, 0);
         assert!(dir.path().join("bug/agent.toml").is_file());
         let again = export(&ExportSpec { replace: true, ..spec });
-        assert!(matches!(&again, Err(error) if error.to_string().contains("is there already")), "{again:?}");
+        assert!(
+            matches!(&again, Err(error) if error.to_string().contains("already exists; choose another name for the folder")),
+            "{again:?}"
+        );
         let file = dir.path().join("mine.toml");
         let spec = CaseSpec {
             run: None,

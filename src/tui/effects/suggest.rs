@@ -1,6 +1,7 @@
 //! Executes requests for a suggestion: what a model is asked about a turn, and its answer as texts of the draft.
 //!
-//! In: a session, a turn, the texts of the draft. Out: the request, then the suggested texts. It writes no file; the model's run is a session.
+//! In: a session, a turn, the texts of the draft. Out: the request, then the suggested texts. It writes no file; the model's run is a
+//! session.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use crate::workbench::optimize::{OptimizeError, SuggestRequest, SuggestSpec, Sug
 
 use ptc_core::reasons::Reason;
 
-/// Collects what a model is asked. The draft takes the place of the agent file.
+/// Collects what a model is asked. The draft is used instead of the agent file.
 pub(super) fn prepare(
     workbench: &Workbench,
     session: &Session,

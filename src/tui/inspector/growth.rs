@@ -60,7 +60,7 @@ pub(super) fn rows(turns: &[TurnPrompt], open: &Address, columns: usize) -> Vec<
         }
     }
     rows.push(Row::default());
-    let text = "numbers are tokens: what the provider counted, ~ an estimate · the dots after the last kind are not attributed";
+    let text = "tokens as counted by the provider, ~ = estimate · dots after the last kind = not attributed";
     rows.push(Row::new([Piece::literal(Role::Dim, text)]));
     rows
 }
@@ -102,7 +102,7 @@ fn number(turn: &TurnPrompt) -> String {
     }
 }
 
-/// Columns for so many tokens.
+/// Columns for this many tokens.
 fn scaled(tokens: u64, largest: u64, room: usize) -> usize {
     usize::try_from(tokens.saturating_mul(room as u64) / largest.max(1)).unwrap_or(room).min(room)
 }

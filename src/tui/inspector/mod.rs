@@ -76,7 +76,7 @@ impl Tab {
             Self::Program => "this turn ran no program",
             Self::Calls => "this turn called no tool",
             Self::Memory => "this turn defined nothing",
-            Self::Wire => "nothing went over a wire: this model answers inside the program",
+            Self::Wire => "no network traffic: this model runs inside the program",
         }
     }
 }

@@ -243,13 +243,13 @@ impl Inspector {
     }
 }
 
-/// A part against the request before.
+/// The difference of a part to the previous request.
 fn difference(part: &Part) -> Vec<Line> {
     let all =
         |mark: Mark, sign: &str| part.text().lines().map(|line| Line::new(mark, format!("{sign} {line}"))).collect();
     match &part.change {
         Change::None => Vec::new(),
-        Change::Same => vec![Line::new(Mark::Dim, "= as in the request before")],
+        Change::Same => vec![Line::new(Mark::Dim, "= unchanged")],
         Change::New => all(Mark::Added, "+"),
         Change::Gone => all(Mark::Removed, "-"),
         Change::Changed(lines) => lines.clone(),
@@ -302,7 +302,7 @@ fn sides(heads: &[String; 2], all: &[[Option<String>; 2]], columns: usize) -> Ve
     rows
 }
 
-/// Bytes of what came before that are shown.
+/// Shown bytes of the previous frames.
 const BEFORE_BYTES: usize = 4_000;
 
 /// The rows of frame number `at` (from 0).
@@ -312,7 +312,7 @@ fn frame_rows(frames: &[Frame], at: usize, columns: usize) -> Vec<Row> {
     };
     let since = frame.ms.saturating_sub(at.checked_sub(1).and_then(|at| frames.get(at)).map_or(0, |before| before.ms));
     let place = format!("{} of {}", count(at as u64 + 1), count(frames.len() as u64));
-    let time = format!("   + {}   {} after the one before", duration(frame.ms), duration(since));
+    let time = format!("   + {}   {} after the previous frame", duration(frame.ms), duration(since));
     let mut rows = vec![
         Row::new([Piece::new(Role::Title, &place), Piece::new(Role::Text, &time)])
             .ending([Piece::new(Role::Dim, &size(frame.text.len() as u64))]),
@@ -325,7 +325,7 @@ fn frame_rows(frames: &[Frame], at: usize, columns: usize) -> Vec<Row> {
         let from = (before.len().saturating_sub(BEFORE_BYTES)..before.len()).find(|at| before.is_char_boundary(*at));
         let shown = &before[from.unwrap_or_default()..];
         let cut = if shown.len() < before.len() { ", its end" } else { "" };
-        let text = format!("before it · {}{cut}", size(before.len() as u64));
+        let text = format!("previous frames · {}{cut}", size(before.len() as u64));
         rows.extend([Row::default(), Row::new([Piece::new(Role::Dim, &text)])]);
         rows.extend(WrappedText::of(shown, columns, Look::Raw));
     }

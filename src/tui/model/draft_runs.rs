@@ -142,7 +142,7 @@ impl Workbench {
             return Ok(());
         }
         let Some(view) = runs.all.get_mut(place).and_then(|run| run.kept.take()) else {
-            return Err("there is no such run");
+            return Err("unknown run");
         };
         let before = self.run.replace(*view);
         if let Some(run) = runs.all.get_mut(runs.shown) {
@@ -168,7 +168,7 @@ impl Model {
         if self.compare.runs() {
             return Err("runs are in progress side by side");
         }
-        if self.workbench.preview.model == "human" { Err("a user answers one run at a time") } else { Ok(()) }
+        if self.workbench.preview.model == "human" { Err("model human: only one run at a time") } else { Ok(()) }
     }
 
     /// Checks that the action on the runs of the draft is possible now. Errors: why not.
@@ -183,12 +183,12 @@ impl Model {
             Action::AgainstSaved if self.compare.matrix.as_ref().is_some_and(|matrix| matrix.running) => {
                 Err("a matrix is running; stop it first")
             }
-            Action::AgainstSaved => rule(self.workbench.unsaved(), "the draft is as it was saved"),
+            Action::AgainstSaved => rule(self.workbench.unsaved(), "the draft has no unsaved edits"),
             _ if self.workbench.running() => Err("the run has not ended"),
-            Action::OlderRun => rule(runs.shown() > 0, "it is the first run"),
-            Action::NewerRun => rule(runs.shown() + 1 < runs.all().len(), "it is the last run"),
+            Action::OlderRun => rule(runs.shown() > 0, "this is the first run"),
+            Action::NewerRun => rule(runs.shown() + 1 < runs.all().len(), "this is the last run"),
             Action::CompareRuns if self.compare.runs() => Err("runs are in progress side by side"),
-            _ => rule(saved(runs.before()) && saved(runs.current()), "there is no saved run before this one"),
+            _ => rule(saved(runs.before()) && saved(runs.current()), "this is the first saved run"),
         }
     }
 }
@@ -206,7 +206,7 @@ pub fn draft_difference(old: &DraftTexts, new: &DraftTexts) -> Vec<Line> {
     lines
 }
 
-/// The same in a few words: `prompt +2 -1`; `None` when nothing changed.
+/// A summary of the difference: `prompt +2 -1`; `None` when nothing changed.
 pub fn summarize_difference(old: &DraftTexts, new: &DraftTexts) -> Option<String> {
     let mut words: Vec<String> = Vec::new();
     let (mut name, mut added, mut removed) = (String::new(), 0, 0);

@@ -32,7 +32,7 @@ impl Workbench {
         &self.editors[place as usize]
     }
 
-    /// The same, to be changed.
+    /// Like `editor`, mutable.
     pub fn editor_mut(&mut self, place: Place) -> &mut Editor {
         &mut self.editors[place as usize]
     }
@@ -129,11 +129,11 @@ impl Model {
             _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
             Action::Save => rule(
                 workbench.unsaved() || workbench.file.is_none() || self.changed_file().is_some(),
-                "everything is saved",
+                "there are no unsaved edits",
             ),
             Action::Mode(mode) => {
                 let now = workbench.preview.mode.split(' ').next();
-                rule(now != Some(mode.name()), "the draft is in this mode")
+                rule(now != Some(mode.name()), "the draft already has this mode")
             }
             Action::InsertPrompt => {
                 rule(workbench.texts().tools.contains("mcp"), "the draft has no tools of an MCP server")

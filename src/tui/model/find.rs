@@ -17,7 +17,7 @@ pub struct Find {
     pub with: Draft,
     /// The field that takes the keys.
     pub field: FindField,
-    /// Interpretation of the sought text: literal or as a pattern.
+    /// Interpretation of the search text: literal or as a pattern.
     pub syntax: SearchSyntax,
     /// Error of an invalid pattern.
     pub error: Option<String>,
@@ -25,7 +25,7 @@ pub struct Find {
     pub places: Vec<Range<usize>>,
     /// Position of the cursor when the search began.
     pub origin: usize,
-    /// Source of the matches: sought text, its interpretation, version of the searched text.
+    /// Source of the matches: search text, its interpretation, version of the searched text.
     pub searched: Option<(String, SearchSyntax, u64)>,
 }
 
@@ -65,7 +65,7 @@ impl Find {
         }
     }
 
-    /// The same, to be changed.
+    /// Like `input`, mutable.
     pub fn input_mut(&mut self) -> &mut Draft {
         match self.field {
             FindField::Sought => &mut self.sought,

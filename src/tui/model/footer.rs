@@ -69,7 +69,7 @@ impl Model {
         self.screen != Screen::Workbench || !self.wide() || has_turns && self.workbench.focus != Pane::Run
     }
 
-    /// The message for the status line of the screen; a popup shows it in the place of its own keys.
+    /// The message for the status line of the screen; a popup shows it instead of its own keys.
     pub fn screen_toast(&self) -> Option<&Toast> {
         self.toast.as_ref().filter(|_| self.popups.is_empty())
     }

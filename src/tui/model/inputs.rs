@@ -1,8 +1,8 @@
 //! The inputs of a draft as fields: one for each parameter of the signature, over the context's JSON text.
 //!
 //! In: the texts of signature and context, what is typed in a field. Out: the fields, and the context with the value of a field. The JSON
-//! text is what is checked, saved and run; a field shows one value of it. It must never lose a value: members that are no parameters have
-//! fields too, and a text that is no value of its type is stored as text.
+//! text is what is checked, saved and run; a field shows one value of it. It must never lose a value: members that are not parameters have
+//! fields too, and a text that is not a value of its type is stored as text.
 
 use ptc_core::signature::{self, Type, underscored};
 use ptc_core::text::Span;
@@ -175,7 +175,7 @@ impl Workbench {
         }
     }
 
-    /// The same, to be changed.
+    /// Like `edited`, mutable.
     pub fn edited_mut(&mut self, place: Place) -> &mut Editor {
         if place == Place::Context && self.inputs.focused().is_some() {
             let focus = self.inputs.focus;

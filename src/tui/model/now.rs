@@ -71,7 +71,7 @@ impl Model {
         }
     }
 
-    /// The same below the turn that is taken apart, if one is.
+    /// Like `screen_contexts`, below the open inspector, if any.
     pub fn page_contexts(&self) -> Vec<Context> {
         use Context as C;
         match (self.screen, self.workbench.focus) {
@@ -111,13 +111,13 @@ impl Model {
             Some(session) if session.damage.is_some() => Err("the session is damaged"),
             Some(session) if session.is_foreign => Err(FOREIGN),
             Some(session) if session.state != RunState::Open => Ok(()),
-            Some(session) if session.example => Err("examples stay as they are"),
+            Some(session) if session.example => Err("examples are read-only"),
             Some(_) if self.screen == Screen::Workbench => Err("the run has not ended"),
             Some(_) => Ok(()),
         }
     }
 
-    /// The same when only these popups were open.
+    /// Like `enabled`, with only these popups open.
     #[expect(clippy::too_many_lines, reason = "it is a table: what each action needs")]
     pub fn enabled_under(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
@@ -129,13 +129,12 @@ impl Model {
                     && self.screen == Screen::Workbench
                     && self.workbench.focus == Pane::Editor(Place::Context);
                 let context = is_input && self.workbench.editor(Place::Context).draft.can_undo();
-                rule(context || in_field.is_some_and(Draft::can_undo), "nothing was changed")
+                rule(context || in_field.is_some_and(Draft::can_undo), "no change to undo")
             }
-            Action::Redo => rule(in_field.is_some_and(Draft::can_redo), "nothing was undone"),
-            Action::Copy | Action::Cut => rule(
-                in_field.is_some_and(|draft| draft.selection().is_some()),
-                "nothing is selected (Ctrl-Q leaves the program)",
-            ),
+            Action::Redo => rule(in_field.is_some_and(Draft::can_redo), "no change to redo"),
+            Action::Copy | Action::Cut => {
+                rule(in_field.is_some_and(|draft| draft.selection().is_some()), "nothing is selected (Ctrl-Q quits)")
+            }
             Action::Paste => {
                 rule(!self.clipboard.is_empty(), "nothing was copied here; paste with your terminal's key")
             }
@@ -159,24 +158,24 @@ impl Model {
                 self.workbench.focus == Pane::Editor(Place::Context) && self.workbench.pipeline.is_none(),
                 "only for the inputs: focus their editor",
             ),
-            Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
+            Action::Fix => rule(self.workbench.fixable().is_some(), "no finding can be corrected with a key"),
             Action::Zoom => rule(
                 self.screen == Screen::Workbench && self.inspector.is_none(),
                 "only for the panes of the workbench",
             ),
             Action::NextTheme => rule(self.themes.len() > 1, "there are no colours here"),
             Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
-                rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
+                rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "no matches")
             }
             Action::ReplayLenient if self.replays_leniently(popups) => Err("every difference is listed here"),
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
-            Action::Against => rule(!self.workbench.preview.sent.is_empty(), "the texts do not make a request yet"),
+            Action::Against => rule(!self.workbench.preview.sent.is_empty(), "the draft has errors: no request yet"),
             Action::Failures | Action::Branches | Action::Filter | Action::Unlabelled => {
                 rule(self.sessions.all.as_ref().is_none_or(|all| !all.is_empty()), "there are no sessions yet")
             }
             Action::Session(SessionAction::EditHere) if self.open_gate().is_some() => Ok(()),
             Action::Session(SessionAction::EditHere) if self.active_transcript().is_none_or(Transcript::is_empty) => {
-                Err("there is nothing here yet")
+                Err("nothing to show yet")
             }
             Action::Session(SessionAction::Suggest) if self.suggestions.current.is_some() => Ok(()),
             Action::Session(action) => self.enabled_for_saved(action),
@@ -186,10 +185,10 @@ impl Model {
             | Action::PlayStep(_)
             | Action::PlayEnd(_)
             | Action::PlaySpeed(_)
-            | Action::PlayPause => rule(self.sessions.scrub.is_some(), "nothing is played"),
+            | Action::PlayPause => rule(self.sessions.scrub.is_some(), "no session is being played"),
             Action::SendAnswer => rule(
                 !matches!(popups.last(), Some(Popup::Answer { question, .. }) if !question.options.is_empty()),
-                "one key is the answer",
+                "press the key of an option",
             ),
             Action::SubmitDialog => super::saved::enabled_to_submit(popups),
             Action::ReadDown
@@ -200,10 +199,9 @@ impl Model {
             | Action::ReadBottom => rule(popups.is_empty() || self.popup_scrolls, "all of it is visible"),
             Action::Resume => self.enabled_to_resume(),
             action if action.is_search() => self.can_seek(action, popups),
-            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
-                self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
-                "there is nothing here yet",
-            ),
+            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => {
+                rule(self.active_transcript().is_some_and(|transcript| !transcript.is_empty()), "nothing to show yet")
+            }
             Action::Overview | Action::SwitchTurnList | Action::Turns(_) | Action::Failing(_) | Action::AskTurn(_) => {
                 self.enabled_for_turns()
             }
@@ -220,7 +218,7 @@ impl Model {
                 let side = self.screen == Screen::Compare && several;
                 let pane = self.screen == Screen::Candidates && self.candidates.hunk_selection.is_none();
                 let is_here = self.inspector.is_some() || self.screen == Screen::Workbench || side || pane;
-                rule(is_here, "there is one field here")
+                rule(is_here, "there is no other field")
             }
             Action::Sessions => {
                 rule(self.screen != Screen::Sessions || self.sessions.viewer.is_some(), "already on this screen")
@@ -232,7 +230,7 @@ impl Model {
             Action::BothModes => self.enabled_both_modes(),
             Action::FieldNext | Action::FieldPrevious => rule(
                 matches!(popups.last(), Some(Popup::Form(form, _)) if form.fields.len() > 1),
-                "there is one field here",
+                "there is no other field",
             ),
             Action::Comparing(step) => self.compare.enabled(step),
             Action::Tests => rule(self.workbench.pipeline.is_none(), "a pipeline has no cases; open one of its agents"),
@@ -252,7 +250,7 @@ impl Model {
             ),
             Action::Quit => {
                 let asks = matches!(popups.last(), Some(Popup::Leaving(_))) && self.workbench.unsaved();
-                rule(!asks, "the question is open: save, discard or stay")
+                rule(!asks, "answer first: save, discard or stay")
             }
             Action::TakeFile(_) => rule(self.overwrites_own_file(popups), "it is the file of another agent"),
             Action::SaveAndQuit => rule(self.workbench.unsaved(), "there are no unsaved edits"),
@@ -278,7 +276,7 @@ impl Model {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         match step {
             Step::Difference if inspector.tab != Tab::Request => Err("only requests are compared"),
-            Step::Difference => rule(number > first, "it is the first request of its run"),
+            Step::Difference => rule(number > first, "this is the first request of the run"),
             Step::Without if inspector.tab != Tab::Request => Err("only parts of a request are dropped"),
             Step::Without if self.is_foreign() => Err(FOREIGN),
             Step::Without if self.compare.runs() => {
@@ -288,12 +286,14 @@ impl Model {
                 inspector.parts(Tab::Request).iter().any(|part| part.place.is_some()),
                 "no request was made in this turn",
             ),
-            Step::NextTurn => rule(number < last, "it is the last turn of its run"),
-            Step::PreviousTurn => rule(number > first, "it is the first turn of its run"),
-            Step::Enter if inspector.entering().is_none() => Err("there is nothing further inside"),
+            Step::NextTurn => rule(number < last, "this is the last turn of the run"),
+            Step::PreviousTurn => rule(number > first, "this is the first turn of the run"),
+            Step::Enter if inspector.entering().is_none() => Err("this part has no inner parts"),
             Step::Copy | Step::Enter => rule(inspector.entries() > 0, "there is nothing here"),
-            Step::ShowAll => rule(inspector.part().is_some_and(|part| part.is_cut), "the recording contains all of it"),
-            Step::Evaluate => rule(!inspector.repl.running, "the input before is still running"),
+            Step::ShowAll => {
+                rule(inspector.part().is_some_and(|part| part.is_cut), "the recording contains the whole value")
+            }
+            Step::Evaluate => rule(!inspector.repl.running, "the previous input is still running"),
             _ => Ok(()),
         }
     }

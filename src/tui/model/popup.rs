@@ -31,7 +31,7 @@ pub enum SaveWhat {
 /// Something on top of a screen.
 #[derive(Debug, Clone)]
 pub enum Popup {
-    /// Every key, scrolled by so many rows.
+    /// Every key, scrolled by this many rows.
     Help {
         /// First visible row.
         top: usize,
@@ -252,7 +252,7 @@ pub struct FailureLine {
     pub session: SessionKey,
     /// The turn or call.
     pub at: Address,
-    /// The places that take the place of this line when it is chosen.
+    /// The places that replace this line when it is chosen.
     pub rest: Vec<FailureLine>,
 }
 

@@ -11,7 +11,7 @@ use crate::tui::traffic::{ProxyPhase, Step as TrafficStep, Writes};
 use crate::tui::transcript::Transcript;
 
 /// The reason why nothing of another program's session runs again.
-pub(super) const FOREIGN: &str = "another program ran it: it can be read and exported, but not run again";
+pub(super) const FOREIGN: &str = "recorded by another program: it can be read and exported, but not run again";
 
 impl Model {
     /// The saved session that actions are about: the run's on the workbench, else the opened or the selected one.
@@ -63,12 +63,12 @@ impl Model {
         (question.gate.is_some() && here).then(|| question.clone())
     }
 
-    /// Returns whether the overview is shown in the place of the workbench's transcript.
+    /// Returns whether the overview is shown instead of the workbench's transcript.
     pub fn shows_overview(&self) -> bool {
         self.workbench.run.as_ref().is_some_and(|run| run.overview.is_open)
     }
 
-    /// The overview that takes the place of the transcript on this screen.
+    /// The overview that replaces the transcript on this screen.
     pub(super) fn overview_on_screen(&self) -> Option<&OverviewPane> {
         let view = match self.screen {
             Screen::Workbench => self.workbench.run.as_ref(),
@@ -94,17 +94,17 @@ impl Model {
         let transcript = self.active_transcript().filter(|transcript| !transcript.is_empty());
         let in_help = popups.iter().any(|popup| matches!(popup, Popup::Help { .. }));
         match action {
-            Action::SeekRepeats => rule(self.inspector.is_none() && !in_help, "only requests repeat texts"),
+            Action::SeekRepeats => rule(self.inspector.is_none() && !in_help, "only in the search of a transcript"),
             Action::SeekList if in_help => Err("the help has no list of matches"),
             Action::SeekList if self.inspector.is_some() => {
-                rule(self.inspector.as_ref().is_some_and(|open| !open.needle().is_empty()), "nothing is searched")
+                rule(self.inspector.as_ref().is_some_and(|open| !open.needle().is_empty()), "no search is active")
             }
             Action::SeekList if self.screen == Screen::Compare => Err("runs side by side are not searched"),
             _ if in_help => Ok(()),
             Action::Seek if !popups.is_empty() => Err("only the help is searched"),
             _ if self.inspector.is_some() => Ok(()),
-            Action::Seek => rule(transcript.is_some(), "there is nothing here yet"),
-            _ => rule(transcript.is_none_or(|transcript| !transcript.needle().is_empty()), "nothing is searched"),
+            Action::Seek => rule(transcript.is_some(), "nothing to show yet"),
+            _ => rule(transcript.is_none_or(|transcript| !transcript.needle().is_empty()), "no search is active"),
         }
     }
 
@@ -139,12 +139,12 @@ impl Model {
             },
             TrafficStep::Answer if in_question == Some(Writes::Answer) => Err("you are writing the answer"),
             TrafficStep::Pass | TrafficStep::Drop | TrafficStep::Answer => {
-                rule(in_question.is_some() || traffic.selected_held().is_some(), "nothing waits here")
+                rule(in_question.is_some() || traffic.selected_held().is_some(), "no held request or reply")
             }
             TrafficStep::EditAsAgent | TrafficStep::OtherModels
                 if self.screen != Screen::Traffic && !self.is_foreign() =>
             {
-                Err("the session was not captured: it has its agent")
+                Err("not a captured session: use `edit its agent`")
             }
             TrafficStep::EditAsAgent if self.workbench.running() => Err("a run is in progress"),
             TrafficStep::OtherModels if self.compare.runs() => {
@@ -169,7 +169,7 @@ impl Model {
             }
             return Err(match self.screen {
                 Screen::Workbench | Screen::Tests if self.workbench.running() => "the run has not ended",
-                Screen::Workbench | Screen::Tests => "no run was saved here",
+                Screen::Workbench | Screen::Tests => "this run is not saved",
                 Screen::Traffic => "open the conversation first",
                 Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
                 Screen::Sessions | Screen::Compare | Screen::Candidates => "no session is selected",
@@ -221,6 +221,6 @@ pub(super) fn enabled_to_restore(popups: &[Popup]) -> Result<(), &'static str> {
         Some(Popup::Form(form, Purpose::Fork(fork))) if form.field("text").is_some() => {
             fork.original(form).map(|_| ()).ok_or("the text is unchanged")
         }
-        _ => Err("there was nothing here before"),
+        _ => Err("no earlier text to restore"),
     }
 }

@@ -94,7 +94,7 @@ impl Sessions {
         self.lines().map(|(session, _)| session)
     }
 
-    /// The same with the depth of each session under the one that it was forked from.
+    /// Like `shown`, with the depth of each session in the tree of forks.
     pub fn lines(&self) -> impl Iterator<Item = (&Summary, usize)> {
         let all = self.all.as_deref().unwrap_or_default();
         self.order.iter().filter_map(|line| Some((all.get(line.index)?, line.depth)))

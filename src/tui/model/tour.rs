@@ -1,4 +1,4 @@
-//! The first-run tour: six steps, each with the keys that it speaks of.
+//! The first-run tour: six steps, each with the keys that it mentions.
 
 use crate::tui::actions::Action;
 use crate::tui::sessions::SessionAction;
@@ -18,7 +18,7 @@ pub struct TourStep {
 pub const TOUR: [TourStep; 6] = [
     TourStep {
         title: "An agent is a few texts",
-        text: "Prompt, signature, inputs, tools and options have an editor each. {{name}} in the prompt inserts an input; \
+        text: "Prompt, signature, inputs, tools and options each have an editor. {{name}} in the prompt inserts an input; \
                the signature declares the inputs and the fields of the answer.",
         actions: &[Action::FocusNext, Action::Save],
     },
@@ -43,12 +43,12 @@ pub const TOUR: [TourStep; 6] = [
     TourStep {
         title: "Every action has a name",
         text: "The palette finds actions by name and shows why one is unavailable. The help lists every key; config.toml changes \
-               them. A click on the top line opens a menu; the right button opens one for its place.",
+               them. A click on the top line opens a menu; a right click opens a context menu.",
         actions: &[Action::Palette, Action::Help],
     },
     TourStep {
         title: "Make it yours",
-        text: "There are themes for dark and light terminals, and your own can be a file; `mouse = false` in [interface] of config.toml \
+        text: "There are themes for dark and light terminals, and a theme file can define your own; `mouse = false` in [interface] of config.toml \
                leaves the mouse to the terminal. The palette shows this tour again.",
         actions: &[Action::NextTheme, Action::Tour, Action::Quit],
     },

@@ -57,7 +57,7 @@ enum Step {
     ExampleRun,
     /// A run on a picture was saved before.
     FileRun,
-    /// It is running: the recording up to its first reply, of which so many parts have come.
+    /// It is running: the recording up to its first reply, of which this many parts have arrived.
     Streams(usize),
     /// It is running: the recording up to the first event of this kind, included.
     Until(&'static str),
@@ -88,7 +88,7 @@ pub async fn scene(config: &Config, name: &str, size: (u16, u16)) -> Result<Mode
     let scene = SCENES.iter().find(|scene| scene.name == name).ok_or_else(|| {
         let names: Vec<&str> = SCENES.iter().map(|scene| scene.name).collect();
         let near = ptc_core::text::did_you_mean(name, names.iter().copied());
-        format!("there is no screen {name:?}{near}; known: {}", names.join(", "))
+        format!("unknown screen {name:?}{near}; known: {}", names.join(", "))
     })?;
     Box::pin(player::play(config, scene, size)).await.map_err(|error| format!("{name}: {error}"))
 }

@@ -115,7 +115,7 @@ impl Player {
         self.settle().await
     }
 
-    /// Waits until nothing is under way any more, also what a frame asks for.
+    /// Waits until all pending work has ended, including that requested by a frame.
     async fn settle(&mut self) -> Result<(), String> {
         self.driver.settle(&mut self.model, &mut Easel).await.map_err(|error| error.to_string())
     }

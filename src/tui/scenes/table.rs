@@ -29,7 +29,7 @@ const INSPECT: Step = Keys(&["f3"]);
 const OPEN_AUDIT: Step = Choose("audit", "text");
 const OPEN_SALES: Step = Choose("sales", "ptc_lisp");
 const FIRST_TURN: Step = Keys(&["enter", "home", "down", "enter"]);
-/// The same for `extract` over HTTP, whose first reply had to be repaired.
+/// Chooses the session of `extract` over HTTP, whose first reply had to be repaired.
 const OPEN_EXTRACT: Step = Choose("extract", "json");
 
 const fn scene(name: &'static str, about: &'static str, opens: Opens, steps: &'static [Step]) -> Scene {

@@ -15,7 +15,7 @@ use crate::tui::transcript::format::plural;
 use crate::tui::transcript::input_check::{InputCheck, read_only};
 use crate::tui::transcript::partial;
 
-/// Bytes of a text up to which it is judged at every key.
+/// Maximum bytes of a text that is checked at every key.
 const JUDGED_BYTES: usize = 256 << 10;
 
 /// The answer that a request asks for, and the tools that it offers.
@@ -27,7 +27,7 @@ pub struct ReplyChecker {
     pub schema: Option<JsonText>,
     /// Names of the tools that can be called natively.
     pub tools: Vec<String>,
-    /// Judges what is typed.
+    /// Checks the typed text.
     pub reader: Option<Arc<Reader>>,
 }
 
@@ -98,7 +98,7 @@ pub fn data(text: &str, object: bool) -> InputCheck {
             reads(&kind)
         }
         Err(error) => {
-            let message = format!("{} (a text is in quotes)", error.message);
+            let message = format!("{} (strings need quotes)", error.message);
             InputCheck::wrong("no JSON", error.line_col(text).to_string(), message)
         }
     }
@@ -216,6 +216,6 @@ mod tests {
             ("JSON object, 1 field", ReplyValidity::Reads)
         );
         assert_eq!(data("[1]", true).validity, ReplyValidity::Wrong);
-        assert!(data("north", false).remarks[0].message.contains("a text is in quotes"));
+        assert!(data("north", false).remarks[0].message.contains("strings need quotes"));
     }
 }

@@ -48,11 +48,11 @@ impl Export {
             verb: "export",
             fields: vec![
                 Field::choice("format", "The format of the file.", formats, 0),
-                Field::choice("redact", "What is omitted.", policies, secrets),
-                Field::line("also", "More to omit: context, results, field:email, regex:EXPRESSION …", ""),
+                Field::choice("redact", "Content to omit.", policies, secrets),
+                Field::line("also", "Further content to omit: context, results, field:email, regex:EXPRESSION …", ""),
                 Field::line(
                     "file",
-                    "Where to, from the folder the program was started in; ~/ is your home folder.",
+                    "Path of the file, relative to the working directory; ~/ is your home folder.",
                     format!("{id}.{}", Format::ALL[0].ending()),
                 ),
             ],
@@ -110,10 +110,10 @@ impl Export {
                     form.remove("secrets");
                 } else if form.field("secrets").is_none() {
                     let options = vec![
-                        Choice::new("not exported", "nothing is written while something looks like a secret"),
-                        Choice::new("exported", "they are in the file"),
+                        Choice::new("not exported", "nothing is written if something looks like a secret"),
+                        Choice::new("exported", "secrets are written into the file"),
                     ];
-                    form.put(Field::choice("secrets", "What happens to what looks like a secret.", options, 0));
+                    form.put(Field::choice("secrets", "Handling of likely secrets.", options, 0));
                 }
                 // Who confirmed too early sees what is left out before it is written.
                 form.error = form.error.take().filter(|error| error == EARLY).map(|_| LOOKED.to_owned());
@@ -133,7 +133,7 @@ impl Export {
     /// Errors: what must be written, chosen or looked at first.
     pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
         let path = form.entered("file").ok_or("a file needs a name")?;
-        let format = Format::from_name(form.choice("format")).ok_or("there is no such format")?;
+        let format = Format::from_name(form.choice("format")).ok_or("unknown format")?;
         other_ending(&path, format)?;
         let rules = Self::rules(form);
         let Some((_, preview)) = self.known.as_ref().filter(|(known, _)| *known == rules) else {

@@ -81,13 +81,13 @@ impl Fork {
         Some(format!("fork of {} at {}{changed}", self.points.summary.id, at(form, turn, &target)))
     }
 
-    /// The session was read.
+    /// Fills the form after the session was read.
     pub fn filled(&mut self, form: &mut Form, points: ForkPoints) -> Vec<ArchiveRequest> {
         self.points = points;
         form.waiting = None;
         let turns = &self.points.turns;
         if turns.is_empty() {
-            form.fail("the session holds no turns: R runs it again from its start");
+            form.fail("the session has no turns: R runs it again from the start");
             return Vec::new();
         }
         let last = turns.len() - 1;
@@ -99,9 +99,9 @@ impl Fork {
         };
         let options = turns.iter().map(|turn| Choice::new(turn.address.as_str(), calls(turn))).collect();
         form.put(Field::choice("turn", "Everything before it is kept byte for byte.", options, chosen));
-        form.put(Field::choice("change", "What the new session does differently.", Vec::new(), 0));
-        form.put(Field::choice("stage", "Where in the turn the new session begins.", Vec::new(), 0));
-        form.put(Field::line("model", "Another model for what follows; empty: the recorded one.", ""));
+        form.put(Field::choice("change", "Edit of the new session.", Vec::new(), 0));
+        form.put(Field::choice("stage", "Point of the turn at which the new session starts.", Vec::new(), 0));
+        form.put(Field::line("model", "Model of the following turns; empty: the recorded one.", ""));
         form.focus = 1;
         let mut asks = self.changed(form);
         if self.aim == Aim::Edit {
@@ -137,15 +137,14 @@ impl Fork {
                 form.notes.clear();
                 return Vec::new();
             }
-            Target::Reply => (
-                "What the model replies instead; where tools are offered, /call NAME {json} calls one.",
-                Language::Json,
-            ),
-            Target::Program => ("The program of the reply; the rest of the reply stays.", Language::Lisp),
+            Target::Reply => {
+                ("Reply of the model instead; where tools are offered, /call NAME {json} calls one.", Language::Json)
+            }
+            Target::Program => ("The program of the reply; the rest of the reply is kept.", Language::Lisp),
             Target::Defined(_) => ("The value from the next turn on, as an expression.", Language::Lisp),
             Target::Text(_, language) => ("The value from this turn on.", *language),
             Target::Memory => ("NAME = EXPRESSION, as a program would write the value.", Language::Lisp),
-            Target::Result(_) => ("What the tool answers instead, as JSON.", Language::Json),
+            Target::Result(_) => ("Result of the tool instead, as JSON.", Language::Json),
         };
         if edited == self.edited && form.field("text").is_some() {
             self.judge(form, &target);
@@ -227,13 +226,13 @@ impl Fork {
     ///
     /// Errors: what must be written or chosen first.
     pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
-        let unread = || form.error.clone().unwrap_or_else(|| "the session is not read yet".to_owned());
+        let unread = || form.error.clone().unwrap_or_else(|| "the session is still being read".to_owned());
         let turn = self.points.turns.get(form.chosen("turn")).ok_or_else(unread)?;
         let target = targets(turn).into_iter().nth(form.chosen("change")).map_or(Target::Nothing, |(_, target)| target);
         let text = form.written("text").to_owned();
         let at = at(form, turn, &target);
         if at.ends_with(':') {
-            return Err("nothing follows this turn, so that a definition has no effect: change the program".to_owned());
+            return Err("nothing follows this turn, so a definition has no effect: change the program".to_owned());
         }
         if self.aim == Aim::Edit && target != Target::Nothing && self.original.as_deref() == Some(text.as_str()) {
             return Err(
@@ -326,8 +325,8 @@ fn stages(turn: &TurnPoints, target: &Target) -> Vec<Choice> {
     };
     let meaning = |stage: Stage| match stage {
         Stage::Request => "before the turn: its request is made again",
-        Stage::Reply => "its request is kept, the reply is open",
-        _ => "the turn is kept, the next one is open",
+        Stage::Reply => "its request is kept, the reply is requested again",
+        _ => "the turn is kept, the next one runs live",
     };
     let there = turn.stages.iter().filter(|stage| wanted.contains(*stage));
     there.map(|stage| Choice::new(stage.name(), meaning(*stage))).collect()

@@ -30,7 +30,7 @@ impl Marks {
 
     /// The dialog of a note.
     pub fn note(session: String, at: Option<Address>, mark: Mark) -> Dialog {
-        let hint = "A search finds its words. Empty: no note.";
+        let hint = "Its words can be searched. Empty: no note.";
         let field = Field::text("note", hint, mark.note.clone().unwrap_or_default(), Language::Plain);
         Self { session, at, mark }.dialog("Note on", field)
     }
@@ -98,12 +98,12 @@ impl Case {
         let tail = session.id.rsplit('-').next().unwrap_or(&session.id);
         let file = file.unwrap_or_else(|| format!("{}.toml", session.agent));
         let form = Form {
-            title: "Make a case of this session".to_owned(),
+            title: "Make a case from this session".to_owned(),
             verb: "make",
             fields: vec![
-                Field::choice("kind", "What `test` does with it.", kinds, 0),
-                Field::line("name", "What the case is called.", format!("session {tail}")),
-                Field::line("file", "The agent file; one that does not exist is made from the session.", file),
+                Field::choice("kind", "Kind of the case.", kinds, 0),
+                Field::line("name", "Name of the case.", format!("session {tail}")),
+                Field::line("file", "The agent file; created from the session if missing.", file),
             ],
             ..Form::default()
         };

@@ -173,10 +173,10 @@ impl Purpose {
         match self {
             Self::Fork(_) | Self::Without(_) => "replaying up to the point, then forking …",
             Self::Rerun(_) => "starting …",
-            Self::Message(_) => "replaying the recorded part, then asking …",
+            Self::Message(_) => "replaying the recorded part, then continuing …",
             Self::Agent | Self::NewAgent | Self::InsertFile | Self::Candidates => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
-            Self::Prompts(_) => "asking the server …",
+            Self::Prompts(_) => "querying the server …",
             Self::Breakpoints => "setting …",
             Self::OtherModels(_) => "asking …",
         }

@@ -20,11 +20,11 @@ impl OtherModelsDialog {
     /// The dialog about this turn.
     pub fn open(key: SessionKey, turn: Address) -> Dialog {
         let form = Form {
-            title: format!("Ask other models what {turn} asked"),
+            title: format!("Send the request of {turn} to other models"),
             verb: "ask",
             fields: vec![Field::line(
                 "models",
-                "One to three models, with commas between them: aliases or provider:id. Their runs are shown next to the recorded one.",
+                "One to three models, separated by commas: aliases or provider:id. Their runs are shown next to the recorded one.",
                 "",
             )],
             ..Form::default()
@@ -45,7 +45,7 @@ impl OtherModelsDialog {
                 let (key, turn) = (self.key.clone(), self.turn.clone());
                 Ok(Effect::Compare(CompareRequest::Others(OtherModels { key, turn, models })))
             }
-            count => Err(format!("{count} models do not fit next to each other: name up to {}", MOST_SIDES - 1)),
+            count => Err(format!("{count} models are too many side by side: name up to {}", MOST_SIDES - 1)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The dialog that inserts a prompt of an MCP server: which one, and its arguments.
 //!
-//! In: the prompts that the servers of the draft list, what the user chose and wrote. Out: the request that fills one in, or why there is none.
+//! In: the prompts that the servers of the draft list, what the user chose and wrote. Out: the request that fills one in, or why there is
+//! none.
 
 use crate::agent::DraftTexts;
 use crate::event::Decision;
@@ -26,7 +27,7 @@ impl Prompts {
     /// The dialog before the servers were asked.
     pub fn open(texts: DraftTexts) -> Dialog {
         let query = PromptQuery { texts, decisions: Vec::new() };
-        let waiting = Some("asking the servers …");
+        let waiting = Some("querying the servers …");
         let form = Form { title: "Insert an MCP prompt".to_owned(), verb: "insert", waiting, ..Form::default() };
         let requests = vec![ArchiveRequest::ListPrompts(Box::new(query.clone()))];
         Dialog { form, purpose: Purpose::Prompts(Box::new(Self { query, all: Vec::new() })), requests }
@@ -38,7 +39,7 @@ impl Prompts {
         ArchiveRequest::ListPrompts(Box::new(self.query.clone()))
     }
 
-    /// The servers have answered.
+    /// Shows the listed prompts.
     pub fn listed(&mut self, form: &mut Form, prompts: Vec<ServerPrompt>, failures: &[String]) {
         form.waiting = None;
         form.notes = failures.iter().map(|failure| (Role::Warn, format!("! {failure}"))).collect();
@@ -51,7 +52,7 @@ impl Prompts {
             Choice::new(&prompt.name, format!("{}: {about}", prompt.server))
         };
         let options = prompts.iter().map(choice).collect();
-        form.put(Field::choice(PROMPT, "Which prompt; its text goes to the cursor of the prompt editor.", options, 0));
+        form.put(Field::choice(PROMPT, "Prompt to insert at the cursor of the prompt editor.", options, 0));
         self.all = prompts;
         self.changed(form);
     }
@@ -69,7 +70,7 @@ impl Prompts {
             let hint = if argument.is_required {
                 "An argument of the prompt."
             } else {
-                "An argument of the prompt; it may stay empty."
+                "An argument of the prompt; optional."
             };
             Field::line(argument.name.clone(), hint, "")
         }));
@@ -95,7 +96,7 @@ impl Prompts {
     ///
     /// Errors: a required argument is missing.
     pub fn submit(&self, form: &Form) -> Result<ArchiveRequest, String> {
-        let prompt = self.all.get(form.chosen(PROMPT)).ok_or("there is no prompt to insert")?;
+        let prompt = self.all.get(form.chosen(PROMPT)).ok_or("no prompt to insert")?;
         if let Some(field) = self.missing_field(form).and_then(|place| form.fields.get(place)) {
             return Err(format!("the argument `{}` is missing", field.name));
         }

@@ -32,17 +32,17 @@ impl Rerun {
         Dialog { form, purpose: Purpose::Rerun(Self { key, points: ForkPoints::default() }), requests }
     }
 
-    /// The session was read.
+    /// Fills the form after the session was read.
     pub fn filled(&mut self, form: &mut Form, points: ForkPoints) {
         self.points = points;
         form.waiting = None;
-        let start = |run: &Address| Choice::new(run.as_str(), "everything is asked again");
+        let start = |run: &Address| Choice::new(run.as_str(), "all turns run again");
         let runs = self.points.runs.iter().map(start);
         let roots = self.points.turns.iter().map(|turn| &turn.address).filter(|turn| turn.depth() == 0);
-        let turns = roots.map(|turn| Choice::new(turn.as_str(), "the turns before it are kept"));
+        let turns = roots.map(|turn| Choice::new(turn.as_str(), "earlier turns are kept"));
         let from = runs.chain(turns).collect();
-        form.put(Field::choice("from", "A run from its start, or from a turn on.", from, 0));
-        form.put(Field::line("model", "The model that is asked.", last_model(&self.points.summary)));
+        form.put(Field::choice("from", "Start: a run, or a turn.", from, 0));
+        form.put(Field::line("model", "The model.", last_model(&self.points.summary)));
         form.focus = 1;
         self.changed(form);
     }
@@ -55,7 +55,7 @@ impl Rerun {
             let recorded = Choice::new("as recorded", self.points.summary.mode.clone());
             let modes = Mode::ALL.iter().map(|mode| Choice::new(mode.name(), ""));
             let options = std::iter::once(recorded).chain(modes).collect();
-            form.put(Field::choice("mode", "How the model works.", options, 0));
+            form.put(Field::choice("mode", "The mode.", options, 0));
         }
     }
 
@@ -63,7 +63,7 @@ impl Rerun {
     pub fn submit(&self, form: &Form) -> ArchiveRequest {
         let from = Some(form.choice("from").to_owned()).filter(|from| !from.is_empty());
         let model = form.entered("model").filter(|model| *model != last_model(&self.points.summary));
-        // Before the modes is the recorded one.
+        // The first choice is the recorded mode.
         let mode = form.chosen("mode").checked_sub(1).and_then(|at| Mode::ALL.get(at).copied());
         ArchiveRequest::Rerun(self.key.clone(), RerunSpec { from, model, mode, agent: None })
     }
@@ -90,8 +90,8 @@ impl Message {
             title: "New message: the conversation continues in a new session".to_owned(),
             verb: "send",
             fields: vec![
-                Field::text("message", "What is asked next; it is not a template.", "", Language::Plain),
-                Field::line("model", "The model that is asked.", model.clone()),
+                Field::text("message", "The next message; it is not a template.", "", Language::Plain),
+                Field::line("model", "The model.", model.clone()),
             ],
             ..Form::default()
         };

@@ -57,14 +57,14 @@ impl Scrub {
         self.playing = Some(self.speed);
     }
 
-    /// Plays so many times as fast as recorded.
+    /// Plays `speed` times as fast as recorded.
     pub fn play_at(&mut self, speed: u32, now_ms: i64) {
         self.speed = speed;
         self.playing = None;
         self.toggle(now_ms);
     }
 
-    /// Shows the first so many events.
+    /// Shows the first `at` events.
     pub fn seek(&mut self, at: usize) {
         self.at = at.min(self.events.len());
         let shown = self.at.saturating_sub(1);

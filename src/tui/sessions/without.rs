@@ -54,21 +54,16 @@ impl Without {
         let parts: Vec<Choice> = sections.iter().map(choice).collect();
         let times = (1..MOST_SIDES).map(|times| Choice::new(times.to_string(), "")).collect();
         let form = Form {
-            title: format!("Drop a part of the request of {} and ask again", inspector.turn),
+            title: format!("Drop a part of the request of {} and re-run", inspector.turn),
             verb: "ask",
             fields: vec![
                 Field::choice(
                     "part",
-                    "What is omitted, here and in the turns that follow. A call and its results go together.",
+                    "Part to omit, here and in the following turns. A call is omitted with its results.",
                     parts,
                     chosen.or_else(largest).unwrap_or_default(),
                 ),
-                Field::choice(
-                    "times",
-                    "How often the model is asked without it; the runs are shown next to this one.",
-                    times,
-                    0,
-                ),
+                Field::choice("times", "Number of runs without it, shown next to this one.", times, 0),
             ],
             ..Form::default()
         };

@@ -29,10 +29,10 @@ pub fn open_agent() -> Form {
         title: "Open an agent or a pipeline".to_owned(),
         verb: "open",
         fields: vec![
-            Field::list("agent", "A file of your own, or an example that is part of the program.", agents, 1),
+            Field::list("agent", "Your own file, or an example of the program.", agents, 1),
             Field::line(
                 "file",
-                "The file, from the folder the program was started in; ~/ is your home folder. One that does not exist begins a new agent.",
+                "Path of the file, relative to the working directory; ~/ is your home folder. A missing file becomes a new agent.",
                 "",
             ),
         ],
@@ -59,13 +59,8 @@ pub fn new_agent(about: fn(Mode) -> &'static str) -> Form {
         verb: "begin",
         fields: vec![
             Field::line("name", "Saving creates NAME.toml. Without a name, saving asks for the path.", ""),
-            Field::choice(
-                "mode",
-                "How the model produces the answer.",
-                std::iter::once(usual).chain(modes).collect(),
-                0,
-            ),
-            Field::list("from", "What it starts from.", std::iter::once(empty).chain(examples).collect(), 0),
+            Field::choice("mode", "The mode.", std::iter::once(usual).chain(modes).collect(), 0),
+            Field::list("from", "Template of the new agent.", std::iter::once(empty).chain(examples).collect(), 0),
         ],
         ..Form::default()
     }
@@ -91,7 +86,7 @@ pub(super) fn agent_source(form: &Form) -> Result<AgentSource, String> {
 
 /// The dialog that inserts a file into the focused text.
 pub fn insert_file() -> Form {
-    let hint = "Its text is inserted at the cursor. The path starts from the folder the program was started in; ~/ is your home folder.";
+    let hint = "Inserts its text at the cursor. The path is relative to the working directory; ~/ is your home folder.";
     Form {
         title: "Insert a file".to_owned(),
         verb: "insert",
@@ -109,7 +104,7 @@ pub(super) fn written_file(form: &Form) -> Result<PathBuf, String> {
 
 /// The dialog that opens a search for better texts.
 pub fn open_search(dir: &Path) -> Form {
-    let hint = "The folder of a search, from the folder the program was started in; ~/ is your home folder. `ptc-workbench optimize` names it NAME.optimize.";
+    let hint = "The folder of a search, relative to the working directory; ~/ is your home folder. Default of `ptc-workbench optimize`: NAME.optimize.";
     Form {
         title: "Open a search for better texts".to_owned(),
         verb: "open",
@@ -128,12 +123,12 @@ pub(super) fn written_search(form: &Form) -> Result<PathBuf, String> {
 /// The dialog of breakpoints, with those that are set.
 pub fn breakpoints(set: &[Breakpoint]) -> Form {
     let written: Vec<String> = set.iter().map(ToString::to_string).collect();
-    let hint = "tool:NAME, def:NAME or error, with commas between them. Empty: runs do not stop.";
+    let hint = "tool:NAME, def:NAME or error, separated by commas. Empty: runs do not stop.";
     let notes = [
         "tool:NAME  before the tool is called",
         "def:NAME   when a program has defined the name",
-        "error      when a program has ended with an error, or failed",
-        "A run that waits there continues when you let it. Until then its turn can be opened, with the REPL on what the program left.",
+        "error      when a program has failed",
+        "A stopped run continues when you confirm. Until then you can open its turn and use the REPL on the program's definitions.",
     ];
     Form {
         title: "Breakpoints of programs".to_owned(),

@@ -15,7 +15,7 @@ pub(super) fn edit(place: Place, text: &str) -> Result<String, String> {
     let command = command.unwrap_or_else(|| "vi".to_owned());
     let words = shlex::split(&command).filter(|words| !words.is_empty());
     let words = words.ok_or_else(|| format!("{command:?} in $VISUAL or $EDITOR is not a command"))?;
-    let file = Scratch::new(place, text).map_err(|error| format!("no file for the text: {error}"))?;
+    let file = Scratch::new(place, text).map_err(|error| format!("could not create a temporary file: {error}"))?;
     let status = Command::new(&words[0]).args(&words[1..]).arg(&file.path).status();
     let status = status.map_err(|error| format!("{} could not be started: {error}; set $EDITOR", words[0]))?;
     if !status.success() {

@@ -44,7 +44,7 @@ pub fn named(name: &str, config_dir: &Path) -> Result<Theme, String> {
     if !own.iter().any(|other| other == name) {
         let known: Vec<&str> = BUILT_IN.into_iter().chain(own.iter().map(String::as_str)).collect();
         return Err(format!(
-            "there is no theme {name:?}; known: {}; themes of your own lie in {}",
+            "unknown theme {name:?}; known: {}; your own themes are in {}",
             known.join(", "),
             dir.display()
         ));

@@ -106,7 +106,7 @@ impl Body {
     }
 }
 
-/// The issues that have a value, with it.
+/// The issues whose path leads to a value, each with that value.
 fn placed<'a>(value: &'a Json, checks: &'a [Check]) -> Vec<(&'a Json, &'a IssueRecord)> {
     let issues = checks.iter().flat_map(|check| &check.issues).filter(|issue| !issue.path.is_empty());
     issues.filter_map(|issue| Some((value.at(&issue.path)?, issue))).collect()

@@ -17,7 +17,7 @@ pub enum Fold {
 }
 
 impl Transcript {
-    /// The branch of the selected card that the keys are at.
+    /// The focused branch of the selected card.
     fn branch(&self) -> Option<&Way> {
         let (cell, way) = self.branch.as_ref()?;
         let there = self.selected() == Some(*cell) && self.cells.get(*cell)?.row_of(way).is_some();
@@ -76,7 +76,7 @@ impl Transcript {
         }
     }
 
-    /// To the next branch of the selected card, or to the one before. Returns false when the keys are at none, or leave the last.
+    /// Moves to the next or previous branch of the selected card. Returns false when no branch is focused, or the last one is left.
     pub(super) fn step_branch(&mut self, direction: Direction) -> bool {
         let (Some(cell), Some(way)) = (self.selected(), self.branch()) else { return false };
         let branches = self.cells[cell].branches();

@@ -193,7 +193,7 @@ impl CallLine {
         }
     }
 
-    /// The call has ended.
+    /// Ends the call.
     pub fn end(&mut self, end: &ToolEnd) {
         self.status = Some(end.status);
         self.outcome = wording::outcome(end, SHORT_BYTES);

@@ -94,11 +94,11 @@ impl Heights {
 /// Amount of content above or below the visible rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HiddenAmount {
-    /// So many rows, exactly.
+    /// Exact number of rows.
     Rows(usize),
-    /// Too many rows to count: so many lines of a text.
+    /// Number of text lines, if there are too many rows to count.
     Lines(usize),
-    /// Too many rows to measure: so many turns of root runs whose own cards are not seen.
+    /// Number of turns of root runs without visible cards, if there are too many rows to measure.
     Turns(usize),
     /// More than is measured, within one turn.
     Much,

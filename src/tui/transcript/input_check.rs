@@ -195,7 +195,7 @@ pub(in crate::tui) mod tests {
     }
 }
 
-/// Bytes of a context up to which its keys are known.
+/// Maximum bytes of a context whose keys are read.
 const CONTEXT_BYTES: usize = 1 << 20;
 
 /// The readers of the runs of a transcript.

@@ -71,7 +71,7 @@ pub struct Transcript {
     readers: input_check::Readers,
     /// The content of the title and the status line.
     pub facts: Facts,
-    /// Duration of the recorded run, where this is its replay; shown in the place of the replay's own duration.
+    /// Duration of the recorded run, where this is its replay; shown instead of the replay's own duration.
     pub recorded_ms: Option<u64>,
     heights: Heights,
     view: View,
@@ -214,7 +214,7 @@ impl Transcript {
         true
     }
 
-    /// The same, and unfolds the card.
+    /// Like `go_to`, and unfolds the card.
     pub fn jump_to(&mut self, at: &Address) -> bool {
         let found = self.go_to(at);
         if let Some(cell) = self.selected().filter(|_| found) {

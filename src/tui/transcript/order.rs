@@ -30,7 +30,7 @@ impl Transcript {
     }
 }
 
-/// The position of a cell after so many were inserted at a place.
+/// The position of a cell after `cells` cells were inserted at `place`.
 pub(super) fn moved(at: usize, place: usize, cells: usize) -> usize {
     if at >= place { at + cells } else { at }
 }

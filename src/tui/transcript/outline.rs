@@ -2,7 +2,7 @@
 //!
 //! In: a JSON value, or a growing reply and the JSON that was read of it; the folded branches. Out: one text, a line per value, and the
 //! lines of its branches. A growing reply gives a text that grows at its end; at every moment it is the text that the same reply would give
-//! at once. Text that is no JSON stays before and after it. Nothing is laid out here.
+//! at once. Text that is not JSON stays before and after it. Nothing is laid out here.
 
 use std::collections::BTreeSet;
 
@@ -367,7 +367,7 @@ impl Outline {
         }
     }
 
-    /// Before a part that so many others precede.
+    /// Writes the separator before a part that follows `before` other parts.
     fn separate(&mut self, form: Form, depth: usize, before: usize) {
         match form {
             Form::OneLine if before > 0 => self.text.push_str(", "),

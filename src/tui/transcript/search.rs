@@ -22,7 +22,7 @@ pub(super) struct Search {
     pattern: Option<Regex>,
     /// Cells that contain it.
     hits: BTreeSet<usize>,
-    /// Requests are searched whole, with what earlier requests contained.
+    /// Requests are searched whole, including text repeated from earlier requests.
     repeats: bool,
     /// Cells that were folded before a hit in or below them was shown.
     unfolded: Vec<usize>,
@@ -76,7 +76,7 @@ impl Transcript {
         self.go_to_hit(next, Direction::Forward, now_ms);
     }
 
-    /// Searches requests whole, or only for what is new in them; gives whether they are whole now.
+    /// Searches whole requests, or only their new parts; returns whether they are searched whole now.
     pub fn toggle_repeats(&mut self, now_ms: i64) -> bool {
         self.search.repeats = !self.search.repeats;
         let needle = self.search.needle.clone();
@@ -219,7 +219,7 @@ impl Transcript {
         }
     }
 
-    /// Goes to the next place, or to the one before.
+    /// Goes to the next or previous match.
     pub fn next_match(&mut self, direction: Direction, now_ms: i64) {
         self.find_hits();
         let Some((cell, line)) = self.search.at else {

@@ -34,7 +34,7 @@ pub(super) struct Viewport {
     selected: Option<usize>,
     /// The selection must be brought into view.
     reveal: bool,
-    /// Rows above the selected card that stay so many while cards above it grow.
+    /// Number of rows above the selected card, kept constant while cards above it grow.
     held: Option<usize>,
     visible: Vec<Visible>,
     /// Content above and below the visible rows, as of the last layout.
@@ -81,7 +81,7 @@ pub struct VisibleRow<'a> {
     pub selected: bool,
     /// It begins a branch that folds.
     pub fold: Option<Fold>,
-    /// The keys are at that branch.
+    /// True if that branch is focused.
     pub here: bool,
 }
 
@@ -374,7 +374,7 @@ impl Transcript {
         }
     }
 
-    /// One step up: through a card that is larger than the pane, else to the card before.
+    /// One step up: through a card that is larger than the pane, else to the previous card.
     pub fn step_up(&mut self, now_ms: i64) {
         let Some(selected) = self.selection_in_view() else { return self.select_visible(Edge::End) };
         if self.step_branch(Direction::Back) {

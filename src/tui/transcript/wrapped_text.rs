@@ -48,7 +48,7 @@ const LONGEST_LINE: usize = 4096;
 /// The look of an untrusted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Look {
-    /// Readable: what is not text is left out.
+    /// Readable: omits characters that are not text.
     Rich(Language),
     /// Exact: controls as pictures.
     Raw,
@@ -96,7 +96,7 @@ impl WrappedText {
         self.start_of(line + 1).unwrap_or(self.rows.len()).checked_sub(1)
     }
 
-    /// Lays out what is new. A text that does not continue the one before must come after [`WrappedText::clear`].
+    /// Lays out the new text. A text that does not continue the one before must come after [`WrappedText::clear`].
     pub fn update(&mut self, text: &str, columns: usize, look: Look) {
         if self.shape != Some((columns, look)) || self.consumed > text.len() {
             self.clear();

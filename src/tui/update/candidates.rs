@@ -36,7 +36,7 @@ pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Closes what is about to be written, then the cases, then the screen.
+/// Closes the pending write, then the cases, then the screen.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     let candidates = &mut model.candidates;
     if candidates.hunk_selection.take().is_none() {

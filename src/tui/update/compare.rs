@@ -22,8 +22,8 @@ use crate::workbench::{RunEnding, RunUpdate, SessionKey};
 /// The modes that one key runs side by side.
 const BOTH: [Mode; 2] = [Mode::PtcLisp, Mode::Json];
 
-/// Goes to the screen, with the last two runs of the draft where nothing else is compared; there, from a matrix to the runs side by side and
-/// back.
+/// Goes to the screen, with the last two runs of the draft where nothing else is compared; there, from a matrix to the runs side by side
+/// and back.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
     let empty = model.compare.sides.is_empty() && model.compare.matrix.is_none();
     if model.screen == Screen::Sessions
@@ -108,9 +108,7 @@ fn refused(compare: &Compare, number: usize) -> Result<(), String> {
     match number {
         _ if compare.runs() => Err("runs are in progress side by side: wait for them, or stop them".to_owned()),
         0 | 1 => Err("mark two sessions or more to compare them".to_owned()),
-        _ if number > MOST_SIDES => {
-            Err(format!("at most {MOST_SIDES} sessions can be side by side; {number} are marked"))
-        }
+        _ if number > MOST_SIDES => Err(format!("at most {MOST_SIDES} sessions can be compared; {number} are marked")),
         _ => Ok(()),
     }
 }
@@ -241,7 +239,7 @@ fn without(model: &mut Model, result: Result<StartedWithout, ErrorRecord>) -> Ve
                 WayBack::Traffic => Screen::Traffic,
                 WayBack::Workbench | WayBack::Matrix => Screen::Workbench,
             };
-            model.show_toast(Tone::Bad, format!("not asked again: {}", error.with_hint()));
+            model.show_toast(Tone::Bad, format!("not re-run: {}", error.with_hint()));
             Vec::new()
         }
     }
@@ -269,7 +267,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 match ended {
                     RunEnding::Elsewhere(place) | RunEnding::Unsaved(place) => model.show_toast(Tone::Bad, place),
                     RunEnding::Broken(error) => {
-                        model.show_toast(Tone::Bad, format!("a run broke off: {}", error.message));
+                        model.show_toast(Tone::Bad, format!("a run was aborted: {}", error.message));
                     }
                     _ => {}
                 }
@@ -313,7 +311,7 @@ fn found(model: &mut Model, result: Result<(SessionKey, Option<crate::event::Add
     }
 }
 
-/// Does what a key of this screen means.
+/// Performs the action of a key on this screen.
 pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
     match (model.compare.page, step) {
         (_, Step::NewMatrix) => matrix::form(model),
@@ -354,7 +352,7 @@ fn transcript(compare: &Compare) -> Option<&Transcript> {
     compare.sides.get(compare.column)?.run.as_ref().map(|run| &run.transcript)
 }
 
-/// Puts the next turn that differs, or the one before, at the top of the transcript that has the focus; the others follow.
+/// Puts the next or previous differing turn at the top of the transcript that has the focus; the others follow.
 fn go_difference(model: &mut Model, direction: Direction) {
     let now_ms = model.now_ms;
     let compare = &mut model.compare;
@@ -391,7 +389,7 @@ pub(super) fn select(compare: &mut Compare, place: Option<usize>) {
     }
 }
 
-/// Gives the focus to the next run, or the one before.
+/// Focuses the next or previous run.
 pub(super) fn next_run(model: &mut Model, by: usize) {
     let runs = model.compare.sides.len().max(1);
     let step = if by == 1 { 1 } else { runs - 1 };

@@ -96,7 +96,7 @@ pub(super) fn without(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Asks which other models are asked what the captured request in hand asked.
+/// Opens the dialog that sends the selected captured request to other models.
 pub(super) fn other_models(model: &mut Model) -> Vec<Effect> {
     match super::traffic::turn_in_hand(model) {
         Some((key, turn)) => open(model, OtherModelsDialog::open(key, turn)),
@@ -129,7 +129,7 @@ pub(super) fn changed(model: &mut Model) -> Vec<Effect> {
     request(model, requests)
 }
 
-/// Requests what the dialog on top needs. Keys wait while a text is read: they are for that text.
+/// Requests the data of the dialog on top. Keys wait while a text is read: they are for that text.
 fn request(model: &mut Model, requests: Vec<ArchiveRequest>) -> Vec<Effect> {
     let reads = requests.iter().any(|request| matches!(request, ArchiveRequest::CurrentText(_)));
     let mut effects = effects(requests);
@@ -140,7 +140,7 @@ fn request(model: &mut Model, requests: Vec<ArchiveRequest>) -> Vec<Effect> {
     effects
 }
 
-/// A key for a dialog that is still read waits for it. What means something everywhere, as closing it, is done at once, and so is going
+/// A key for a dialog that is still read waits for it. Global actions, such as closing it, are done at once, and so is going
 /// to another field or value while only a text is read.
 pub(super) fn hold(model: &mut Model, key: KeyEvent) -> bool {
     let everywhere = model.keymap.action(key, &[Context::Always]).is_some();
@@ -157,7 +157,7 @@ pub(super) fn hold(model: &mut Model, key: KeyEvent) -> bool {
     true
 }
 
-/// The same for a text that is pasted.
+/// Like `hold`, for a pasted text.
 pub(super) fn hold_paste(model: &mut Model, text: &str) -> bool {
     let Some(held) = top(model).and_then(|(form, _)| form.held.as_mut()) else { return false };
     held.push(TypedInput::Paste(text.to_owned()));
@@ -335,7 +335,7 @@ pub(super) fn export_previewed(
     }
 }
 
-/// A fork, a re-run, a message or an accepted replay has started, or not. It takes the place of the workbench's run.
+/// A fork, a re-run, a message or an accepted replay has started, or not. It replaces the workbench's run.
 pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
     let starting = |popup: &Popup| matches!(popup, Popup::Form(_, purpose) if purpose.starts_run());
     let at = model.popups.iter().rposition(starting);

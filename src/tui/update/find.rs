@@ -6,7 +6,7 @@ use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::Effect;
 use crate::tui::model::{Find, FindField, Model, Pane, Popup, Tone};
 
-/// Opens the search over the focused editor; a selection of one line is what is sought.
+/// Opens the search over the focused editor; a selection within one line becomes the search text.
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     let Pane::Editor(place) = model.workbench.focus else { return Vec::new() };
     let draft = &model.workbench.searched_editor_mut(place).draft;
@@ -35,7 +35,7 @@ fn current(model: &mut Model) -> Option<&mut Find> {
     }
 }
 
-/// Searches again when what is sought or the text has changed, and selects the first place from where the search began.
+/// Searches again when the search text or the text has changed, and selects the first match after the start of the search.
 pub(super) fn refresh(model: &mut Model) {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return };
     let editor = model.workbench.searched_editor_mut(find.place);
@@ -62,7 +62,7 @@ pub(super) fn refresh(model: &mut Model) {
     model.last_find = Some((**find).clone());
 }
 
-/// Goes to the next place, or to the one before.
+/// Goes to the next or previous match.
 pub(super) fn go(model: &mut Model, direction: Direction) -> Vec<Effect> {
     let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
     let editor = model.workbench.searched_editor_mut(find.place);
@@ -79,7 +79,7 @@ pub(super) fn go(model: &mut Model, direction: Direction) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Moves between what is sought and what takes its place.
+/// Moves between the search text and the replacement.
 pub(super) fn switch_field(model: &mut Model) -> Vec<Effect> {
     if let Some(find) = current(model) {
         find.field = match find.field {
@@ -90,7 +90,7 @@ pub(super) fn switch_field(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Reads what is sought letter by letter, or as a regular expression.
+/// Switches between literal text and regular expression.
 pub(super) fn switch_reading(model: &mut Model) -> Vec<Effect> {
     if let Some(find) = current(model) {
         find.syntax = match find.syntax {
@@ -124,9 +124,9 @@ pub(super) fn replace_every(model: &mut Model) -> Vec<Effect> {
     refresh(model);
     let undo = model.keymap.first_name(crate::tui::actions::Action::Undo);
     match count {
-        0 => model.show_toast(Tone::Info, "nothing was found"),
-        1 => model.show_toast(Tone::Good, format!("replaced 1 place; {undo} in the text takes it back")),
-        _ => model.show_toast(Tone::Good, format!("replaced {count} places; {undo} in the text takes them back")),
+        0 => model.show_toast(Tone::Info, "no matches"),
+        1 => model.show_toast(Tone::Good, format!("replaced 1 match; {undo} in the text reverts it")),
+        _ => model.show_toast(Tone::Good, format!("replaced {count} matches; {undo} in the text reverts them")),
     }
     Vec::new()
 }

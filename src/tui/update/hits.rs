@@ -25,7 +25,7 @@ pub(super) fn list(model: &mut Model) -> Vec<Effect> {
         (transcript.needle().to_owned(), hits, selected.unwrap_or_default())
     };
     if hits.is_empty() {
-        model.show_toast(Tone::Info, format!("nothing here holds `{needle}`"));
+        model.show_toast(Tone::Info, format!("no matches for `{needle}`"));
         return Vec::new();
     }
     let count: usize = hits.iter().map(|hit| hit.count).sum();

@@ -49,7 +49,7 @@ pub(super) fn repl(model: &mut Model) -> Vec<Effect> {
     effects
 }
 
-/// Shows what fills the requests of the run over its turns.
+/// Shows the growth of the requests of the run over its turns.
 pub(super) fn growth(model: &mut Model) -> Vec<Effect> {
     let effects = if model.inspector.is_none() { open(model) } else { Vec::new() };
     if let Some(inspector) = &mut model.inspector {
@@ -152,7 +152,7 @@ pub(super) fn evaluated(model: &mut Model, turn: &Address, result: Result<BenchO
     Vec::new()
 }
 
-/// Chooses the next tab (1) or the one before.
+/// Chooses the next (1) or previous tab.
 pub(super) fn next_tab(model: &mut Model, by: usize) -> Vec<Effect> {
     if let Some(inspector) = &mut model.inspector {
         let step = if by == 1 { 1 } else { Tab::ALL.len() - 1 };

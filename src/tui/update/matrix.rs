@@ -14,7 +14,7 @@ const JOBS: usize = 4;
 /// Opens the dialog.
 pub(super) fn form(model: &mut Model) -> Vec<Effect> {
     if model.workbench.pipeline.is_some() {
-        model.show_toast(Tone::Info, "a matrix tries one agent: open its file in the place of the pipeline");
+        model.show_toast(Tone::Info, "a matrix runs single agents: open an agent file instead of the pipeline");
         return Vec::new();
     }
     model.screen = Screen::Compare;
@@ -80,7 +80,7 @@ pub(super) fn updates(model: &mut Model, updates: &[MatrixUpdate]) -> Vec<Effect
     let state = &matrix.state;
     let done = format!("{} of {} have ended", state.done(), plural(state.total() as u64, "trial"));
     let (tone, text) = match &matrix.error {
-        Some(error) => (Tone::Bad, format!("the matrix broke off: {error}; {done}")),
+        Some(error) => (Tone::Bad, format!("the matrix was aborted: {error}; {done}")),
         None if state.is_complete() => (Tone::Good, format!("the matrix is complete: {done}")),
         None => (Tone::Info, format!("{done}; what is finished is kept")),
     };
@@ -88,7 +88,7 @@ pub(super) fn updates(model: &mut Model, updates: &[MatrixUpdate]) -> Vec<Effect
     vec![Effect::List]
 }
 
-/// Does what a key of the matrix' pages means.
+/// Performs the action of a key on the matrix pages.
 pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
     match model.compare.page {
         Page::Sides => Vec::new(),

@@ -99,7 +99,7 @@ fn press(model: &mut Model, at: Position, reach: Reach) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The other button: selects what is under the mouse and shows what can be done with it.
+/// Right click: selects the item under the mouse and shows its actions.
 fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
     if matches!(model.popups.last(), Some(Popup::Menu(_))) {
         model.popups.pop();
@@ -109,7 +109,7 @@ fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
             Screen::Workbench => {
                 if let Some(hit) = editor_at(model, at) {
                     model.workbench.focus = Pane::Editor(hit);
-                    // What is selected stays so: it is what one wants to copy.
+                    // The selection stays, to be copied.
                     if model.workbench.edited(hit).draft.selection().is_none() {
                         place(model.workbench.edited_mut(hit), at, Reach::Move);
                     }
@@ -141,7 +141,7 @@ fn swept(model: &mut Model) -> Vec<Effect> {
     if text.is_empty() { Vec::new() } else { super::edit::clip(model, text) }
 }
 
-/// Takes what was clicked of the entries of a popup.
+/// Chooses the clicked entry of a popup.
 fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
     let action = match model.popups.last_mut() {
         Some(Popup::Palette { selected, .. }) => {
@@ -244,7 +244,7 @@ fn scroll_editor(editor: &mut Editor, lines: isize) {
     }
 }
 
-/// Does what a click does at a place. Returns whether the text there has a selection of its own.
+/// Performs a click at a place. Returns whether the text there has its own selection.
 fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
     if let Some(popup) = model.popups.last_mut() {
         return match popup {

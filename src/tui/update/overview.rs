@@ -1,7 +1,7 @@
 //! The overview: opening it, moving in it, the next failure, a turn by its number.
 //!
-//! In: keys and texts about turns. Out: the selected turn of the transcript, which all other actions are about. A saved session is read once,
-//! when the overview is first needed.
+//! In: keys and texts about turns. Out: the selected turn of the transcript, which all other actions are about. A saved session is read
+//! once, when the overview is first needed.
 
 use crate::event::{Address, ErrorRecord};
 use crate::tui::direction::{Direction, Leap};
@@ -14,7 +14,7 @@ use crate::workbench::overview::Overview;
 
 use super::reading::on_screen;
 
-/// Opens the overview in the place of the transcript, or closes it.
+/// Opens the overview instead of the transcript, or closes it.
 pub(super) fn toggle(model: &mut Model) -> Vec<Effect> {
     let Some((view, _)) = on_screen(model) else { return Vec::new() };
     view.overview.is_open = !view.overview.is_open;
@@ -90,7 +90,7 @@ fn selected(view: &RunView) -> Option<Address> {
     turn.turn_number().is_some().then_some(turn)
 }
 
-/// Goes to the next turn in which something failed, or to the one before.
+/// Goes to the next or previous turn with a failure.
 pub(super) fn go_to_failure(model: &mut Model, direction: Direction) -> Vec<Effect> {
     let Some((view, _)) = on_screen(model) else { return Vec::new() };
     let selected = selected(view);

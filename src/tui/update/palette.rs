@@ -24,7 +24,7 @@ pub(super) fn step(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Does the selected action, where it means something.
+/// Does the selected action, where it is available.
 pub(super) fn pick(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Palette { input, selected }) = model.popups.last() else { return Vec::new() };
     let Some(Entry { row, .. }) = entries(model, input.text()).get(*selected).copied() else { return Vec::new() };

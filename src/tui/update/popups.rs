@@ -10,7 +10,7 @@ use crate::tui::message::Effect;
 use crate::tui::model::{Against, ContextView, Menu, Model, Pane, Picks, Popup, Screen, Tone, place_name};
 use crate::workbench::ComparedPart;
 
-/// Opens the menu of everything that means something now; at a place, only of what is special there.
+/// Opens the menu of all available actions; at a place, only of those specific to it.
 pub(super) fn open_menu(model: &mut Model, at: Option<Position>) -> Vec<Effect> {
     let mut contexts = model.contexts();
     if at.is_some() && contexts.iter().any(|context| !is_everywhere(*context)) {
@@ -47,7 +47,7 @@ pub(super) fn pick_from_menu(model: &mut Model) -> Vec<Effect> {
     super::keys::act(model, row.action)
 }
 
-/// Compares what would be sent with what the next mode would send; after the last mode, shows it whole.
+/// Compares the preview with that of the next mode; after the last mode, shows it whole.
 pub(super) fn compare_preview(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Preview { against, top }) = model.popups.last_mut() else { return Vec::new() };
     let own = model.workbench.preview.mode.split(' ').next().and_then(Mode::from_name);
@@ -159,7 +159,7 @@ pub(super) fn move_choice(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Changes the text, where undo takes it back; the focus goes there.
+/// Changes the text as one undo step, and focuses it.
 fn apply(model: &mut Model, fix: &Fix) -> Vec<Effect> {
     if model.workbench.checked != Some(model.workbench.version()) {
         model.show_toast(Tone::Info, "the texts are being checked; try again");
@@ -176,6 +176,6 @@ fn apply(model: &mut Model, fix: &Fix) -> Vec<Effect> {
         tracing::debug!(?switched, "the context after a correction");
     }
     let undo = model.keymap.first_name(Action::Undo);
-    model.show_toast(Tone::Good, format!("done: {}; {undo} takes it back", fix.title));
+    model.show_toast(Tone::Good, format!("done: {}; {undo} reverts it", fix.title));
     Vec::new()
 }

@@ -15,7 +15,7 @@ const DOUBLE_CLICK_MS: i64 = 400;
 /// While the mouse is held above or below the pane, the text moves one line in this time, in ms.
 pub(in crate::tui) const AUTOSCROLL_MS: i64 = 40;
 
-/// Selects the card under the mouse, for what is done with it then.
+/// Selects the card under the mouse for the following action.
 pub(super) fn point(model: &mut Model, at: Position) {
     if let Some((view, area)) = on_screen(model).filter(|(_, area)| area.contains(at)) {
         view.transcript.point(usize::from(at.y - area.y));
@@ -98,7 +98,7 @@ pub(super) fn searched(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// The unread turns of a session that hold what is looked for.
+/// The unread turns of a session that contain the search text.
 pub(super) fn found_unread(
     model: &mut Model,
     session: &crate::workbench::SessionKey,
@@ -112,7 +112,7 @@ pub(super) fn found_unread(
     Vec::new()
 }
 
-/// Searches requests whole, or only for what is new in them.
+/// Searches whole requests, or only their new parts.
 fn repeats(model: &mut Model) -> Vec<Effect> {
     let now_ms = model.now_ms;
     if let Some((view, _)) = on_screen(model) {
@@ -145,13 +145,13 @@ pub(super) fn drop_useless(model: &mut Model) {
     }
 }
 
-/// To the next place with what is looked for, or to the one before.
+/// Moves to the next or previous match.
 fn next(model: &mut Model, direction: Direction) -> Vec<Effect> {
     let now_ms = model.now_ms;
     let Some((view, _)) = on_screen(model) else { return Vec::new() };
     view.transcript.next_match(direction, now_ms);
     if view.transcript.found().1 == 0 {
-        let text = format!("nothing here holds `{}`", view.transcript.needle());
+        let text = format!("no matches for `{}`", view.transcript.needle());
         model.show_toast(Tone::Info, text);
     }
     Vec::new()
@@ -233,7 +233,7 @@ pub(super) fn release(model: &mut Model, _: MouseEvent) {
     let dragged = std::mem::take(&mut model.pointer.drags);
     let key = model.keymap.first_name(Action::CopyPart);
     if dragged && on_screen(model).is_some_and(|(view, _)| view.transcript.has_selection()) {
-        model.show_toast(Tone::Info, format!("{key} copies what is selected"));
+        model.show_toast(Tone::Info, format!("{key} copies the selection"));
     }
 }
 

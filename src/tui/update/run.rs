@@ -276,7 +276,7 @@ fn report_end(model: &mut Model, slot: Slot, ended: &RunEnding) {
 }
 
 fn broken(model: &mut Model, slot: Slot, error: &ErrorRecord) {
-    let what = if slot == Slot::Workbench { "the run broke off" } else { "the replay broke off" };
+    let what = if slot == Slot::Workbench { "the run was aborted" } else { "the replay was aborted" };
     model.show_toast(Tone::Bad, format!("{what}: {}", error.message));
 }
 
@@ -293,7 +293,7 @@ fn first_part(text: &str) -> usize {
     text.rfind("\n[user]").map_or(0, |at| at + 1)
 }
 
-/// The byte at which what is new in a request at a gate begins.
+/// The byte at which the new part of a request at a gate begins.
 fn newest(text: &str) -> usize {
     match text.split(' ').next().filter(|fence| !fence.is_empty() && fence.bytes().all(|byte| byte == b'-')) {
         Some(fence) => newest_section(text, fence),
@@ -301,7 +301,8 @@ fn newest(text: &str) -> usize {
     }
 }
 
-/// The same in the sheet of a request, whose headings are `FENCE NUMBER ROLE`: the first message after the last reply, else the last one.
+/// Like `newest`, in the sheet of a request, whose headings are `FENCE NUMBER ROLE`: the first message after the last reply, else the last
+/// one.
 fn newest_section(sheet: &str, fence: &str) -> usize {
     let (mut at, mut last, mut after_reply, mut has_reply) = (0, 0, None, false);
     for line in sheet.split_inclusive('\n') {
@@ -318,7 +319,7 @@ fn newest_section(sheet: &str, fence: &str) -> usize {
     after_reply.filter(|_| has_reply).unwrap_or(last)
 }
 
-/// An editor for a request: it opens at what is new in it.
+/// An editor for a request, opened at its new part.
 pub(super) fn editor_at_newest(text: &str) -> Editor {
     let mut draft = Draft::new(text);
     let at = newest(text);
@@ -330,7 +331,7 @@ pub(super) fn editor_at_newest(text: &str) -> Editor {
 /// Role heading of the user's earlier answers in a question.
 const OWN_REPLY: &str = "[assistant]";
 
-/// Opens the question to the user at what is new in it, once.
+/// Opens the question to the user at its new part, once.
 pub(super) fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
@@ -434,12 +435,12 @@ pub(super) fn choose_option(model: &mut Model, option: &str) -> Vec<Effect> {
     if *end_seen || REFUSALS.contains(&option) {
         return answer_with(model, option);
     }
-    model.show_toast(Tone::Info, format!("read it to the end first: Down or PageDown scrolls; `{option}` works then"));
+    model.show_toast(Tone::Info, format!("scroll to the end first (Down or PageDown); then `{option}` works"));
     Vec::new()
 }
 
 /// Answers the open question by the first letter of an option; `None` when no such question is open. A key that was on its way when the
-/// question appeared is no answer.
+/// question appeared is not an answer.
 pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
     let Some(Popup::Answer { question, asker, .. }) = model.popups.last() else { return None };
     if question.options.is_empty() {

@@ -11,7 +11,7 @@ use crate::workbench::matrix::MatrixSpec;
 const TRIALS: u32 = 5;
 const JOBS: usize = 4;
 
-/// Shows the run that is so many places after the one that is shown.
+/// Shows the run `by` places after the shown one.
 pub(super) fn show(model: &mut Model, by: isize) -> Vec<Effect> {
     let Some(place) = model.workbench.runs.shown().checked_add_signed(by) else { return Vec::new() };
     if let Err(reason) = model.workbench.show_run(place) {
@@ -23,7 +23,7 @@ pub(super) fn show(model: &mut Model, by: isize) -> Vec<Effect> {
 /// Shows the run next to the one before it: the older one on the left.
 pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
     let Some(names) = pair(model) else {
-        model.show_toast(Tone::Info, "there is no saved run before this one");
+        model.show_toast(Tone::Info, "this is the first saved run");
         return Vec::new();
     };
     let effects = sessions(model, names.clone());

@@ -122,7 +122,7 @@ pub(super) fn file_taken(
         (ChangedFileAction::Reload, Ok(agent)) => {
             super::take::show(model, *agent);
             let undo = model.keymap.first_name(Action::Undo);
-            model.show_toast(Tone::Good, format!("reloaded; {undo} brings the edits of a text back"));
+            model.show_toast(Tone::Good, format!("reloaded; {undo} restores the edits of a text"));
             Vec::new()
         }
         (ChangedFileAction::Merge, Ok(agent)) => {
@@ -203,7 +203,7 @@ pub(super) fn close_settled_question(model: &mut Model) {
     if asks && !model.workbench.unsaved() && !model.stops_by_leaving() {
         model.popups.pop();
         let key = model.keymap.first_name(Action::Quit);
-        model.show_toast(Tone::Info, format!("nothing is in progress any more; {key} leaves"));
+        model.show_toast(Tone::Info, format!("nothing is in progress; {key} quits"));
     }
 }
 
@@ -282,7 +282,7 @@ pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
         editor.free = false;
     }
     model.workbench.file = recovery.file;
-    model.show_toast(Tone::Good, "restored; nothing of it is saved yet");
+    model.show_toast(Tone::Good, "restored, but not saved yet");
     vec![Effect::TakeOver(Box::new(model.workbench.recovery(model.now_ms)), recovery.id)]
 }
 

@@ -30,7 +30,7 @@ fn close_dialog(model: &mut Model) {
     model.popups.retain(|popup| !matches!(popup, Popup::Form(_, Purpose::Prompts(_))));
 }
 
-/// The servers have answered, or one of them needs consent.
+/// Shows the prompts of the servers, or asks for consent to one of them.
 pub(super) fn listed(model: &mut Model, result: Result<PromptList, String>) -> Vec<Effect> {
     let Some((form, prompts)) = dialog(model) else { return Vec::new() };
     match result {

@@ -88,7 +88,7 @@ fn wanted(model: &Model) -> String {
     model.sessions.filter.text().trim().to_owned()
 }
 
-/// The query was changed.
+/// Handles a changed query.
 pub(super) fn query_changed(model: &mut Model) -> Vec<Effect> {
     let query = wanted(model);
     if query.is_empty() {

@@ -1,6 +1,8 @@
-//! "Suggest a fix for this failure": shows what is asked and what it may cost, then the suggested changes of the draft, of which the user makes some.
+//! "Suggest a fix for this failure": shows what is asked and what it may cost, then the suggested changes of the draft, of which the user
+//! makes some.
 //!
-//! In: the answers of the archive. Out: popups and requests. It must never change a text that the user has not accepted; undo takes each change back.
+//! In: the answers of the archive. Out: popups and requests. It must never change a text that the user has not accepted; undo takes each
+//! change back.
 
 use crate::agent::{DraftTexts, Place};
 use crate::event::ErrorRecord;
@@ -23,7 +25,7 @@ pub(super) fn prepared(model: &mut Model, result: Result<Box<SuggestRequest>, Er
             let cost = request.cost.map(|cost| format!(", cost about {cost:.4}")).unwrap_or_default();
             let problems = request.problems.join("; ");
             let message = format!("{}: {problems}", request.turn);
-            let line = format!("ask {}: about {}{cost}", request.model, plural(request.tokens, "token"));
+            let line = format!("ask {}: ~{}{cost}", request.model, plural(request.tokens, "token"));
             let fixes = Picks::Question { line, request };
             model.popups.push(Popup::Fixes { title: TITLE, message, fixes, selected: 0 });
         }
@@ -49,7 +51,7 @@ pub(super) fn stop_when_left(model: &mut Model) -> Vec<Effect> {
     if model.has_left_suggestion() { stop(model) } else { Vec::new() }
 }
 
-/// The model answered: shows the changes of those texts of the draft that the user has not edited since. What a stopped request gave is dropped.
+/// The model answered: shows the changes of the texts that the user has not edited since. The result of a stopped request is dropped.
 pub(super) fn suggested(
     model: &mut Model,
     number: u64,
@@ -77,7 +79,8 @@ pub(super) fn suggested(
     Vec::new()
 }
 
-/// Leaves the texts that were edited since the model was asked as they are; returns their places, as far as something was suggested for them.
+/// Leaves the texts that were edited since the model was asked as they are; returns their places, as far as something was suggested for
+/// them.
 fn keep_edited(asked: &DraftTexts, now: &DraftTexts, suggested: &mut DraftTexts) -> Vec<Place> {
     let texts = [
         (Place::Prompt, &asked.prompt, &now.prompt, &mut suggested.prompt),
@@ -119,7 +122,7 @@ pub(super) fn accept(model: &mut Model, picks: Picks, selected: usize) -> Vec<Ef
     editor.free = false;
     editor.draft.splice(edit.fix.span.start..edit.fix.span.end, &edit.fix.text);
     let undo = model.keymap.first_name(Action::Undo);
-    model.show_toast(Tone::Good, format!("changed: {}; {undo} takes it back", edit.fix.title));
+    model.show_toast(Tone::Good, format!("changed: {}; {undo} reverts it", edit.fix.title));
     show(model, suggested, selected);
     Vec::new()
 }

@@ -120,7 +120,7 @@ pub(super) fn split_whole_file(model: &mut Model) {
     for (place, text) in PLACES.into_iter().zip(texts_of(&texts)) {
         workbench.editor_mut(place).draft.replace_all(text);
     }
-    model.show_toast(Tone::Good, "the file can be read now: each of its texts has its editor");
+    model.show_toast(Tone::Good, "the file can be read now: its texts are in their editors");
 }
 
 /// The program wrote into a file: reports it, and takes over what is new where the file is that of the agent in the editors.
@@ -134,14 +134,14 @@ pub(super) fn merge_written(model: &mut Model, report: String, agent: Option<Ope
     let names = names.join(", ");
     model.show_toast(
         Tone::Bad,
-        format!("{report}; the same lines were edited here ({names}): saving asks which to keep"),
+        format!("{report}; the same lines have unsaved edits ({names}): saving asks which to keep"),
     );
 }
 
 /// The file of the agent in the editors has changed: takes its texts over, next to the user's edits.
 ///
-/// A text that the user edited keeps the edits; what changed in the file at other lines is changed here too. Where both changed the same lines, nothing is taken over:
-/// saving asks. Returns the places of these texts.
+/// A text that the user edited keeps the edits; what changed in the file at other lines is changed here too. Where both changed the same
+/// lines, nothing is taken over: saving asks. Returns the places of these texts.
 pub(super) fn merge(model: &mut Model, agent: OpenAgent) -> Vec<Place> {
     let OpenAgent { texts, file: Some(file), .. } = agent else { return Vec::new() };
     if model.workbench.file.as_ref().is_none_or(|own| own.path != file.path) {
@@ -179,7 +179,7 @@ pub(super) fn example(model: &mut Model, result: Result<String, ErrorRecord>) ->
             editor.free = false;
             let key = |action| model.keymap.first_name(action);
             let text = format!(
-                "the example is at the end of the prompt: {} saves, {} takes it back",
+                "the example was added at the end of the prompt: {} saves, {} reverts it",
                 key(Action::Save),
                 key(Action::Undo)
             );

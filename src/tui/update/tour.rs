@@ -1,4 +1,4 @@
-//! The tour: its steps, and its end by any key that means something on the screen below it.
+//! The tour: its steps, and its end by any key with an action on the screen below it.
 //!
 //! In: a key or a paste while the tour is on top. Out: the next step, or what the key does without the tour. It must never swallow a key
 //! that acts.
@@ -28,7 +28,7 @@ pub(super) fn end(model: &mut Model) -> Option<Effect> {
     })
 }
 
-/// Ends the tour when the key means something on the screen below it; the key is then done there.
+/// Ends the tour when the key has an action on the screen below it, and performs it there.
 pub(super) fn end_by_key(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     if !matches!(model.popups.last(), Some(Popup::Tour(_))) || !acts_below(model, key) {
         return None;

@@ -264,14 +264,14 @@ fn described(held: &HeldExchange, asks: HeldQuestion) -> String {
     let client = if held.client.is_empty() { "a program" } else { &held.client };
     let model = if held.model.is_empty() { "a model" } else { &held.model };
     let pieces = if held.is_streamed { ", streamed" } else { "" };
-    let place = format!("{client} asks {model} at {} ({}{pieces}).", held.upstream, held.path);
+    let place = format!("{client} sends a request to {model} at {} ({}{pieces}).", held.upstream, held.path);
     let status = held.status.map(|status| format!(" The status is {status}.")).unwrap_or_default();
     let what = match (asks.writes, asks.form) {
         (Writes::Answer, _) => "The program gets your text as the model's reply.",
         (_, HeldForm::Hidden) => "The body cannot be shown: pass it on, answer in its place, or drop it.",
         (Writes::Request, _) => "Change the request, or send it as it is.",
         (Writes::Reply, HeldForm::Text) => {
-            "This is the text of the reply. Another text becomes a reply of the same form."
+            "This is the text of the reply. An edited text is sent as a reply in the same format."
         }
         (Writes::Reply, _) => "Change the body of the reply, or pass it on as it is.",
     };
@@ -286,7 +286,7 @@ fn held_in_hand(model: &Model) -> Option<u64> {
     }
 }
 
-/// Lets the user write in the place of the model.
+/// Lets the user write instead of the model.
 fn answer(model: &mut Model) -> Vec<Effect> {
     let held = held_in_hand(model).and_then(|id| model.traffic.held(id).cloned());
     if let Some(held) = held {
@@ -313,7 +313,7 @@ pub(super) fn send(model: &mut Model, asks: HeldQuestion, text: String) -> Vec<E
         && is_json(&held.text).is_ok()
         && let Err(error) = is_json(&text)
     {
-        model.show_toast(Tone::Bad, format!("not sent, it is not JSON any more: {error}"));
+        model.show_toast(Tone::Bad, format!("not sent: invalid JSON: {error}"));
         return Vec::new();
     }
     decide(model, asks.id, asks.verdict(&held, text))
@@ -333,7 +333,7 @@ fn decide(model: &mut Model, id: u64, verdict: Verdict) -> Vec<Effect> {
 
 /// The question was postponed: the exchange waits on.
 pub(super) fn put_aside(model: &mut Model, asks: HeldQuestion, editor: Box<Editor>) {
-    // What was written in the model's place is no change of the request.
+    // What was written in the model's place is not a change of the request.
     let kept = if asks.writes == Writes::Answer {
         let text = model.traffic.held(asks.id).map(|held| held.text.clone()).unwrap_or_default();
         Box::new(Editor { draft: Draft::new(&text), ..Editor::default() })
@@ -342,7 +342,7 @@ pub(super) fn put_aside(model: &mut Model, asks: HeldQuestion, editor: Box<Edito
     };
     model.traffic.aside.insert(asks.id, kept);
     let key = model.keymap.first_name(Action::InTraffic(Step::Open));
-    model.show_toast(Tone::Info, format!("it still waits: {key} on its line opens it again"));
+    model.show_toast(Tone::Info, format!("still held: {key} on its line opens it again"));
 }
 
 /// Closes questions about exchanges whose clients have left.
@@ -356,7 +356,7 @@ fn drop_closed(model: &mut Model) {
         _ => true,
     });
     if model.popups.len() < before {
-        model.show_toast(Tone::Info, "the client has left: nothing waits any more");
+        model.show_toast(Tone::Info, "the client has disconnected; its held requests were dropped");
         show_next(model);
     }
 }

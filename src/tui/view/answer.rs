@@ -25,7 +25,7 @@ use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 
 /// Issues that are shown at the same time.
 const MOST_ISSUES: usize = 4;
-/// Bytes of a question from which on it fills half of any box, and need not be laid out to know so.
+/// Minimum bytes of a question that fills half of any box, and is not measured.
 const LONG_QUESTION: usize = 10_000;
 /// Columns of the arguments of a call in a heading.
 const ARGS: usize = 40;
@@ -157,7 +157,7 @@ fn asked_text(question: &Question) -> &str {
     }
 }
 
-/// Returns the question as rows of so many columns.
+/// Returns the question as rows of at most `columns` columns.
 pub(super) fn asked(question: &Question, columns: u16) -> Vec<Row> {
     WrappedText::of(asked_text(question), usize::from(columns), Look::Rich(Language::Plain))
 }

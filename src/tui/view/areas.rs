@@ -144,7 +144,7 @@ pub(super) fn line_of(area: Rect, line: usize) -> Rect {
     if y >= area.bottom() { Rect::default() } else { Rect { y, height: 1, ..area } }
 }
 
-/// Rows from which on a narrow screen has room for both.
+/// Minimum rows of a narrow screen with room for both.
 const ROWS: u16 = 20;
 /// Rows that a panel below leaves: title, rule and the end of the run, status.
 const RUN_ROWS: u16 = 7;
@@ -193,7 +193,7 @@ pub(super) fn beside_draft(popup: &Popup, model: &Model, screen: Rect) -> Option
     Some(if rows.width >= COLUMNS { rows } else { screen })
 }
 
-/// Returns what a panel below leaves of the screen.
+/// Returns the screen without the panel at its bottom.
 pub(super) fn rest(model: &Model, screen: Rect) -> Rect {
     let panel = model.popups.last().and_then(|popup| panel(popup, model, screen));
     match panel {

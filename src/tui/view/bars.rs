@@ -288,7 +288,7 @@ pub(super) fn toast(model: &Model) -> Row {
     Row::new([Piece::literal(role, mark), Piece::new(Role::Text, &toast.text)])
 }
 
-/// Most rows of a message.
+/// Maximum rows of a message.
 const MOST_TOAST_ROWS: usize = 5;
 
 /// A toast that needs more than its line.

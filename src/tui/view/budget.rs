@@ -17,7 +17,7 @@ pub(super) fn time(model: &Model, run: &RunView) -> String {
     if facts.run.is_some() { facts.time(model.now_ms) } else { "starting".to_owned() }
 }
 
-/// Turns, tokens, cost, time, calls, checklist and where it is saved; where there is little room, what is known least goes first.
+/// Turns, tokens, cost, time, calls, checklist and where it is saved; with little room, the least certain values are dropped first.
 pub(super) fn used(model: &Model, run: &RunView, columns: usize) -> String {
     let facts = &run.transcript.facts;
     let turns = match facts.max_turns {
@@ -108,7 +108,7 @@ fn more(model: &Model, facts: &Facts) -> Vec<String> {
     calls.into_iter().chain(plan).chain(gates).chain(breakpoints).collect()
 }
 
-/// A bar of filled and empty marks, at most so many.
+/// A bar of at most `most` filled and empty marks.
 fn bar(used: u64, of: u64, most: u64) -> String {
     let marks = of.clamp(1, most);
     let filled = if of == 0 { 0 } else { (used.min(of).saturating_mul(marks)).div_ceil(of) };

@@ -18,9 +18,9 @@ use crate::tui::theme::Role;
 use crate::tui::transcript::format::{cost, count, plural};
 use crate::workbench::optimize::{CandidateCase, CandidateLine, CandidateStatus, Ending, Gain, SearchOutline};
 
-/// Columns from which on the selected candidate is next to the tree.
+/// Minimum columns for showing the selected candidate next to the tree.
 const SIDE_BY_SIDE_FROM: u16 = 100;
-/// Columns of the tree from which on it has all figures.
+/// Minimum columns of a tree with all figures.
 const FIGURES_FROM: u16 = 56;
 /// Deepest indentation.
 const DEEPEST: usize = 8;
@@ -145,10 +145,10 @@ fn title(model: &Model) -> Row {
     let state = match outline.ending {
         None => Piece::literal(Role::Accent, "● not ended "),
         Some(Ending::Solved) => Piece::literal(Role::Good, "✓ every validation case passes "),
-        Some(Ending::Candidates) => Piece::literal(Role::Dim, "■ as many candidates as wanted "),
-        Some(Ending::Budget) => Piece::literal(Role::Dim, "■ the budget is used "),
+        Some(Ending::Candidates) => Piece::literal(Role::Dim, "■ maximum number of candidates reached "),
+        Some(Ending::Budget) => Piece::literal(Role::Dim, "■ the budget is exhausted "),
         Some(Ending::Idle) => Piece::literal(Role::Dim, "■ no better candidate in many rounds "),
-        Some(Ending::Exhausted) => Piece::literal(Role::Dim, "■ nothing new was proposed any more "),
+        Some(Ending::Exhausted) => Piece::literal(Role::Dim, "■ no new proposals "),
     };
     Row::new(left).ending([state])
 }
@@ -200,7 +200,7 @@ fn draw_change(model: &Model, areas: &Areas, buffer: &mut Buffer) {
     let Some(line) = candidates.current() else { return };
     let heading = match candidates.parent() {
         Some(parent) => format!("c{:02} against c{parent:02}", line.number),
-        None => format!("c{:02}, the agent as it is", line.number),
+        None => format!("c{:02}, the original agent", line.number),
     };
     let heading = match candidates.other_parent() {
         Some(other) => {

@@ -16,7 +16,7 @@ use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, duration, plural};
 use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 
-/// Columns from which on the selected case is next to the list.
+/// Minimum columns for showing the selected case next to the list.
 const SIDE_BY_SIDE_FROM: u16 = 100;
 /// Rows of each text of a case.
 const TEXT_ROWS: usize = 12;
@@ -251,7 +251,7 @@ fn draw_empty(model: &Model, area: Rect, buffer: &mut Buffer) {
         (key(Action::Run), "runs the draft".to_owned()),
         (
             key(Action::Session(crate::tui::sessions::SessionAction::MakeCase)),
-            "makes a case of the run that is shown".to_owned(),
+            "makes a case from the shown run".to_owned(),
         ),
         (key(Action::Testing(Step::Edit)), "writes [[cases]] in the options".to_owned()),
     ];

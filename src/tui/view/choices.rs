@@ -53,21 +53,21 @@ fn found(model: &Model, find: &Find) -> Row {
         return Row::new([Piece::literal(Role::Bad, "✗ "), Piece::new(Role::Text, error)]);
     }
     if find.sought.text().is_empty() {
-        return Row::new([Piece::literal(Role::Dim, "type what is sought")]);
+        return Row::new([Piece::literal(Role::Dim, "type the text to find")]);
     }
     let selection = model.workbench.editor(find.place).draft.selection();
     let at = selection.and_then(|range| find.places.iter().position(|place| *place == range));
     let all = count(find.places.len() as u64);
     let more = if find.places.len() == MOST_PLACES { " or more" } else { "" };
     let text = match (find.places.len(), at) {
-        (0, _) => "nothing is found".to_owned(),
+        (0, _) => "no matches".to_owned(),
         (_, Some(at)) => format!("{} of {all}{more}", count(at as u64 + 1)),
         (number, None) => format!("{}{more}", plural(number as u64, "place")),
     };
     Row::new([Piece::new(Role::Dim, &text)])
 }
 
-/// Most rows of the message above the fixes.
+/// Maximum rows of the message above the fixes.
 const MOST_MESSAGE_ROWS: usize = 4;
 
 /// Rows of the message above the fixes.
@@ -104,7 +104,7 @@ pub(super) fn draw_fixes(
     }
 }
 
-/// The first line of a list that is seen when so many rows are.
+/// The first visible line of a list with `rows` visible rows.
 pub(super) fn first_shown(selected: usize, rows: usize) -> usize {
     (selected + 1).saturating_sub(rows)
 }

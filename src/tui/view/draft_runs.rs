@@ -9,7 +9,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::workbench::format::cost;
 
-/// Columns from which on tabs carry mode and cost.
+/// Minimum columns of tabs with mode and cost.
 const WIDE: usize = 14;
 
 pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {

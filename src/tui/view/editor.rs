@@ -22,7 +22,7 @@ use crate::tui::wrap::{graphemes, shown};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{width, wrap};
 
-/// Bytes of a line up to which it is coloured.
+/// Maximum bytes of a highlighted line.
 const LONGEST_COLOURED: usize = 64 << 10;
 
 /// The appearance of an editor, without its text.
@@ -63,7 +63,7 @@ pub(super) fn layout(editor: &mut Editor, area: Rect) {
     editor.scroll = editor.scroll.max(highest);
 }
 
-/// Rows that are counted outside the visible ones; a text of many more has so many lines instead.
+/// Maximum rows counted outside the visible ones; beyond it, lines are counted instead.
 const MOST_ROWS: usize = 1_000;
 
 /// Returns the amount of text above the first visible row.
@@ -123,7 +123,7 @@ fn cursor_row(draft: &Draft, columns: usize) -> (usize, usize) {
     (line, row)
 }
 
-/// The row so many rows above another.
+/// The row `up` rows above another.
 fn rows_up(draft: &Draft, from: (usize, usize), mut up: usize, columns: usize) -> (usize, usize) {
     let (mut line, mut row) = from;
     while up > row && line > 0 {

@@ -74,7 +74,7 @@ fn message_height(form: &Form, columns: u16) -> u16 {
     u16::try_from(wrap(&text, usize::from(columns).max(1)).len()).unwrap_or(u16::MAX).clamp(1, 4)
 }
 
-/// Rows that the inside of the dialog wants in a box of so many columns.
+/// Rows that the content of the dialog needs in a box of `columns` columns.
 pub(super) fn rows(form: &Form, columns: u16) -> u16 {
     let field = |field: &Field| if is_text(field) { TEXT_ROWS.1 + 1 } else { listed(field).max(1) };
     let fields: u16 = form.fields.iter().map(field).sum();

@@ -1,4 +1,4 @@
-//! The help: every row of the action table, grouped by where it means something.
+//! The help: every row of the action table, grouped by context.
 
 use super::answer;
 use crate::tui::actions::{ACTIONS, ActionRow, Context};
@@ -8,7 +8,7 @@ use crate::tui::theme::Role;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{pad, width, wrap};
 
-/// Rows of the help; the contexts of the screen below come first: what is only there, the innermost first, what is everywhere, what every
+/// Rows of the help; the contexts of the screen below come first: its own, innermost first, then the global ones, then those that every
 /// text has.
 pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {
     let here = model.contexts_under_help();
@@ -66,7 +66,7 @@ fn entry(model: &Model, action: &ActionRow, columns: usize) -> Vec<Row> {
     (0..lines).map(row).collect()
 }
 
-/// The names of keys in lines of at most so many columns.
+/// The names of keys in lines of at most `columns` columns.
 fn key_lines(names: Vec<String>, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for name in names {

@@ -147,7 +147,7 @@ fn tabs(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
     Row::new(pieces).draw(area, buffer, model.theme);
 }
 
-/// The parts with their sizes; compared with the request before, what became of each.
+/// The parts with their sizes, and their changes since the previous request.
 fn list(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) {
     let parts = inspector.parts(inspector.tab);
     let compared = inspector.difference && inspector.tab == Tab::Request;
@@ -277,12 +277,12 @@ fn value(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
     let (heading, lines): (String, Vec<(Role, String)>) = match probe_result {
         None => ("value".to_owned(), vec![(Role::Dim, "running the program up to here …".to_owned())]),
         Some(Err(error)) => ("value".to_owned(), vec![(Role::Bad, format!("✗ {error}"))]),
-        Some(Ok(None)) => ("value".to_owned(), vec![(Role::Dim, "there is no form with a value here".to_owned())]),
+        Some(Ok(None)) => ("value".to_owned(), vec![(Role::Dim, "no form with a value here".to_owned())]),
         Some(Ok(Some(probe))) => {
             let form = program.get(probe.span.0..probe.span.1).unwrap_or_default();
             let form = truncate(&form.split_whitespace().collect::<Vec<_>>().join(" "), columns / 2).into_owned();
             let lines = match probe.values.as_slice() {
-                [] => vec![(Role::Dim, "it is not evaluated, or ends the program".to_owned())],
+                [] => vec![(Role::Dim, "this form is not evaluated, or it ends the program".to_owned())],
                 values => values.iter().flat_map(|value| shown(value, columns)).collect(),
             };
             let times = if probe.times > 1 {
@@ -324,7 +324,7 @@ fn status(inspector: &Inspector) -> Row {
     let text = match inspector.tab {
         _ if facts.is_some_and(|facts| facts.success.is_none()) => {
             let elapsed = facts.map_or(0, |facts| facts.elapsed_ms);
-            format!(" as of {} after the start of the turn, which has no end yet; r reads it again", duration(elapsed))
+            format!(" as of {} after the start of the turn, which has not ended; r reloads it", duration(elapsed))
         }
         Tab::Request if inspector.difference => {
             // What comes before the sections is about all of them.

@@ -14,7 +14,7 @@ use ptc_core::text::width::{truncate, width};
 
 /// Columns of a menu, when the screen has them.
 const COLUMNS: u16 = 46;
-/// Columns from which on the middle of a screen is kept free for reading.
+/// Margin between the menu and the edges of the screen.
 const EDGE: u16 = 1;
 
 /// The box of a menu: where the mouse is, moved so that all of it is seen.

@@ -1,4 +1,4 @@
-//! Views: what the model looks like. `layout` measures and fills caches, `draw` only reads.
+//! Views: rendering of the model. `layout` measures and fills caches, `draw` only reads.
 
 mod answer;
 mod areas;
@@ -146,7 +146,7 @@ pub(super) fn when(model: &Model, at_ms: i64) -> String {
     sessions::when(at_ms, model.now_ms, model.utc_offset_s)
 }
 
-/// The rows of the help that contain what is looked for in it.
+/// The rows of the help that contain the search text.
 pub(super) fn help_places(model: &Model) -> Vec<usize> {
     popups::help_places(model, Rect::new(0, 0, model.size.0, model.size.1))
 }

@@ -1,4 +1,4 @@
-//! The overview of a run: one row for each turn in the place of the transcript, or a rail of them next to it.
+//! The overview of a run: one row for each turn instead of the transcript, or a rail of them next to it.
 //!
 //! In: lines of the workbench's overview. Out: rows in which nothing moves when a number grows: marks, action, tools, repairs, prompt as a
 //! bar, times split into model, tools, program and waiting.
@@ -28,13 +28,13 @@ const TIME_CELLS: usize = 10;
 const TIME_GLYPHS: [char; 4] = ['█', '▓', '▒', '░'];
 /// Rows about the selected turn, below the lines; none on a low pane.
 const DETAIL_ROWS: u16 = 4;
-/// Rows of a pane from which on the selected turn is described.
+/// Minimum rows of a pane that describes the selected turn.
 const DETAIL_FROM: u16 = 12;
 /// Heading of the column of tools.
 const TOOLS_HEAD: &str = "tools";
-/// Columns of an overview from which on repairs and repeated attempts have columns of their own.
+/// Minimum columns of an overview with separate columns for repairs and repeated attempts.
 const REPAIRS_FROM: usize = 140;
-/// Columns of a text from which on they are written out in front of it.
+/// Minimum columns of a text before which they are written out.
 const WORDS_FROM: usize = 40;
 /// Headings of the columns of repairs and of repeated attempts.
 const REPAIR_HEADS: &str = "repairs retries";
@@ -100,7 +100,7 @@ pub(super) fn draw_rail(model: &Model, view: &RunView, area: Rect, buffer: &mut 
     rows
 }
 
-/// Draws the overview in the place of the transcript.
+/// Draws the overview instead of the transcript.
 pub(super) fn draw(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffer) {
     let Some(overview) = view.transcript.overview() else {
         let text = if view.overview.is_reading { "reading …" } else { "no turn has begun here" };
@@ -189,7 +189,7 @@ struct Columns {
     has_tokens: bool,
     has_bar: bool,
     has_split: bool,
-    /// An error takes the place of the action.
+    /// An error replaces the action.
     has_error_alone: bool,
 }
 

@@ -117,7 +117,7 @@ fn footer_of(frame: Rect) -> Rect {
     Rect { x: frame.x + 1, y: frame.bottom().saturating_sub(2), width: frame.width.saturating_sub(2), height: 1 }
 }
 
-/// The rows of the help below a search that contain what is typed.
+/// The rows of the help that contain the typed search text.
 pub(super) fn help_places(model: &Model, screen: Rect) -> Vec<usize> {
     let (Some(Popup::Seek { input }), Some(help)) = (model.popups.last(), model.popups.iter().rev().nth(1)) else {
         return Vec::new();
@@ -303,12 +303,12 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
                 };
                 format!("{path} has changed since it was read.{edits}")
             } else {
-                format!("{path} exists already. Replace it with these texts?")
+                format!("{path} already exists. Replace it with these texts?")
             }
         }
         Popup::SavePath { error: Some(error), .. } => error.clone(),
         Popup::SavePath { .. } => {
-            "Where to? The path starts from the folder the program was started in; ~/ is your home folder.".to_owned()
+            "Path of the file, relative to the working directory; ~/ is your home folder.".to_owned()
         }
         Popup::Recovery(recovery) => recovery_text(model, recovery),
         _ => String::new(),
@@ -335,7 +335,7 @@ fn recovery_text(model: &Model, recovery: &Recovery) -> String {
     let first = recovery.drafts[0].text().lines().next().unwrap_or_default();
     let first = truncate(first, 60);
     format!(
-        "Unsaved edits{of} were kept {ago} ago. They begin with: {first}. Restored, they take the place of what the editors hold now."
+        "Unsaved edits{of} were kept {ago} ago. They begin with: {first}. Restoring them replaces the current texts of the editors."
     )
 }
 
@@ -435,7 +435,7 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
     if let Some(palette::Entry { row, .. }) = entries.get(selected) {
         draw_sentence(model, row, Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area }, buffer);
     } else {
-        let none = Row::new([Piece::literal(Role::Dim, "no action has such a name")]);
+        let none = Row::new([Piece::literal(Role::Dim, "no action matches")]);
         none.indented(2).draw(line_of(list, 0), buffer, model.theme);
     }
     cursor

@@ -23,7 +23,7 @@ pub(super) fn draw(model: &Model, session: &Summary, area: Rect, buffer: &mut Bu
 }
 
 fn rows(model: &Model, session: &Summary, area: Rect) -> Vec<Row> {
-    let example = if session.example { "  an example that is part of the program" } else { "" };
+    let example = if session.example { "  an example of the program" } else { "" };
     let from = session.parent.as_ref().map(|origin| format!("  {} of {}", origin.kind.name(), origin.session));
     let first = format!(" {}{example}{}", session.id, from.unwrap_or_default());
     let mut rows = vec![Row::new([Piece::new(Role::Dim, &first)])];
@@ -69,7 +69,7 @@ fn highlighted(matched: &SearchMatch) -> [Piece; 3] {
     ]
 }
 
-/// The first match in the place of the result, and how many there are.
+/// The first match instead of the result, and how many there are.
 pub(super) fn excerpt(first: &SearchMatch, count: usize) -> Vec<Piece> {
     let number = if count > 1 { format!("×{count} ") } else { String::new() };
     let kind = if first.field == Field::Error { "✗ ".to_owned() } else { format!("{}: ", first.field.name()) };
@@ -101,10 +101,10 @@ pub(super) fn opening_title(model: &Model, against: Option<&Against>) -> String 
         None if sent == 0 => String::new(),
         None => format!(" · about {}", plural(sent, "token")),
     };
-    format!("What would be sent{more}")
+    format!("Preview of the request{more}")
 }
 
-/// The rows of what the draft would send first, or of its difference to what another mode would send.
+/// The rows of the first request of the draft, or of its difference to that of another mode.
 pub(super) fn opening_rows(model: &Model, against: Option<&Against>, columns: usize) -> Vec<Row> {
     let preview = &model.workbench.preview;
     let text = |text: &str| WrappedText::of(text, columns, Look::Rich(Language::Plain));
@@ -112,7 +112,7 @@ pub(super) fn opening_rows(model: &Model, against: Option<&Against>, columns: us
         if preview.sent.is_empty() {
             let findings = model.workbench.diagnostics.iter().map(|finding| format!("✗ {}", finding.message));
             let findings = findings.collect::<Vec<_>>().join("\n");
-            return part("the texts do not make a request yet", text(&findings)).collect();
+            return part("the draft has errors: no request yet", text(&findings)).collect();
         }
         let limits = preview.limits.iter().flat_map(|limit| part("! worth knowing", text(limit)));
         let sent = preview.sent.iter().flat_map(|piece| {
@@ -125,7 +125,7 @@ pub(super) fn opening_rows(model: &Model, against: Option<&Against>, columns: us
     match &against.held {
         None => vec![Row::new([Piece::literal(Role::Dim, "making it …")])],
         Some(Err(why)) => {
-            let heading = format!("the texts do not make a request in mode {}", against.mode);
+            let heading = format!("the draft has errors in mode {}: no request", against.mode);
             part(&heading, text(why)).skip(1).collect()
         }
         Some(Ok(held)) => held.iter().flat_map(|(heading, all)| part(heading, lines(all, columns))).skip(1).collect(),

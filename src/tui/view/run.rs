@@ -151,7 +151,7 @@ pub(super) fn draw_rows(model: &Model, view: &RunView, area: Rect, buffer: &mut 
     }
 }
 
-/// Marks what is searched and what is selected in a row that was drawn.
+/// Marks matches and the selection in a drawn row.
 fn mark(model: &Model, view: &RunView, visible: &VisibleRow<'_>, area: Rect, buffer: &mut Buffer) {
     let (transcript, line) = (&view.transcript, visible.line);
     let mut paint = |columns: std::ops::Range<usize>, role: Role| {

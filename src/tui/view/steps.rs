@@ -89,13 +89,13 @@ fn rows(pipeline: &PipelineOutline, marks: &[Piece], columns: usize) -> Vec<Row>
 
 /// Returns the values that pass from the previous step to this one. Memory and messages are never passed.
 fn carried(step: &StepOutline) -> String {
-    let takes = if step.takes.is_empty() { "nothing by name".to_owned() } else { step.takes.join(", ") };
+    let takes = if step.takes.is_empty() { "no fields".to_owned() } else { step.takes.join(", ") };
     let leaves =
         if step.leaves.is_empty() { String::new() } else { format!(" · not used: {}", step.leaves.join(", ")) };
     format!("↓ {takes}{leaves} · without memory")
 }
 
-/// A text on at most so many rows.
+/// A text on at most `most` rows.
 fn wrapped(role: Role, text: &str, columns: usize, most: usize) -> impl Iterator<Item = Row> + use<> {
     let text = SafeText::single_line(text);
     let ranges = wrap(&text, columns);

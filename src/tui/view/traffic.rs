@@ -156,7 +156,7 @@ fn status(model: &Model) -> Row {
         pieces.extend([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, problem)]);
     }
     if !closed.is_empty() {
-        pieces.push(Piece::new(Role::Warn, &format!(" ‖ {} stop for you  ", closed.join(" and "))));
+        pieces.push(Piece::new(Role::Warn, &format!(" ‖ {} are held  ", closed.join(" and "))));
     }
     let traffic = &model.traffic;
     let running =
@@ -202,7 +202,7 @@ fn draw_empty(model: &Model, areas: &Areas, buffer: &mut Buffer) {
     }
 }
 
-/// The title of what is held of an exchange.
+/// The title of the held part of an exchange.
 fn held_title(held: &HeldExchange) -> &'static str {
     match held.side {
         HeldSide::Request => "Held request",

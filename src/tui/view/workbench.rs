@@ -25,7 +25,7 @@ pub(super) fn layout(model: &mut Model) {
     let (now_ms, turn_list) = (model.now_ms, model.turn_list);
     let fix_key = model.keymap.first_name(Action::Fix);
     let workbench = &mut model.workbench;
-    // A pipeline takes the place of the editors.
+    // A pipeline replaces the editors.
     let editors = areas.editors.filter(|_| workbench.pipeline.is_none());
     for index in 0..workbench.editors.len() {
         let area =
@@ -201,7 +201,7 @@ fn folded_heading(workbench: &Workbench, place: Place) -> String {
 /// Columns of a folded editor's text in its title.
 const FOLDED_COLUMNS: usize = 44;
 
-/// Bytes of a program up to which the form under the cursor is marked.
+/// Maximum bytes of a program in which the form under the cursor is marked.
 const LONGEST_PROGRAM: usize = 256 << 10;
 
 fn placeholder(place: Place) -> &'static str {
@@ -210,11 +210,9 @@ fn placeholder(place: Place) -> &'static str {
         Place::Signature => "(text :string) -> {answer :string}",
         Place::Context => "{\"text\": \"…\"}",
         Place::Tools => {
-            "Functions that the model may call; none is needed. Begin with [tools.NAME] and kind = \"table\" for fixed answers or \"command\" for a program; kind = \"?\" lists all kinds."
+            "Functions that the model may call; optional. Start with [tools.NAME] and kind = \"table\" for fixed answers or \"command\" for a program; kind = \"?\" lists all kinds."
         }
-        Place::Program => {
-            "Optional: a program that runs in the place of the model, such as (return {:answer data/text})"
-        }
+        Place::Program => "Optional: a program that replaces the model, such as (return {:answer data/text})",
         Place::Options => "mode = \"json\"",
     }
 }
@@ -281,7 +279,7 @@ fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
         (key(Action::Preview), "shows what would be sent".to_owned()),
         (key(Action::Sessions), "opens saved sessions".to_owned()),
         (key(Action::OpenAgent), "opens another agent, a pipeline or an example".to_owned()),
-        (key(Action::NewAgent), "begins a new agent".to_owned()),
+        (key(Action::NewAgent), "creates a new agent".to_owned()),
     ];
     if model.enabled(Action::ChooseModel).is_ok() {
         lines.push((key(Action::ChooseModel), "chooses another model".to_owned()));

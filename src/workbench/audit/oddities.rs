@@ -10,9 +10,9 @@ use ptc_core::value::json::Node;
 
 use super::Auditor;
 
-/// Bytes from which on a text is huge.
+/// Minimum bytes of a huge text.
 const HUGE_TEXT: usize = 64 << 10;
-/// Items from which on a list or a table is huge.
+/// Minimum items of a huge list or table.
 const HUGE_LIST: usize = 10_000;
 /// Oddities of one file; further ones are counted.
 const MOST: usize = 100;

@@ -72,7 +72,7 @@ fn ending(name: &str, columns: usize) -> String {
     }
 }
 
-/// Columns of each of so many cells.
+/// Columns of each of `cells` cells.
 fn share(cells: usize, frame: Frame, label: usize) -> usize {
     (frame.columns.saturating_sub(label) / cells.max(1)).saturating_sub(GAP).max(NARROWEST / 2)
 }

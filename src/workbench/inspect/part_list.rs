@@ -14,7 +14,7 @@ use crate::event::{CompactionDone, JsonText, Tokens};
 use crate::workbench::format::{count, plural};
 use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
 
-/// Deviation of the estimate from the provider's count, in percent, from which on it is marked as unreliable.
+/// Minimum deviation of the estimate from the provider's count, in percent, that is marked as unreliable.
 const FAR_PERCENT: u64 = 25;
 
 /// The parts of a request, and the data with which they are compared.
@@ -148,7 +148,7 @@ impl PartList<'_> {
 
     /// Returns the legend, the result of compaction, the sections that are not sent, and the options.
     fn notes(&self) -> Vec<Line> {
-        let signs = "! untrusted   + new   ~ changed   - not sent any more";
+        let signs = "! untrusted   + new   ~ changed   - no longer sent";
         let mut lines = vec![Line::new(Mark::Plain, ""), Line::new(Mark::Dim, signs)];
         if let Some(done) = self.compaction {
             lines.push(Line::new(Mark::Plain, ""));
@@ -193,7 +193,7 @@ fn against_count(estimate: u64, counted: Tokens) -> Vec<Line> {
     let mut lines = vec![Line::new(Mark::Title, row(&count(counted.input), ' ', "counted by the provider"))];
     if let Some(cached) = counted.cache_read.filter(|cached| *cached > 0) {
         let share = (cached * 100).checked_div(counted.input).unwrap_or_default();
-        lines.push(Line::new(Mark::Good, row(&count(cached), ' ', &format!("of it from the cache, {share} %"))));
+        lines.push(Line::new(Mark::Good, row(&count(cached), ' ', &format!("from the cache, {share} %"))));
     }
     let Some(percent) = (estimate.abs_diff(counted.input) * 100).checked_div(counted.input) else { return lines };
     let (sign, mark) = if percent >= FAR_PERCENT { ('!', Mark::Warn) } else { (' ', Mark::Plain) };

@@ -53,7 +53,7 @@ fn ending(end: &ProgramEnd) -> Part {
     }
     lines.extend(end.warnings.iter().map(|warning| Line::new(Mark::Warn, format!("! {warning}"))));
     if end.interrupted {
-        lines.push(Line::new(Mark::Dim, "it was ended from outside: a replay does not run it again"));
+        lines.push(Line::new(Mark::Dim, "it was stopped from outside: a replay does not run it again"));
     }
     Part::new(end.status.name(), Body::Lines(lines)).marked(mark)
 }

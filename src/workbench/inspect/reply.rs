@@ -61,7 +61,7 @@ impl Attempt<'_> {
         }
         if let Some(opaque) = &end.opaque {
             let body = Body::Tree(opaque.parts.json(), Vec::new());
-            parts.push(Part::new("kept for the provider", body).noted(opaque.provider.clone()));
+            parts.push(Part::new("reasoning for the provider", body).noted(opaque.provider.clone()));
         }
         parts.push(Part::new("end", Body::Lines(ending(end))).noted(end.finish.clone().unwrap_or_default()));
         parts
@@ -85,7 +85,7 @@ fn ending(end: &ReplyEnd) -> Vec<Line> {
         say("first byte", duration(first_ms));
     }
     if let Some(queued_ms) = end.queued_ms {
-        say("waited in line", duration(queued_ms));
+        say("queued", duration(queued_ms));
     }
     if end.requests > 0 {
         say("requests", count(end.requests.into()));

@@ -59,7 +59,7 @@ pub(super) fn parts(turn: &Turn<'_>, agent: Option<&Agent>) -> Vec<Part> {
         Part { change, ..in_order },
         sized(Part::new("parts by kind", Body::Lines(list.by_size())).noted("the largest first")),
         sized(Part::new("parts as sent", Body::Lines(list.in_order())).noted("in the order of the request")),
-        Part::new("over the turns", Body::Growth(grown, turn.address.clone())).noted("what fills the request, by kind"),
+        Part::new("over the turns", Body::Growth(grown, turn.address.clone())).noted("size by kind"),
     ];
     firsts.into_iter().chain(sections).collect()
 }

@@ -45,10 +45,10 @@ pub(in crate::workbench) fn agent_without(
 ) -> Result<Agent, String> {
     let mut agent = agent.clone();
     match place {
-        RequestPlace::Section { .. } => return Err("it is a part of a message".to_owned()),
+        RequestPlace::Section { .. } => return Err("it is only a part of a message".to_owned()),
         RequestPlace::Tool(name) => {
             let known = agent.tools.iter().position(|tool| tool.name == *name);
-            let missing = || format!("the agent has no [tools.{name}]: it comes with the mode, or from a server");
+            let missing = || format!("the agent has no [tools.{name}]: it belongs to the mode or to a server");
             agent.tools.remove(known.ok_or_else(missing)?);
             if made.tools.len() == 1 {
                 return Err(

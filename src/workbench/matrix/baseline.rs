@@ -99,7 +99,7 @@ impl Baseline {
         let wrong = |why: String| BaselineError(format!("{}: {why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
-                wrong("there is no such baseline; --save-baseline FILE writes one".to_owned())
+                wrong("the baseline is missing; --save-baseline FILE writes one".to_owned())
             }
             _ => wrong(format!("cannot be read: {error}")),
         })?;
@@ -244,7 +244,7 @@ fn judge(then: Option<&BaselineCell>, now: Option<&BaselineCell>) -> (ChangeKind
         _ => return (ChangeKind::Same, String::new()),
     };
     if let Some(why) = &now.cell.unfit {
-        return (ChangeKind::Worse, format!("cannot run any more: {why}"));
+        return (ChangeKind::Worse, format!("no longer runs: {why}"));
     }
     if now.trials == 0 {
         return (ChangeKind::NotRun, "no trial has ended".to_owned());
@@ -253,14 +253,14 @@ fn judge(then: Option<&BaselineCell>, now: Option<&BaselineCell>) -> (ChangeKind
     let rate = f64::from(now.passed) / f64::from(now.trials);
     let (low, high) = wilson(then.passed, then.trials);
     let passes = |side: &BaselineCell| format!("{}/{}", side.passed, side.trials);
-    let moved = format!("passed {} then, {} now", passes(then), passes(now));
+    let moved = format!("passed {} in the baseline, {} now", passes(then), passes(now));
     match () {
         () if always(then) && !always(now) => (ChangeKind::Worse, moved),
-        () if rate < low => (ChangeKind::Worse, format!("{moved}: below the interval of then")),
+        () if rate < low => (ChangeKind::Worse, format!("{moved}: below the baseline's interval")),
         () if always(now) && !always(then) => (ChangeKind::Better, moved),
-        () if rate > high => (ChangeKind::Better, format!("{moved}: above the interval of then")),
+        () if rate > high => (ChangeKind::Better, format!("{moved}: above the baseline's interval")),
         () if then.passed * now.trials != now.passed * then.trials => {
-            (ChangeKind::Same, format!("{moved}: within the interval of then"))
+            (ChangeKind::Same, format!("{moved}: within the baseline's interval"))
         }
         () => (ChangeKind::Same, String::new()),
     }

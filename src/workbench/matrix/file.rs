@@ -292,7 +292,11 @@ fn find(sessions: &Path, name: &str) -> Result<PathBuf, MatrixError> {
         [] => Err(MatrixError(format!("no matrix {name:?} in {}", folder.display()))),
         several => {
             let ids: Vec<_> = several.iter().map(|id| id.as_str()).collect();
-            Err(MatrixError(format!("{name:?} is the beginning of {} matrices: {}", several.len(), ids.join(", "))))
+            Err(MatrixError(format!(
+                "{name:?} is ambiguous, it begins the ids of {} matrices: {}",
+                several.len(),
+                ids.join(", ")
+            )))
         }
     }
 }
@@ -392,7 +396,7 @@ mod tests {
         assert_eq!(opened("last"), Ok(late.clone()));
         let listed: Vec<String> = list(dir.path()).into_iter().map(|entry| entry.id).collect();
         assert_eq!(listed, [late, early, two, one.clone()]);
-        assert!(opened("m-1970").unwrap_err().0.contains("is the beginning of 4 matrices"));
+        assert!(opened("m-1970").unwrap_err().0.contains("is ambiguous, it begins the ids of 4 matrices"));
         assert!(opened("m-1971").unwrap_err().0.starts_with("no matrix \"m-1971\""));
         assert!(is_matrix_name(&one) && !is_matrix_name("m-agent") && !is_matrix_name("2026-11-22"));
     }

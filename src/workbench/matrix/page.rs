@@ -159,7 +159,7 @@ fn mark(verdict: PairedVerdict) -> &'static str {
 
 fn verdict(report: &PairedReport) -> String {
     let split = format!("{} gained, {} lost of {} cases", report.gained, report.lost, report.cases);
-    let more = report.more.map(|more| format!("; about {more} more cases would decide")).unwrap_or_default();
+    let more = report.more.map(|more| format!("; about {more} more cases needed to decide")).unwrap_or_default();
     format!("{} ({split}, p = {:.3}{more})", report.verdict.name(), report.adjusted)
 }
 

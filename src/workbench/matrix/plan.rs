@@ -129,11 +129,11 @@ impl MatrixPlan {
     /// Returns everything needed to run a trial. Errors: a plan that was edited by hand and is invalid.
     pub(super) fn trial(&self, definitions: &Definitions, key: TrialKey) -> Result<TrialSpec, MatrixError> {
         let wrong = |what: &str| unusable(what);
-        let cell = self.cells.get(key.cell).ok_or_else(|| wrong("there is no such cell"))?;
-        let (agent, cases) = definitions.0.get(&cell.agent).ok_or_else(|| wrong("there is no such agent"))?;
-        let mode = Mode::from_name(&cell.mode).ok_or_else(|| wrong("there is no such mode"))?;
+        let cell = self.cells.get(key.cell).ok_or_else(|| wrong("unknown cell"))?;
+        let (agent, cases) = definitions.0.get(&cell.agent).ok_or_else(|| wrong("unknown agent"))?;
+        let mode = Mode::from_name(&cell.mode).ok_or_else(|| wrong("unknown mode"))?;
         let case = match &cell.case {
-            Some(name) => cases.get(name).cloned().ok_or_else(|| wrong("there is no such case"))?,
+            Some(name) => cases.get(name).cloned().ok_or_else(|| wrong("unknown case"))?,
             None => without_expectations(),
         };
         let agent = agent.for_mode(mode).map_err(|found| wrong(&findings_text(&found)))?;
@@ -189,7 +189,7 @@ impl Workbench {
         if plan.trials().next().is_none() && !plan.cells.is_empty() {
             let reasons =
                 plan.cells.iter().filter_map(|cell| Some(format!("{}: {}", cell.name(), cell.unfit.as_ref()?)));
-            return Err(MatrixError(format!("nothing can be run\n  {}", reasons.collect::<Vec<_>>().join("\n  "))));
+            return Err(MatrixError(format!("no cell can run\n  {}", reasons.collect::<Vec<_>>().join("\n  "))));
         }
         Ok(plan)
     }
@@ -207,7 +207,7 @@ impl Workbench {
             }
             if self.choose(model)? == ModelChoice::Human {
                 return Err(MatrixError(
-                    "the model `human` cannot be compared: no user is asked while a matrix runs".to_owned(),
+                    "the model `human` cannot be compared: a matrix runs without a user".to_owned(),
                 ));
             }
             if models.iter().filter(|other| *other == model).count() > 1 {
@@ -242,7 +242,7 @@ fn chosen(agent: &Agent, filter: &CaseFilter) -> Result<Option<Vec<Case>>, Diagn
         if filter.shard.is_some() {
             return Ok(None);
         }
-        let message = format!("none of its {} cases is chosen; change --filter, --sample or --shard", cases.len());
+        let message = format!("none of its {} cases is selected; change --filter, --sample or --shard", cases.len());
         return Err(Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key("cases"));
     }
     Ok(Some(selection.choose(cases)))

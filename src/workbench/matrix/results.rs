@@ -273,7 +273,7 @@ pub fn read_result_lines(file: &str, reader: impl BufRead) -> Result<Vec<ResultR
             continue;
         }
         let row: ResultRow =
-            serde_json::from_str(&line).map_err(|error| wrong(format!("no row of results: {error}")))?;
+            serde_json::from_str(&line).map_err(|error| wrong(format!("invalid result row: {error}")))?;
         if row.result > VERSION {
             return Err(wrong("a newer ptc-workbench wrote this; use that version".to_owned()));
         }
@@ -305,7 +305,7 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
                 (false, RowVerdict::CannotRun) => {}
                 (false, _) => {
                     let name = row.cell().name();
-                    return Err(MatrixError(format!("{file}: trial {} of {name} is there twice", row.trial)));
+                    return Err(MatrixError(format!("{file}: trial {} of {name} appears twice", row.trial)));
                 }
             }
         }

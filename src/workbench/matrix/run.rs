@@ -55,9 +55,9 @@ impl From<StartError> for MatrixError {
 pub struct Pace {
     /// Number of concurrent trials; at least one.
     pub jobs: usize,
-    /// Cost from which on no further trial starts, in the price table's unit.
+    /// Cost at which no further trial starts, in the price table's unit.
     pub max_cost: Option<f64>,
-    /// Time from which on no further trial starts.
+    /// Time after which no further trial starts.
     pub until: Option<Instant>,
 }
 

@@ -149,7 +149,7 @@ impl ModelCheck {
         &self.catalogue
     }
 
-    /// Returns what the check costs at most, as long as the server refuses nothing.
+    /// Returns the maximum cost of the check, if the server refuses nothing.
     pub fn estimate(&self) -> CheckEstimate {
         let history = History::example();
         let bytes = |probe: &Probe| self.whole.body(&probe.request(&self.model.options, &history)).to_text().len();
@@ -170,9 +170,9 @@ impl ModelCheck {
         for probe in PROBES {
             let row = match probe {
                 Probe::StrictTools if !self.model.kind.has_strict_tools() => {
-                    probe.untried("the protocol does not have them")
+                    probe.untried("not supported by the protocol")
                 }
-                Probe::ToolResults if !check.has_called => probe.untried("it called no tool"),
+                Probe::ToolResults if !check.has_called => probe.untried("the model called no tool"),
                 _ => {
                     let request = probe.request(&self.model.options, &history);
                     let adapter = match probe {

@@ -29,7 +29,7 @@ const CITIES: [&str; 2] = ["Paris", "Rome"];
 pub(super) enum Probe {
     /// A plain answer, not streamed.
     Text,
-    /// The same in pieces.
+    /// A text reply, streamed.
     Streaming,
     /// An answer that fits a schema.
     Schema,
@@ -37,7 +37,7 @@ pub(super) enum Probe {
     JsonObject,
     /// A native tool call.
     Tools,
-    /// The same with a tool whose schema the service enforces.
+    /// A tool call whose schema the service enforces.
     StrictTools,
     /// Two of them in one reply.
     ParallelCalls,
@@ -209,7 +209,7 @@ impl Probe {
         let cut = || format!("the reply was cut after {REPLY_TOKENS} tokens");
         let text = reply.text.trim();
         match self {
-            Self::UnknownModel => (Ability::Partly, "answers whatever model is named".to_owned()),
+            Self::UnknownModel => (Ability::Partly, "accepts any model name".to_owned()),
             Self::StrictTools if seen.has_notice() => (Ability::No, "not accepted; sent without `strict`".to_owned()),
             Self::Tools | Self::StrictTools | Self::ParallelCalls => self.judge_calls(&reply.calls, text),
             _ if text.is_empty() && reply.finish == Some(Finish::Length) => (Ability::No, cut()),
@@ -231,7 +231,9 @@ impl Probe {
                     (true, _) => (Ability::Yes, "shown".to_owned()),
                     (false, Some(tokens)) => (Ability::Yes, format!("{tokens} tokens, not shown")),
                     (false, None) if seen.has_notice() => (Ability::No, "the effort is not accepted".to_owned()),
-                    (false, None) => (Ability::Partly, "the effort is accepted; no reasoning was seen".to_owned()),
+                    (false, None) => {
+                        (Ability::Partly, "the effort is accepted, but no reasoning was returned".to_owned())
+                    }
                 }
             }
             Self::Images if text.to_lowercase().contains("red") => (Ability::Yes, text.to_owned()),
@@ -247,7 +249,7 @@ impl Probe {
         let shown = || calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         match (self, cities.len(), calls.len()) {
             (_, _, 0) => (Ability::No, format!("no call; it answered: {text}")),
-            (_, 0, _) => (Ability::No, format!("not the call that was asked for: {}", shown())),
+            (_, 0, _) => (Ability::No, format!("not the requested call: {}", shown())),
             (Self::ParallelCalls, 1, _) => (Ability::No, "one call at a time".to_owned()),
             _ => (Ability::Yes, shown()),
         }

@@ -48,7 +48,7 @@ impl Progress {
                 Ok(text) if hex_sha(text.as_bytes()) == self.start.sha => return Ok((path.to_owned(), text)),
                 Ok(_) => {
                     failed = Some(format!(
-                        "{} has changed since the search began: take over the change by hand, or search again in another folder",
+                        "{} has changed since the search began: apply the change by hand, or search again in another folder",
                         path.display()
                     ));
                 }
@@ -90,15 +90,14 @@ impl AgentChanges {
     pub fn write(&self, workbench: &Workbench, accepted: &[bool]) -> Result<u64, OptimizeError> {
         let name = self.path.display();
         if accepted.len() != self.hunks.len() || !accepted.contains(&true) {
-            return Err(OptimizeError(format!("{name} was not written: choose one of its hunks or more")));
+            return Err(OptimizeError(format!("{name} was not written: choose at least one hunk")));
         }
         if read_regular_file(&self.path).ok().as_ref() != Some(&self.old) {
-            return Err(OptimizeError(format!("{name} was not written: it has changed meanwhile")));
+            return Err(OptimizeError(format!("{name} was not written: it has changed since it was read")));
         }
         let text = applied(&self.old, &self.new, accepted);
-        Agent::from_toml_with(&text, &name.to_string(), workbench.file_access()).map_err(|error| {
-            OptimizeError(format!("{name} was not written: with these hunks it would be no agent: {error}"))
-        })?;
+        Agent::from_toml_with(&text, &name.to_string(), workbench.file_access())
+            .map_err(|error| OptimizeError(format!("{name} was not written: these hunks make it invalid: {error}")))?;
         write_whole(&self.path, text.as_bytes())
             .map_err(|error| OptimizeError(format!("{name} cannot be written: {error}")))?;
         Ok(accepted.iter().filter(|one| **one).count() as u64)

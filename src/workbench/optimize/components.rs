@@ -88,7 +88,7 @@ impl FromStr for Component {
             "tools" => tool(),
             _ => None,
         };
-        found.ok_or_else(|| format!("`{text}` names no text of an agent that can be changed"))
+        found.ok_or_else(|| format!("`{text}` is not a text that a search can change"))
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn check(agent: &Agent, component: &Component, old: &str, text: &str)
         let (before, after) = (names(old)?, names(text)?);
         if let Some(lost) = before.symmetric_difference(&after).next() {
             let what = if before.contains(lost) { "lacks" } else { "adds" };
-            return Err(format!("the text {what} {{{{{lost}}}}}: a prompt keeps its variables"));
+            return Err(format!("the text {what} {{{{{lost}}}}}: a prompt must keep its variables"));
         }
     }
     let changed = with_texts(agent, &Texts::from([(component.clone(), text.to_owned())]));

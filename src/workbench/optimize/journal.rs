@@ -180,7 +180,7 @@ pub(super) fn entries_after(dir: &Path, after: End) -> Result<(Vec<Entry>, End),
         Ok(file) => read(&file, &path, after),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Err(OptimizeError(format!(
-                "{}: there is no search in this folder; `ptc-workbench optimize AGENT.toml` begins one",
+                "{}: this folder contains no search; `ptc-workbench optimize AGENT.toml` starts one",
                 dir.display()
             )))
         }
@@ -218,7 +218,7 @@ fn read(file: &File, path: &Path, after: End) -> Result<(Vec<Entry>, End), Optim
     let parse = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {
             let number = after.lines + number + 1;
-            OptimizeError(format!("{}: line {number}: no line of a journal: {error}", path.display()))
+            OptimizeError(format!("{}: line {number}: invalid journal line: {error}", path.display()))
         })
     };
     let entries = text.lines().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;

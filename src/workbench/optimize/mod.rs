@@ -54,7 +54,7 @@ pub use suggest::{SuggestRequest, SuggestSpec, Suggestion};
 
 /// Minimum number of cases of a search.
 const FEWEST_CASES: usize = 4;
-/// Number of cases from which on training and validation are different cases; with fewer, a part would lack some kinds of tasks.
+/// Minimum number of cases for disjoint training and validation cases; with fewer, a part would lack some kinds of tasks.
 const SPLIT_FROM: usize = 24;
 /// One of this many cases is held out.
 const HELD_OUT_SHARE: usize = 5;

@@ -35,7 +35,7 @@ pub struct SearchOutline {
     pub best: usize,
     /// The best candidate compared with the original agent on validation cases; `None` if that is the original agent.
     pub validation: Option<Gain>,
-    /// The same on held-out cases.
+    /// Gain on held-out cases.
     pub held_out: Option<Gain>,
     /// Candidates, each after its first parent.
     pub lines: Vec<CandidateLine>,
@@ -58,7 +58,7 @@ pub struct CandidateLine {
     pub status: CandidateStatus,
     /// The mean score over the validation cases, once all are known.
     pub score: Option<f64>,
-    /// The same over held-out cases.
+    /// Mean score over held-out cases.
     pub held_out: Option<f64>,
     /// The cost of its runs and of the proposal that it comes from.
     pub cost: f64,
@@ -143,7 +143,7 @@ impl CandidateLine {
         match (&self.changed, self.parents.as_slice()) {
             (Some(component), _) => component.to_string(),
             (None, [one, other]) => format!("merge of c{one:02} and c{other:02}"),
-            (None, _) => "as it is".to_owned(),
+            (None, _) => "original agent".to_owned(),
         }
     }
 }

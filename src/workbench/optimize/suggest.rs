@@ -128,7 +128,7 @@ impl Workbench {
         let problems: Vec<String> = problems.iter().map(|line| cut(line)).collect();
         if problems.is_empty() {
             return Err(OptimizeError(format!(
-                "nothing is known to be wrong at {address} of {id}: write --problem TEXT, label the run (`ptc-workbench sessions label {id} fail --note TEXT`) or \
+                "no problem is known at {address} of {id}: write --problem TEXT, label the run (`ptc-workbench sessions label {id} fail --note TEXT`) or \
                  give {name} a case with its inputs"
             )));
         }
@@ -252,7 +252,7 @@ fn refuse_unfit(name: &str, agent: &Agent, step: &Step) -> Result<(), OptimizeEr
     let in_mode = Mode::from_name(&step.mode).and_then(|mode| agent.for_mode(mode).ok());
     match in_mode {
         Some(used) if used.prompt != agent.prompt => Err(OptimizeError(format!(
-            "{name} has a prompt of its own for the mode {0} in [modes.{0}]: change it there by hand",
+            "{name} has a prompt of its own for the mode {0} in [modes.{0}]: edit it by hand",
             step.mode
         ))),
         _ => Ok(()),
@@ -355,7 +355,7 @@ fn changed(agent: &Agent, changes: &[(String, String)]) -> (Agent, Vec<Component
     for (name, text) in changes {
         let component = name.parse::<Component>().ok().filter(|component| open.contains_key(component));
         let Some(component) = component else {
-            refused.push(format!("`{name}` names no text of the agent"));
+            refused.push(format!("unknown text `{name}` of the agent"));
             continue;
         };
         if open[&component] == *text {

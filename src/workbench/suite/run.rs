@@ -179,7 +179,7 @@ impl Workbench {
             (Ok(()), Ok(step)) => self.judged(case, step, (trial, Vec::new()), stop).await,
             (Err(why), _) => TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial },
             (_, Err(error)) => {
-                let verdict = Verdict::Error(format!("the run broke off: {error}"));
+                let verdict = Verdict::Error(format!("the run was aborted: {error}"));
                 TrialReport { verdict, score: 0.0, ..trial }
             }
         }

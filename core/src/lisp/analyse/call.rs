@@ -227,7 +227,7 @@ impl Analyser<'_> {
             }
             None => format!("{guess}(apropos \"word\") finds functions by what they do"),
         };
-        let error = Error::new(Reason::UnsupportedMethod, format!("there is no method `{name}`")).hint(hint);
+        let error = Error::new(Reason::UnsupportedMethod, format!("unknown method `{name}`")).hint(hint);
         Node::new(Expr::Raise(Box::new(error.at(span))), span)
     }
 }

@@ -299,7 +299,7 @@ impl Analyser<'_> {
         let name = defined_name("defmethod", &args[0])?;
         if !self.is_global(name) {
             let hint = format!("Write (defmulti {0} dispatch-function) before (defmethod {0} …)", name.name());
-            let problem = format!("there is no multimethod `{}`", name.name());
+            let problem = format!("unknown multimethod `{}`", name.name());
             return Err(form_error_with_hint(Reason::InvalidForm, "defmethod", problem, &hint, args[0].span));
         }
         let global = self.global(name);

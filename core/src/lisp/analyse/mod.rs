@@ -64,7 +64,7 @@ pub fn analyse(forms: &[Form], names: &Names<'_>) -> Result<ir::Program, Error> 
     analyse_watched(forms, names, &Watch::none())
 }
 
-/// The same, interruptible by the watch.
+/// Like `analyse`, interruptible by the watch.
 pub(super) fn analyse_watched(forms: &[Form], names: &Names<'_>, watch: &Watch<'_>) -> Result<ir::Program, Error> {
     let mut analyser = Analyser::new(names, watch);
     let body = analyser.program(forms)?;
@@ -75,7 +75,7 @@ pub(super) fn analyse_watched(forms: &[Form], names: &Names<'_>, watch: &Watch<'
     Ok(program)
 }
 
-/// The same for tools that inspect programs: reports an error for each unknown name and tool, at its first mention.
+/// Like `analyse`, for tools that inspect programs: reports an error for each unknown name and tool, at its first mention.
 /// Unknown names are nil in the resulting body, which must not be run.
 pub(super) fn analyse_leniently(forms: &[Form], names: &Names<'_>) -> Result<(Node, Vec<Error>), Error> {
     let watch = Watch::none();

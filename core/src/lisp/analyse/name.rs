@@ -330,7 +330,7 @@ impl<'a> Analyser<'a> {
     }
 }
 
-/// Most inputs or tools that a hint lists.
+/// Maximum number of inputs or tools that a hint lists.
 const MOST_LISTED: usize = 10;
 
 /// True for the key of an input that a program may read as `data/key` and that is not hidden.

@@ -33,7 +33,7 @@ impl CollectionKinds {
         if accepted { Ok(()) } else { Err(self.refuse(position, value)) }
     }
 
-    /// The same; only the dialect `reference` refuses maps and sets where an order is needed: they are in key order.
+    /// Like `check`; only the dialect `reference` refuses maps and sets where an order is needed: they are in key order.
     pub(super) fn accept(self, machine: &Machine<'_>, position: usize, value: &Value) -> EvalResult<()> {
         match value {
             Value::Map(_) | Value::Set(_) if !machine.is_reference() => Ok(()),
@@ -118,7 +118,7 @@ pub(super) fn callee<'v>(
     }
 }
 
-/// The same without maps and lists, which take one argument.
+/// Like `callee`, without maps and lists, which take one argument.
 pub(super) fn strict_callee<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
     Callee::strict(1, function).map_err(|halt| match Callee::strict(2, coll) {
         Ok(_) if CollectionKinds::All.check(1, function).is_ok() => swapped(halt, call),

@@ -184,8 +184,8 @@ fn item<'m>(
     }
 }
 
-/// The slot at the end of a path. In the dialect `reference` a step is looked up flexibly and written under its exact key, so that a map
-/// under a string key moves to the requested keyword (as the suite shows), and so does the old value of an update. `None` if
+/// The slot at the end of a path. In the dialect `reference` a step is looked up as keyword or string but written under its exact key, so a
+/// map under a string key moves to the requested keyword (as the suite shows), and so does the old value of an update. `None` if
 /// the path leads into a value that has no entries.
 fn slot_in<'m>(
     machine: &mut Machine<'_>,

@@ -24,7 +24,7 @@ pub(super) struct CustomStage {
 const RF: &str = "rf";
 
 impl CustomStage {
-    /// The stage of a function; `None` if it is no transducer.
+    /// The stage of a function; `None` if it is not a transducer.
     pub(super) fn of(machine: &mut Machine<'_>, transducer: &Value) -> EvalResult<Option<Self>> {
         let Ok(callee) = Callee::of(machine, 1, transducer) else { return Ok(None) };
         let passed = machine.new_cell(Vec::new().into());

@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(get {:a {:b 1}} [:a :b])", "1"),
             ("(get {:a nil} :b 0)", "0"),
         ])
-        .clojure(Clojure::Differs("Keys match flexibly, and a vector as key is a path unless the map has that key."))
+        .clojure(Clojure::Differs("Keys match as keyword or string, and a vector as key is a path unless the map has that key."))
         .cost(Cost::Logarithmic),
     Builtin::new("get-in", Arity::between(2, 3), get_in).calls_nothing()
         .doc(
@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(get-in {:a 1} [:b :c] 9)", "9"),
             ("(get-in nil [:a])", "nil"),
         ])
-        .clojure(Clojure::Differs("Keys match flexibly.")),
+        .clojure(Clojure::Differs("Keys match as keyword or string.")),
     Builtin::new("contains?", Arity::exactly(2), contains).calls_nothing()
         .doc(&["(contains? coll x)"], "True if the map has this key, or the set or vector this member.")
         .examples(&[
@@ -43,11 +43,11 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(contains? [5 6] 5)", "true"),
             ("(contains? nil :a)", "false"),
         ])
-        .clojure(Clojure::Differs("On vectors it tests for a member, not for an index; keys of maps match flexibly.")),
+        .clojure(Clojure::Differs("On vectors it tests for a member, not for an index; keys of maps match as keyword or string.")),
     Builtin::new("find", Arity::exactly(2), find).calls_nothing()
         .doc(&["(find m key)"], "The entry `[key value]` of a map, or `[index item]` of a vector; nil without one.")
         .examples(&[("(find {\"a\" 1} :a)", "[:a 1]"), ("(find [5 6] 1)", "[1 6]"), ("(find {:a 1} :b)", "nil")])
-        .clojure(Clojure::Differs("Keys match flexibly; the entry has the requested key."))
+        .clojure(Clojure::Differs("Keys match as keyword or string; the entry has the requested key."))
         .cost(Cost::Logarithmic),
     Builtin::new("keys", Arity::exactly(1), keys).calls_nothing()
         .doc(&["(keys m)"], "The keys of a map, sorted; nil for nil.")
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(select-keys {\"a\" 1} [:a])", "{:a 1}"),
             ("(select-keys nil [:a])", "{}"),
         ])
-        .clojure(Clojure::Differs("Keys match flexibly; the result has the requested keys.")),
+        .clojure(Clojure::Differs("Keys match as keyword or string; the result has the requested keys.")),
 ];
 
 const SORTED: Clojure = Clojure::Differs("Sorted by key; {} gives [].");

@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("trampoline", Arity::from(1), trampoline)
         .doc(
             &["(trampoline f)", "(trampoline f arg…)"],
-            "Calls f, then each function that is returned, until the result is no function.",
+            "Calls f, then each function that is returned, until the result is not a function.",
         )
         .examples(&[("(trampoline (fn f [n] (if (pos? n) #(f (dec n)) :done)) 5000)", ":done")])
         .current(),

@@ -184,7 +184,7 @@ fn to_exact(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 fn refused(value: &Value) -> Box<Halt> {
     let shown =
         if matches!(value, Value::Str(_) | Value::Float(_)) { value.brief(40) } else { described(value).to_owned() };
-    Error::new(Reason::TypeError, format!("{shown} is not a whole number, and there are no exact fractions"))
+    Error::new(Reason::TypeError, format!("{shown} is not a whole number; exact fractions are not supported"))
         .hint("Count in the smallest unit (cents): (round (* 100 x)); or use a float: (double x), (parse-double text)")
         .into()
 }

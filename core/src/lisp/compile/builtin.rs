@@ -39,7 +39,7 @@ impl CallSite {
         machine.builtin_error(halt, self.builtin, &self.position)
     }
 
-    /// The same, as code.
+    /// Evaluates the builtin as compiled code.
     #[inline(always)]
     fn give(&self, machine: &mut Machine<'_>, args: &mut [Value], out: &mut Value) -> Flow {
         match self.run(machine, args) {

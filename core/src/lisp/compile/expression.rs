@@ -164,7 +164,7 @@ impl Expression {
         }
     }
 
-    /// The same for all values that exist in place and whose reading changes nothing: entries of maps, and locals that
+    /// Like `peek`, for all values that exist in place and whose reading changes nothing: entries of maps, and locals that
     /// are not read again. nil for other expressions.
     #[inline(always)]
     pub(super) fn read_in_place<'a>(&'a self, slots: &'a [Value], closed: CurrentClosure<'a>) -> &'a Value {

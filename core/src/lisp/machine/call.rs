@@ -30,7 +30,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// The same with one argument, which is written directly into the frame.
+    /// Like `call_scoped` with one argument, which is written directly into the frame.
     #[inline]
     pub(crate) fn call_scoped1(&mut self, closure: &Closure, arg: Value) -> EvalResult {
         if !closure.lambda.takes(1) {
@@ -46,7 +46,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// The same with two arguments.
+    /// Like `call_scoped` with two arguments.
     #[inline]
     pub(crate) fn call_scoped2(&mut self, closure: &Closure, one: Value, two: Value) -> EvalResult {
         if !closure.lambda.takes(2) {
@@ -214,7 +214,7 @@ impl Machine<'_> {
         self.enter_at(std::ptr::from_ref(&here).addr())
     }
 
-    /// The same with a current address of the native stack.
+    /// Like `enter`, with a current address of the native stack.
     #[inline(always)]
     fn enter_at(&mut self, here: usize) -> EvalResult<()> {
         self.depth += 1;

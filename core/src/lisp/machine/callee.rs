@@ -51,7 +51,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// The same without maps and lists, which are a `type_error`, as strings and other values.
+    /// Like `of`, without maps and lists, which are a `type_error`, as strings and other values.
     pub fn strict(position: usize, function: &'v Value) -> EvalResult<Self> {
         match function {
             Value::Function(shared) => Ok(Self(match Callable::of(shared) {
@@ -136,7 +136,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// The same for two numbers.
+    /// Like `quick1`, for two numbers.
     #[inline(always)]
     pub(crate) fn quick2(&self, one: &Value, two: &Value) -> Option<Value> {
         match (self.0, one, two) {

@@ -1,4 +1,4 @@
-//! Cells: the contents of atoms and volatiles, which take the place of the cells in values that leave a program or a branch.
+//! Cells: the contents of atoms and volatiles, which replace the cells in values that leave a program or a branch.
 //!
 //! A value of a program holds only the number of a cell; the machine that made the cell holds its content until the
 //! program (or the branch) ends. So no value can contain itself, and nothing outlives its program. A branch of a

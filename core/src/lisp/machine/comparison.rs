@@ -41,7 +41,7 @@ impl Comparison {
         self.0 & bit != 0
     }
 
-    /// The same with the sides swapped.
+    /// The comparison with the sides swapped.
     pub(crate) fn flipped(self) -> Self {
         Self(self.0 & 0b010 | (self.0 & 0b001) << 2 | (self.0 & 0b100) >> 2)
     }

@@ -68,7 +68,7 @@ pub(crate) enum PartUse {
     Any,
     /// No other functions than its parts.
     Parts,
-    /// The same, and its parts are data and builtins that read no atom.
+    /// Like `Parts`, and its parts are data and builtins that read no atom.
     Builtins,
 }
 

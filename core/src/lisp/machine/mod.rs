@@ -230,7 +230,7 @@ impl<'h> Machine<'h> {
         Ok(())
     }
 
-    /// The same after work whose steps are counted already, at the start and the end of a parallel form: its branches
+    /// Like `check`, after work whose steps are counted already, at the start and the end of a parallel form: its branches
     /// may be too short to reach a check of their own.
     fn check_form(&mut self) -> EvalResult<()> {
         self.check(take_uncharged() as u64)
@@ -308,7 +308,7 @@ impl<'h> Machine<'h> {
         .halt()
     }
 
-    /// The same for all results of a finished program: its value, its definitions and its journal.
+    /// Like `check_size`, for all results of a finished program: its value, its definitions and its journal.
     pub(crate) fn check_result_sizes(&self, value: &Value) -> EvalResult<()> {
         self.check_size(value)?;
         for kept in self.globals.defined(&self.world) {
@@ -380,7 +380,7 @@ impl<'h> Machine<'h> {
         self.steps + (STEPS_PER_CHECK - self.fuel)
     }
 
-    /// Most bytes held so far.
+    /// Maximum bytes held so far.
     pub(crate) fn peak(&self) -> u64 {
         u64::try_from(self.peak.max(self.held_bytes())).unwrap_or(0)
     }

@@ -20,7 +20,7 @@ impl Machine<'_> {
         )
     }
 
-    /// The same as a value: `{:ok value}`, or `{:error {:tool name :message text}}`. An invalid call is still an error.
+    /// Like `call_tool`, but returns a value: `{:ok value}`, or `{:error {:tool name :message text}}`. An invalid call is still an error.
     pub(crate) fn try_tool(&mut self, tool: &str, args: &Value) -> EvalResult {
         Ok(match self.ask_tool(tool, args)? {
             Ok(value) => Value::map([(Value::keyword("ok"), value)]),
@@ -54,7 +54,7 @@ impl Machine<'_> {
         self.made += 1;
         let host = self.world.host;
         let answer = catch_unwind(AssertUnwindSafe(|| host.call(&at, tool, &args)))
-            .unwrap_or_else(|_| Err(Failure::Tool("it broke off".to_owned())));
+            .unwrap_or_else(|_| Err(Failure::Tool("it panicked".to_owned())));
         let record = |result| self.calls.push(Call { at, tool: tool.to_owned(), args, result });
         let answer = match answer {
             Ok(value) => Ok(value),

@@ -55,7 +55,7 @@ pub(super) fn no_form_after(source: &str, span: Span) -> Error {
     parse_error(format!("`{}` must be followed by a form", span.text(source)), span).hint("Delete it, or add the form")
 }
 
-/// A token that begins with a digit and is no number.
+/// A token that begins with a digit and is not a number.
 pub(super) fn token(text: &str, span: Span) -> Error {
     let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
     let (number, name) = text.split_at(digits);

@@ -64,7 +64,7 @@ pub fn read(source: &str, budget: Budget) -> Result<Vec<Form>, Error> {
     read_watched(source, budget, Dialect::default(), &Watch::none())
 }
 
-/// The same in any dialect, interruptible by the watch.
+/// Like `read`, in any dialect and interruptible by the watch.
 pub(super) fn read_watched(
     source: &str,
     budget: Budget,

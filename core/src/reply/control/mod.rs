@@ -79,7 +79,7 @@ pub struct Control {
 pub struct ControlReply {
     /// The extraction of the object.
     pub extraction: Extraction,
-    /// The control object, or what is wrong with the reply.
+    /// The control object, or the problem of the reply.
     pub control: Result<Control, String>,
     /// The reply was prose and is the answer; `extraction` then holds no object.
     pub is_prose: bool,

@@ -8,7 +8,7 @@ use super::{Edge, Fault, FixKind, JsonError, Reader, Result, ValueContext};
 use crate::text::Span;
 use crate::value::json::{Node, parse};
 
-/// Most digits of a hexadecimal number (converting to decimal takes quadratic time).
+/// Maximum digits of a hexadecimal number (converting to decimal takes quadratic time).
 const LONGEST_HEX: usize = 64;
 
 /// Spellings of numbers that JSON cannot represent, and the strings they become.

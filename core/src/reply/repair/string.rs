@@ -271,7 +271,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Refuses a string that was written without escapes and holds one by chance: of `C:\dir\file` the last part is no form feed.
+    /// Refuses a string that was written without escapes and holds one by chance: of `C:\dir\file` the last part is not a form feed.
     fn check_escapes(&self, start: usize, end: usize) -> Result<()> {
         let kept = self.fixes.iter().rev().take_while(|fix| fix.at.start >= start);
         let mut kept = kept.filter(|fix| fix.kind == FixKind::InvalidEscape).map(|fix| fix.at.start);

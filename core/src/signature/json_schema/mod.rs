@@ -41,7 +41,7 @@ impl Wrap {
     pub fn of(ty: &Type) -> Self {
         match ty.base() {
             Type::List(_) => Self::Items,
-            // `null` is no object.
+            // `null` is not an object.
             Type::Record { .. } | Type::Map if ty.is_optional() => Self::Value,
             Type::Record { .. } | Type::Map | Type::Any => Self::None,
             _ => Self::Value,

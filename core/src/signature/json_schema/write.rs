@@ -13,7 +13,7 @@ pub fn answer(ty: &Type, descriptions: &[(String, String)]) -> Option<Schema> {
     wrapped(ty, Style::Answer, descriptions)
 }
 
-/// The same for providers that require every field to be listed: optional fields are required and may be null. `None`
+/// Like `answer`, for providers that require every field to be listed: optional fields are required and may be null. `None`
 /// also if the type contains `:any` or `:map`, which such providers reject.
 pub fn strict_answer(ty: &Type, descriptions: &[(String, String)]) -> Option<Schema> {
     if is_open(ty) { None } else { wrapped(ty, Style::StrictAnswer, descriptions) }

@@ -64,7 +64,7 @@ impl SafeText {
         Self(Cow::Owned(NeutralChars::new(text).map(flat).collect()))
     }
 
-    /// Shows the characters that the other two remove: `␛ ␉ ␍ ␀` and similar for control characters, `·U+202E·` for C1
+    /// Shows the characters that the other constructors remove or replace: `␛ ␉ ␍ ␀` and similar for control characters, `·U+202E·` for C1
     /// controls and characters that hide or reorder others. Only line feeds are unchanged; nothing is lost.
     pub fn escape_controls(text: &str) -> Self {
         let mut out = String::with_capacity(text.len());

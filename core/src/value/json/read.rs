@@ -41,7 +41,7 @@ pub fn parse(source: &str) -> Result<Json, JsonError> {
     whole(Reader::new(source))
 }
 
-/// The same; an object with two members of one name is an error. For JSON of other programs, whose readers disagree about
+/// Like [`parse`], but duplicate member names are an error. For JSON of other programs, whose readers disagree about
 /// which of them counts.
 pub fn parse_unique(source: &str) -> Result<Json, JsonError> {
     whole(Reader { is_unique: true, ..Reader::new(source) })

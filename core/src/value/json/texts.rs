@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use crate::value::Value;
 
-/// Most distinct texts of each kind that are shared.
+/// Maximum number of distinct texts of each kind that are shared.
 const MOST: usize = 1_024;
 /// Longest text that is shared, in bytes.
 const LONGEST: usize = 64;

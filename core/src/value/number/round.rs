@@ -8,7 +8,7 @@ use crate::value::Value;
 
 /// From here on every double is a whole number.
 const WHOLE_FROM: f64 = 9_007_199_254_740_992.0;
-/// Most decimals that change a double.
+/// Maximum decimals that change a double.
 const MOST_DECIMALS: u32 = 15;
 
 /// A direction of rounding.

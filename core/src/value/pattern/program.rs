@@ -8,7 +8,7 @@ use regex_syntax::hir::{Class as Ranges, HirKind};
 use super::emit::Emitter;
 use super::perl;
 
-/// Most instructions of one program. Counted repetitions are expanded, so a short source can be large.
+/// Maximum number of instructions of one program. Counted repetitions are expanded, so a short source can be large.
 pub(super) const MOST_INSNS: usize = 20_000;
 
 /// A syntax error in a regular expression.

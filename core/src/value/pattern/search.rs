@@ -8,9 +8,9 @@ use crate::limits::REGEX_STEPS;
 
 /// Work between two reports.
 const REPORT: usize = 256;
-/// Most choices that may be open at once.
+/// Maximum number of choices that may be open at once.
 const MOST_CHOICES: usize = 200_000;
-/// Most backtracking steps of one search over all starts: work that is quadratic in the text ends as too complex, not
+/// Maximum number of backtracking steps of one search over all starts: work that is quadratic in the text ends as too complex, not
 /// at the program's deadline.
 const MOST_STEPS: u64 = 50 * REGEX_STEPS.max;
 /// The value of a slot without an offset.

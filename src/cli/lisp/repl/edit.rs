@@ -20,7 +20,7 @@ use crate::config::{Folders, create_private_dir};
 const HISTORY: usize = 2_000;
 
 pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u8, UsageError> {
-    // What is typed is always shown by the assistant, which leaves out the colours that are not wanted.
+    // The assistant always renders the input, and omits colours where they are off.
     let settings = Config::builder()
         .max_history_size(HISTORY)?
         .auto_add_history(true)
@@ -36,7 +36,7 @@ pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u
         // The first time there is none.
         _ = editor.load_history(file);
     }
-    print_line(&format!("PTC-Lisp {}; :help lists what else can be typed", env!("CARGO_PKG_VERSION")));
+    print_line(&format!("PTC-Lisp {}; :help lists the commands", env!("CARGO_PKG_VERSION")));
     loop {
         if let Some(assistant) = editor.helper_mut() {
             assistant.known = session.known();
@@ -51,7 +51,7 @@ pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u
                     break;
                 }
             }
-            Err(ReadlineError::Interrupted) => print_note("(:quit or Ctrl-D leaves)"),
+            Err(ReadlineError::Interrupted) => print_note("(:quit or Ctrl-D quits)"),
             Err(ReadlineError::Eof) => break,
             Err(error) => return Err(error.into()),
         }

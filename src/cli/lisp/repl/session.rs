@@ -32,12 +32,12 @@ pub(super) const COMMANDS: &[&str] = &[":all", ":doc", ":help", ":load", ":memor
 
 const HELP: &str = "Type a program; it runs when its brackets are closed. *1 *2 *3 are the last results.
   :all         the last result, whole
-  :doc NAME    what a builtin or definition does, or which builtins fit a word
+  :doc NAME    what a builtin or definition does, or which builtins match a word
   :load FILE   run a file
-  :memory      what is defined
+  :memory      list the definitions
   :reset       forget definitions and results
-  :quit        leave (or Ctrl-D)
-Tab completes names, Ctrl-C stops a running program or drops what is typed.";
+  :quit        quit (or Ctrl-D)
+Tab completes names, Ctrl-C stops a running program or discards the input.";
 
 /// Outcome of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn is_command(input: &str) -> bool {
     COMMANDS.contains(&word) || matches!(word, ":q" | ":exit")
 }
 
-/// A part of an input, with blanks before it, so that places stay what they are.
+/// A part of an input, padded with blanks so that positions stay valid.
 fn part(source: &str, range: Range<usize>) -> String {
     let (before, part) = source.split_at(range.start);
     let blanks = before.chars().map(|c| if c == '\n' { c } else { ' ' });
@@ -143,7 +143,7 @@ impl Session {
         Reply::Done
     }
 
-    /// Runs an input form by form, so that the value of each is shown. What breaks or returns is the last that runs. A
+    /// Runs an input form by form, so that the value of each is shown. A failing or returning form is the last one run. A
     /// form that needs what a later one defines is run with all that follow, as one program.
     fn run_forms(&mut self, source: &str) -> Reply {
         let forms = read(source, Budget::default()).unwrap_or_default();
@@ -194,7 +194,7 @@ impl Session {
         outcome
     }
 
-    /// Shows what a program did and keeps what it left.
+    /// Prints the outcome of a program and keeps its definitions.
     fn keep(&mut self, outcome: Outcome, source: &str, name: &str) -> Reply {
         report(&outcome, source, name, self.face, |value| self.show_result(value));
         self.memory = outcome.memory;

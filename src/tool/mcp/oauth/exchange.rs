@@ -1,4 +1,5 @@
-//! Requests to authorisation servers, by the one client of this program: no redirect is followed, certificates are those of the configuration.
+//! Requests to authorisation servers, by the one client of this program: no redirect is followed, certificates are those of the
+//! configuration.
 //!
 //! In: requests of rmcp. Out: status, headers and body within a size and a time.
 
@@ -10,7 +11,7 @@ use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpReq
 use crate::model::{OutgoingRequest, exchange};
 use crate::tool::mcp::access::ServerAccess;
 
-/// Most bytes of an answer.
+/// Maximum bytes of an answer.
 pub(super) const ANSWER_MAX_BYTES: u64 = 1 << 20;
 /// Time for an answer, unless the request has a time of its own.
 const ANSWER_TIME: Duration = Duration::from_secs(30);

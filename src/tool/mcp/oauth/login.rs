@@ -1,7 +1,7 @@
 //! A login at a server: discovery, registration, the page of the authorisation server, and the redirect to this machine.
 //!
-//! In: the URL of a server. Out: an address for the user's browser; then a stored token, or why there is none. Redirects are accepted on the
-//! loopback interface only, and only with the state of this login. It must never open a browser or print by itself.
+//! In: the URL of a server. Out: an address for the user's browser; then a stored token, or why there is none. Redirects are accepted on
+//! the loopback interface only, and only with the state of this login. It must never open a browser or print by itself.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -91,7 +91,7 @@ impl Login {
         let failed = |error| LoginError::Failed(describe(&error));
         check_transport(url).map_err(LoginError::Unsupported)?;
         let file = access.tokens().and_then(|tokens| tokens.of(url));
-        let mut file = file.ok_or_else(|| LoginError::Failed("there is no folder for tokens".to_owned()))?;
+        let mut file = file.ok_or_else(|| LoginError::Failed("the folder for tokens is unknown".to_owned()))?;
         let mut manager = manager(url, access, &file).await.map_err(failed)?;
         let found = manager.resolve_metadata().await.map_err(failed)?;
         if !found.source.is_discovered() {

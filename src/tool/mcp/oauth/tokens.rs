@@ -1,7 +1,7 @@
 //! Stored tokens: one private file for each URL of a server.
 //!
-//! In: a folder, the URL of a server. Out: its credentials, read, written and removed. Every token that passes through becomes a known secret of
-//! this process, so that no session, log, export or screen shows it.
+//! In: a folder, the URL of a server. Out: its credentials, read, written and removed. Every token that passes through becomes a known
+//! secret of this process, so that no session, log, export or screen shows it.
 
 use std::fs::TryLockError;
 use std::io;
@@ -16,7 +16,7 @@ use crate::config::{create_private_dir, private_options, read_regular_file, writ
 use crate::event::hex_sha;
 use crate::model::{Secret, Url, register_secret};
 
-/// Seconds before its end from which on a token counts as expired.
+/// Seconds before its expiry at which a token counts as expired.
 const EXPIRY_MARGIN_S: u64 = 30;
 
 /// The folder of tokens.

@@ -9,7 +9,7 @@ use ptc_core::text::width::width;
 
 /// Rows that are shown of each side.
 const ROWS: usize = 12;
-/// Columns from which on both sides are shown side by side.
+/// Minimum columns for showing both sides side by side.
 const SIDE_BY_SIDE: usize = 44;
 
 /// The raw text next to the repaired one; one under the other where there is little room.

@@ -105,7 +105,7 @@ struct Block<'a> {
     text: String,
 }
 
-/// The parts of a message; what continues a line belongs to the block of that line, and empty parts are no block.
+/// The parts of a message; what continues a line belongs to the block of that line, and empty parts are not blocks.
 fn blocks(message: &SentMessage) -> Vec<Block<'_>> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     let mut is_text_before = false;

@@ -20,9 +20,9 @@ use crate::tui::transcript::wrapped_text::WrappedText;
 use crate::workbench::wording::describe_issue;
 use ptc_core::text::width::width;
 
-/// Columns from which on a header has room for what a turn cost.
+/// Minimum columns of a header that shows the cost of a turn.
 const COST_FROM: usize = 78;
-/// The same for what came from the cache.
+/// Minimum columns of a header that shows the cached tokens.
 const CACHED_FROM: usize = 96;
 
 pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
@@ -148,7 +148,7 @@ fn summary(card: &TurnCard) -> Vec<Piece> {
     start.map(|start| vec![gap, Piece::new(Role::Dim, start)]).unwrap_or_default()
 }
 
-/// Returns the cost of the turn and its tokens from the cache, each with the columns from which on the header shows it: on narrower screens
+/// Returns the cost of the turn and its tokens from the cache, each with the minimum columns of a header that shows it: on narrower screens
 /// it follows the rest of the card.
 fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
     let tokens = card.tokens();
@@ -283,7 +283,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
     if ended.is_some_and(|end| end.cached) {
-        let text = "the reply came from the cache: no model was asked";
+        let text = "the reply came from the cache: no model was called";
         rows.extend(prose(vec![Piece::literal(Role::Dim, "· ")], text, Role::Dim, columns));
     }
     // A reply that a user changed is one more attempt.
@@ -328,7 +328,7 @@ fn thoughts(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     rows.into_iter().skip(first).map(ruled).collect()
 }
 
-/// Estimated tokens per second since the first part of the attempt came; empty in its first second.
+/// Estimated tokens per second since the first part of the attempt arrived; empty in its first second.
 fn rate(card: &TurnCard, now_ms: i64) -> String {
     let Some((attempt, (_, since_ms))) = card.last_attempt().zip(card.arriving) else { return String::new() };
     let passed_ms = crate::event::elapsed_ms(since_ms, now_ms);
@@ -380,7 +380,7 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
         Progress::Retrying => {
             let Retry { wait, until_ms, .. } = card.record.pending_retry()?;
             let left = crate::event::elapsed_ms(now_ms, *until_ms);
-            let asked = if wait.retry_after { ", as the server asked" } else { "" };
+            let asked = if wait.retry_after { ", as the server requested" } else { "" };
             let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
             let next = format!("attempt {}{of}", wait.attempt.saturating_add(1));
             Some(format!("{next} in {} ({}{asked}): {}", running(left), wait.class, wait.message))

@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 4 << 20;
 pub(super) fn rows(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = card.record.attempts.iter().flat_map(|attempt| attempt_rows(attempt, frame)).collect();
     if rows.is_empty() {
-        let text = "nothing went over a wire: this model answers inside the program";
+        let text = "no network traffic: this model runs inside the program";
         rows.push(Row::new([Piece::literal(Role::Dim, text)]).indented(3));
     }
     rows

@@ -12,7 +12,7 @@ use crate::tui::theme::Role;
 use crate::tui::transcript::card::Card;
 use crate::tui::transcript::{Cell, Transcript};
 
-/// The end of a run is sought among so many of the last cards.
+/// Number of the last cards among which the end of a run is searched.
 const CARDS_AFTER_END: usize = 16;
 
 impl Transcript {
@@ -32,7 +32,7 @@ impl Transcript {
         selected.or_else(|| self.top_place()?.0).or_else(|| self.turn_in_hand())
     }
 
-    /// Puts the row so many rows after the start of a cell at the top of the pane, but nothing after the end.
+    /// Puts the row `rows` rows after the start of a cell at the top of the pane, without scrolling past the end.
     pub fn show_from(&mut self, cell: usize, rows: usize, now_ms: i64) {
         self.leave_end();
         self.viewport.anchor = (cell.min(self.cells.len().saturating_sub(1)), 0);
@@ -83,7 +83,7 @@ impl Transcript {
         rows
     }
 
-    /// Puts so many empty rows after the last card of a block.
+    /// Puts `rows` empty rows after the last card of a block.
     pub fn pad_block(&mut self, block: Range<usize>, rows: usize, now_ms: i64) {
         let has_rows = |index: &usize| self.heights.get(*index) > self.cells[*index].padding();
         let last = block.clone().rev().find(has_rows);

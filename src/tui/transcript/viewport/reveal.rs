@@ -18,7 +18,7 @@ impl Transcript {
         self.viewport.anchor = self.above((cell, line), self.viewport.rows / 3, now_ms);
     }
 
-    /// The place so many rows above a line of a cell, or the first of all.
+    /// The place `rows` rows above a line of a cell, or the first place.
     fn above(&mut self, (mut cell, mut line): (usize, usize), mut rows: usize, now_ms: i64) -> (usize, usize) {
         while rows > line && cell > 0 {
             rows -= line;

@@ -192,7 +192,7 @@ impl Bands<'_> {
         let (follows_end, selected) = (leads.follows(), leads.selected_turn());
         let selected = selected.and_then(|turn| self.band_of(focus, &turn));
         for column in self.columns.clone().into_iter().filter(|column| *column != focus) {
-            // Where it has no turn, the place is in the empty rows after the turn before.
+            // Where it has no turn, the place is in the empty rows after the previous turn.
             let (mut begin, mut rows) = (band, above);
             while begin > 0 && self.rows(column, begin).is_none() {
                 begin -= 1;

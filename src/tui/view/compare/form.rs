@@ -87,14 +87,12 @@ fn name(field: Field) -> &'static str {
 
 fn help(field: Field) -> String {
     let text = match field {
-        Field::Modes => "In which modes the draft is tried. A mode that it cannot run in is listed with the reason.",
+        Field::Modes => "Modes in which the draft runs. Modes that it does not support are listed with the reason.",
         Field::Models => {
-            "Models between commas, such as demo, sample:seed=3. Empty: the model of the draft. The user cannot be asked."
+            "Models separated by commas, such as demo, sample:seed=3. Empty: the model of the draft. `human` is not possible."
         }
-        Field::Trials => {
-            "How often each case is tried in each mode with each model. Each trial is a session of its own."
-        }
-        Field::Jobs => "Trials at the same time. The limits of each provider also apply.",
+        Field::Trials => "Trials of each case in each mode with each model. Each trial is a separate session.",
+        Field::Jobs => "Concurrent trials. The limits of each provider also apply.",
     };
     text.to_owned()
 }

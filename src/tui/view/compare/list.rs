@@ -39,8 +39,9 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
     let Some(all) = &compare.matrices else { return explain("reading …", Role::Dim, body, model, buffer) };
     if all.is_empty() {
         let key = model.keymap.first_name(Action::Comparing(Step::NewMatrix));
-        let text =
-            format!("No matrix yet. {key} begins one: the draft in several modes and with several models, some times.");
+        let text = format!(
+            "No matrix yet. {key} begins one: the draft in several modes and with several models, several trials each."
+        );
         return explain(&text, Role::Text, body, model, buffer);
     }
     let head = format!("   {}{}what", pad("when", WHEN), pad("trials", COUNTS));

@@ -21,7 +21,7 @@ use crate::workbench::format::{cost, count, plural};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{pad, truncate, wrap};
 
-/// Rows of the screen from which on the figures are shown above the turns.
+/// Minimum rows of a screen that shows the figures above the turns.
 const ROWS_FOR_FIGURES: u16 = 18;
 /// Rows of differences that are laid out.
 const MOST_ROWS: usize = 5_000;
@@ -201,7 +201,10 @@ fn beginnings(model: &Model) -> Vec<(String, String)> {
     let lines = [
         (Action::BothModes, "runs the draft in ptc_lisp and json side by side"),
         (Action::Sessions, marks.as_str()),
-        (Action::Comparing(Step::NewMatrix), "begins a matrix: the draft in several modes and models, some times"),
+        (
+            Action::Comparing(Step::NewMatrix),
+            "starts a matrix: the draft in several modes and models, several trials each",
+        ),
         (Action::Comparing(Step::Matrices), "lists earlier matrices"),
     ];
     lines.map(|(action, text)| (model.keymap.first_name(action), text.to_owned())).into()

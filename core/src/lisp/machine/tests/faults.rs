@@ -64,7 +64,7 @@ fn ended(program: &str, workers: u64) -> (Reason, String) {
 
 #[test]
 fn a_tool_that_breaks_off_has_failed() {
-    let expected = |at: &str| format!("{at}tool/breaks: the tool failed: it broke off");
+    let expected = |at: &str| format!("{at}tool/breaks: the tool failed: it panicked");
     assert_eq!(ended("(tool/breaks {})", 8), (Reason::ToolError, expected("")));
     for workers in [1, 8] {
         let branches = "(pmap (fn [x] (if (= x 3) (tool/breaks {}) (range 10000))) (range 8))";
@@ -76,7 +76,7 @@ fn a_tool_that_breaks_off_has_failed() {
 
 #[test]
 fn a_fault_ends_the_program_and_nothing_else() {
-    let expected = (Reason::InternalError, "the program broke off".to_owned());
+    let expected = (Reason::InternalError, "the interpreter panicked".to_owned());
     assert_eq!(ended("(map (fn [x] (java.util.Date.)) [1 2 3])", 8).0, expected.0);
     for workers in [1, 8] {
         for program in [

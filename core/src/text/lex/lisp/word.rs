@@ -30,7 +30,7 @@ impl<'a> Words<'a> {
         Self { source, lexemes: Lexemes::new(source), are_single: false }
     }
 
-    /// The same where each lexeme is a word, as in the dialect `reference`.
+    /// Like `new`, where each lexeme is a word, as in the dialect `reference`.
     pub fn single(source: &'a str) -> Self {
         Self { are_single: true, ..Self::new(source) }
     }
