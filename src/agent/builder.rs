@@ -220,8 +220,8 @@ impl AgentBuilder {
         self.set("refs", refs.with(name, source))
     }
 
-    /// Declares a tool that is another agent, with the functions of its own tools: called with its parameters, it returns the answer that
-    /// it returns. It needs a description.
+    /// Declares a tool that is another agent, with the functions of its own tools: called with its parameters, it returns the
+    /// answer of that agent. It needs a description.
     #[must_use]
     pub fn tool_agent(mut self, name: impl Into<String>, agent: AgentBuilder) -> Self {
         let name = name.into();

@@ -134,8 +134,7 @@ fn used(tokens: Option<Tokens>, requests: u32) -> DelegatedUsage {
 }
 
 impl Delegation {
-    /// Removes the texts of programs and results: nothing can be omitted from a text, so it could show names that the
-    /// firewall hides.
+    /// Removes programs and results: they are texts, which could show names that the firewall hides.
     #[must_use]
     pub fn veiled(self) -> Self {
         let trace = self.trace.into_iter().map(|turn| DelegatedTurn { program: None, result: None, ..turn });

@@ -154,8 +154,8 @@ pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
     if json.members().is_some() { Ok(json) } else { Err(not_an_object(&json)) }
 }
 
-/// Returns the findings about a draft, each with its place in its text: the order is prompt, signature,
-/// context, tools, program, options, then the place in the text. Findings that a key can correct have [`Fix`](super::Fix)es.
+/// Returns the findings about a draft, each with its place in its text: the order is prompt, signature, context, tools,
+/// program, options, then the place in the text. Findings that a key can correct have [`Fix`](super::Fix)es.
 pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     diagnose_knowing(texts, &FileAccess::default(), Ok)
 }

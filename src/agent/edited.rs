@@ -56,7 +56,7 @@ impl Inputs {
             }
             _ => match edit.of_context(&self.context) {
                 Some(context) => self.context = context,
-                None => return Err(wrong("unknown target of an edit".to_owned())),
+                None => return Err(wrong("unknown target".to_owned())),
             },
         }
         Ok(())

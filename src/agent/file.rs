@@ -24,7 +24,7 @@ impl Agent {
         Self::read_with(path, &FileAccess::default())
     }
 
-    /// Like the function without `_with`, with this access to other files.
+    /// Like [`Self::read`], with this access to other files.
     pub fn read_with(path: &Path, access: &FileAccess) -> Result<Self, FileError> {
         let file = path.display().to_string();
         let text = read_named_file(path).map_err(|error| FileError::unreadable(&file, &error))?;
@@ -39,7 +39,7 @@ impl Agent {
         Self::from_toml_with(text, file, &FileAccess::default())
     }
 
-    /// Like the function without `_with`, with this access to other files.
+    /// Like [`Self::from_toml`], with this access to other files.
     pub fn from_toml_with(text: &str, file: &str, access: &FileAccess) -> Result<Self, FileError> {
         Self::from_source(text, file, &Source::file(Path::new(file), access))
     }

@@ -270,7 +270,7 @@ pub(super) fn print_merged(state: &MatrixState, flags: &MergeFlags, plain: bool)
     results::write_pages(&flags.results, "Merged results", state, None)
 }
 
-/// Prints the usage of the judges, and the replies from the cache.
+/// Prints the number of replies from the cache, and the usage of the judges.
 fn print_judges(state: &MatrixState) {
     if let Some(line) = cache_line(state.from_cache()) {
         print_line(&format!("\n{line}"));

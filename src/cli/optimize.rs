@@ -127,7 +127,7 @@ fn step_line(action: &Action, progress: &Progress) -> String {
             };
             let given_up = if search.is_given_up(component) {
                 format!(
-                    "; {in_a_row} consecutive proposals were duplicates: this text is skipped until a candidate is accepted"
+                    "; {in_a_row} consecutive proposals gave no new text: this text is skipped until a candidate is accepted"
                 )
             } else {
                 String::new()
@@ -208,7 +208,7 @@ fn print_tree(progress: &Progress, dir: &Path) {
             Ending::Candidates => "ended: --max-candidates is reached",
             Ending::Budget => "ended: the budget is exhausted",
             Ending::Idle => "ended: many rounds without a better candidate",
-            Ending::Exhausted => "ended: several consecutive proposals for each text were duplicates",
+            Ending::Exhausted => "ended: several consecutive proposals for each text gave no new text",
         });
     }
 }

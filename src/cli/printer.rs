@@ -90,12 +90,12 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    /// Prints next to a user: a question that the user is asked is not printed as well.
+    /// Omits the questions that the user is asked.
     pub(super) fn with_user(self) -> Self {
         Self { questions: Questions::Held(Vec::new()), ..self }
     }
 
-    /// Prints the addresses that other commands accept.
+    /// Also prints the addresses that other commands accept.
     pub(super) fn with_addresses(self) -> Self {
         Self { before_address: Some(self.marks.dot), ..self }
     }

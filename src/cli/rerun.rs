@@ -74,7 +74,7 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
             break;
         }
     }
-    // A run that waits or was stopped has not come to its end: it is not a run of the same yet.
+    // A run that waits or was stopped has not ended: it is not compared.
     let is_over = code == exit::CANCELLED || code == exit::WAITING;
     let ended = names.len() - usize::from(is_over);
     let (comparison, warnings) = workbench.compare_sessions(&names[..ended])?;

@@ -217,7 +217,7 @@ fn show(plan: &Plan, state: &ToolState) {
     }
     print_line(&format!("    called by {}{}", callers(tool), notes(plan, tool)));
     if let Some(definition) = &state.definition {
-        let allowed = if state.allowed { "always allowed" } else { "needs consent before each call" };
+        let allowed = if state.allowed { "always allowed" } else { "needs consent before it is called" };
         let lines = safe(definition).replace('\n', "\n    ");
         print_line(&format!("    {lines}\n    {allowed}"));
     }

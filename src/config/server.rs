@@ -24,7 +24,7 @@ pub struct ServerEntry {
     pub url: Option<String>,
     /// Headers of its requests; `${NAME}` is an environment variable.
     pub headers: Vec<(String, String)>,
-    /// Minimum severity of log messages to request from it; `None` requests none.
+    /// Minimum severity of the log messages to request from it; with `None` the server decides.
     pub log_level: Option<&'static str>,
     /// Handling of its requests for replies of a model.
     pub sampling: Sampling,

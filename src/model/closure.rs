@@ -109,7 +109,7 @@ pub fn script<R: IntoReply>(replies: impl IntoIterator<Item = R>) -> ClosureMode
     })
 }
 
-/// A program instead of a model.
+/// A program that answers instead of a model.
 pub struct PinnedProgram {
     program: String,
 }

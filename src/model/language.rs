@@ -46,8 +46,8 @@ impl<'a> Draft<'a> {
         self.structured_by() == Some(StructuredBy::JsonObject)
     }
 
-    /// Like `asks_for_object`, for a control object. It may be requested together with native tools only where that leaves the model free
-    /// to call them.
+    /// Returns whether a control object may be requested as a JSON object: next to native tools only where that leaves the
+    /// model free to call them.
     fn asks_for_control(&self) -> bool {
         let beside_tools = matches!(self.endpoint.protocol, Protocol::OpenAi | Protocol::Responses);
         self.dialect.object && (beside_tools || self.request.tools.is_empty())

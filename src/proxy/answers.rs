@@ -195,7 +195,7 @@ impl Answers {
     /// Reads sessions; their requests are ordered by time, those of the same time as the files are. `patterns`: further texts that do not
     /// count, as regular expressions.
     ///
-    /// Errors: a file that is not a captured session, bytes that cannot be read, a pattern that is none.
+    /// Errors: a file that is not a captured session, bytes that cannot be read, an invalid pattern.
     pub fn read(files: &[PathBuf], patterns: &[String]) -> Result<Self, String> {
         let normalizer = Normalizer::read(patterns)?;
         let mut answers = Self { all: Vec::new(), normalizer, used: Mutex::default(), misses: Mutex::default() };

@@ -12,7 +12,7 @@ use super::reply::fetched_reader;
 use crate::config::Protocol;
 use crate::model::{CapturedReply, ReplyOutcome, protocol_of};
 
-/// Most deferred replies that requests can fetch: the last ones.
+/// Maximum number of deferred replies that requests can fetch; the newest are kept.
 const DEFERRED_MOST: usize = 4_096;
 
 /// A reply that the service gives later.
@@ -153,7 +153,7 @@ impl HeldFetch {
         }
     }
 
-    /// Takes a note before the last one; returns what the reply is if this note has the mark of its end.
+    /// Takes a note before the last one; returns the outcome of the reply if this note contains its end mark.
     pub(super) fn take(&mut self, note: Note) -> Option<&ReplyOutcome> {
         if let Note::Replied { status, headers, .. } = &note {
             self.reader = Some(fetched_reader(*status, headers, self.begun.scrub.clone()));
@@ -165,7 +165,7 @@ impl HeldFetch {
                 }
                 self.bytes += bytes.len();
                 self.last_ms = ms;
-                // A held piece must not keep others from their way.
+                // A held piece must not take the room of other pieces.
                 Note::Piece { id, at_ms, ms, bytes, _room: None }
             }
             other => other,

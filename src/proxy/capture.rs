@@ -29,7 +29,7 @@ pub const IDLE: Duration = Duration::from_mins(15);
 /// Longest time between two searches for idle conversations.
 const LOOK_EACH: Duration = Duration::from_secs(20);
 
-/// Maximum delay before text is written that a screen follows.
+/// Maximum delay until text that a screen follows is written.
 const FOLLOW_EACH: Duration = Duration::from_millis(50);
 
 /// Shortest time from a note to its record: a request is passed on before its session is written, which takes longer.

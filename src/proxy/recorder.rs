@@ -424,7 +424,9 @@ impl Recorder {
                 let reply = id.map(|id| DeferredReply::of(&begun, id, conversation, turn, &line.model));
                 let text = deferred_text(outcome.finish.as_deref(), reply.as_ref());
                 session.warn(at_ms, begun.scrub.text(&text));
-                reply.into_iter().for_each(|reply| self.deferred.add(reply));
+                if let Some(reply) = reply {
+                    self.deferred.add(reply);
+                }
             }
             session.end_turn(at_ms, &line, &outcome, end, problem);
         }

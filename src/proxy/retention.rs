@@ -1,7 +1,8 @@
 //! Retention of captured sessions: the newest are kept, up to a number and a size.
 //!
-//! In: the folder of sessions. Out: files that are removed. Sessions with tags, notes or bookmarks stay, and so do all that the proxy did
-//! not capture: own ones and imported ones. It must never remove a session that is being written, nor any when the marks cannot be read.
+//! In: the folder of sessions. Out: files that are removed. Sessions with tags, notes, marks or labels stay, and so do all
+//! that the proxy did not capture: own ones and imported ones. It must never remove a session that is being written, nor any
+//! when the marks cannot be read.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -265,7 +265,7 @@ impl CapturedSession {
         self.last_error = error;
     }
 
-    /// Keeps a reply for the requests that continue it. A deferred reply may come although this one is no answer.
+    /// Keeps a reply for the requests that continue it. A deferred reply may come although this one is not an answer.
     fn keep_reply(&mut self, outcome: &ReplyOutcome, is_answer: bool) {
         let reply = if outcome.is_deferred {
             StoredReply::Deferred

@@ -1,5 +1,5 @@
-//! Requests that pass without a record: those that ask no model (lists of models, embeddings, token counts, files) unless the user wants
-//! them recorded too, and all of them where nothing is recorded.
+//! Requests that pass without a record: non-chat requests (lists of models, embeddings, token counts, files) unless the user wants them
+//! recorded too, and all requests where nothing is recorded.
 //!
 //! In: a request's method and path, its reply on the way. Out: a line for users when the reply has ended. It must never hold a piece back.
 

@@ -72,7 +72,7 @@ const RESERVED: [&str; 4] = ["v1", "v1beta", "api", "openai"];
 impl Upstreams {
     /// Reads `NAME` or `NAME=URL` of each upstream; without any, the usual ones.
     ///
-    /// Errors: a name that is not a provider's and has no address, an address that is none, a name twice.
+    /// Errors: a name that is not a provider's and has no address, an invalid address, a name twice.
     pub fn read(texts: &[String], config: &Config) -> Result<Self, UpstreamError> {
         let usual: Vec<String> = USUAL.map(str::to_owned).to_vec();
         let texts = if texts.is_empty() { &usual } else { texts };

@@ -66,7 +66,7 @@ pub enum Msg {
     Resize(u16, u16),
     /// The texts were checked: version, findings, meaning.
     Checked(u64, Vec<Diagnostic>, Box<DraftSummary>),
-    /// The differences of the preview to that of this mode; else why that mode has none.
+    /// The differences between the preview and that of this mode, or the reason why this mode has no preview.
     PreviewCompared(Mode, Result<Vec<ComparedPart>, String>),
     /// A run was started, or refused.
     Started(Result<Option<String>, Vec<Diagnostic>>),

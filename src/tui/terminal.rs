@@ -47,7 +47,7 @@ pub(super) const LONGEST_CLIP: usize = 100_000;
 /// An error that prevents showing the interface.
 #[derive(Debug)]
 pub enum TakeError {
-    /// Standard input or output is not a terminal, or one that cannot place text (`TERM=dumb`).
+    /// Standard input or output is not a terminal, or is one that cannot place text (`TERM=dumb`).
     NoTerminal,
     /// An I/O error of the terminal.
     Io(io::Error),
@@ -160,7 +160,7 @@ impl Screen {
         Ok(result)
     }
 
-    /// Writes the difference to the terminal's content.
+    /// Writes the cells that differ from the terminal's content.
     fn show(&mut self, next: Buffer, cursor: Option<Position>) -> io::Result<()> {
         self.backend.hide_cursor()?;
         let mut before = if let Some(shown) = self.shown.take().filter(|shown| shown.area == next.area) {

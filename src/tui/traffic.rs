@@ -127,7 +127,7 @@ pub enum Writes {
     Request,
     /// The reply.
     Reply,
-    /// A reply instead of the model.
+    /// A reply instead of the model's.
     Answer,
 }
 

@@ -146,7 +146,7 @@ fn differences(messages: &[SentMessage]) -> Vec<String> {
         found.push("system messages are joined into one at the beginning".to_owned());
     }
     if messages.iter().any(|message| texts(message) > 1) {
-        found.push("consecutive texts of a message are joined".to_owned());
+        found.push("several texts of a message are joined".to_owned());
     }
     if messages.windows(2).any(|pair| pair.iter().all(is_user)) {
         found.push("consecutive user messages are joined".to_owned());

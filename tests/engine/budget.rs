@@ -363,5 +363,5 @@ async fn a_child_run_of_several_turns_ends_where_the_parents_limit_does() {
     let ran = run_with_child("token_limit = 10", below, "(return (tool/below {}))").await;
     let (outcome, replies, error) = spent(&ran);
     assert_eq!((outcome.as_str(), replies), ("budget_callback_exceeded", 1));
-    assert!(error.ends_with("7 tokens were used, 3 remain of token_limit of the parent agent"), "{error}");
+    assert!(error.ends_with("7 tokens were used, token_limit of the parent agent left 3"), "{error}");
 }

@@ -220,11 +220,11 @@ async fn a_proposal_that_loses_a_variable_is_refused_and_a_service_that_fails_le
         let broken = run();
         broken.exits(2).reports("could not be judged").reports("the same command continues the search");
         broken.reports("no other prompt: the text lacks {{text}}");
-        broken.reports("3 consecutive proposals were duplicates: this text is skipped until a candidate is accepted");
+        broken.reports("3 consecutive proposals gave no new text: this text is skipped until a candidate is accepted");
         let done = run();
         done.exits(0);
         for line in
-            ["no new proposals for prompt", "ended: several consecutive proposals for each text were duplicates"]
+            ["no new proposals for prompt", "ended: several consecutive proposals for each text gave no new text"]
         {
             assert!(done.stdout.contains(line), "{line}:\n{}", done.stdout);
         }

@@ -147,7 +147,7 @@ Integers may be written as `1_000`. Times are in ms, sizes in bytes. A file is c
 the wrong kind or one outside of its range is reported with its place.
 "#;
 
-const TOOLS: &str = r#"Each tool is a table `[tools.NAME]`. What starts a process or leaves the machine needs consent before each call ([tools.md](tools.md)).
+const TOOLS: &str = r#"Each tool is a table `[tools.NAME]`. What starts a process or leaves the machine needs consent before it is called ([tools.md](tools.md)).
 
 ```toml
 [tools.double]

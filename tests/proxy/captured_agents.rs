@@ -130,7 +130,7 @@ async fn differences_of_the_messages_are_listed_in_the_file_and_by_the_command()
     std::fs::copy(&session.path, program.sessions_dir().join(name)).unwrap();
     let done = tokio::task::block_in_place(|| program.run(["sessions", "agent", "last", "-o", "seen.toml"]));
     done.exits(0)
-        .reports("differs from the captured request: consecutive texts of a message are joined")
+        .reports("differs from the captured request: several texts of a message are joined")
         .reports("differs from the captured request: the reasoning of earlier replies is not sent");
     let file = std::fs::read_to_string(program.dir().join("seen.toml")).unwrap();
     assert!(file.starts_with("# differences to the captured request:\n# * "), "{file}");

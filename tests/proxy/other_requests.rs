@@ -1,4 +1,4 @@
-//! Requests that ask no model are recorded where the user wants that, and answered from recordings like others.
+//! Non-chat requests are recorded where the user wants that, and answered from recordings like others.
 
 use std::path::PathBuf;
 use std::sync::Arc;

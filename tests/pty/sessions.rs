@@ -31,7 +31,7 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     terminal.send(TAB);
     terminal.send(TAB);
     terminal.send(TAB);
-    terminal.wait_for("Reply of the model instead");
+    terminal.wait_for("The new reply of the model");
     terminal.send(CTRL_A);
     terminal.send("{\"mood\": \"bad\", \"score\": 0.125}");
     terminal.send(F5);

@@ -67,7 +67,7 @@ fn a_tool_is_called_by_its_listed_schema_and_names_are_mapped_back() {
         "read-file  (file_path :string, tail :int?) -> :string  mcp",
         "mcp the tool read-file of the server files",
         "not in the signature: arguments.file-path: minLength",
-        "needs consent before each call",
+        "needs consent before it is called",
     ] {
         assert!(text.contains(words), "{words}:\n{text}");
     }

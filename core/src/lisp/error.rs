@@ -91,7 +91,7 @@ impl Error {
         self
     }
 
-    /// Marks the error as raised by a form of the program's text.
+    /// Marks a raised error as settled: a form of the program's text has failed with it.
     pub(super) fn settle(&mut self) {
         if self.stage == Stage::Raised {
             self.stage = Stage::Settled;

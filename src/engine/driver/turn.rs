@@ -138,7 +138,7 @@ impl Driver<'_> {
     pub(super) fn mission_over(&self) -> ErrorRecord {
         let message = match self.plan.agent.mission_timeout_ms {
             Some(limit) => format!("the run did not end within mission_timeout_ms = {limit}"),
-            None => "the mission_timeout_ms of the parent agent is over".to_owned(),
+            None => "the mission_timeout_ms of the parent agent was exceeded".to_owned(),
         };
         ErrorRecord::new(Reason::MissionTimeout, message)
     }

@@ -211,7 +211,7 @@ impl Usage {
     fn check_limit(&self, limit: &SpendingLimit, tokens: u64, cost: f64) -> Result<(), ErrorRecord> {
         let allowed = |key: &str, most: &dyn Display| match limit.source {
             LimitSource::Own => format!("{key} is {most}"),
-            LimitSource::Parent => format!("{most} remain of {key} of the parent agent"),
+            LimitSource::Parent => format!("{key} of the parent agent left {most}"),
         };
         match limit.most {
             Spending::Tokens(most) if tokens > most => {

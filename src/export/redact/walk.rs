@@ -97,7 +97,9 @@ fn any_of(texts: HashSet<String>) -> Result<Option<Regex>, String> {
     let any: Vec<String> = texts.iter().map(|text| regex::escape(text)).collect();
     let built = regex::RegexBuilder::new(&any.join("|")).size_limit(1 << 28).build();
     built.map(Some).map_err(|error| {
-        format!("the repeated texts cannot be searched ({error}): remove whole kinds of content with `--redact full`")
+        format!(
+            "the repeated texts cannot be searched for ({error}): remove whole kinds of content with `--redact full`"
+        )
     })
 }
 

@@ -47,7 +47,7 @@ impl FetchedStream {
         self.pieces.extend(pieces);
     }
 
-    /// Returns what the reply in its last event is.
+    /// Returns the outcome of the reply in its last event.
     pub(super) fn outcome(&self) -> Option<&ReplyOutcome> {
         self.whole.as_ref().map(|(_, outcome)| outcome)
     }

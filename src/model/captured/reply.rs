@@ -121,8 +121,7 @@ pub struct CapturedReply {
 }
 
 impl CapturedReply {
-    /// A reply with this head, of a model that speaks a protocol, or to a request that asks none. What it contains of the secrets is
-    /// masked.
+    /// A reply with this head: of a model with this protocol, or to a non-chat request. Secrets in it are masked.
     pub fn new(protocol: Option<Protocol>, status: u16, content_type: &str, coding: Coding, scrub: Scrub) -> Self {
         let language = protocol.map(language);
         let content_type = content_type.to_ascii_lowercase();
@@ -158,7 +157,7 @@ impl CapturedReply {
         }
     }
 
-    /// The same for the reply to a request that fetches a deferred reply: a stream of events may contain only the end of it in pieces.
+    /// Reads the reply to a request that fetches a deferred reply: a stream of events may contain only the end of it in pieces.
     #[must_use]
     pub fn fetched(self) -> Self {
         let is_stream = matches!(self.frames, Frames::Events(_));

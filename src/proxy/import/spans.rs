@@ -2,7 +2,7 @@
 //!
 //! In: one document, or one in each line. Out: exchanges in the format of chat completions. Attributes are read as the conventions name
 //! them now and as they did (events, logs, numbered attributes), and as libraries name them. Attributes, events, logs, resource and scope
-//! of a span are in the member `otlp` of its request as they are, and so are the spans of its trace that ask no model.
+//! of a span are in the member `otlp` of its request as they are, and so are the spans of its trace without a model call.
 
 use std::collections::{HashMap, HashSet};
 

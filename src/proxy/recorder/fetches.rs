@@ -86,7 +86,9 @@ impl Recorder {
         let waiting = self.held.iter().filter(|(_, fetch)| is_waiting(fetch)).map(|(id, _)| *id);
         let mut ids: Vec<u64> = waiting.collect();
         ids.sort_unstable();
-        ids.into_iter().for_each(|id| self.settle(id));
+        for id in ids {
+            self.settle(id);
+        }
     }
 
     /// Records a held request that has ended, or lets it pass. It waits while the conversation has a request in progress.
@@ -112,7 +114,9 @@ impl Recorder {
             return;
         }
         self.begin(id, at_ms, begun);
-        notes.into_iter().for_each(|note| self.take(note));
+        for note in notes {
+            self.take(note);
+        }
     }
 
     /// Records a request as the turn in which its conversation gets the reply.
@@ -143,6 +147,8 @@ impl Recorder {
         }
         let open = Open { fetches: Some(deferred), is_marked: true, ..Open::new(conversation, begun, line) };
         self.open.insert(id, open);
-        notes.into_iter().for_each(|note| self.take(note));
+        for note in notes {
+            self.take(note);
+        }
     }
 }

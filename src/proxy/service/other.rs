@@ -1,7 +1,7 @@
 //! Non-chat requests, such as lists of models, embeddings and token counts.
 //!
 //! In: such a request. Out: the upstream's reply as it comes, or a recorded one. Requests that may fetch a deferred reply go to the
-//! recorder too. It must never record another one unless the user wants that, or one that is no text.
+//! recorder too. It must never record another one unless the user wants that, or one that is not text.
 
 use std::time::Instant;
 

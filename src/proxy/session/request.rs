@@ -175,7 +175,7 @@ impl CapturedSession {
         self.numbered(at_ms, digest, message.role, &message.parts)
     }
 
-    /// The same for a message with this digest.
+    /// The number of the message with this digest; a new one is recorded.
     fn numbered(&mut self, at_ms: i64, digest: Digest, role: Role, parts: &[MessagePart]) -> u32 {
         if let Some(number) = self.messages.get(&digest) {
             return *number;

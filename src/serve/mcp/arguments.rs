@@ -79,8 +79,7 @@ pub(super) struct ListArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QueryArguments {
-    /// Words to find, and filters: status:error, agent:NAME, mode:NAME, tool:NAME failed, reason:NAME, since:7d, cost>0.01; text with a
-    /// colon is quoted
+    /// Words and filters: status:error, agent:NAME, mode:NAME, tool:NAME failed, reason:NAME, since:7d, cost>0.01; quote text with a colon
     #[serde(default)]
     pub(super) query: String,
 }

@@ -12,7 +12,7 @@ use super::log::Log;
 const MAX_DEPTH: usize = 120;
 /// Bytes of a line. The limit of the protocol library is larger.
 const MAX_BYTES: usize = 15 * 1024 * 1024;
-/// Lines that are not messages and are in the log.
+/// Maximum number of logged lines that are not messages.
 const MAX_LOGGED: usize = 50;
 /// Bytes of the id of a message.
 const MAX_ID_BYTES: usize = 100;

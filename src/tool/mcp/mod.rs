@@ -80,7 +80,7 @@ impl Connection {
         format!("mcp the resource {uri} of the server {server}, which is read before the run\n  {}", self.describe())
     }
 
-    /// Returns the grant of this definition: the files and versions to which a stored permission is bound.
+    /// Returns the grant of this definition: the content to which a stored permission is bound.
     pub fn grant(&self, definition: String) -> Grant {
         match self {
             Self::Process(program) => Grant::of_program(definition, program),

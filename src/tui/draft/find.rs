@@ -35,9 +35,9 @@ pub struct Sought {
 }
 
 impl Sought {
-    /// Compiles the search text. Lower-case text ignores case; `^` and `$` match at line ends.
+    /// Compiles the search text. Literal text without capitals ignores case; `^` and `$` match at starts and ends of lines.
     ///
-    /// Errors: why it is not a regular expression or too long, one line.
+    /// Errors: it is not a regular expression, or it is too long; one line.
     pub fn read(text: &str, syntax: SearchSyntax) -> Result<Self, String> {
         if text.len() > LONGEST_SOUGHT {
             return Err(format!("too long: at most {LONGEST_SOUGHT} bytes are sought"));

@@ -19,7 +19,7 @@ pub(super) struct Key {
 /// Rows of a line: ranges of its bytes.
 pub type Rows = Arc<[Range<usize>]>;
 
-/// The rows of the long lines that were asked for last. It is not part of what a draft is: a copy has none.
+/// Cache of the rows of the long lines that were requested last. It is not part of a draft's value: a copy has none.
 #[derive(Debug, Default)]
 pub(super) struct LongLines(Mutex<Vec<(Key, Rows)>>);
 

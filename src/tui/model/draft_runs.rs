@@ -188,7 +188,7 @@ impl Model {
             Action::OlderRun => rule(runs.shown() > 0, "this is the first run"),
             Action::NewerRun => rule(runs.shown() + 1 < runs.all().len(), "this is the last run"),
             Action::CompareRuns if self.compare.runs() => Err("runs are in progress side by side"),
-            _ => rule(saved(runs.before()) && saved(runs.current()), "this is the first saved run"),
+            _ => rule(saved(runs.before()) && saved(runs.current()), "this run and a previous one must be saved"),
         }
     }
 }

@@ -169,7 +169,7 @@ impl Model {
             }
             return Err(match self.screen {
                 Screen::Workbench | Screen::Tests if self.workbench.running() => "the run has not ended",
-                Screen::Workbench | Screen::Tests => "this run is not saved",
+                Screen::Workbench | Screen::Tests => "no saved run is shown",
                 Screen::Traffic => "open the conversation first",
                 Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
                 Screen::Sessions | Screen::Compare | Screen::Candidates => "no session is selected",

@@ -138,13 +138,13 @@ impl Fork {
                 return Vec::new();
             }
             Target::Reply => {
-                ("Reply of the model instead; where tools are offered, /call NAME {json} calls one.", Language::Json)
+                ("The new reply of the model; where tools are offered, /call NAME {json} calls one.", Language::Json)
             }
             Target::Program => ("The program of the reply; the rest of the reply is kept.", Language::Lisp),
             Target::Defined(_) => ("The value from the next turn on, as an expression.", Language::Lisp),
             Target::Text(_, language) => ("The value from this turn on.", *language),
             Target::Memory => ("NAME = EXPRESSION, as a program would write the value.", Language::Lisp),
-            Target::Result(_) => ("Result of the tool instead, as JSON.", Language::Json),
+            Target::Result(_) => ("The new result of the tool, as JSON.", Language::Json),
         };
         if edited == self.edited && form.field("text").is_some() {
             self.judge(form, &target);

@@ -32,7 +32,7 @@ pub fn open_agent() -> Form {
             Field::list("agent", "Your own file, or an example of the program.", agents, 1),
             Field::line(
                 "file",
-                "Path of the file, relative to the working directory; ~/ is your home folder. A missing file becomes a new agent.",
+                "Path of the file, relative to the working directory; ~/ is your home folder. A path without a file starts a new agent.",
                 "",
             ),
         ],

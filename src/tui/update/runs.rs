@@ -23,7 +23,7 @@ pub(super) fn show(model: &mut Model, by: isize) -> Vec<Effect> {
 /// Shows the run next to the one before it: the older one on the left.
 pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
     let Some(names) = pair(model) else {
-        model.show_toast(Tone::Info, "this is the first saved run");
+        model.show_toast(Tone::Info, "this run and a previous one must be saved");
         return Vec::new();
     };
     let effects = sessions(model, names.clone());

@@ -356,7 +356,7 @@ fn drop_closed(model: &mut Model) {
         _ => true,
     });
     if model.popups.len() < before {
-        model.show_toast(Tone::Info, "the client has disconnected; its held requests were dropped");
+        model.show_toast(Tone::Info, "the client has disconnected; its held request or reply was dropped");
         show_next(model);
     }
 }

@@ -34,7 +34,7 @@ const DETAIL_FROM: u16 = 12;
 const TOOLS_HEAD: &str = "tools";
 /// Minimum columns of an overview with separate columns for repairs and repeated attempts.
 const REPAIRS_FROM: usize = 140;
-/// Minimum columns of a text before which they are written out.
+/// Minimum columns of a text that has them written out in front of it.
 const WORDS_FROM: usize = 40;
 /// Headings of the columns of repairs and of repeated attempts.
 const REPAIR_HEADS: &str = "repairs retries";

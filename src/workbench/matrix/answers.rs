@@ -55,7 +55,7 @@ fn sorted(json: &Json) -> Json {
 
 /// Returns the integer that equals a float, if there is one.
 fn whole(number: f64) -> Option<i64> {
-    /// Largest integer below which floats represent every integer exactly (2^53).
+    /// Largest integer up to which floats represent every integer exactly (2^53).
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(clippy::cast_possible_truncation, reason = "checked: whole and small enough")]
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)

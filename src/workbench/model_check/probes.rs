@@ -39,7 +39,7 @@ pub(super) enum Probe {
     Tools,
     /// A tool call whose schema the service enforces.
     StrictTools,
-    /// Two of them in one reply.
+    /// Two tool calls in one reply.
     ParallelCalls,
     /// An answer after the result of a call.
     ToolResults,

@@ -118,7 +118,7 @@ pub(super) fn callee<'v>(
     }
 }
 
-/// Like `callee`, without maps and lists, which take one argument.
+/// Like `callee`, but refuses maps and lists, which take one argument.
 pub(super) fn strict_callee<'v>(function: &'v Value, coll: &Value, call: &str) -> EvalResult<Callee<'v>> {
     Callee::strict(1, function).map_err(|halt| match Callee::strict(2, coll) {
         Ok(_) if CollectionKinds::All.check(1, function).is_ok() => swapped(halt, call),

@@ -39,7 +39,7 @@ impl CallSite {
         machine.builtin_error(halt, self.builtin, &self.position)
     }
 
-    /// Evaluates the builtin as compiled code.
+    /// Like `run`, but writes the value to `out`.
     #[inline(always)]
     fn give(&self, machine: &mut Machine<'_>, args: &mut [Value], out: &mut Value) -> Flow {
         match self.run(machine, args) {

@@ -51,7 +51,7 @@ impl<'v> Callee<'v> {
         }
     }
 
-    /// Like `of`, without maps and lists, which are a `type_error`, as strings and other values.
+    /// Like `of`, but maps and lists are a `type_error` in every dialect, like strings and other values.
     pub fn strict(position: usize, function: &'v Value) -> EvalResult<Self> {
         match function {
             Value::Function(shared) => Ok(Self(match Callable::of(shared) {

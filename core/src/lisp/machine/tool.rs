@@ -20,7 +20,8 @@ impl Machine<'_> {
         )
     }
 
-    /// Like `call_tool`, but returns a value: `{:ok value}`, or `{:error {:tool name :message text}}`. An invalid call is still an error.
+    /// Like `call_tool`, but returns the outcome as a value: `{:ok value}`, or `{:error {:tool name :message text}}`. An
+    /// invalid call is still an error.
     pub(crate) fn try_tool(&mut self, tool: &str, args: &Value) -> EvalResult {
         Ok(match self.ask_tool(tool, args)? {
             Ok(value) => Value::map([(Value::keyword("ok"), value)]),

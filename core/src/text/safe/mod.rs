@@ -64,8 +64,9 @@ impl SafeText {
         Self(Cow::Owned(NeutralChars::new(text).map(flat).collect()))
     }
 
-    /// Shows the characters that the other constructors remove or replace: `␛ ␉ ␍ ␀` and similar for control characters, `·U+202E·` for C1
-    /// controls and characters that hide or reorder others. Only line feeds are unchanged; nothing is lost.
+    /// Shows the characters that `multi_line` and `single_line` remove or replace: `␛ ␉ ␍ ␀` and similar for control
+    /// characters, `·U+202E·` for C1 controls and characters that hide or reorder others. Only line feeds are unchanged;
+    /// nothing is lost.
     pub fn escape_controls(text: &str) -> Self {
         let mut out = String::with_capacity(text.len());
         let mut last = None;
