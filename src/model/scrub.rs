@@ -101,6 +101,12 @@ impl Scrub {
         if growth == Growth::Growing { all.with_late_secrets() } else { all }
     }
 
+    /// The same with the secrets of another one as well.
+    #[must_use]
+    pub fn with_secrets_of(self, other: &Self) -> Self {
+        self.knowing(other.secrets.iter().cloned())
+    }
+
     /// Returns whether no secret is known.
     pub fn is_empty(&self) -> bool {
         self.index().is_empty()

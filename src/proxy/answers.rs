@@ -203,7 +203,8 @@ impl Answers {
             answers.add(file)?;
         }
         // Ids of sessions begin with seconds: they do not order the requests of one.
-        answers.all.sort_by_key(|recorded| recorded.at_ms);
+        // A final reply follows the polls before it.
+        answers.all.sort_by_key(|recorded| (recorded.at_ms, recorded.is_fetch));
         Ok(answers)
     }
 

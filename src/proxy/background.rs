@@ -5,18 +5,20 @@
 
 use std::collections::VecDeque;
 
+use ptc_core::value::Json;
+
 use super::conversations::ConversationId;
 use super::exchange::{Begun, ExchangeEnd, Note};
 use super::late_line::HeldLine;
 use super::reply::fetched_reader;
 use crate::config::Protocol;
-use crate::model::{CapturedReply, ReplyOutcome, protocol_of};
+use crate::model::{CapturedReply, CapturedRequest, ReplyOutcome, Scrub, protocol_of};
 
 /// Maximum number of deferred replies that requests can fetch; the newest are kept.
 const DEFERRED_MOST: usize = 4_096;
 
 /// A reply that the service gives later.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct DeferredReply {
     pub(super) conversation: ConversationId,
     /// Number of the turn whose reply it is.
@@ -28,7 +30,18 @@ pub(super) struct DeferredReply {
     upstream: String,
     /// Path of the requests that fetch it, without a query.
     path: String,
+    /// The secrets of its request, which the reply may repeat.
+    scrub: Scrub,
 }
+
+impl PartialEq for DeferredReply {
+    fn eq(&self, other: &Self) -> bool {
+        let place = |reply: &Self| (reply.conversation, reply.turn);
+        place(self) == place(other) && self.upstream == other.upstream && self.path == other.path
+    }
+}
+
+impl Eq for DeferredReply {}
 
 impl DeferredReply {
     /// The reply with this id to a request, which is that of a turn.
@@ -40,6 +53,7 @@ impl DeferredReply {
             id: id.to_owned(),
             upstream: begun.upstream.clone(),
             path: format!("{}/{id}", path_of(&begun.path)),
+            scrub: begun.scrub.clone(),
         }
     }
 }
@@ -55,6 +69,12 @@ pub(super) fn deferred_text(state: Option<&str>, reply: Option<&DeferredReply>) 
             format!("the service answers in the background{state} and names no id: its reply is not in this session")
         }
     }
+}
+
+/// Returns whether the service goes on with the reply when the client leaves.
+pub(super) fn is_background(begun: &Begun, request: &CapturedRequest) -> bool {
+    let background = request.frame.json().get("background").map(Json::to_text);
+    begun.asked_in() == Some(Protocol::Responses) && background.as_deref() == Some("true")
 }
 
 /// Returns whether requests with this method and path fetch a reply by its id.
@@ -80,6 +100,13 @@ impl DeferredReplies {
             self.0.pop_front();
         }
         self.0.push_back(reply);
+    }
+
+    /// Adds a reply, if there is one.
+    pub(super) fn extend(&mut self, reply: Option<DeferredReply>) {
+        if let Some(reply) = reply {
+            self.add(reply);
+        }
     }
 
     /// Returns the reply that a request fetches.
@@ -139,6 +166,7 @@ impl HeldFetch {
     /// A request that fetches this reply.
     pub(super) fn new(at_ms: i64, mut begun: Box<Begun>, deferred: DeferredReply, line: Option<HeldLine>) -> Self {
         begun.add_body_secrets();
+        begun.scrub = begun.scrub.clone().with_secrets_of(&deferred.scrub);
         Self {
             at_ms,
             begun,
@@ -246,7 +274,6 @@ mod tests {
     use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
     use super::*;
-    use crate::model::Scrub;
 
     fn request(upstream: &str, method: &str, path: &str) -> Begun {
         Begun {

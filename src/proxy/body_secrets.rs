@@ -2,6 +2,7 @@
 //!
 //! In: a body as JSON. Out: its secrets. It must never take a word of the conversation for one: messages are not searched.
 
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 use ptc_core::value::Json;
@@ -9,7 +10,7 @@ use regex::bytes::Regex;
 
 use super::headers::{address_keys, has_secret_scheme, is_random, last_word};
 use crate::config::is_secret_name;
-use crate::model::{Secret, Url, password_forms};
+use crate::model::{Scrub, Secret, Url, password_forms};
 
 /// Members that contain the conversation.
 const CONVERSATION: [&str; 7] =
@@ -26,6 +27,31 @@ static CANDIDATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?i)"[a-z_.-]*(?:authorization|key|token|secret|passw[a-z]*|credentials?|auth|headers|url|uri|url\.full)"\s*:\s*["{\[]"#)
         .ok()
 });
+
+/// Maximum number of secrets that are remembered.
+const RECENT_MAX: usize = 64;
+
+/// The secrets of the last bodies that had any.
+#[derive(Default)]
+pub(super) struct RecentSecrets(VecDeque<Secret>);
+
+impl RecentSecrets {
+    /// Adds the secrets of a body.
+    pub(super) fn add(&mut self, secrets: Vec<Secret>) {
+        for secret in secrets {
+            self.0.retain(|known| *known != secret);
+            self.0.push_back(secret);
+        }
+        while self.0.len() > RECENT_MAX {
+            self.0.pop_front();
+        }
+    }
+
+    /// Returns a scrub that knows them too.
+    pub(super) fn added_to(&self, scrub: Scrub) -> Scrub {
+        scrub.knowing(self.0.iter().cloned())
+    }
+}
 
 /// Returns the secrets in a body.
 pub(super) fn body_secrets(body: &[u8]) -> Vec<Secret> {

@@ -18,7 +18,7 @@ use super::headers;
 use super::late_line::HeldLine;
 use crate::config::Protocol;
 use crate::event::Tokens;
-use crate::model::{Coding, DECODED_MAX_BYTES, ErrorClass, Scrub, protocol_of, retries_text};
+use crate::model::{Coding, DECODED_MAX_BYTES, ErrorClass, Scrub, Secret, protocol_of, retries_text};
 use crate::port::SystemClock;
 use crate::server::ListenerEnd;
 
@@ -83,14 +83,15 @@ impl Begun {
         self.scrub.text(&format!("{} {path}", self.method))
     }
 
-    /// Adds the secrets in the bodies to those that are known.
-    pub(super) fn add_body_secrets(&mut self) {
+    /// Adds the secrets in the bodies to those that are known, and returns them.
+    pub(super) fn add_body_secrets(&mut self) -> Vec<Secret> {
         let bodies = [Some((&self.body, self.body_coding())), self.came.as_ref().map(|came| (came, self.coding()))];
         let bodies = bodies.into_iter().flatten();
         let keys: Vec<_> = bodies.flat_map(|(body, coding)| body_secrets(&coding.plain(body))).collect();
         if !keys.is_empty() {
-            self.scrub = self.scrub.clone().knowing(keys);
+            self.scrub = self.scrub.clone().knowing(keys.iter().cloned());
         }
+        keys
     }
 
     /// The body without known secrets: everything that is recorded of the request is read from it.

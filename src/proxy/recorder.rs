@@ -10,7 +10,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use hyper::header::HeaderMap;
 
-use super::background::{DeferredReplies, DeferredReply, HeldFetch, deferred_text};
+use super::background::{DeferredReplies, DeferredReply, HeldFetch, deferred_text, is_background};
+use super::body_secrets::RecentSecrets;
 use super::capture::CaptureOptions;
 use super::conversations::{ConversationId, ConversationRequest, Conversations};
 use super::digest::{Digest, file_digests};
@@ -18,7 +19,6 @@ use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY
 use super::headers;
 use super::reply::{OpenReply, clean_came};
 use super::session::{CapturedSession, ids_of_file};
-use crate::config::Protocol;
 use crate::event::{RawReply, Role};
 use crate::model::{CapturedRequest, ReplyOutcome};
 use crate::session::{CaptureSource, ImportSource, SessionId};
@@ -60,6 +60,8 @@ struct Open {
     is_marked: bool,
     /// The service goes on with the reply when its stream breaks off.
     is_background: bool,
+    /// The reply that other requests can fetch, from its id on.
+    fetchable: Option<DeferredReply>,
     /// The deferred reply that it fetches.
     fetches: Option<DeferredReply>,
 }
@@ -76,6 +78,7 @@ impl Open {
             last_ms: 0,
             is_marked: false,
             is_background: false,
+            fetchable: None,
             fetches: None,
         }
     }
@@ -90,11 +93,6 @@ struct EndedExchange {
     fetched: Option<DeferredReply>,
 }
 
-/// Returns whether the service goes on with the reply when the client leaves.
-fn is_background(request: &CapturedRequest) -> bool {
-    request.frame.json().get("background").is_some_and(|value| value.to_text() == "true")
-}
-
 /// Writes captured sessions.
 pub(super) struct Recorder {
     options: CaptureOptions,
@@ -105,6 +103,8 @@ pub(super) struct Recorder {
     deferred: DeferredReplies,
     /// Requests that fetch them.
     held: HashMap<u64, HeldFetch>,
+    /// Secrets in the bodies of earlier requests, which replies to non-chat requests may repeat.
+    body_secrets: RecentSecrets,
     /// Text of a reply that a screen follows waits to be written.
     is_followed: bool,
     /// A problem of the disk was reported.
@@ -136,6 +136,7 @@ impl Recorder {
             open: HashMap::new(),
             deferred: DeferredReplies::default(),
             held: HashMap::new(),
+            body_secrets: RecentSecrets::default(),
             is_followed: false,
             is_reported: false,
             imported: None,
@@ -207,6 +208,7 @@ impl Recorder {
                     let digest = Digest::of_reply(&outcome.text, &outcome.calls);
                     self.conversations.mark(open.conversation, digest, outcome.id, at_ms);
                 }
+                self.deferred.extend(open.make_fetchable());
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     if is_first {
                         session.streams(ms);
@@ -253,7 +255,10 @@ impl Recorder {
     }
 
     fn begin(&mut self, id: u64, at_ms: i64, mut begun: Box<Begun>) {
-        begun.add_body_secrets();
+        self.body_secrets.add(begun.add_body_secrets());
+        if begun.asked_in().is_none() {
+            begun.scrub = self.body_secrets.added_to(begun.scrub.clone());
+        }
         let body = begun.clean_body();
         let plain = begun.plain(&body);
         let change = body.change.map(|change| change.notice().to_owned());
@@ -321,7 +326,7 @@ impl Recorder {
             session.flush();
             line.place = Some((session.id.clone(), session.turns()));
         }
-        let is_background = begun.asked_in() == Some(Protocol::Responses) && is_background(&request);
+        let is_background = is_background(&begun, &request);
         self.open.insert(id, Open { is_background, ..Open::new(conversation, begun, line) });
         self.free_bases(conversation);
     }
@@ -368,8 +373,11 @@ impl Recorder {
         let EndedExchange { conversation, outcome, is_answered, fetched } = ended;
         let digest = is_answered.then(|| Digest::of_reply(&outcome.text, &outcome.calls));
         if let Some(deferred) = fetched {
+            // The loop over the waiting requests recorded it.
             self.conversations.learn(conversation, &deferred.id, digest, at_ms);
-        } else if outcome.is_deferred {
+            return;
+        }
+        if outcome.is_deferred {
             self.conversations.defer(conversation, outcome.id, at_ms);
         } else {
             self.conversations.end(conversation, digest, outcome.id, at_ms);
@@ -390,7 +398,7 @@ impl Recorder {
 
     fn record_end(&mut self, id: u64, at_ms: i64, ms: u64, end: &ExchangeEnd) -> Option<EndedExchange> {
         let open = self.open.remove(&id)?;
-        let Open { conversation, begun, mut line, reply, trailers, is_background, fetches, .. } = open;
+        let Open { conversation, begun, mut line, reply, trailers, is_background, fetchable, fetches, .. } = open;
         let (events, mut outcome) = reply.map(OpenReply::finish).unwrap_or_default();
         line.ms = ms;
         line.usage = outcome.usage;
@@ -399,6 +407,9 @@ impl Recorder {
         let is_answered = is_passed && outcome.is_whole && outcome.error.is_none();
         let is_broken_off = is_passed && !outcome.is_whole && outcome.error.is_none() && outcome.id.is_some();
         outcome.is_deferred = is_answered && outcome.is_deferred || is_background && is_broken_off;
+        if let Some(known) = fetchable.filter(|_| !outcome.is_deferred) {
+            self.deferred.remove(&known);
+        }
         let problem = match end {
             _ if is_answered => None,
             ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
@@ -424,9 +435,7 @@ impl Recorder {
                 let reply = id.map(|id| DeferredReply::of(&begun, id, conversation, turn, &line.model));
                 let text = deferred_text(outcome.finish.as_deref(), reply.as_ref());
                 session.warn(at_ms, begun.scrub.text(&text));
-                if let Some(reply) = reply {
-                    self.deferred.add(reply);
-                }
+                self.deferred.extend(reply);
             }
             session.end_turn(at_ms, &line, &outcome, end, problem);
         }

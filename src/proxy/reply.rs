@@ -47,6 +47,11 @@ impl OpenReply {
         Self { reader, bytes: ReplyBytes::new(status, scrub), text: None, text_since_ms: 0 }
     }
 
+    /// The id of the reply, once it is known.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.reader.id()
+    }
+
     /// Takes bytes; returns the events that are due.
     pub(super) fn take(&mut self, ms: u64, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();

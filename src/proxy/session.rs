@@ -16,8 +16,8 @@ use super::exchange::{Begun, ExchangeEnd, ExchangeLine};
 use super::live::{ConversationLine, ConversationState, LiveTraffic};
 use super::message_list::{StoredConversations, StoredReply};
 use crate::event::{
-    Address, AgentRecord, ErrorRecord, Event, JsonText, ModelRecord, Notice, NoticeLevel, Price, RawReply, ReplyEnd,
-    ReplyStatus, RunEnd, RunStart, Spending, ToolSchema, Totals, TurnEnd, UsageRecord, hex_sha,
+    Address, AgentRecord, Envelope, ErrorRecord, Event, JsonText, ModelRecord, Notice, NoticeLevel, Price, RawReply,
+    ReplyEnd, ReplyStatus, RunEnd, RunStart, Spending, ToolSchema, Totals, TurnEnd, UsageRecord, hex_sha,
 };
 use crate::model::ReplyOutcome;
 use crate::session::{CaptureSource, Header, ImportSource, RecorderError, SessionId, SessionWriter};
@@ -52,6 +52,8 @@ pub(super) struct CapturedSession {
     /// Unix time in ms of the last event.
     last_ms: i64,
     line: ConversationLine,
+    /// Events that a screen has not got: it gets them when they are in the file, from which it reads all earlier ones.
+    unshown: Vec<Envelope>,
     live: Option<LiveTraffic>,
 }
 
@@ -101,7 +103,8 @@ impl CapturedSession {
             context: JsonText::of(&Json::empty()),
             ..RunStart::default()
         };
-        writer.write(at_ms, run.clone(), start.into());
+        let started = writer.write(at_ms, run.clone(), start.into());
+        let unshown = live.is_some().then_some(started).into_iter().collect();
         let line = ConversationLine {
             session: id.to_string(),
             client: begun.scrub.text(&begun.client()),
@@ -130,6 +133,7 @@ impl CapturedSession {
             spending: Spending::default(),
             last_ms: at_ms,
             line,
+            unshown,
             live,
         })
     }
@@ -142,14 +146,27 @@ impl CapturedSession {
     fn write(&mut self, at_ms: i64, address: Address, event: Event) {
         self.last_ms = at_ms;
         let envelope = self.writer.write(at_ms, address, event);
-        if let Some(live) = &self.live {
-            live.event(&self.id, envelope);
+        if self.live.is_some() {
+            self.unshown.push(envelope);
         }
     }
 
-    /// Gives the events so far to the operating system.
+    /// Gives the events so far to the operating system, then to a screen that shows them.
     pub(super) fn flush(&mut self) {
         self.writer.flush();
+        self.show_events();
+    }
+
+    /// Returns when the events so far are on the disk, as far as they can be written.
+    fn sync(&mut self) {
+        self.writer.sync();
+        self.show_events();
+    }
+
+    fn show_events(&mut self) {
+        if let Some(live) = &self.live {
+            self.unshown.drain(..).for_each(|envelope| live.event(&self.id, envelope));
+        }
     }
 
     /// Sets its state and shows it.
@@ -260,7 +277,7 @@ impl CapturedSession {
             inputs: None,
         };
         self.of_turn(at_ms, turn_end.into());
-        self.writer.sync();
+        self.sync();
         self.keep_reply(outcome, error.is_none());
         self.last_error = error;
     }
@@ -313,7 +330,7 @@ impl CapturedSession {
             RunEnd { value, fail, summary: None, refs: None, from_turn: None, journal: None, usage, inputs: None };
         let run = self.run.clone();
         self.write(at_ms, run, end.into());
-        self.writer.sync();
+        self.sync();
         self.show(ConversationState::Ended);
         let error = self.writer.error()?;
         Some(format!("{} cannot be written: {error}; its last lines are lost", self.writer.path().display()))

@@ -11,7 +11,10 @@ use super::{Header, RecorderError, journal};
 use crate::config::{LockedFile, create_private_dir};
 use crate::event::{Address, Envelope, Event, escape_json};
 
-/// One session that is being written.
+/// Capacity of the buffer for lines between writes, in bytes: the first lines of a request may be much longer.
+const KEPT_BYTES: usize = 64 << 10;
+
+/// One session that is being written. Dropping it gives the lines in memory to the operating system.
 #[derive(Debug)]
 pub struct SessionWriter {
     file: LockedFile,
@@ -101,6 +104,7 @@ impl SessionWriter {
             Ok(()) => {
                 self.end += self.pending.len() as u64;
                 self.pending.clear();
+                self.pending.shrink_to(KEPT_BYTES);
                 self.error = None;
             }
             Err(error) => {
@@ -109,5 +113,11 @@ impl SessionWriter {
                 self.error = Some(error.to_string());
             }
         }
+    }
+}
+
+impl Drop for SessionWriter {
+    fn drop(&mut self) {
+        self.flush();
     }
 }

@@ -83,6 +83,13 @@ pub fn captured_agent(
     });
     let made = made.ok_or_else(none)?;
     if messages.is_empty() && made.tools.is_empty() {
+        let is_fetch =
+            events_of(session, turn).any(|event| matches!(event, Event::RawRequest(raw) if raw.method == "GET"));
+        if is_fetch {
+            return Err(refused(format!(
+                "the request at {turn} only fetches the reply to an earlier one: choose the turn that its notice names"
+            )));
+        }
         return Err(refused(format!(
             "no message of the request at {turn} could be read: `sessions show {} --body {turn}` prints its body",
             session.header.id

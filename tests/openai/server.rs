@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ pub(crate) enum Play {
     Stall(Vec<Vec<u8>>),
     /// Bytes, then the last piece again and again until the client hangs up.
     Repeat(Vec<Vec<u8>>),
+    /// Bytes, then others when the test opens the gate; then the connection closes.
+    Gated(Vec<Vec<u8>>, Vec<Vec<u8>>, Arc<Notify>),
 }
 
 /// The head of a reply of this status, with further header lines.
@@ -92,6 +94,11 @@ impl Play {
         Self::Repeat(Self::begun(pieces))
     }
 
+    /// A stream that begins with one piece; the other comes when the gate is opened, then the stream ends properly.
+    pub(crate) fn gated(begin: &str, rest: &str, gate: &Arc<Notify>) -> Self {
+        Self::Gated(Self::begun([begin]), vec![chunk(rest.as_bytes()), b"0\r\n\r\n".to_vec()], Arc::clone(gate))
+    }
+
     /// The same as lines of JSON.
     pub(crate) fn into_lines(self) -> Self {
         let lines = |mut bytes: Vec<Vec<u8>>| {
@@ -103,6 +110,7 @@ impl Play {
             Self::Bytes(bytes) => Self::Bytes(lines(bytes)),
             Self::Stall(bytes) => Self::Stall(lines(bytes)),
             Self::Repeat(bytes) => Self::Repeat(lines(bytes)),
+            Self::Gated(bytes, rest, gate) => Self::Gated(lines(bytes), rest, gate),
         }
     }
 
@@ -127,6 +135,11 @@ impl Play {
             Self::Bytes(bytes) => Self::Bytes(all(bytes)),
             Self::Stall(bytes) => Self::Stall(all(bytes)),
             Self::Repeat(bytes) => Self::Repeat(all(bytes)),
+            Self::Gated(bytes, rest, gate) => {
+                // The rest has no head of its own.
+                let rest = all([vec![Vec::new()], rest].concat()).split_off(1);
+                Self::Gated(all(bytes), rest, gate)
+            }
         }
     }
 
@@ -218,7 +231,7 @@ async fn serve(
         let number = kept.len() - 1;
         (number, script(number, &received))
     };
-    let (Play::Bytes(pieces) | Play::Stall(pieces) | Play::Repeat(pieces)) = &play;
+    let (Play::Bytes(pieces) | Play::Stall(pieces) | Play::Repeat(pieces) | Play::Gated(pieces, ..)) = &play;
     for piece in pieces {
         // A client that has enough may leave in the middle.
         socket.write_all(piece).await.ok()?;
@@ -232,6 +245,13 @@ async fn serve(
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             return Some(number);
+        }
+        Play::Gated(_, rest, gate) => {
+            gate.notified().await;
+            for piece in rest {
+                socket.write_all(piece).await.ok()?;
+            }
+            return None;
         }
     }
     let mut rest = [0; 64];

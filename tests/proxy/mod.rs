@@ -2,6 +2,7 @@
 
 mod answers;
 mod background;
+mod background_order;
 mod bodies;
 mod captured_agents;
 mod client_tools;

@@ -164,6 +164,11 @@ impl CapturedReply {
         Self { fetched: is_stream.then(FetchedStream::default), ..self }
     }
 
+    /// The id of the reply, once it is known.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     /// Takes bytes as they came; returns what they add to the reply.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<(PartKind, String)> {
         let decoded = match self.decoder.decode(bytes) {

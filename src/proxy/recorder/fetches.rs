@@ -5,7 +5,7 @@
 //! is still working on.
 
 use super::{Open, Recorder};
-use crate::proxy::background::{HeldFetch, ReleasedFetch};
+use crate::proxy::background::{DeferredReply, HeldFetch, ReleasedFetch};
 use crate::proxy::conversations::ConversationId;
 use crate::proxy::digest::Digest;
 use crate::proxy::exchange::{Begun, ExchangeEnd, ExchangeLine, Note};
@@ -14,6 +14,19 @@ use crate::proxy::session::CapturedSession;
 
 /// Memory limit for the replies of all held requests, in bytes. A reply that exceeds it is not held.
 const HELD_MAX_BYTES: usize = 64 << 20;
+
+impl Open {
+    /// Returns the reply of a background request when its id has come: other requests can fetch it before this one ends.
+    pub(super) fn make_fetchable(&mut self) -> Option<DeferredReply> {
+        if !self.is_background || self.fetchable.is_some() {
+            return None;
+        }
+        let (id, (_, turn)) = (self.reply.as_ref()?.id()?, self.line.place.as_ref()?);
+        let reply = DeferredReply::of(&self.begun, id, self.conversation, *turn, &self.line.model);
+        self.fetchable = Some(reply.clone());
+        Some(reply)
+    }
+}
 
 impl Recorder {
     /// Begins a request, or holds it if it fetches a deferred reply. Another request that has a line is not recorded.
@@ -74,6 +87,7 @@ impl Recorder {
         ids.sort_unstable();
         for id in ids {
             if let Some(fetch) = self.held.get_mut(&id) {
+                fetch.end_marked(at_ms);
                 fetch.end(at_ms, 0, ExchangeEnd::ProxyEnded);
             }
             self.settle(id);
@@ -95,7 +109,11 @@ impl Recorder {
     fn settle(&mut self, id: u64) {
         let Some(fetch) = self.held.get(&id) else { return };
         let conversation = fetch.deferred().conversation;
-        let is_turn = fetch.is_final() && self.deferred.contains(fetch.deferred());
+        let is_twin = |(other, held): (&u64, &HeldFetch)| {
+            *other != id && held.is_over() && held.is_final() && held.deferred() == fetch.deferred()
+        };
+        // One request that waits with a reply is enough.
+        let is_turn = fetch.is_final() && self.deferred.contains(fetch.deferred()) && !self.held.iter().any(is_twin);
         if is_turn && self.open.values().any(|open| open.conversation == conversation) {
             return;
         }
