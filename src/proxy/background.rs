@@ -71,7 +71,7 @@ pub(super) fn deferred_text(state: Option<&str>, reply: Option<&DeferredReply>) 
     }
 }
 
-/// Returns whether the service goes on with the reply when the client leaves.
+/// Returns whether the service continues the reply when the client leaves.
 pub(super) fn is_background(begun: &Begun, request: &CapturedRequest) -> bool {
     let background = request.frame.json().get("background").map(Json::to_text);
     begun.asked_in() == Some(Protocol::Responses) && background.as_deref() == Some("true")

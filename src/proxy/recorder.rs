@@ -58,7 +58,7 @@ struct Open {
     last_ms: u64,
     /// The service marked the end of the reply: the next request of the conversation may come before the end of the body.
     is_marked: bool,
-    /// The service goes on with the reply when its stream breaks off.
+    /// The service continues the reply when its stream breaks off.
     is_background: bool,
     /// The reply that other requests can fetch, from its id on.
     fetchable: Option<DeferredReply>,
