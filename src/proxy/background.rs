@@ -103,7 +103,7 @@ impl DeferredReplies {
     }
 
     /// Adds a reply, if there is one.
-    pub(super) fn extend(&mut self, reply: Option<DeferredReply>) {
+    pub(super) fn add_any(&mut self, reply: Option<DeferredReply>) {
         if let Some(reply) = reply {
             self.add(reply);
         }

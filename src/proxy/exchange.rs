@@ -380,6 +380,22 @@ pub struct ExchangeLine {
     pub problem: Option<String>,
 }
 
+impl ExchangeLine {
+    /// The line of a request without a reply so far.
+    pub(super) fn begin(upstream: &str, model: String) -> Self {
+        Self {
+            place: None,
+            upstream: upstream.to_owned(),
+            model,
+            status: None,
+            first_ms: None,
+            ms: 0,
+            usage: None,
+            problem: None,
+        }
+    }
+}
+
 impl fmt::Display for ExchangeLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {

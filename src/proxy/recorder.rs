@@ -208,7 +208,7 @@ impl Recorder {
                     let digest = Digest::of_reply(&outcome.text, &outcome.calls);
                     self.conversations.mark(open.conversation, digest, outcome.id, at_ms);
                 }
-                self.deferred.extend(open.make_fetchable());
+                self.deferred.add_any(open.make_fetchable());
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     if is_first {
                         session.streams(ms);
@@ -296,19 +296,8 @@ impl Recorder {
         if is_new || !self.sessions.contains_key(&conversation) && !self.omitted.contains(&conversation) {
             self.start_session(conversation, at_ms, &begun, &request);
         }
-        let mut line = ExchangeLine {
-            place: None,
-            upstream: begun.upstream.clone(),
-            model: match begun.asked_in() {
-                Some(_) => request.model.clone(),
-                None => begun.method_and_path(),
-            },
-            status: None,
-            first_ms: None,
-            ms: 0,
-            usage: None,
-            problem: None,
-        };
+        let model = if begun.asked_in().is_some() { request.model.clone() } else { begun.method_and_path() };
+        let mut line = ExchangeLine::begin(&begun.upstream, model);
         if let Some(session) = self.sessions.get_mut(&conversation) {
             session.begin_turn(at_ms, &begun, &request, &digests, body, &self.options.prices);
             if begun.asked_in().is_none() {
@@ -435,7 +424,7 @@ impl Recorder {
                 let reply = id.map(|id| DeferredReply::of(&begun, id, conversation, turn, &line.model));
                 let text = deferred_text(outcome.finish.as_deref(), reply.as_ref());
                 session.warn(at_ms, begun.scrub.text(&text));
-                self.deferred.extend(reply);
+                self.deferred.add_any(reply);
             }
             session.end_turn(at_ms, &line, &outcome, end, problem);
         }

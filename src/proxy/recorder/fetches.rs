@@ -146,16 +146,7 @@ impl Recorder {
         if let Some(line) = line {
             line.set_recorded();
         }
-        let mut line = ExchangeLine {
-            place: None,
-            upstream: begun.upstream.clone(),
-            model: begun.method_and_path(),
-            status: None,
-            first_ms: None,
-            ms: 0,
-            usage: None,
-            problem: None,
-        };
+        let mut line = ExchangeLine::begin(&begun.upstream, begun.method_and_path());
         if let Some(session) = self.sessions.get_mut(&conversation) {
             session.begin_fetch(at_ms, &begun, &deferred, begun.clean_body(), &self.options.prices);
             for text in &begun.notices {
