@@ -116,15 +116,17 @@ impl StoredConversations {
         self.by_id.push_back((id.to_owned(), self.last.clone()));
     }
 
-    /// Sets the reply with this id, which was deferred.
-    pub(super) fn set_deferred(&mut self, id: &str, reply: StoredReply) {
-        let is_last = self.by_id.back().is_some_and(|(last, _)| last == id);
-        if is_last && self.last.reply == StoredReply::Deferred {
+    /// Sets the reply with this id, which was deferred; returns whether it is the reply to the last request.
+    pub(super) fn set_deferred(&mut self, id: &str, reply: StoredReply) -> bool {
+        let has_last_id = self.by_id.back().is_some_and(|(last, _)| last == id);
+        let is_last = has_last_id && self.last.reply == StoredReply::Deferred;
+        if is_last {
             self.last.reply = reply;
         }
         for (_, stored) in self.by_id.iter_mut().filter(|(known, _)| known == id) {
             stored.reply = reply;
         }
+        is_last
     }
 }
 
@@ -157,14 +159,14 @@ mod tests {
         stored.set_reply(Some("resp_0"), StoredReply::Deferred);
         stored.begin(request(1));
         stored.set_reply(Some("resp_1"), StoredReply::Deferred);
-        stored.set_deferred("resp_0", known);
+        assert!(!stored.set_deferred("resp_0", known), "another request followed");
         assert_eq!(stored.continued(Some("resp_0")).reply, known);
         assert_eq!(stored.continued(Some("resp_1")).reply, StoredReply::Deferred);
-        stored.set_deferred("resp_1", known);
+        assert!(stored.set_deferred("resp_1", known));
         assert_eq!(stored.continued(None).reply, known);
         // A request after it is not answered.
         stored.begin(request(2));
-        stored.set_deferred("resp_1", known);
+        assert!(!stored.set_deferred("resp_1", known));
         assert_eq!(stored.continued(None).reply, StoredReply::Missing);
     }
 

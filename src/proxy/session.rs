@@ -278,12 +278,17 @@ impl CapturedSession {
         };
         self.of_turn(at_ms, turn_end.into());
         self.sync();
-        self.keep_reply(outcome, error.is_none());
-        self.last_error = error;
+        if self.keep_reply(outcome, error.is_none()) {
+            if error.is_none() {
+                self.last_text = Some(outcome.text.clone());
+            }
+            self.last_error = error;
+        }
     }
 
-    /// Keeps a reply for the requests that continue it. A deferred reply may come although this one is not an answer.
-    fn keep_reply(&mut self, outcome: &ReplyOutcome, is_answer: bool) {
+    /// Keeps a reply for the requests that continue it; returns whether it is the reply to the last request. A deferred reply may come although
+    /// this one is not an answer.
+    fn keep_reply(&mut self, outcome: &ReplyOutcome, is_answer: bool) -> bool {
         let reply = if outcome.is_deferred {
             StoredReply::Deferred
         } else if is_answer {
@@ -293,14 +298,13 @@ impl CapturedSession {
         } else {
             StoredReply::Missing
         };
-        match self.fetched.take() {
-            Some(id) => self.stored.set_deferred(&id, reply),
-            None if reply == StoredReply::Missing => {}
-            None => self.stored.set_reply(outcome.id.as_deref(), reply),
+        if let Some(id) = self.fetched.take() {
+            return self.stored.set_deferred(&id, reply);
         }
-        if is_answer {
-            self.last_text = Some(outcome.text.clone());
+        if reply != StoredReply::Missing {
+            self.stored.set_reply(outcome.id.as_deref(), reply);
         }
+        true
     }
 
     /// Returns the bytes of the body that is kept for the next one.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ptc_workbench::event::Event;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -130,4 +131,37 @@ async fn a_background_stream_that_is_resumed_while_it_is_open_has_its_reply_in_a
     let problems: Vec<bool> = lines.lock().unwrap().iter().map(|line| line.problem.is_some()).collect();
     assert_eq!(problems, [true, false, false]);
     assert!(unrecorded.lock().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_result_is_the_reply_to_the_last_request_whenever_an_earlier_one_is_fetched() {
+    for (fetched, next) in [("completed", "completed"), ("cancelled", "completed"), ("completed", "failed")] {
+        let server = Server::script(move |number, _| match number {
+            0 => reply("resp_0", "queued"),
+            1 if next == "failed" => Play::json("400 Bad Request", r#"{"error":{"message":"not now"}}"#),
+            1 => {
+                let text = json!([{"type": "output_text", "text": "the second"}]);
+                let output = json!([{"type": "message", "role": "assistant", "content": text}]);
+                let body = json!({"id": "resp_1", "object": "response", "status": "completed", "output": output});
+                Play::json("200 OK", body.to_string())
+            }
+            _ => reply("resp_0", fetched),
+        });
+        let proxied = Proxied::start(server.await, Wish::default()).await;
+        ask(&proxied).await;
+        ask_next(&proxied).await;
+        poll(&proxied).await;
+        let (sessions, _dir) = proxied.end().await;
+        let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+        assert_eq!(requests(session).len(), 3, "{fetched}");
+        let end = session.events().find_map(|envelope| match envelope.event {
+            Event::RunEnd(end) => Some(end),
+            _ => None,
+        });
+        let end = end.unwrap();
+        match next {
+            "completed" => assert_eq!(end.value.unwrap().json().as_str(), Some("the second"), "{fetched}"),
+            _ => assert!(end.fail.unwrap().message.contains("not now"), "{fetched}"),
+        }
+    }
 }

@@ -64,7 +64,6 @@ impl CapturedSession {
         self.show(ConversationState::Asked);
         self.totals.turns += 1;
         self.totals.requests += 1;
-        self.last_error = None;
         self.has_schema |= request.schema.is_some();
         let remaining = BudgetRecord { turns: 1, tree: None, tokens: None, mission_ms: None };
         let start = TurnStart { now: at_ms, kind: None, remaining, waited_ms: 0, stop: None };
@@ -82,6 +81,7 @@ impl CapturedSession {
         let keeps_tools = !kept.is_empty() && request.tools.is_empty() && begun.protocol == Protocol::Anthropic;
         let tools = if keeps_tools { std::mem::take(&mut self.last_tools) } else { request.tools.clone() };
         if self.fetched.is_none() {
+            self.last_error = None;
             self.stored.begin(StoredConversation {
                 messages: MessageList::of(&messages),
                 has_system_member,
