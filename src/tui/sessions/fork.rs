@@ -324,7 +324,7 @@ fn stages(turn: &TurnPoints, target: &Target) -> Vec<Choice> {
         Target::Text(..) | Target::Memory => &[Stage::Request, Stage::After],
     };
     let meaning = |stage: Stage| match stage {
-        Stage::Request => "before the turn: its request is made again",
+        Stage::Request => "before the turn: its request is sent again",
         Stage::Reply => "its request is kept, the reply is requested again",
         _ => "the turn is kept, the next one runs live",
     };

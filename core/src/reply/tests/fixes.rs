@@ -67,7 +67,7 @@ fn the_places_of_repairs_are_bytes_of_the_reply() {
 }
 
 #[test]
-fn spans_of_mended_and_of_unescaped_trees_point_into_the_reply() {
+fn spans_of_repaired_and_of_unescaped_trees_point_into_the_reply() {
     for reply in ["x {'k': ['é', 12,]}", "x {\\\"k\\\": [\\\"é\\\", 12]}", "```json\n{k: [“é” 12]\n```"] {
         let found = run(reply, &AnswerShape::Object, Recovery::Standard);
         let ExtractOutcome::Found { json, .. } = &found.outcome else { panic!("nothing in {reply:?}") };
