@@ -88,7 +88,15 @@ fn format(flags: &ExportFlags) -> Result<Format, UsageError> {
     }
     let ending = flags.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
     let named = ending.and_then(|ending| Format::ALL.iter().find(|format| format.ending() == ending)).copied();
-    named.ok_or_else(|| UsageError(format!("the format is unknown: choose one with --format: {}", names())))
+    named.ok_or_else(|| {
+        let why = match &flags.output {
+            Some(path) if path.as_os_str() != "-" => {
+                format!("{}: no format has this ending: ", safe_line(&path.display().to_string()))
+            }
+            _ => String::new(),
+        };
+        UsageError(format!("{why}choose a format with --format: {}", names()))
+    })
 }
 
 /// The session as `sessions show --plain` prints it, with the time of each piece.
