@@ -147,6 +147,8 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
     let mut recorder = Recorder::new(options);
     // Notes that came since the last pause, and those before it.
     let (mut recent, mut due) = (Vec::new(), Vec::new());
+    // A deadline: the ticks between would begin a time of waiting again.
+    let mut next = tokio::time::Instant::now();
     'all: loop {
         let is_idle = recent.is_empty() && due.is_empty();
         tokio::select! {
@@ -154,8 +156,9 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
                 if taken == 0 {
                     break;
                 }
+                next = tokio::time::Instant::now() + DELAY;
             }
-            () = tokio::time::sleep(DELAY), if !is_idle => {
+            () = tokio::time::sleep_until(next), if !is_idle => {
                 for note in due.drain(..) {
                     if matches!(note, Note::Close) {
                         break 'all;
@@ -166,6 +169,7 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
                 while let Ok(note) = queue.try_recv() {
                     recent.push(note);
                 }
+                next = tokio::time::Instant::now() + DELAY;
             }
             _ = follow.tick(), if recorder.is_followed() => recorder.show_text(SystemClock.now()),
             _ = idle.tick() => recorder.close_idle(SystemClock.now()),
