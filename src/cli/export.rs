@@ -1,6 +1,7 @@
 //! `sessions export` and `sessions import`: where the text goes, and the reports about it.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -29,7 +30,7 @@ pub(super) async fn export(
         return Ok(exit::OK);
     }
     let format = format(flags)?;
-    let file = flags.output.as_ref().filter(|path| path.as_os_str() != "-");
+    let file = output_file(flags);
     if flags.json && file.is_none() {
         return Err(UsageError("--json prints a report: name the export's file with -o, or use --preview".to_owned()));
     }
@@ -86,17 +87,18 @@ fn format(flags: &ExportFlags) -> Result<Format, UsageError> {
         return Format::from_name(name)
             .ok_or_else(|| UsageError(format!("unknown format {name:?}; known: {}", names())));
     }
-    let ending = flags.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
+    let ending = output_file(flags).and_then(|path| path.extension()).and_then(|ending| ending.to_str());
     let named = ending.and_then(|ending| Format::ALL.iter().find(|format| format.ending() == ending)).copied();
     named.ok_or_else(|| {
-        let why = match &flags.output {
-            Some(path) if path.as_os_str() != "-" => {
-                format!("{}: no format has this ending: ", safe_line(&path.display().to_string()))
-            }
-            _ => String::new(),
-        };
+        let file = output_file(flags).map(|path| safe_line(&path.display().to_string()));
+        let why = file.map(|file| format!("{file}: no format has this ending: ")).unwrap_or_default();
         UsageError(format!("{why}choose a format with --format: {}", names()))
     })
+}
+
+/// The file or folder to write; `None` for standard output.
+fn output_file(flags: &ExportFlags) -> Option<&PathBuf> {
+    flags.output.as_ref().filter(|path| path.as_os_str() != "-")
 }
 
 /// The session as `sessions show --plain` prints it, with the time of each piece.

@@ -147,8 +147,8 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
     let mut recorder = Recorder::new(options);
     // Notes that came since the last pause, and those before it.
     let (mut recent, mut due) = (Vec::new(), Vec::new());
-    // A deadline: the ticks between would begin a time of waiting again.
-    let mut next = tokio::time::Instant::now();
+    // A `sleep` in the loop would start again after each tick of the others.
+    let mut pause = tokio::time::interval(DELAY);
     'all: loop {
         let is_idle = recent.is_empty() && due.is_empty();
         tokio::select! {
@@ -156,9 +156,9 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
                 if taken == 0 {
                     break;
                 }
-                next = tokio::time::Instant::now() + DELAY;
+                pause.reset();
             }
-            () = tokio::time::sleep_until(next), if !is_idle => {
+            _ = pause.tick(), if !is_idle => {
                 for note in due.drain(..) {
                     if matches!(note, Note::Close) {
                         break 'all;
@@ -169,7 +169,7 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
                 while let Ok(note) = queue.try_recv() {
                     recent.push(note);
                 }
-                next = tokio::time::Instant::now() + DELAY;
+                pause.reset();
             }
             _ = follow.tick(), if recorder.is_followed() => recorder.show_text(SystemClock.now()),
             _ = idle.tick() => recorder.close_idle(SystemClock.now()),
