@@ -90,9 +90,14 @@ fn format(flags: &ExportFlags) -> Result<Format, UsageError> {
     let ending = output_file(flags).and_then(|path| path.extension()).and_then(|ending| ending.to_str());
     let named = ending.and_then(|ending| Format::ALL.iter().find(|format| format.ending() == ending)).copied();
     named.ok_or_else(|| {
-        let file = output_file(flags).map(|path| safe_line(&path.display().to_string()));
-        let why = file.map(|file| format!("{file}: no format has this ending: ")).unwrap_or_default();
-        UsageError(format!("{why}choose a format with --format: {}", names()))
+        let names = names();
+        UsageError(match output_file(flags) {
+            Some(path) => {
+                let file = safe_line(&path.display().to_string());
+                format!("{file}: the file's ending does not name a format; choose one with --format: {names}")
+            }
+            None => format!("choose a format with --format: {names}"),
+        })
     })
 }
 

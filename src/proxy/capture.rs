@@ -147,7 +147,7 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
     let mut recorder = Recorder::new(options);
     // Notes that came since the last pause, and those before it.
     let (mut recent, mut due) = (Vec::new(), Vec::new());
-    // A `sleep` in the loop would start again after each tick of the others.
+    // An interval, because each of the other ticks would restart a `sleep`.
     let mut pause = tokio::time::interval(DELAY);
     'all: loop {
         let is_idle = recent.is_empty() && due.is_empty();

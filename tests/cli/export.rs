@@ -54,7 +54,7 @@ fn every_format_is_written_and_named_by_the_file() {
     assert!(fs::read_to_string(program.dir().join("page.html")).unwrap().starts_with("<!doctype html>"));
     let done = program.run(["sessions", "export", "last", "-o", "page.txt"]);
     done.exits(2);
-    let expected = "page.txt: no format has this ending: choose a format with --format: md, html";
+    let expected = "page.txt: the file's ending does not name a format; choose one with --format: md, html";
     assert!(done.stderr.contains(expected), "{}", done.stderr);
     for flags in [&["sessions", "export", "last"][..], &["sessions", "export", "last", "-o", "-"]] {
         let done = program.run(flags);
