@@ -156,28 +156,30 @@ impl<'s> Modules<'s> {
 
 /// The strongly connected components of a graph.
 fn components<'s>(graph: &BTreeMap<&'s str, BTreeSet<&'s str>>) -> Vec<Vec<&'s str>> {
-    let reached: BTreeMap<&str, BTreeSet<&str>> = graph.keys().map(|file| (*file, reach(graph, file))).collect();
-    let returns = |from: &str, to: &str| reached.get(from).is_some_and(|files| files.contains(to));
-    let mut placed = BTreeSet::new();
+    let files: Vec<&str> = graph.keys().copied().collect();
+    let number = |file: &&str| files.binary_search(file).ok();
+    let edges: Vec<Vec<usize>> = graph.values().map(|targets| targets.iter().filter_map(number).collect()).collect();
+    let reached: Vec<Vec<bool>> = (0..files.len()).map(|from| reach(&edges, from)).collect();
+    let mut placed = vec![false; files.len()];
     let mut components = Vec::new();
-    for (file, others) in &reached {
-        if placed.insert(*file) {
-            let others = others.iter().copied().filter(|other| other != file && returns(other, file));
-            let component: Vec<&str> = std::iter::once(*file).chain(others).collect();
-            placed.extend(component.iter().copied());
-            components.push(component);
+    for file in 0..files.len() {
+        if !placed[file] {
+            let is_member = |other: &usize| *other == file || reached[file][*other] && reached[*other][file];
+            let members: Vec<usize> = (0..files.len()).filter(is_member).collect();
+            members.iter().for_each(|member| placed[*member] = true);
+            components.push(members.into_iter().map(|member| files[member]).collect());
         }
     }
     components
 }
 
-/// The files that a file imports, directly or through others.
-fn reach<'s>(graph: &BTreeMap<&'s str, BTreeSet<&'s str>>, from: &str) -> BTreeSet<&'s str> {
-    let mut reached = BTreeSet::new();
-    let mut pending: Vec<&str> = graph.get(from).into_iter().flatten().copied().collect();
+/// Marks the files that a file imports, directly or through others.
+fn reach(edges: &[Vec<usize>], from: usize) -> Vec<bool> {
+    let mut reached = vec![false; edges.len()];
+    let mut pending = edges[from].clone();
     while let Some(file) = pending.pop() {
-        if reached.insert(file) {
-            pending.extend(graph.get(file).into_iter().flatten());
+        if !std::mem::replace(&mut reached[file], true) {
+            pending.extend(&edges[file]);
         }
     }
     reached

@@ -304,17 +304,40 @@ fn separate(text: &str) -> (String, String) {
         let rest = &text[at..];
         let comment = comment_length(rest);
         let literal = if comment == 0 && !text[..at].ends_with(is_name) { literal_length(rest) } else { 0 };
-        let length = comment.max(literal).max(rest.chars().next().map_or(1, char::len_utf8));
+        let length = if comment + literal > 0 { comment + literal } else { plain_length(rest) };
         let part = &rest[..length];
-        code.push_str(&if comment + literal > 0 { blank(part) } else { part.to_owned() });
-        comments.push_str(&if comment > 0 { part.to_owned() } else { blank(part) });
+        if comment + literal > 0 {
+            push_blank(&mut code, part);
+        } else {
+            code.push_str(part);
+        }
+        if comment > 0 {
+            comments.push_str(part);
+        } else {
+            push_blank(&mut comments, part);
+        }
         at += length;
     }
     (code, comments)
 }
 
-fn blank(part: &str) -> String {
-    part.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
+/// The length of the code that starts here, up to the next place where a comment or a literal may start: a word, or what is between words.
+fn plain_length(rest: &str) -> usize {
+    let first = rest.chars().next().map_or(1, char::len_utf8);
+    if rest.starts_with(is_name) {
+        return name_end(rest, first);
+    }
+    let end = rest[first..].find(|c| is_name(c) || matches!(c, '/' | '"' | '\''));
+    end.map_or(rest.len(), |length| first + length)
+}
+
+fn push_blank(out: &mut String, part: &str) {
+    for (number, line) in part.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        out.push_str(&" ".repeat(line.len()));
+    }
 }
 
 fn comment_length(rest: &str) -> usize {
