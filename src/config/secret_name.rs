@@ -2,6 +2,8 @@
 //!
 //! In: names of headers, parameters and variables, and their values. Out: whether the value is a secret. It must never call a common word one.
 
+use std::borrow::Cow;
+
 /// Returns whether the name of a header, parameter or variable indicates a secret: `X-Api-Key`, `access_token`, `Helicone-Auth`, `sig`.
 pub fn is_secret_name(name: &str) -> bool {
     has_secret_word(name) || has_last_word(name)
@@ -22,16 +24,25 @@ const KEY_MIN_BYTES: usize = 8;
 fn has_secret_word(name: &str) -> bool {
     const WORDS: [&str; 9] =
         ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"];
-    let name = name.to_ascii_lowercase();
+    let name = lowercase(name);
     WORDS.iter().any(|word| name.contains(word))
 }
 
 /// Short words are also parts of others (`author`, `design`), and before another word they rarely name the secret (`SSH_AUTH_SOCK`).
 fn has_last_word(name: &str) -> bool {
     const LAST_WORDS: [&str; 7] = ["auth", "sig", "pass", "passphrase", "jwt", "bearer", "assertion"];
-    let name = name.to_ascii_lowercase();
+    let name = lowercase(name);
     let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
     LAST_WORDS.contains(&last)
+}
+
+/// Returns the name in lower case, without a copy where it is already: names of headers are, in all requests of a proxy.
+fn lowercase(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 /// Returns whether a header contains a literal secret instead of `${NAME}`, an environment variable.

@@ -127,7 +127,7 @@ impl ProxyService {
     async fn pass(&self, request: Request) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let scrub = self.secrets.of_request(request.headers(), path);
-        let mut pending = PendingRequest::begin(request.method().as_str(), path, &scrub, &self.unrecorded, &self.end);
+        let mut pending = PendingRequest::begin(request.method().as_str(), path, scrub, &self.unrecorded, &self.end);
         let reply = self.answer_or_pass(request, &mut pending).await;
         pending.follow(reply)
     }
@@ -181,7 +181,7 @@ impl ProxyService {
             headers: head.headers.clone(),
             body,
             came,
-            scrub: self.secrets.of_request(&head.headers, &route.path),
+            scrub: pending.scrub().clone(),
             notices: effects.notices.clone(),
         };
         let mut verdict = Verdict::Pass;

@@ -74,6 +74,7 @@ pub type UnrecordedReport = Arc<dyn Fn(UnrecordedRequest) + Send + Sync>;
 /// ended.
 pub(super) struct PendingRequest {
     line: UnrecordedRequest,
+    scrub: Scrub,
     started: Instant,
     listener: ListenerEnd,
     /// `None` when the request is recorded, or its reply is followed: another place reports it.
@@ -85,13 +86,18 @@ impl PendingRequest {
     pub(super) fn begin(
         method: &str,
         path_and_query: &str,
-        scrub: &Scrub,
+        scrub: Scrub,
         report: &UnrecordedReport,
         listener: &ListenerEnd,
     ) -> Self {
         let path = scrub.text(path_and_query.split('?').next().unwrap_or_default());
         let line = UnrecordedRequest { method: method.to_owned(), path, ..UnrecordedRequest::default() };
-        Self { line, started: Instant::now(), listener: listener.clone(), report: Some(Arc::clone(report)) }
+        Self { line, scrub, started: Instant::now(), listener: listener.clone(), report: Some(Arc::clone(report)) }
+    }
+
+    /// The secrets of the machine and of the request.
+    pub(super) fn scrub(&self) -> &Scrub {
+        &self.scrub
     }
 
     /// Sets the upstream that gets it.

@@ -78,7 +78,7 @@ impl ProxyService {
                 headers: head.headers.clone(),
                 body: body.clone(),
                 came,
-                scrub: self.secrets.of_request(&head.headers, &route.path),
+                scrub: pending.scrub().clone(),
                 notices: effects.notices,
             }),
             _ => None,
@@ -127,9 +127,9 @@ impl ProxyService {
         }
         let line = LateLine::new(&self.unrecorded);
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        let scrub = self.secrets.of_request(request.headers(), path);
+        let scrub = pending.scrub().clone();
         pending.set_recorded();
-        *pending = PendingRequest::begin(request.method().as_str(), path, &scrub, &line.report(), &self.end);
+        *pending = PendingRequest::begin(request.method().as_str(), path, scrub, &line.report(), &self.end);
         pending.set_upstream(&route.upstream.name);
         Some(line)
     }
