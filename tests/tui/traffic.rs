@@ -228,3 +228,15 @@ fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted
     press(&mut model, "s");
     assert_eq!((model.traffic.unrecorded.len(), model.traffic.unrecorded_count), (0, 0));
 }
+
+#[test]
+fn what_is_unknown_of_a_program_is_a_dash() {
+    let mut model = listening();
+    let TrafficUpdate::Conversation(mut unknown) = line("2026-01-01", ConversationState::Streams) else { panic!() };
+    (unknown.client, unknown.model) = (String::new(), String::new());
+    update(&mut model, vec![TrafficUpdate::Conversation(unknown)]);
+    let shown = text(&mut model);
+    let row = shown.lines().find(|row| row.contains("● streams")).unwrap_or_default();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..9], ["▸", "●", "streams", "–", "openai", "–", "1", "–", "–"], "{shown}");
+}

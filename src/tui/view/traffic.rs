@@ -315,13 +315,14 @@ impl Columns {
             Piece::new(role, &format!("{text}{}", " ".repeat(gap)))
         };
         let is_wide = self.width >= 110;
+        let name = |text: &str, columns: usize| left(role, if text.is_empty() { "–" } else { text }, columns);
         pieces.push(left(cells.state.0, cells.state.1, 10));
-        pieces.push(left(role, cells.client, if is_wide { 18 } else { 14 }));
+        pieces.push(name(cells.client, if is_wide { 18 } else { 14 }));
         if is_wide {
-            pieces.push(left(role, cells.upstream, 10));
+            pieces.push(name(cells.upstream, 10));
         }
         if self.width >= 60 {
-            pieces.push(left(role, cells.model, if is_wide { 22 } else { 16 }));
+            pieces.push(name(cells.model, if is_wide { 22 } else { 16 }));
         }
         let [turns, tokens, cost, first] = cells.numbers;
         let right = |text: String, columns: usize| Piece::new(role, &format!("{text:>columns$} "));
