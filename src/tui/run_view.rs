@@ -53,6 +53,8 @@ pub enum LastEvent {
     Came,
     /// It has come, and the draft is to run when the session is complete.
     RunsAgain,
+    /// It has come, and the run is to be compared with the one before it when the session is complete.
+    Compares,
 }
 
 /// State of a run.

@@ -49,6 +49,29 @@ fn shown(model: &Model) -> Option<&str> {
 }
 
 #[test]
+fn a_run_that_has_returned_is_compared_when_its_session_is_complete() {
+    let ended = || Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]);
+    let pair = || Effect::Compare(CompareRequest::Sessions(vec!["first".to_owned(), "second".to_owned()]));
+    for leaves in [false, true] {
+        let mut model = fresh((120, 40));
+        run(&mut model, "first", two_turns());
+        press(&mut model, "f5");
+        apply_message(&mut model, Msg::Started(Ok(Some("second".to_owned()))));
+        let updates = two_turns().into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope))).collect();
+        apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, updates));
+        assert!(rows(&mut model).contains("[2 ✓"), "{}", rows(&mut model));
+        assert_eq!(press(&mut model, "f4"), []);
+        assert_eq!(model.screen, Screen::Compare);
+        if leaves {
+            press(&mut model, "f2");
+        }
+        let effects = apply_message(&mut model, ended());
+        assert_eq!(effects.contains(&pair()), !leaves, "{effects:?}");
+        assert_eq!(model.screen == Screen::Compare, !leaves);
+    }
+}
+
+#[test]
 fn the_runs_of_a_draft_are_kept_and_one_key_apart() {
     let mut model = two_runs((120, 40));
     assert_eq!(shown(&model), Some("second"));

@@ -33,13 +33,11 @@ pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
         return open(model, &marked);
     }
     let is_outdated = || runs::pair(model).is_some_and(|pair| model.compare.names() != pair);
-    if model.screen == Screen::Workbench
-        && (empty || !model.compare.draft_runs.is_empty())
-        && !model.workbench.running()
-        && !model.compare.runs()
-        && is_outdated()
-    {
-        return runs::compare(model);
+    if model.screen == Screen::Workbench && (empty || !model.compare.draft_runs.is_empty()) && !model.compare.runs() {
+        if !model.workbench.running() && is_outdated() {
+            return runs::compare(model);
+        }
+        runs::compare_when_complete(model);
     }
     let compare = &mut model.compare;
     compare.opened = false;

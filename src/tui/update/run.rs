@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::{save, stop};
+use super::{runs, save, stop};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::config::Notify;
 use crate::event::{Address, Decision, Envelope, ErrorRecord, Event};
@@ -209,8 +209,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
             }
             RunUpdate::Unwritten { reason, suggested } => save::ask_folder(model, reason, &suggested),
             RunUpdate::Ended(ended) => {
-                let runs_again =
-                    std::mem::take(&mut view.last_event) == LastEvent::RunsAgain && slot == Slot::Workbench;
+                let next = std::mem::take(&mut view.last_event);
                 view.phase = Phase::Done;
                 view.ended = Some(ended.clone());
                 view.transcript.close();
@@ -222,8 +221,10 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. }));
                 report_end(model, slot, &ended);
                 effects.push(Effect::List);
-                if runs_again {
-                    effects.extend(run_or_stop(model));
+                match next {
+                    LastEvent::RunsAgain if slot == Slot::Workbench => effects.extend(run_or_stop(model)),
+                    LastEvent::Compares if model.screen == Screen::Compare => effects.extend(runs::compare(model)),
+                    _ => {}
                 }
             }
         }

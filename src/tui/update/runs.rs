@@ -4,7 +4,7 @@ use super::compare::{sessions, show_matrix};
 use crate::agent::Mode;
 use crate::tui::compare::CompareRequest;
 use crate::tui::message::Effect;
-use crate::tui::model::{DraftRun, Model, Tone};
+use crate::tui::model::{DraftRun, LastEvent, Model, Tone};
 use crate::workbench::matrix::MatrixSpec;
 
 /// Trials of each case when the draft is tried against its saved version, and how many run at the same time.
@@ -29,6 +29,14 @@ pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
     let effects = sessions(model, names.clone());
     model.compare.draft_runs = names;
     effects
+}
+
+/// Lets a run that has returned be compared with the one before it as soon as its session is complete.
+pub(super) fn compare_when_complete(model: &mut Model) {
+    let workbench = &mut model.workbench;
+    if workbench.running() && workbench.has_returned() && workbench.runs.before().is_some() {
+        workbench.run.iter_mut().for_each(|run| run.last_event = LastEvent::Compares);
+    }
 }
 
 /// The sessions of the run before the one that is shown, and of that one.
