@@ -34,6 +34,7 @@ struct Load {
     every: Duration,
     /// The streams start one after the other within this time, so that the first byte is not measured in a queue of connections.
     start: Duration,
+    /// Number of times that each row is measured.
     rounds: usize,
 }
 
@@ -226,7 +227,7 @@ async fn measure(name: &str, load: Load, command: Option<&dyn Fn(u16, SocketAddr
     Ok(row)
 }
 
-/// Returns the time of all processors that the host of a virtual machine gave to others since its start; 0 where the system does not tell.
+/// Returns the time of all processors that the host of a virtual machine gave to others since its start; 0 where the system does not count it.
 fn stolen_ms() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     // `cpu user nice system idle iowait irq softirq steal …`, in hundredths of a second.

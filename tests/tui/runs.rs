@@ -72,6 +72,20 @@ fn a_run_that_has_returned_is_compared_when_its_session_is_complete() {
 }
 
 #[test]
+fn a_run_that_is_to_start_next_starts_although_the_comparison_was_looked_at() {
+    let mut model = fresh((120, 40));
+    run(&mut model, "first", two_turns());
+    press(&mut model, "f5");
+    apply_message(&mut model, Msg::Started(Ok(Some("second".to_owned()))));
+    let updates = two_turns().into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope))).collect();
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, updates));
+    assert_eq!(press(&mut model, "f5"), [], "it starts when the session is complete");
+    press(&mut model, "f4");
+    let effects = apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Start(_))), "{effects:?}");
+}
+
+#[test]
 fn the_runs_of_a_draft_are_kept_and_one_key_apart() {
     let mut model = two_runs((120, 40));
     assert_eq!(shown(&model), Some("second"));

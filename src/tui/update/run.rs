@@ -223,7 +223,9 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 effects.push(Effect::List);
                 match next {
                     LastEvent::RunsAgain if slot == Slot::Workbench => effects.extend(run_or_stop(model)),
-                    LastEvent::Compares if model.screen == Screen::Compare => effects.extend(runs::compare(model)),
+                    LastEvent::Compares if model.screen == Screen::Compare && !model.compare.runs() => {
+                        effects.extend(runs::compare(model));
+                    }
                     _ => {}
                 }
             }

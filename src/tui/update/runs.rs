@@ -31,11 +31,14 @@ pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
     effects
 }
 
-/// Lets a run that has returned be compared with the one before it as soon as its session is complete.
+/// Lets a run that has returned be compared with the one before it as soon as its session is complete, unless the next run starts then.
 pub(super) fn compare_when_complete(model: &mut Model) {
     let workbench = &mut model.workbench;
-    if workbench.running() && workbench.has_returned() && workbench.runs.before().is_some() {
-        workbench.run.iter_mut().for_each(|run| run.last_event = LastEvent::Compares);
+    if workbench.pipeline.is_none()
+        && workbench.runs.before().is_some()
+        && let Some(run) = workbench.run.as_mut().filter(|run| run.last_event == LastEvent::Came)
+    {
+        run.last_event = LastEvent::Compares;
     }
 }
 
