@@ -166,7 +166,9 @@ fn components<'s>(graph: &BTreeMap<&'s str, BTreeSet<&'s str>>) -> Vec<Vec<&'s s
         if !placed[file] {
             let is_member = |other: &usize| *other == file || reached[file][*other] && reached[*other][file];
             let members: Vec<usize> = (0..files.len()).filter(is_member).collect();
-            members.iter().for_each(|member| placed[*member] = true);
+            for member in &members {
+                placed[*member] = true;
+            }
             components.push(members.into_iter().map(|member| files[member]).collect());
         }
     }
