@@ -39,8 +39,9 @@ struct Load {
 }
 
 impl Load {
-    /// Returns the time from the beginning to the start of a stream. Equal steps would be multiples of the pauses between deltas: each start
-    /// would meet the deltas of all streams that started whole pauses before it. The golden ratio spreads the starts evenly over their steps.
+    /// Returns the time from the beginning to the start of a stream. With equal steps between the starts, each start would coincide with
+    /// deltas of the streams before it, because the pause between deltas is often a multiple of the step. Therefore each start has another
+    /// offset within its step.
     fn start_of(&self, index: u32) -> Duration {
         const GOLDEN_RATIO: f64 = 0.618_033_988_75;
         let index = f64::from(index);
@@ -50,7 +51,6 @@ impl Load {
 }
 
 /// Figures of one round.
-#[derive(Clone)]
 struct Row {
     name: String,
     /// p50 and p99 of the time to the first byte, in ms.

@@ -36,7 +36,7 @@ fn has_last_word(name: &str) -> bool {
     LAST_WORDS.contains(&last)
 }
 
-/// Returns the name in lower case, without a copy where it is already: names of headers are, in all requests of a proxy.
+/// Returns the name in lower case. Names of headers, which a proxy checks in each request, are in lower case already and are not copied.
 fn lowercase(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())

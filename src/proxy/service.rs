@@ -309,7 +309,7 @@ fn note_retries(retries: u32, route: &Route<'_>, exchange: Option<&Exchange>, pe
     }
 }
 
-/// Waits as long as a rule says.
+/// Waits for the delay of a rule.
 async fn wait(delay: Duration) {
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;

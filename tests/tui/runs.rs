@@ -19,13 +19,23 @@ const SIZES: &[(u16, u16)] = &[(80, 24), (120, 40), (200, 60)];
 
 /// Runs the draft to its end: the run's session has this name.
 fn run(model: &mut Model, session: &str, events: Vec<ptc_workbench::event::Envelope>) {
+    run_to_last_event(model, session, events);
+    apply_message(model, ended());
+}
+
+/// The session of the run is complete.
+fn ended() -> Msg {
+    Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)])
+}
+
+/// Runs the draft up to its last event: the session is not complete yet.
+fn run_to_last_event(model: &mut Model, session: &str, events: Vec<ptc_workbench::event::Envelope>) {
     let effects = press(model, "f5");
     assert!(matches!(effects.as_slice(), [Effect::Start(_)]), "{effects:?}");
     apply_message(model, Msg::Started(Ok(Some(session.to_owned()))));
     let last = events.last().map_or(model.now_ms, |envelope| envelope.at_ms);
     apply_message(model, Msg::Clock(last.max(model.now_ms)));
-    let updates = events.into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope)));
-    let updates = updates.chain([RunUpdate::Ended(RunEnding::Run)]).collect();
+    let updates = events.into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope))).collect();
     apply_message(model, Msg::RunUpdates(Slot::Workbench, updates));
 }
 
@@ -50,15 +60,11 @@ fn shown(model: &Model) -> Option<&str> {
 
 #[test]
 fn a_run_that_has_returned_is_compared_when_its_session_is_complete() {
-    let ended = || Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]);
     let pair = || Effect::Compare(CompareRequest::Sessions(vec!["first".to_owned(), "second".to_owned()]));
     for leaves in [false, true] {
         let mut model = fresh((120, 40));
         run(&mut model, "first", two_turns());
-        press(&mut model, "f5");
-        apply_message(&mut model, Msg::Started(Ok(Some("second".to_owned()))));
-        let updates = two_turns().into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope))).collect();
-        apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, updates));
+        run_to_last_event(&mut model, "second", two_turns());
         assert!(rows(&mut model).contains("[2 ✓"), "{}", rows(&mut model));
         assert_eq!(press(&mut model, "f4"), []);
         assert_eq!(model.screen, Screen::Compare);
@@ -72,16 +78,13 @@ fn a_run_that_has_returned_is_compared_when_its_session_is_complete() {
 }
 
 #[test]
-fn a_run_that_is_to_start_next_starts_although_the_comparison_was_looked_at() {
+fn the_next_run_starts_although_the_comparison_was_opened() {
     let mut model = fresh((120, 40));
     run(&mut model, "first", two_turns());
-    press(&mut model, "f5");
-    apply_message(&mut model, Msg::Started(Ok(Some("second".to_owned()))));
-    let updates = two_turns().into_iter().map(|envelope| RunUpdate::Event(Box::new(envelope))).collect();
-    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, updates));
+    run_to_last_event(&mut model, "second", two_turns());
     assert_eq!(press(&mut model, "f5"), [], "it starts when the session is complete");
     press(&mut model, "f4");
-    let effects = apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]));
+    let effects = apply_message(&mut model, ended());
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Start(_))), "{effects:?}");
 }
 

@@ -230,7 +230,7 @@ fn requests_that_are_not_recorded_are_listed_below_the_conversations_and_counted
 }
 
 #[test]
-fn what_is_unknown_of_a_program_is_a_dash() {
+fn unknown_programs_and_models_are_shown_as_dashes() {
     let mut model = listening();
     let TrafficUpdate::Conversation(mut unknown) = line("2026-01-01", ConversationState::Streams) else { panic!() };
     (unknown.client, unknown.model) = (String::new(), String::new());

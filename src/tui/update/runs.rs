@@ -34,7 +34,7 @@ pub(super) fn compare(model: &mut Model) -> Vec<Effect> {
 /// Lets a run that has returned be compared with the one before it as soon as its session is complete, unless the next run starts then.
 pub(super) fn compare_when_complete(model: &mut Model) {
     let workbench = &mut model.workbench;
-    if workbench.pipeline.is_none()
+    if workbench.has_returned()
         && workbench.runs.before().is_some()
         && let Some(run) = workbench.run.as_mut().filter(|run| run.last_event == LastEvent::Came)
     {
