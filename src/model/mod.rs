@@ -89,8 +89,8 @@ pub use {
     answered::{OtherModel, asked},
     body::{carries, strict_tools},
     captured::{
-        CapturedMessage, CapturedReply, CapturedRequest, Coding, DECODED_MAX_BYTES, Echoes, ExtraMembers, MediaPart,
-        PendingCalls, ReplyOutcome, extra_members, media_of, pack_body, protocol_of, unpack_body,
+        CREATE, CapturedMessage, CapturedReply, CapturedRequest, Coding, DECODED_MAX_BYTES, Echoes, ExtraMembers,
+        MediaPart, PendingCalls, ReplyOutcome, extra_members, media_of, pack_body, protocol_of, unpack_body,
     },
     closure::PinnedProgram,
     embedding::{Embedding, cosine, embedded, has_embeddings, hashed},
@@ -107,6 +107,7 @@ pub use {
     sample::{FAULTS, Fault, Sample},
     scrub::Scrub,
     secret::{MASK, SECRET_MIN_BYTES, Secret, known_secrets},
+    stream::event_texts,
     tape::{pack, unpack},
     upstream::{UpstreamBody, UpstreamClient, UpstreamReply},
 };

@@ -9,6 +9,7 @@ use futures::Stream;
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Frame};
 use hyper::ext::ReasonPhrase;
+use hyper::upgrade::Upgraded;
 use reqwest::header::HeaderMap;
 use reqwest::{Body, Client, Method, Url};
 
@@ -115,6 +116,11 @@ impl UpstreamReply {
     /// Headers as they came.
     pub fn headers(&self) -> &HeaderMap {
         self.inner.headers()
+    }
+
+    /// The connection, after status 101. Errors: why it cannot be used.
+    pub async fn upgraded(self) -> Result<Upgraded, String> {
+        hyper::upgrade::on(self.inner).await.map_err(|error| error.to_string())
     }
 
     /// The next frame of the body: a piece, or the trailers after the last one; `None` at its end. Errors: why the connection broke.

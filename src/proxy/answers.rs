@@ -13,10 +13,11 @@ use std::sync::{Mutex, PoisonError};
 use similar::{ChangeTag, TextDiff};
 
 use self::normal::Normalizer;
+use super::exchange::asked_protocol;
 use super::upstreams::Upstreams;
 use crate::config::Protocol;
 use crate::event::{Address, Event, ReplyEnd, ReplyStatus};
-use crate::model::{Coding, ErrorClass, protocol_of, unpack, unpack_body};
+use crate::model::{Coding, ErrorClass, unpack, unpack_body};
 use crate::replay::came_body;
 use crate::session::Session;
 use crate::workbench::format::plural;
@@ -140,7 +141,7 @@ struct Turn {
 impl Turn {
     /// The protocol of a request that asks a model.
     fn protocol(&self) -> Option<Protocol> {
-        protocol_of(&self.path).filter(|_| self.method == "POST")
+        asked_protocol(&self.method, &self.path)
     }
 
     /// The reply of the turn at this place. Errors: why there is none to answer with.
@@ -350,7 +351,7 @@ impl Answers {
     /// The nearest recorded request of the same protocol, and how it differs.
     fn nearest(&self, asked: &AskedRequest<'_>, normal: &str) -> String {
         let path = asked.path;
-        let protocol = protocol_of(path).filter(|_| asked.method == "POST");
+        let protocol = asked_protocol(asked.method, path);
         let of_protocol = self.all.iter().filter(|recorded| recorded.protocol == protocol);
         let likeness = |recorded: &&RecordedExchange| {
             let equal = |(a, b): &(&str, &str)| a == b;

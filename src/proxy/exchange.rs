@@ -50,6 +50,14 @@ impl BodyChange {
     }
 }
 
+/// The method of a request that is a message of a WebSocket.
+pub(super) const WEBSOCKET: &str = "WEBSOCKET";
+
+/// The protocol of a chat request with this method and path; `None` for other requests.
+pub(super) fn asked_protocol(method: &str, path: &str) -> Option<Protocol> {
+    protocol_of(path).filter(|_| method == "POST" || method == WEBSOCKET)
+}
+
 /// A request that begins.
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
@@ -74,7 +82,7 @@ pub(super) struct Begun {
 impl Begun {
     /// The protocol of a chat request; `None` for other requests.
     pub(super) fn asked_in(&self) -> Option<Protocol> {
-        (self.method == "POST" && protocol_of(&self.path).is_some()).then_some(self.protocol)
+        asked_protocol(&self.method, &self.path).map(|_| self.protocol)
     }
 
     /// Method and path without the query, which may hold keys.
@@ -309,10 +317,15 @@ impl Exchange {
         self.note(Note::Replied { id: self.id, at_ms: SystemClock.now(), status, headers, by, came: None });
     }
 
+    /// Records a warning.
+    pub(super) fn warn(&self, text: String) {
+        self.note(Note::Notice { id: self.id, at_ms: SystemClock.now(), text });
+    }
+
     /// Records a warning when the request was sent again.
     pub(super) fn warn_retries(&self, retries: u32, upstream: &str) {
         if let Some(text) = retries_text(upstream, retries) {
-            self.note(Note::Notice { id: self.id, at_ms: SystemClock.now(), text });
+            self.warn(text);
         }
     }
 

@@ -12,8 +12,7 @@ use super::capture::Capture;
 use super::exchange::{Begun, Came, Exchange, ExchangeEnd, PROXY_ENDED, client_of, left_text};
 use super::headers;
 use super::hold::{HeldExchange, HeldForm, HeldSide, Holds, Verdict};
-use super::reply_body::{After, Pieces, passing, with_reason};
-use super::service::dropped;
+use super::reply_body::{After, Pieces, dropped, passing, with_reason};
 use super::unrecorded::PendingRequest;
 use super::written::{self, WrittenReply};
 use crate::config::Protocol;
@@ -243,6 +242,73 @@ pub(super) async fn hold_reply(
         return waiting.pass(after, cut);
     }
     waiting.is_whole = true;
+    match decide(holds, waiting, asks, upstream).await {
+        Released::Unchanged(waiting) => waiting.pass(after, cut),
+        Released::Edited(waiting, body) => {
+            let mut headers = headers::passed(&waiting.headers);
+            headers.remove(CONTENT_LENGTH);
+            waiting.replace(status, WrittenReply { headers, pieces: vec![Bytes::from(body)] }, cut)
+        }
+        Released::Written(waiting, text) => waiting.replace(200, asks.written(&text), cut),
+        Released::Dropped(exchange, why) => dropped(exchange, why),
+    }
+}
+
+/// Like [`hold_reply`], for the reply to a message of a WebSocket, which has come as these recorded events. `written`: the events of a text as
+/// the reply. Returns the events that are passed on, which are recorded, or `None` when the connection is closed.
+pub(super) async fn hold_events(
+    holds: &Holds,
+    head: (u16, HeaderMap),
+    (pieces, exchange): (Vec<Bytes>, Option<Exchange>),
+    asks: &Asks,
+    upstream: &str,
+    written: impl Fn(&str) -> Vec<Bytes>,
+) -> Option<Vec<Bytes>> {
+    let (status, headers) = head;
+    let waiting = WaitingReply { exchange, status, reason: None, headers, pieces, trailers: None, is_whole: true };
+    let (mut waiting, replaced) = match decide(holds, waiting, asks, upstream).await {
+        Released::Unchanged(waiting) => (waiting, None),
+        Released::Edited(waiting, body) => (waiting, Some(vec![Bytes::from(body)])),
+        Released::Written(waiting, text) => (waiting, Some(written(&text))),
+        Released::Dropped(exchange, why) => {
+            if let Some(exchange) = exchange {
+                exchange.end(ExchangeEnd::NoReply(why.to_owned()));
+            }
+            return None;
+        }
+    };
+    let exchange = waiting.exchange.take();
+    if let Some(exchange) = &exchange {
+        let headers = waiting.headers.clone();
+        match replaced {
+            Some(_) => exchange.replaced(status, headers, BY_USER.to_owned(), waiting.came()),
+            None => exchange.replied(status, headers, None),
+        }
+    }
+    let events = replaced.unwrap_or_else(|| std::mem::take(&mut waiting.pieces));
+    if let Some(exchange) = exchange {
+        for event in &events {
+            exchange.piece_in_hand(event);
+        }
+        exchange.end(ExchangeEnd::Complete);
+    }
+    Some(events)
+}
+
+/// A held reply after the decision about it.
+enum Released {
+    /// It passes as it came.
+    Unchanged(WaitingReply),
+    /// This body passes in its place.
+    Edited(WaitingReply, String),
+    /// This text passes as a reply in its place.
+    Written(WaitingReply, String),
+    /// The connection is closed, for this reason.
+    Dropped(Option<Exchange>, &'static str),
+}
+
+/// Waits for the decision about a reply that has come.
+async fn decide(holds: &Holds, mut waiting: WaitingReply, asks: &Asks, upstream: &str) -> Released {
     let (form, text) = waiting.shown(asks.protocol);
     let request = asks.request();
     let held = HeldExchange {
@@ -253,31 +319,27 @@ pub(super) async fn hold_reply(
         model: request.model,
         path: headers::recorded_path(&asks.path),
         is_streamed: request.is_streamed,
-        status: Some(status),
+        status: Some(waiting.status),
         at_ms: SystemClock.now(),
         form,
         text: text.clone(),
     };
     match holds.wait(held).await {
-        Verdict::Pass => waiting.pass(after, cut),
-        Verdict::Edited(edited) if edited == text => waiting.pass(after, cut),
-        Verdict::Edited(edited) if form == HeldForm::Body => {
-            let mut headers = headers::passed(&waiting.headers);
-            headers.remove(CONTENT_LENGTH);
-            waiting.replace(status, WrittenReply { headers, pieces: vec![Bytes::from(edited)] }, cut)
-        }
-        Verdict::Edited(edited) | Verdict::Answer(edited) => waiting.replace(200, asks.written(&edited), cut),
+        Verdict::Pass => Released::Unchanged(waiting),
+        Verdict::Edited(edited) if edited == text => Released::Unchanged(waiting),
+        Verdict::Edited(edited) if form == HeldForm::Body => Released::Edited(waiting, edited),
+        Verdict::Edited(edited) | Verdict::Answer(edited) => Released::Written(waiting, edited),
         Verdict::Ended => {
             waiting.record_unpassed(PROXY_ENDED.to_owned());
-            dropped(None, PROXY_ENDED)
+            Released::Dropped(None, PROXY_ENDED)
         }
         Verdict::Drop => {
             let exchange = waiting.exchange.take();
             if let Some(exchange) = &exchange {
-                exchange.replaced(status, HeaderMap::new(), BY_USER.to_owned(), waiting.came());
+                exchange.replaced(waiting.status, HeaderMap::new(), BY_USER.to_owned(), waiting.came());
                 waiting.record_trailers(exchange);
             }
-            dropped(exchange, "the user closed the connection")
+            Released::Dropped(exchange, "the user closed the connection")
         }
     }
 }

@@ -31,6 +31,7 @@ mod session;
 mod start;
 mod unrecorded;
 mod upstreams;
+mod websocket;
 mod written;
 
 pub use answers::{Answers, Miss};

@@ -191,7 +191,7 @@ impl Recorder {
             Note::Notice { id, at_ms, text } => {
                 let Some(open) = self.open.get(&id) else { return };
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
-                    session.warn(at_ms, text);
+                    session.warn(at_ms, open.begun.scrub.text(&text));
                     session.flush();
                 }
             }

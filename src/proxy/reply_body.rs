@@ -10,7 +10,7 @@ use hyper::header::HeaderMap;
 use super::exchange::{Exchange, ExchangeEnd, RULE_CUT};
 use super::headers;
 use crate::model::UpstreamReply;
-use crate::server::{BodyError, Reply, StatusCode, frames};
+use crate::server::{BodyError, Reply, StatusCode, frames, pieces};
 
 /// Source of the pieces of a body.
 pub(super) enum Pieces {
@@ -159,6 +159,15 @@ pub(super) fn passing(
     *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     *reply.headers_mut() = passed;
     reply
+}
+
+/// A connection that is closed before the first byte of the body.
+pub(super) fn dropped(exchange: Option<Exchange>, why: &'static str) -> Reply {
+    if let Some(exchange) = exchange {
+        exchange.end(ExchangeEnd::NoReply(why.to_owned()));
+    }
+    let broken = futures::stream::once(async move { Err(why.into()) });
+    Reply::new(pieces(broken))
 }
 
 /// The same reply with the reason phrase of the upstream, if it has one of its own.

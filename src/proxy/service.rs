@@ -3,9 +3,11 @@
 //! In: requests. Out: replies as they come, piece by piece. It must never answer in the upstream's place unless a rule, the user or a
 //! recording does.
 
+mod decision;
 mod other;
+mod relay;
+mod websocket;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,28 +16,26 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::answers::{Answers, AskedRequest, RecordedReply};
+use self::decision::{Decided, Decision};
+use super::answers::{Answers, RecordedReply};
 use super::capture::Capture;
 use super::client_secrets::ClientSecrets;
-use super::exchange::{Begun, BodyChange, Exchange, ExchangeEnd, PROXY_ENDED};
+use super::exchange::{Begun, Exchange, ExchangeEnd};
 use super::headers;
 use super::held::{self, Asks};
-use super::hold::{HeldSide, Holds, Verdict};
-use super::reply_body::{After, Pieces, passing, with_reason};
+use super::hold::{HeldSide, Holds};
+use super::reply_body::{After, Pieces, dropped, passing, with_reason};
 use super::rules::{RuleEffects, Rules};
 use super::unrecorded::{PendingRequest, UnrecordedReport};
 use super::upstreams::{Route, Upstreams, shown_address};
 use crate::config::Protocol;
 use crate::model::{CapturedRequest, Scrub, UpstreamBody, UpstreamClient, UpstreamReply};
 use crate::server::{
-    Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, TooSlow, json_reply, pieces, read_body,
+    Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, TooSlow, json_reply, read_body,
 };
 
 /// Largest body of a request that asks a model, in bytes.
 const REQUEST_MAX_BYTES: usize = 64 << 20;
-
-/// Longest body of a request that only loads a model, in bytes.
-const LOADING_MAX_BYTES: usize = 1 << 10;
 
 /// Sources of replies other than the upstreams.
 #[derive(Default)]
@@ -124,7 +124,7 @@ impl ProxyService {
     }
 
     /// Passes a request; one that is not recorded is reported when its reply has ended.
-    async fn pass(&self, request: Request) -> Reply {
+    async fn pass(self: &Arc<Self>, request: Request) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let scrub = self.secrets.of_request(request.headers(), path);
         let mut pending = PendingRequest::begin(request.method().as_str(), path, scrub, &self.unrecorded, &self.end);
@@ -132,7 +132,7 @@ impl ProxyService {
         pending.follow(reply)
     }
 
-    async fn answer_or_pass(&self, request: Request, pending: &mut PendingRequest) -> Reply {
+    async fn answer_or_pass(self: &Arc<Self>, request: Request, pending: &mut PendingRequest) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
         let Some(route) = self.upstreams.route(&path, request.headers()) else {
             let names: Vec<&str> = self.upstreams.all().iter().map(|upstream| upstream.name.as_str()).collect();
@@ -144,9 +144,8 @@ impl ProxyService {
             return refusal(StatusCode::NOT_FOUND, "no_upstream", &message);
         };
         pending.set_upstream(&route.upstream.name);
-        if is_websocket(request.headers()) {
-            let message = "WebSockets are not supported; switch the client to HTTP";
-            return refusal(StatusCode::NOT_IMPLEMENTED, "websocket", message);
+        if websocket::is_handshake(&request) {
+            return self.answer_websocket(request, &route, pending).await;
         }
         match route.protocol.filter(|_| request.method() == Method::POST) {
             Some(protocol) => self.ask(request, &route, protocol, pending).await,
@@ -169,10 +168,10 @@ impl ProxyService {
             Err(error) => return broken_body(error.as_ref()),
         };
         let coding = headers::coding(&head.headers);
-        let effects = self.effects_of_rules(route, protocol, &coding.plain(&body));
+        let effects = self.effects_of_rules(&route.upstream.name, &route.path, protocol, &coding.plain(&body));
         let came = effects.body.is_some().then(|| body.clone());
         let body = effects.body.clone().map_or(body, Bytes::from);
-        let mut begun = Begun {
+        let begun = Begun {
             upstream: route.upstream.name.clone(),
             protocol,
             method: head.method.to_string(),
@@ -184,54 +183,17 @@ impl ProxyService {
             scrub: pending.scrub().clone(),
             notices: effects.notices.clone(),
         };
-        let mut verdict = Verdict::Pass;
-        if let Some(holds) = self.holds_at(HeldSide::Request, &effects) {
-            (begun, verdict) = held::hold_request(holds, self.capture.as_ref(), begun, pending).await;
-        }
-        let (body, is_changed) = (begun.body.clone(), begun.came.is_some());
+        let Decided { decision, exchange, asks, is_changed } = self.decide(begun, &effects, pending).await;
+        let body = match decision {
+            Decision::Upstream(body) => body,
+            Decision::Recorded(reply) => return answered(reply, effects.cut),
+            Decision::NotRecorded(why) => return not_recorded(&why),
+            Decision::Loaded => return loaded(&asks.body),
+            Decision::Written(text) => return written_reply(exchange, &asks, &text),
+            Decision::Dropped(why) => return dropped(exchange, why),
+            Decision::Failed(status, message) => return failed(exchange, protocol, status, &message).await,
+        };
         let sent = headers::without_length(headers::passed_request(&head.headers));
-        let plain = match begun.sent_plain() {
-            Cow::Borrowed(_) => body.clone(),
-            Cow::Owned(plain) => Bytes::from(plain),
-        };
-        let asks = Asks { protocol, path: route.path.clone(), client: begun.client(), body: plain };
-        let is_load = body.len() <= LOADING_MAX_BYTES && is_model_load(&asks);
-        let is_sent =
-            matches!(verdict, Verdict::Pass | Verdict::Edited(_)) && !effects.is_dropped && effects.fail.is_none();
-        let mut delay = effects.delay;
-        if let Some(recorded) = self.replies.recorded.as_ref().filter(|_| is_sent) {
-            // A client that disconnects meanwhile consumes no recorded reply. What is answered from a recording is not recorded again.
-            wait(std::mem::take(&mut delay)).await;
-            let reply = if is_load {
-                (!self.replies.asks_upstream).then(|| loaded(&asks.body))
-            } else {
-                self.replay(recorded, &begun, effects.cut, pending)
-            };
-            if let Some(reply) = reply {
-                return reply;
-            }
-        }
-        let exchange = match &self.capture {
-            Some(capture) if !is_load => {
-                let exchange = capture.begin(begun).await;
-                pending.set_recorded();
-                Some(exchange)
-            }
-            Some(_) | None => None,
-        };
-        match verdict {
-            Verdict::Answer(text) => return written_reply(exchange, &asks, &text),
-            Verdict::Drop => return dropped(exchange, "the user closed the connection"),
-            Verdict::Ended => return dropped(exchange, PROXY_ENDED),
-            Verdict::Pass | Verdict::Edited(_) => {}
-        }
-        wait(delay).await;
-        if effects.is_dropped {
-            return dropped(exchange, "a rule of the proxy closed the connection");
-        }
-        if let Some((status, message)) = effects.fail {
-            return failed(exchange, protocol, status, &message).await;
-        }
         let sent = if is_changed { headers::without_coding(sent) } else { sent };
         match self.client.send(head.method, url, sent, UpstreamBody::Whole(body)).await {
             Ok(reply) => {
@@ -255,49 +217,12 @@ impl ProxyService {
         }
     }
 
-    /// The recorded reply to a request, or its refusal; `None` when the upstream is to be asked.
-    fn replay(
-        &self,
-        recorded: &Answers,
-        begun: &Begun,
-        cut: Option<usize>,
-        pending: &mut PendingRequest,
-    ) -> Option<Reply> {
-        let asks_upstream = self.replies.asks_upstream;
-        // Recordings have no secrets: what is looked up, and shown when it is not found, must have none either.
-        let mut begun = begun.clone();
-        begun.add_body_secrets();
-        let body = begun.clean_body();
-        if body.change == Some(BodyChange::Omitted) {
-            let message = "the body is compressed and too long to be looked up";
-            return (!asks_upstream).then(|| refusal(StatusCode::NOT_FOUND, "not_recorded", message));
-        }
-        let path = begun.scrub.text(&headers::recorded_path(&begun.path));
-        let (upstream, method) = (&begun.upstream, &begun.method);
-        // The same text may be compressed to other bytes: gzip writes its time into them.
-        let plain = begun.plain(&body);
-        let asked = AskedRequest { upstream, method, path: &path, body: &plain };
-        match recorded.find(&asked, &self.upstreams) {
-            Ok(reply) => {
-                pending.set_answered_from(&reply.place);
-                Some(answered(reply, cut))
-            }
-            Err(_) if asks_upstream => None,
-            Err(miss) => Some(refusal(StatusCode::NOT_FOUND, "not_recorded", &miss.to_string())),
-        }
-    }
-
-    /// Returns the gates at which this request, or its reply, waits for the user; `None` when it passes.
-    fn holds_at(&self, side: HeldSide, effects: &RuleEffects) -> Option<&Holds> {
-        self.holds.as_ref().filter(|holds| holds.is_closed(side) || effects.holds.contains(&side))
-    }
-
-    fn effects_of_rules(&self, route: &Route<'_>, protocol: Protocol, body: &[u8]) -> RuleEffects {
+    fn effects_of_rules(&self, upstream: &str, path: &str, protocol: Protocol, body: &[u8]) -> RuleEffects {
         if self.rules.is_empty() {
             return RuleEffects::default();
         }
-        let request = CapturedRequest::read(protocol, &route.path, body).ok();
-        self.rules.apply(&route.upstream.name, &route.path, body, request.as_ref())
+        let request = CapturedRequest::read(protocol, path, body).ok();
+        self.rules.apply(upstream, path, body, request.as_ref())
     }
 }
 
@@ -316,21 +241,9 @@ async fn wait(delay: Duration) {
     }
 }
 
-/// Returns whether a request asks for a WebSocket.
-fn is_websocket(headers: &HeaderMap) -> bool {
-    let upgrade = headers.get(hyper::header::UPGRADE).and_then(|value| value.to_str().ok());
-    upgrade.is_some_and(|upgrade| upgrade.to_ascii_lowercase().contains("websocket"))
-}
-
-/// Returns whether the request only loads the model. Ollama's clients send it without messages, or without a prompt.
-fn is_model_load(asks: &Asks) -> bool {
-    asks.protocol == Protocol::Ollama
-        && CapturedRequest::read(asks.protocol, &asks.path, &asks.body).is_ok_and(|request| request.messages.is_empty())
-}
-
 impl Handler for ProxyService {
-    fn answer(&self, request: Request) -> BoxFuture<'_, Reply> {
-        Box::pin(self.pass(request))
+    fn answer(self: Arc<Self>, request: Request) -> BoxFuture<'static, Reply> {
+        Box::pin(async move { self.pass(request).await })
     }
 }
 
@@ -364,13 +277,21 @@ fn loaded(body: &[u8]) -> Reply {
     )
 }
 
-/// A failure that a rule asks for, in the form of the protocol.
-async fn failed(exchange: Option<Exchange>, protocol: Protocol, status: u16, message: &str) -> Reply {
-    let kind = match status {
+/// Author of a reply of a rule, in a recording.
+const BY_RULE: &str = "a rule of the proxy";
+
+/// The type of an error with this status.
+fn error_kind(status: u16) -> &'static str {
+    match status {
         429 => "rate_limit_error",
         400..=499 => "invalid_request_error",
         _ => "api_error",
-    };
+    }
+}
+
+/// A failure that a rule asks for, in the form of the protocol.
+async fn failed(exchange: Option<Exchange>, protocol: Protocol, status: u16, message: &str) -> Reply {
+    let kind = error_kind(status);
     let body = match protocol {
         Protocol::Anthropic => json!({ "type": "error", "error": { "type": kind, "message": message } }),
         Protocol::Gemini => json!({ "error": { "code": status, "message": message, "status": kind } }),
@@ -380,7 +301,7 @@ async fn failed(exchange: Option<Exchange>, protocol: Protocol, status: u16, mes
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let reply = json_reply(status, &body);
     if let Some(exchange) = exchange {
-        exchange.replied(status.as_u16(), reply.headers().clone(), Some("a rule of the proxy".to_owned()));
+        exchange.replied(status.as_u16(), reply.headers().clone(), Some(BY_RULE.to_owned()));
         exchange.piece(body.to_string().as_bytes()).await;
         exchange.end(ExchangeEnd::Complete);
     }
@@ -396,13 +317,9 @@ fn written_reply(exchange: Option<Exchange>, asks: &Asks, text: &str) -> Reply {
     passing(Pieces::InHand(written.pieces.into_iter(), After::End), (200, written.headers), exchange, None)
 }
 
-/// A connection that is closed before the first byte of the body.
-pub(super) fn dropped(exchange: Option<Exchange>, why: &'static str) -> Reply {
-    if let Some(exchange) = exchange {
-        exchange.end(ExchangeEnd::NoReply(why.to_owned()));
-    }
-    let broken = futures::stream::once(async move { Err(why.into()) });
-    Reply::new(pieces(broken))
+/// The refusal of a request that no recording answers.
+fn not_recorded(why: &str) -> Reply {
+    refusal(StatusCode::NOT_FOUND, "not_recorded", why)
 }
 
 fn refusal(status: StatusCode, kind: &str, message: &str) -> Reply {

@@ -120,6 +120,20 @@ impl PendingRequest {
         self.report = None;
     }
 
+    /// Takes it over from the handler of a connection, where its end is not the end of a reply.
+    pub(super) fn take(&mut self) -> Self {
+        let (scrub, listener) = (self.scrub.clone(), self.listener.clone());
+        let (line, report) = (std::mem::take(&mut self.line), self.report.take());
+        Self { line, scrub, started: self.started, listener, report }
+    }
+
+    /// Reports its end, unless it is recorded.
+    pub(super) fn end(mut self, status: u16, bytes: u64, problem: Option<String>) {
+        let Some(report) = self.report.take() else { return };
+        let line = std::mem::take(&mut self.line);
+        report(UnrecordedRequest { status: Some(status), bytes, ms: elapsed_ms(self.started), problem, ..line });
+    }
+
     /// Returns the reply, whose end is reported unless it is recorded.
     pub(super) fn follow(mut self, reply: Reply) -> Reply {
         let Some(report) = self.report.take() else { return reply };

@@ -279,7 +279,8 @@ fn kind_of(path_and_query: &str, headers: &HeaderMap) -> Option<Protocol> {
     let has_method = last.rsplit_once(':').is_some_and(|(_, method)| GEMINI_METHODS.contains(&method));
     let (is_of_gemini, is_of_vertex) = (is_model && has_method, path.contains("/projects/"));
     let has_key = headers.contains_key("x-goog-api-key");
-    if has_key || path.starts_with("/v1beta") || is_of_gemini && !is_of_vertex {
+    let is_live = path.starts_with("/ws/google.ai.generativelanguage.");
+    if has_key || is_live || path.starts_with("/v1beta") || is_of_gemini && !is_of_vertex {
         return Some(Protocol::Gemini);
     }
     // The first segment of `/api/…`; the program `ollama` asks `/` whether the server runs.
@@ -316,6 +317,10 @@ mod tests {
             (
                 "/v1beta/models/g:streamGenerateContent?alt=sse",
                 "https://generativelanguage.googleapis.com/v1beta/models/g:streamGenerateContent?alt=sse",
+            ),
+            (
+                "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent?key=1",
+                "https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent?key=1",
             ),
             ("/api/chat", "http://127.0.0.1:11434/api/chat"),
             ("/api/tags", "http://127.0.0.1:11434/api/tags"),

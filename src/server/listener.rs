@@ -1,12 +1,13 @@
 //! The loop that accepts connections and gives their requests to a handler.
 //!
 //! In: an address, limits, a handler, a handle that ends it. Out: replies. Ends gracefully: running requests get
-//! [`ListenerLimits::grace`], new ones are not accepted, and connections without a request are closed. It must never hold a connection
-//! that sends no request, or whose client does not read its reply.
+//! [`ListenerLimits::grace`], new ones are not accepted, and connections without a request are closed. A connection that leaves HTTP counts
+//! as a request. It must never hold a connection that sends no request, or whose client does not read its reply.
 
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,6 @@ use hyper::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use ptc_core::limits::REPLY_STALL_TIME;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::in_flight::InFlight;
 use super::timed_writes::TimedWrites;
+use super::upgrade::Upgrade;
 use super::{Guard, Reply, Request, json_reply};
 
 /// Maximum number of headers of a request, and of a reply that the proxy gets from a service. The default of hyper is 100; gateways in a
@@ -33,7 +34,7 @@ pub const MAX_HEADERS: usize = 256;
 /// Answers requests.
 pub trait Handler: Send + Sync + 'static {
     /// Answers a request that the guard let through. When the client leaves or the listener is aborted, the future is dropped.
-    fn answer(&self, request: Request) -> BoxFuture<'_, Reply>;
+    fn answer(self: Arc<Self>, request: Request) -> BoxFuture<'static, Reply>;
 }
 
 /// Limits of a listener.
@@ -79,6 +80,11 @@ impl ListenerEnd {
         self.aborting.cancel();
     }
 
+    /// Resolves when nothing more is accepted.
+    pub async fn closed(&self) {
+        self.closing.cancelled().await;
+    }
+
     /// Returns whether running requests were aborted.
     pub fn is_aborted(&self) -> bool {
         self.aborting.is_cancelled()
@@ -113,7 +119,6 @@ impl Listener {
     /// Serves until it is closed and the running requests have ended, or are aborted because their grace is over.
     pub async fn serve(self, handler: Arc<dyn Handler>, end: ListenerEnd) {
         let Self { socket, guard, limits, .. } = self;
-        let graceful = GracefulShutdown::new();
         let slots = Arc::new(Semaphore::new(limits.connections));
         let mut server = http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(limits.head).max_headers(MAX_HEADERS);
@@ -129,42 +134,74 @@ impl Listener {
             };
             // Pieces of a stream leave as they come.
             _ = connection.set_nodelay(true);
-            let (handler, in_flight) = (Arc::clone(&handler), InFlight::default());
-            let requests = in_flight.clone();
-            let service = service_fn(move |request: Request| {
-                let (handler, running) = (Arc::clone(&handler), requests.begin());
-                async move { Ok::<_, Infallible>(running.with_reply(answer(guard, &*handler, request).await)) }
-            });
             let connection = TokioIo::new(TimedWrites::new(connection, limits.stall));
-            let served = graceful.watch(server.serve_connection(connection, service));
-            let ListenerEnd { closing, aborting } = end.clone();
-            let idle = async move {
-                closing.cancelled().await;
-                in_flight.over(limits.grace).await;
-            };
+            let (server, handler, end) = (server.clone(), Arc::clone(&handler), end.clone());
             tokio::spawn(async move {
                 tokio::select! {
-                    served = served => if let Err(error) = served {
-                        tracing::debug!(%error, "connection ended");
-                    },
-                    // The head of a request that is not whole is not a request.
-                    () = idle => {}
-                    () = aborting.cancelled() => {}
+                    () = serve_connection(&server, connection, (guard, handler), limits.grace, &end.closing) => {}
+                    () = end.aborting.cancelled() => {}
                 }
                 drop(slot);
             });
         }
         drop(socket);
+        let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
         tokio::select! {
-            () = graceful.shutdown() => {}
+            _ = slots.acquire_many(all) => {}
             () = tokio::time::sleep(limits.grace) => tracing::warn!("requests were still running when the server ended"),
             () = end.aborting.cancelled() => {}
         }
         end.abort();
-        let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
         if tokio::time::timeout(ABORT_TIME, slots.acquire_many(all)).await.is_err() {
             tracing::warn!("requests did not end with the server");
         }
+    }
+}
+
+/// Serves the requests of one connection until it ends, or until `closing` and its requests have ended, and does what follows an upgrade.
+async fn serve_connection(
+    server: &http1::Builder,
+    connection: TokioIo<TimedWrites<TcpStream>>,
+    (guard, handler): (Guard, Arc<dyn Handler>),
+    grace: Duration,
+    closing: &CancellationToken,
+) {
+    let (in_flight, upgrade) = (InFlight::default(), Upgrade::default());
+    let service = service_fn(|request: Request| {
+        let (handler, running, upgrade) = (Arc::clone(&handler), in_flight.begin(), upgrade.clone());
+        async move {
+            let mut reply = answer(guard, handler, request).await;
+            if let Some(work) = Upgrade::of(&mut reply) {
+                upgrade.set(work);
+            }
+            Ok::<_, Infallible>(running.with_reply(reply))
+        }
+    });
+    let mut served = pin!(server.serve_connection(connection, service).with_upgrades());
+    let idle = async {
+        closing.cancelled().await;
+        in_flight.over(grace).await;
+    };
+    let mut idle = pin!(idle);
+    let mut is_closing = false;
+    loop {
+        tokio::select! {
+            served = served.as_mut() => {
+                if let Err(error) = served {
+                    tracing::debug!(%error, "connection ended");
+                }
+                break;
+            }
+            () = closing.cancelled(), if !is_closing => {
+                is_closing = true;
+                served.as_mut().graceful_shutdown();
+            }
+            // The head of a request that is not whole is not a request.
+            () = idle.as_mut() => return,
+        }
+    }
+    if let Some(work) = upgrade.take() {
+        work.await;
     }
 }
 
@@ -181,7 +218,7 @@ async fn accept(socket: &TcpListener) -> TcpStream {
     }
 }
 
-async fn answer(guard: Guard, handler: &dyn Handler, request: Request) -> Reply {
+async fn answer(guard: Guard, handler: Arc<dyn Handler>, request: Request) -> Reply {
     match guard.check(request.headers()) {
         Ok(()) => handler.answer(request).await,
         Err(refusal) => {
@@ -205,7 +242,7 @@ mod tests {
     struct LargeReply;
 
     impl Handler for LargeReply {
-        fn answer(&self, _: Request) -> BoxFuture<'_, Reply> {
+        fn answer(self: Arc<Self>, _: Request) -> BoxFuture<'static, Reply> {
             async { Reply::new(whole(vec![b'x'; 64 << 20])) }.boxed()
         }
     }

@@ -8,6 +8,7 @@ mod guard;
 mod in_flight;
 mod listener;
 mod timed_writes;
+mod upgrade;
 
 pub use body::{Body, BodyError, BodySender, TooLarge, TooSlow, frames, pieces, read_body, streamed, whole};
 pub use guard::{Guard, Refusal, loopback_origin};
@@ -15,6 +16,7 @@ use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderValue};
 pub use hyper::{Method, StatusCode};
 pub use listener::{Handler, Listener, ListenerEnd, ListenerLimits, MAX_HEADERS};
+pub use upgrade::upgrading;
 
 /// A request whose body has not been read.
 pub type Request = hyper::Request<Incoming>;

@@ -15,7 +15,7 @@ use super::header_fields::{TRAILERS, with_trailers};
 use super::kit::{Got, Proxied, Wish, body_of, fetch, gzip};
 
 /// The exchanges that wait, once there are so many.
-async fn waiting(live: &LiveTraffic, count: usize) -> Vec<Arc<HeldExchange>> {
+pub(super) async fn waiting(live: &LiveTraffic, count: usize) -> Vec<Arc<HeldExchange>> {
     loop {
         for update in live.drain() {
             if let TrafficUpdate::Held(held) = update

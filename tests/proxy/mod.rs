@@ -23,3 +23,5 @@ mod passing;
 mod secrets;
 mod sessions;
 mod unrecorded;
+mod websocket_kit;
+mod websockets;

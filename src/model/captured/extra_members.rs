@@ -66,6 +66,10 @@ fn option_members(protocol: Protocol) -> &'static [&'static str] {
             "top_p",
             "previous_response_id",
             "conversation",
+            // Of messages of a WebSocket.
+            "type",
+            "stream_id",
+            "generate",
         ],
         Protocol::Anthropic => {
             &["model", "system", "stream", "temperature", "max_tokens", "top_p", "stop_sequences", "thread"]

@@ -29,6 +29,7 @@ pub use media::{MediaPart, media_of};
 pub(crate) use media::{listed_messages, listed_parts};
 pub use pending_calls::PendingCalls;
 pub use reply::{CapturedReply, Echoes, ReplyOutcome};
+pub use responses::CREATE;
 
 use crate::config::Protocol;
 use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};

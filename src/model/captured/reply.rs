@@ -126,7 +126,8 @@ impl CapturedReply {
         let language = protocol.map(language);
         let content_type = content_type.to_ascii_lowercase();
         let frames = match language {
-            Some(_) if content_type.contains("event-stream") => Frames::Events(SseReader::default()),
+            // Messages of a WebSocket, which begins with status 101, are recorded as events.
+            Some(_) if content_type.contains("event-stream") || status == 101 => Frames::Events(SseReader::default()),
             Some(language) if status < 400 && language.framing() == Framing::Lines => {
                 Frames::Lines(LineReader::default())
             }

@@ -12,7 +12,10 @@ use super::{CapturedMessage, CapturedRequest, is_true, number, text_of, tool};
 use crate::event::{JsonText, MessagePart, NativeCall, Options, Role};
 use crate::model::responses::{client_call, is_service_execution};
 
-/// Reads a body.
+/// The type of a message that asks for a response over a WebSocket.
+pub const CREATE: &str = "response.create";
+
+/// Reads a body, or the message of a WebSocket in its place.
 pub(super) fn read(body: &Json) -> CapturedRequest {
     let instructions = text_of(body, "instructions")
         .map(|words| CapturedMessage { role: Role::System, parts: vec![text("system", words)] });
@@ -47,7 +50,8 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
         continues: text_of(body, "previous_response_id"),
         thread: text_of(body, "conversation")
             .or_else(|| body.at("conversation.id").and_then(Json::as_str).map(str::to_owned)),
-        is_streamed: is_true(body, "stream"),
+        // The reply to a message of a WebSocket always comes in pieces.
+        is_streamed: is_true(body, "stream") || text_of(body, "type").as_deref() == Some(CREATE),
         ..CapturedRequest::default()
     }
 }

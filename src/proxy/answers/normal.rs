@@ -27,7 +27,8 @@ static VOLATILE: LazyLock<Vec<Volatile>> = LazyLock::new(|| {
         (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", "ID", |_| true),
         (r"\b(call|toolu|msg|resp|chatcmpl|run|req|fc|rs)[_-][A-Za-z0-9_-]{6,}", "ID", is_made_id),
         (r"(/(home|Users|tmp|var|private|root|work|runner)/|[A-Z]:\\\\)[A-Za-z0-9_./\\\\-]+", "PATH", |_| true),
-        (r"\b\d{10,}\b", "NUMBER", |_| true),
+        // Times in seconds may have a fraction.
+        (r"\b\d{10,}(\.\d+)?\b", "NUMBER", |_| true),
         // Secrets as recordings have them: another key may have another length.
         (r"\*{8,}|\[secret\]", "SECRET", |_| true),
     ];
@@ -155,6 +156,15 @@ mod tests {
             let text = normal(&format!("{{\"id\": \"{id}\"}}"));
             assert!(!text.contains(id) && text.contains("ID"), "{text}");
         }
+    }
+
+    #[test]
+    fn times_do_not_count_whether_they_have_a_fraction_or_not() {
+        let of = |time: &str| normal(&format!("{{\"create_time\": {time}}}"));
+        for time in ["1795974413.081041", "1795974413021", "1795974370.9"] {
+            assert_eq!(of(time), of("1795974370"), "{time}");
+        }
+        assert_ne!(of("1.5"), of("1.25"));
     }
 
     #[test]

@@ -9,7 +9,10 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING};
 
-use super::{ProxyService, broken_body, dropped, failed, live, no_address, note_retries, refusal, unreachable, wait};
+use super::decision::Decision;
+use super::{
+    ProxyService, answered, broken_body, failed, live, no_address, not_recorded, note_retries, unreachable, wait,
+};
 use crate::config::Protocol;
 use crate::model::{UpstreamBody, UpstreamReply};
 use crate::proxy::background::is_fetch;
@@ -17,10 +20,11 @@ use crate::proxy::capture::Capture;
 use crate::proxy::exchange::{Begun, Exchange};
 use crate::proxy::headers;
 use crate::proxy::late_line::{HeldLine, LateLine};
+use crate::proxy::reply_body::dropped;
 use crate::proxy::rules::RuleEffects;
 use crate::proxy::unrecorded::PendingRequest;
 use crate::proxy::upstreams::{Route, shown_address};
-use crate::server::{BodyError, Method, Reply, Request, StatusCode, read_body};
+use crate::server::{BodyError, Method, Reply, Request, read_body};
 
 /// Largest body that is read before it is sent, in bytes: such a request is sent again on another connection when the service closes a
 /// reused one, and can be recorded. Embeddings are smaller; files are larger, and waiting for them would take their whole size in memory.
@@ -41,7 +45,7 @@ impl ProxyService {
         if recordings.is_some() && recorded.is_none() && !self.replies.asks_upstream {
             let path = headers::recorded_path(&route.path);
             let message = format!("{path} is not recorded: non-chat requests are recorded only with --record-all");
-            return refusal(StatusCode::NOT_FOUND, "not_recorded", &message);
+            return not_recorded(&message);
         }
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let started = Instant::now();
@@ -84,13 +88,14 @@ impl ProxyService {
             _ => None,
         };
         if let Some(recorded) = recorded {
-            let reply = begun.as_ref().and_then(|begun| self.replay(recorded, begun, effects.cut, pending));
-            if let Some(reply) = reply {
-                return reply;
+            match begun.as_ref().and_then(|begun| self.recorded_decision(recorded, begun, pending)) {
+                Some(Decision::Recorded(reply)) => return answered(reply, effects.cut),
+                Some(Decision::NotRecorded(why)) => return not_recorded(&why),
+                _ => {}
             }
             if !self.replies.asks_upstream {
                 let message = "HEAD requests, and bodies of unknown size or above 1 MiB, are not recorded";
-                return refusal(StatusCode::NOT_FOUND, "not_recorded", message);
+                return not_recorded(message);
             }
         }
         match self.client.send(head.method, url, sent, body).await {

@@ -204,7 +204,7 @@ const PATHS: &[&str] = &[
 ];
 
 impl Handler for AgentService {
-    fn answer(&self, request: Request) -> BoxFuture<'_, Reply> {
+    fn answer(self: Arc<Self>, request: Request) -> BoxFuture<'static, Reply> {
         async move {
             let what = format!("{} {}", request.method(), request.uri().path());
             let page = loopback_origin(request.headers()).cloned();

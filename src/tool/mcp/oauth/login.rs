@@ -181,7 +181,7 @@ struct RedirectHandler {
 }
 
 impl Handler for RedirectHandler {
-    fn answer(&self, request: Request) -> BoxFuture<'_, Reply> {
+    fn answer(self: Arc<Self>, request: Request) -> BoxFuture<'static, Reply> {
         Box::pin(async move {
             let html = "text/html; charset=utf-8";
             let url = Url::parse(&format!("http://localhost{}", request.uri())).ok();
