@@ -107,7 +107,6 @@ pub use {
     sample::{FAULTS, Fault, Sample},
     scrub::Scrub,
     secret::{MASK, SECRET_MIN_BYTES, Secret, known_secrets},
-    stream::event_texts,
     tape::{pack, unpack},
     upstream::{UpstreamBody, UpstreamClient, UpstreamReply},
 };

@@ -19,14 +19,6 @@ pub(super) struct SseEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong;
 
-/// The data of all events of a stream; one that is too long, and what follows it, is omitted.
-pub fn event_texts(bytes: &[u8]) -> Vec<String> {
-    let mut reader = SseReader::default();
-    let mut events = reader.push(bytes).unwrap_or_default();
-    events.extend(reader.finish().ok().flatten());
-    events.into_iter().map(|event| event.data).collect()
-}
-
 /// The parser's state between two pieces.
 #[derive(Debug, Default)]
 pub(super) struct SseReader {

@@ -188,6 +188,15 @@ pub enum ExchangeEnd {
 }
 
 impl ExchangeEnd {
+    /// The same end; a reason that came from outside has no secret.
+    pub(super) fn scrubbed(self, scrub: &Scrub) -> Self {
+        match self {
+            Self::Broken(why) => Self::Broken(scrub.text(&why)),
+            Self::NoReply(why) => Self::NoReply(scrub.text(&why)),
+            other => other,
+        }
+    }
+
     /// The class of the recorded error; `None` where the reply says what was wrong. A replay reads from it where a reply broke off.
     pub(super) fn class(&self) -> Option<ErrorClass> {
         match self {

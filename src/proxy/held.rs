@@ -24,9 +24,10 @@ use crate::server::Reply;
 pub(super) const BY_USER: &str = "the user";
 
 /// Largest reply that is held, in bytes; larger ones pass.
-const REPLY_MAX_BYTES: usize = 16 << 20;
+pub(super) const REPLY_MAX_BYTES: usize = 16 << 20;
 
 /// Data of a request that its reply needs.
+#[derive(Clone)]
 pub(super) struct Asks {
     pub(super) protocol: Protocol,
     /// Path and query as the client sent them.
@@ -254,8 +255,18 @@ pub(super) async fn hold_reply(
     }
 }
 
+/// A held reply to a message of a WebSocket after the decision about it.
+pub(super) enum ReleasedEvents {
+    /// It passes as it came.
+    Unchanged(Option<Exchange>),
+    /// These events pass in its place; its record has what came, and its head.
+    Replaced(Option<Exchange>, Vec<Bytes>),
+    /// The connection is closed, for this reason, which is recorded.
+    Dropped(&'static str),
+}
+
 /// Like [`hold_reply`], for the reply to a message of a WebSocket, which has come as these recorded events. `written`: the events of a text as
-/// the reply. Returns the events that are passed on, which are recorded, or `None` when the connection is closed.
+/// the reply.
 pub(super) async fn hold_events(
     holds: &Holds,
     head: (u16, HeaderMap),
@@ -263,36 +274,25 @@ pub(super) async fn hold_events(
     asks: &Asks,
     upstream: &str,
     written: impl Fn(&str) -> Vec<Bytes>,
-) -> Option<Vec<Bytes>> {
+) -> ReleasedEvents {
     let (status, headers) = head;
     let waiting = WaitingReply { exchange, status, reason: None, headers, pieces, trailers: None, is_whole: true };
-    let (mut waiting, replaced) = match decide(holds, waiting, asks, upstream).await {
-        Released::Unchanged(waiting) => (waiting, None),
-        Released::Edited(waiting, body) => (waiting, Some(vec![Bytes::from(body)])),
-        Released::Written(waiting, text) => (waiting, Some(written(&text))),
+    let (mut waiting, events) = match decide(holds, waiting, asks, upstream).await {
+        Released::Unchanged(mut waiting) => return ReleasedEvents::Unchanged(waiting.exchange.take()),
+        Released::Edited(waiting, body) => (waiting, vec![Bytes::from(body)]),
+        Released::Written(waiting, text) => (waiting, written(&text)),
         Released::Dropped(exchange, why) => {
             if let Some(exchange) = exchange {
                 exchange.end(ExchangeEnd::NoReply(why.to_owned()));
             }
-            return None;
+            return ReleasedEvents::Dropped(why);
         }
     };
     let exchange = waiting.exchange.take();
     if let Some(exchange) = &exchange {
-        let headers = waiting.headers.clone();
-        match replaced {
-            Some(_) => exchange.replaced(status, headers, BY_USER.to_owned(), waiting.came()),
-            None => exchange.replied(status, headers, None),
-        }
+        exchange.replaced(status, waiting.headers.clone(), BY_USER.to_owned(), waiting.came());
     }
-    let events = replaced.unwrap_or_else(|| std::mem::take(&mut waiting.pieces));
-    if let Some(exchange) = exchange {
-        for event in &events {
-            exchange.piece_in_hand(event);
-        }
-        exchange.end(ExchangeEnd::Complete);
-    }
-    Some(events)
+    ReleasedEvents::Replaced(exchange, events)
 }
 
 /// A held reply after the decision about it.

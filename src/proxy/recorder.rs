@@ -403,7 +403,9 @@ impl Recorder {
             _ if is_answered => None,
             ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
             ExchangeEnd::Broken(why) if why == RULE_CUT => Some(why.clone()),
-            ExchangeEnd::Broken(why) => Some(format!("the connection to {} broke: {why}", begun.upstream)),
+            ExchangeEnd::Broken(why) => {
+                Some(format!("the connection to {} broke: {}", begun.upstream, begun.scrub.text(why)))
+            }
             ExchangeEnd::ProxyEnded => Some(PROXY_ENDED.to_owned()),
             ExchangeEnd::NoReply(why) => Some(begun.scrub.text(why)),
             ExchangeEnd::Complete => {

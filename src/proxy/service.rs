@@ -3,6 +3,7 @@
 //! In: requests. Out: replies as they come, piece by piece. It must never answer in the upstream's place unless a rule, the user or a
 //! recording does.
 
+mod connection;
 mod decision;
 mod other;
 mod relay;

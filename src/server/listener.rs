@@ -177,27 +177,30 @@ async fn serve_connection(
             Ok::<_, Infallible>(running.with_reply(reply))
         }
     });
-    let mut served = pin!(server.serve_connection(connection, service).with_upgrades());
     let idle = async {
         closing.cancelled().await;
         in_flight.over(grace).await;
     };
     let mut idle = pin!(idle);
-    let mut is_closing = false;
-    loop {
-        tokio::select! {
-            served = served.as_mut() => {
-                if let Err(error) = served {
-                    tracing::debug!(%error, "connection ended");
+    {
+        // It is gone before the work begins, which waits for the connection or its end.
+        let mut served = pin!(server.serve_connection(connection, service).with_upgrades());
+        let mut is_closing = false;
+        loop {
+            tokio::select! {
+                served = served.as_mut() => {
+                    if let Err(error) = served {
+                        tracing::debug!(%error, "connection ended");
+                    }
+                    break;
                 }
-                break;
+                () = closing.cancelled(), if !is_closing => {
+                    is_closing = true;
+                    served.as_mut().graceful_shutdown();
+                }
+                // The head of a request that is not whole is not a request.
+                () = idle.as_mut() => return,
             }
-            () = closing.cancelled(), if !is_closing => {
-                is_closing = true;
-                served.as_mut().graceful_shutdown();
-            }
-            // The head of a request that is not whole is not a request.
-            () = idle.as_mut() => return,
         }
     }
     if let Some(work) = upgrade.take() {

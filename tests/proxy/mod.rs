@@ -23,5 +23,6 @@ mod passing;
 mod secrets;
 mod sessions;
 mod unrecorded;
+mod websocket_ends;
 mod websocket_kit;
 mod websockets;

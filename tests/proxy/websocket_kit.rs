@@ -5,6 +5,8 @@
 use std::sync::{Arc, Mutex};
 
 use futures::{SinkExt as _, StreamExt as _};
+use ptc_workbench::event::Event;
+use ptc_workbench::session::Session;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -15,6 +17,9 @@ use tokio_tungstenite::{WebSocketStream, accept_hdr_async, client_async};
 
 use super::kit::{Proxied, Wish};
 use crate::openai::server::Server;
+
+/// The path of the Responses API.
+pub(super) const PATH: &str = "/v1/responses";
 
 /// Next action of the service.
 pub(super) enum Act {
@@ -144,7 +149,33 @@ pub(super) fn sends(messages: Vec<Value>) -> Vec<Act> {
 }
 
 /// Ends the proxy, whose clients have left; returns its sessions.
-pub(super) async fn end(proxied: Arc<Proxied>) -> (Vec<ptc_workbench::session::Session>, tempfile::TempDir) {
+pub(super) async fn end(proxied: Arc<Proxied>) -> (Vec<Session>, tempfile::TempDir) {
     let Ok(proxied) = Arc::try_unwrap(proxied) else { panic!("a client still uses it") };
     proxied.end().await
+}
+
+/// Answers a request with its input.
+pub(super) fn echo(request: &Value) -> Vec<Act> {
+    let input = request["input"].as_str().unwrap_or("something");
+    let mut all = reply(&format!("resp_{input}"), &format!("re: {input}"));
+    if let Some(id) = request.get("stream_id") {
+        for event in &mut all {
+            event["stream_id"] = id.clone();
+        }
+    }
+    sends(all)
+}
+
+/// A client that asks for responses.
+pub(super) async fn client(proxied: &Proxied) -> Client {
+    handshake(proxied, PATH).await.unwrap()
+}
+
+/// The errors of the turns that ended with one.
+pub(super) fn errors(session: &Session) -> Vec<String> {
+    let of = session.events().filter_map(|envelope| match envelope.event {
+        Event::ReplyEnd(end) => end.error.map(|error| error.message),
+        _ => None,
+    });
+    of.collect()
 }

@@ -1,55 +1,24 @@
 //! WebSockets of the Responses API: messages pass, each request is a turn, rules and recordings apply. Other WebSockets pass as bytes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::SinkExt as _;
 use ptc_workbench::event::Event;
-use ptc_workbench::proxy::{Answers, HeldSide, LiveTraffic, Verdict};
+use ptc_workbench::proxy::Answers;
 use ptc_workbench::replay::verify;
 use ptc_workbench::session::Session;
 use ptc_workbench::workbench::sent_body;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::background::{messages, requests, tokens};
-use super::holding::waiting;
 use super::kit::{Proxied, Wish};
-use super::websocket_kit::{Act, Client, create, end, handshake, proxied, reply, sends};
+use super::websocket_kit::{self, Act, PATH, client, create, echo, end, errors, handshake, proxied, reply, sends};
 use crate::openai::server::{Play, Server};
-
-const PATH: &str = "/v1/responses";
-
-/// Answers requests with the next number of the reply.
-fn echo(request: &Value) -> Vec<Act> {
-    let input = request["input"].as_str().unwrap_or("something");
-    let mut all = reply(&format!("resp_{input}"), &format!("re: {input}"));
-    if let Some(id) = request.get("stream_id") {
-        for event in &mut all {
-            event["stream_id"] = id.clone();
-        }
-    }
-    sends(all)
-}
-
-async fn client(proxied: &Proxied) -> Client {
-    handshake(proxied, PATH).await.unwrap()
-}
 
 fn notices(session: &Session) -> Vec<String> {
     let of = session.events().filter_map(|envelope| match envelope.event {
         Event::Notice(notice) => Some(notice.text),
-        _ => None,
-    });
-    of.collect()
-}
-
-/// The errors of the turns that ended with one.
-fn errors(session: &Session) -> Vec<String> {
-    let of = session.events().filter_map(|envelope| match envelope.event {
-        Event::ReplyEnd(end) => end.error.map(|error| error.message),
         _ => None,
     });
     of.collect()
@@ -146,7 +115,7 @@ async fn rules_change_fail_cut_and_drop_messages() {
     let cut = client.reply().await;
     assert!(cut.len() == 1 && cut[0]["type"] == "response.created", "{cut:?}");
     assert!(client.next().await.is_none(), "the connection is closed");
-    let mut client = self::client(&proxied).await;
+    let mut client = websocket_kit::client(&proxied).await;
     client.send(&create("drop")).await;
     assert!(client.next().await.is_none(), "the connection is closed");
     assert_eq!(service.texts().len(), 2, "what a rule answers or drops is not sent");
@@ -158,47 +127,6 @@ async fn rules_change_fail_cut_and_drop_messages() {
     }
     let changed = sessions.iter().find(|session| sent_body(session, "r0/t1:client").is_ok()).unwrap();
     assert_eq!(sent_body(changed, "r0/t1:client").unwrap(), create("set").to_string());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_end_of_the_connection_is_the_end_of_its_turn() {
-    let script = |request: &Value| {
-        let start = reply("resp_1", "half").remove(0);
-        let end = match request["input"].as_str() {
-            Some("close") => Act::Close(CloseFrame { code: CloseCode::Policy, reason: "too old".into() }),
-            Some("break") => Act::Break,
-            _ => return vec![Act::Send(start)],
-        };
-        vec![Act::Send(start), end]
-    };
-    let (proxied, _) = proxied(script, Wish::default()).await;
-    let mut clients = Vec::new();
-    for input in ["close", "break", "leave", "close myself"] {
-        let mut client = client(&proxied).await;
-        client.send(&create(input)).await;
-        assert!(matches!(client.next().await, Some(Message::Text(_))));
-        clients.push(client);
-    }
-    let mut clients = clients.into_iter();
-    let mut closed = clients.next().unwrap();
-    let Some(Message::Close(Some(frame))) = closed.next().await else { panic!("no close frame") };
-    assert_eq!((u16::from(frame.code), frame.reason.as_str()), (1008, "too old"));
-    assert!(clients.next().unwrap().next().await.is_none(), "the connection broke");
-    drop(clients.next());
-    let mut closing = clients.next().unwrap();
-    closing.0.close(None).await.unwrap();
-    while closing.next().await.is_some() {}
-    drop((closed, clients));
-    let (sessions, _dir) = end(proxied).await;
-    let found = |input: &str| {
-        let session = sessions.iter().find(|session| messages(session, "r0/t1")[0].1 == input).unwrap();
-        errors(session).concat()
-    };
-    assert!(found("close").contains("openai closed the WebSocket with 1008: too old"), "{}", found("close"));
-    assert!(!found("break").is_empty() && !found("break").contains("client"), "{}", found("break"));
-    for input in ["leave", "close myself"] {
-        assert!(found(input).contains("the client closed the connection"), "{}", found(input));
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,10 +162,11 @@ async fn recordings_answer_messages_without_the_service() {
     assert_eq!(client.reply().await.len(), 3);
     drop(client);
     let (sessions, _dir) = end(recording).await;
-    let recorded = Some(Answers::read(&[sessions[0].path.clone()], &[]).unwrap());
+    let answers = || Some(Answers::read(&[sessions[0].path.clone()], &[]).unwrap());
+    let recorded = answers();
     let replay =
         Proxied::at(Server::play(vec![]).await, "http://127.0.0.1:9", Wish { recorded, ..Wish::default() }).await;
-    let mut client = self::client(&replay).await;
+    let mut client = websocket_kit::client(&replay).await;
     client.send(&create("one")).await;
     assert_eq!(client.reply().await, reply("resp_one", "re: one"));
     let mut other = create("two");
@@ -256,6 +185,91 @@ async fn recordings_answer_messages_without_the_service() {
     let lines: Vec<String> = lines.lock().unwrap().iter().map(ToString::to_string).collect();
     assert!(lines[0].starts_with("from ") && lines[0].contains("WEBSOCKET /v1/responses  101"), "{lines:?}");
     assert!(lines[1].starts_with("not recorded") && lines[1].contains("WEBSOCKET /v1/responses  404"), "{lines:?}");
+    // With `--record-missing` only what is not recorded needs the service.
+    let wish = Wish { recorded: answers(), asks_upstream: true, ..Wish::default() };
+    let replay = Proxied::at(Server::play(vec![]).await, "http://127.0.0.1:9", wish).await;
+    let mut client = websocket_kit::client(&replay).await;
+    client.send(&create("one")).await;
+    assert_eq!(client.reply().await, reply("resp_one", "re: one"));
+    client.send(&create("two")).await;
+    let refused = client.reply().await;
+    assert_eq!(refused[0]["status"], 502);
+    assert!(refused[0]["error"]["message"].as_str().unwrap().contains("openai cannot be reached"), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recorded_reply_has_the_stream_of_the_request() {
+    let in_stream = |id: &str| {
+        let mut request = create("one");
+        request["stream_id"] = json!(id);
+        request
+    };
+    let (recording, _) = proxied(echo, Wish::default()).await;
+    let mut client = client(&recording).await;
+    client.send(&in_stream("5f0e8b1c-0f5c-4f0e-9d8e-2f7b8f4d3c21")).await;
+    assert_eq!(client.reply().await.len(), 3);
+    drop(client);
+    let (sessions, _dir) = end(recording).await;
+    let recorded = Some(Answers::read(&[sessions[0].path.clone()], &[]).unwrap());
+    let replay =
+        Proxied::at(Server::play(vec![]).await, "http://127.0.0.1:9", Wish { recorded, ..Wish::default() }).await;
+    let mut client = websocket_kit::client(&replay).await;
+    let other = "0b6f1f0e-7d0a-4e56-8c4b-6a1d1c5b7e90";
+    client.send(&in_stream(other)).await;
+    let came = client.reply().await;
+    assert!(came.len() == 3 && came.iter().all(|event| event["stream_id"] == other), "{came:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_of_a_stream_come_in_order_whoever_answers() {
+    let kept = std::sync::Mutex::new(0);
+    let script = move |request: &Value| {
+        if request["type"] == "response.create" {
+            let mut first = reply("resp_1", "slow");
+            first.truncate(1);
+            return sends(first);
+        }
+        *kept.lock().unwrap() += 1;
+        sends(reply("resp_1", "slow").split_off(1))
+    };
+    let (proxied, _) = proxied(script, Wish { rules: "when text = \"fail\": fail 503", ..Wish::default() }).await;
+    let mut client = client(&proxied).await;
+    client.send(&create("slow")).await;
+    client.send(&create("fail")).await;
+    assert!(client.next().await.is_some());
+    client.send(&json!({"type": "go on"})).await;
+    let kinds =
+        |all: Vec<Value>| all.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(kinds(client.reply().await), ["response.output_text.delta", "response.completed"]);
+    assert_eq!(kinds(client.reply().await), ["error"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_without_a_request_is_a_turn_of_its_own() {
+    let script = |request: &Value| {
+        if request["type"] == "response.create" {
+            return vec![Act::Send(reply("resp_1", "x").remove(0))];
+        }
+        let mut first = reply("resp_1", "first").split_off(1);
+        first.extend(reply("resp_2", "second"));
+        sends(first)
+    };
+    let (proxied, _) = proxied(script, Wish::default()).await;
+    let mut client = client(&proxied).await;
+    client.send(&create("one")).await;
+    assert!(client.next().await.is_some());
+    let steer = json!({"type": "response.steer", "input": "faster"});
+    client.send(&steer).await;
+    assert_eq!(client.reply().await.len(), 2);
+    assert_eq!(client.reply().await.len(), 3);
+    drop(client);
+    let (sessions, _dir) = end(proxied).await;
+    let sent = steer.to_string();
+    let steered = sessions.iter().find(|session| sent_body(session, "r0/t1").is_ok_and(|body| body == sent));
+    let steered = steered.unwrap();
+    let text = std::fs::read_to_string(&steered.path).unwrap();
+    assert!(text.contains("second") && text.contains("began this reply without a request"), "{text}");
+    assert_eq!(sessions.iter().flat_map(errors).count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -286,78 +300,6 @@ async fn other_websockets_pass_as_bytes() {
     let line = lines.lock().unwrap()[0].clone();
     assert_eq!((line.path.as_str(), line.status, line.problem), ("/v1/realtime", Some(101), None));
     assert!(line.bytes > 300, "{}", line.bytes);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn held_messages_and_replies_wait_for_the_user() {
-    let live = LiveTraffic::new();
-    let (proxied, service) = proxied(echo, Wish { live: Some(live.clone()), ..Wish::default() }).await;
-    let mut client = client(&proxied).await;
-    live.holds().set(HeldSide::Request, true);
-    client.send(&create("one")).await;
-    let waits = waiting(&live, 1).await;
-    assert_eq!((waits[0].side, waits[0].model.as_str(), waits[0].is_streamed), (HeldSide::Request, "m-asked", true));
-    let edited = waits[0].text.replace("\"one\"", "\"two\"");
-    live.holds().set(HeldSide::Request, false);
-    live.holds().set(HeldSide::Reply, true);
-    assert!(live.holds().decide(waits[0].id, Verdict::Edited(edited.clone())));
-    let waits = waiting(&live, 1).await;
-    assert_eq!((waits[0].side, waits[0].text.as_str()), (HeldSide::Reply, "re: two"));
-    assert_eq!(service.texts(), std::slice::from_ref(&edited));
-    assert!(live.holds().decide(waits[0].id, Verdict::Edited("mine".to_owned())));
-    let mine = client.reply().await;
-    assert_eq!(mine.last().unwrap()["response"]["output"][0]["content"][0]["text"], "mine");
-    live.holds().set(HeldSide::Reply, false);
-    live.holds().set(HeldSide::Request, true);
-    let mut third = create("three");
-    third["stream_id"] = json!("a");
-    client.send(&third).await;
-    let waits = waiting(&live, 1).await;
-    assert!(live.holds().decide(waits[0].id, Verdict::Answer("in its place".to_owned())));
-    let written = client.reply().await;
-    assert!(written.iter().all(|event| event["stream_id"] == "a"), "{written:?}");
-    assert_eq!(service.texts().len(), 1);
-    drop(client);
-    let (sessions, _dir) = end(proxied).await;
-    let first = sessions.iter().find(|session| sent_body(session, "r0/t1:client").is_ok()).unwrap();
-    assert_eq!(sent_body(first, "r0/t1").unwrap(), edited);
-    assert!(sent_body(first, "r0/t1:service").unwrap().contains("re: two"));
-    let text: String = sessions.iter().map(|session| std::fs::read_to_string(&session.path).unwrap()).collect();
-    assert!(text.contains("the user answered in the model's place"), "{text}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_the_proxy_waits_for_replies_and_closes_idle_connections() {
-    let (release, released) = tokio::sync::watch::channel(false);
-    let script = move |request: &Value| {
-        let slow = request["input"] == "slow";
-        let mut released = released.clone();
-        if slow {
-            // The service is a task of its own: blocking it blocks no other.
-            tokio::task::block_in_place(|| {
-                tokio::runtime::Handle::current().block_on(released.wait_for(|is_released| *is_released)).unwrap();
-            });
-        }
-        echo(request)
-    };
-    let (proxied, service) = proxied(script, Wish::default()).await;
-    let (mut idle, mut busy) = (client(&proxied).await, client(&proxied).await);
-    idle.send(&create("one")).await;
-    assert_eq!(idle.reply().await.len(), 3);
-    busy.send(&create("slow")).await;
-    while service.texts().len() < 2 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    let ended = tokio::spawn(end(proxied));
-    let Some(Message::Close(Some(frame))) = idle.next().await else { panic!("no close frame") };
-    assert_eq!(u16::from(frame.code), 1001);
-    release.send_replace(true);
-    assert_eq!(busy.reply().await, reply("resp_slow", "re: slow"));
-    assert!(matches!(busy.next().await, Some(Message::Close(_))));
-    drop((idle, busy));
-    let (sessions, _dir) = ended.await.unwrap();
-    assert_eq!(sessions.len(), 2);
-    assert_eq!(sessions.iter().flat_map(errors).count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

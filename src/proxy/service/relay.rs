@@ -1,364 +1,467 @@
-//! A WebSocket of the Responses API between a client and the service.
+//! The messages of a WebSocket of the Responses API, between a client and the service.
 //!
-//! In: the messages of both. Out: the same messages, each request with its reply as an exchange, decided about like one over HTTP. Pings are
-//! answered on each side. It must never wait for a decision about a request before it passes on messages of the service.
+//! In: the messages of both. Out: the same messages, each request with its reply as an exchange, decided about like one over HTTP. It must never
+//! change the order of the messages of a stream, nor wait for a decision while others can pass.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::stream::{SplitSink, SplitStream};
-use futures::{SinkExt as _, StreamExt};
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::FuturesUnordered;
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
-use hyper::upgrade::Upgraded;
-use hyper_util::rt::TokioIo;
-use tokio::sync::Mutex;
-use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
-use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
+use super::connection::RelayEnd;
 use super::decision::{Decided, Decision};
 use super::{BY_RULE, ProxyService, error_kind};
 use crate::config::Protocol;
 use crate::model::Scrub;
+use crate::proxy::body_secrets::body_secrets;
 use crate::proxy::exchange::{Begun, ExchangeEnd, RULE_CUT, WEBSOCKET};
-use crate::proxy::held::{self, BY_USER};
+use crate::proxy::held::{self, Asks, BY_USER, REPLY_MAX_BYTES, ReleasedEvents};
 use crate::proxy::hold::HeldSide;
+use crate::proxy::rules::RuleEffects;
 use crate::proxy::unrecorded::PendingRequest;
-use crate::proxy::websocket::messages::{MessageHead, error_message, event_of, messages_of, written_messages};
-use crate::proxy::websocket::replies::{OpenReplies, OpenReply};
+use crate::proxy::websocket::messages::{
+    MessageHead, error_message, event_of, messages_of, replayed_messages, written_messages,
+};
+use crate::proxy::websocket::outbox::Outbox;
+use crate::proxy::websocket::replies::{Hold, OpenReply, ReplyQueues, StreamId};
 
 /// Largest message, in bytes.
-const MESSAGE_MAX_BYTES: usize = 64 << 20;
+pub(super) const MESSAGE_MAX_BYTES: usize = 64 << 20;
 
-/// Bytes that are read at once.
-const READ_BYTES: usize = 16 << 10;
+/// Number of requests of a connection, above which its client is not read.
+const MAX_REQUESTS: usize = 128;
 
-/// Longest wait for the other side to close the connection, too.
-const CLOSE_TIME: Duration = Duration::from_secs(2);
+/// Bytes of the requests, or of the messages of the service, that wait for decisions, above which their side is not read.
+const MAX_WAITING_BYTES: usize = MESSAGE_MAX_BYTES;
 
-/// Bytes of a message that is not a request, in the warning about it.
-const OTHER_MAX_BYTES: usize = 2_000;
+/// Characters of a message that is not a request, in the warning about it.
+const OTHER_MAX_CHARS: usize = 2_000;
 
-type Socket = WebSocketStream<TokioIo<Upgraded>>;
-type Input = SplitStream<Socket>;
-type Output = Mutex<SplitSink<Socket, Message>>;
-
-/// A connection that has become a WebSocket.
-pub(super) async fn socket(connection: Upgraded, role: Role) -> Socket {
-    let config = WebSocketConfig::default()
-        .read_buffer_size(READ_BYTES)
-        .write_buffer_size(0)
-        .max_message_size(Some(MESSAGE_MAX_BYTES))
-        .max_frame_size(Some(MESSAGE_MAX_BYTES));
-    WebSocketStream::from_raw_socket(TokioIo::new(connection), role, Some(config)).await
-}
-
-/// The end of a connection.
-enum RelayEnd {
-    /// The client closed it.
-    Client(Option<CloseFrame>),
-    /// The connection to the client broke.
-    Left,
-    /// The service closed it.
-    Service(Option<CloseFrame>),
-    /// The connection to the service broke: why.
-    Broken(String),
-    /// The connection to the client is closed without a word: a decision of the user, of a rule, or of the recording.
-    Dropped,
-    /// The proxy ends, and no request runs.
-    Proxy,
-}
-
-/// A WebSocket that passes.
-pub(super) struct Relay {
+/// Data of a WebSocket after its handshake.
+pub(super) struct Handshake {
     pub(super) service: Arc<ProxyService>,
     pub(super) upstream: String,
     /// Path and query, relative to the upstream's address.
     pub(super) path: String,
     /// The address without query.
     pub(super) url: String,
-    /// The headers of the client's handshake.
+    /// The headers of the client.
     pub(super) asked: HeaderMap,
-    /// The headers of the reply to it.
+    /// The headers of the reply.
     pub(super) answered: HeaderMap,
     pub(super) scrub: Scrub,
+    /// Reason why there is no connection to the service, where recordings answer.
+    pub(super) no_service: Option<String>,
 }
 
-/// The sending sides of a connection, and its replies.
-struct Sides {
-    client: Output,
-    /// `None` where recordings answer.
-    service: Option<Output>,
-    replies: OpenReplies,
+/// A decision that was made.
+pub(super) enum Done {
+    /// About a request of this stream.
+    Request { stream: StreamId, decided: Box<Decided>, effects: Box<RuleEffects>, pending: Box<PendingRequest> },
+    /// About the reply of this stream.
+    Reply { stream: StreamId, released: ReleasedEvents },
 }
 
-impl Sides {
-    /// Sends a message to the client.
-    async fn send(&self, text: impl Into<Utf8Bytes>) -> Result<(), RelayEnd> {
-        let sent = self.client.lock().await.send(Message::Text(text.into())).await;
-        sent.map_err(|_| RelayEnd::Left)
-    }
-
-    /// Sends a message to the service.
-    async fn send_on(&self, message: Message) -> Result<(), RelayEnd> {
-        let Some(service) = &self.service else { return Ok(()) };
-        service.lock().await.send(message).await.map_err(|error| RelayEnd::Broken(error.to_string()))
-    }
+/// The messages of a WebSocket on their way.
+pub(super) struct Relay {
+    handshake: Arc<Handshake>,
+    pub(super) client: Outbox,
+    /// `None` where only recordings answer.
+    pub(super) service: Option<Outbox>,
+    queues: ReplyQueues,
+    /// Decisions that are being made.
+    pub(super) work: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// Bytes of the requests that wait for a decision.
+    waiting_bytes: usize,
 }
 
 impl Relay {
-    /// Passes messages until a side ends the connection.
-    pub(super) async fn run(self, client: Socket, service: Option<Socket>) {
-        let (client, mut client_in) = client.split();
-        let (service, mut service_in) = service.map(StreamExt::split).unzip();
-        let sides =
-            Sides { client: Mutex::new(client), service: service.map(Mutex::new), replies: OpenReplies::default() };
-        let closing = async {
-            self.service.end.closed().await;
-            sides.replies.idle().await;
-        };
-        let end = tokio::select! {
-            end = self.pass_requests(&sides, &mut client_in) => end,
-            end = self.pass_replies(&sides, service_in.as_mut()) => end,
-            () = closing => RelayEnd::Proxy,
-        };
-        match end {
-            RelayEnd::Client(frame) => {
-                _ = sides.send_on(Message::Close(frame)).await;
-                _ = sides.client.lock().await.close().await;
-                closed(service_in.as_mut()).await;
-            }
-            RelayEnd::Service(frame) => {
-                sides.replies.end_all(&closed_text(&self.upstream, frame.as_ref()));
-                _ = sides.client.lock().await.send(Message::Close(frame)).await;
-                closed(Some(&mut client_in)).await;
-            }
-            RelayEnd::Broken(why) => sides.replies.end_all(&why),
-            RelayEnd::Proxy => {
-                let frame =
-                    Some(CloseFrame { code: CloseCode::Away, reason: Utf8Bytes::from_static("the proxy ended") });
-                _ = sides.send_on(Message::Close(frame.clone())).await;
-                _ = sides.client.lock().await.send(Message::Close(frame)).await;
-                closed(Some(&mut client_in)).await;
-            }
-            RelayEnd::Left | RelayEnd::Dropped => {}
+    pub(super) fn new(handshake: Handshake, client: Outbox, service: Option<Outbox>) -> Self {
+        Self {
+            handshake: Arc::new(handshake),
+            client,
+            service,
+            queues: ReplyQueues::default(),
+            work: FuturesUnordered::new(),
+            waiting_bytes: 0,
         }
     }
 
-    /// Passes the messages of the client.
-    async fn pass_requests(&self, sides: &Sides, input: &mut Input) -> RelayEnd {
-        while let Some(message) = input.next().await {
-            let passed = match message {
-                Ok(Message::Text(text)) => self.pass_request(sides, text).await,
-                Ok(Message::Binary(bytes)) => {
-                    sides.replies.warn(None, format!("the client sent a binary message of {} bytes", bytes.len()));
-                    sides.send_on(Message::Binary(bytes)).await
-                }
-                Ok(Message::Close(frame)) => return RelayEnd::Client(frame),
-                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => Ok(()),
-                Err(error) => {
-                    tracing::debug!(%error, "the client's WebSocket ended");
-                    return RelayEnd::Left;
-                }
-            };
-            if let Err(end) = passed {
-                return end;
-            }
-        }
-        RelayEnd::Left
+    /// Returns whether the service is not read: the client does not take its messages, or they wait for the user.
+    pub(super) fn has_full_client(&self) -> bool {
+        self.client.is_full() || self.queues.waiting_bytes() >= MAX_WAITING_BYTES
     }
 
-    /// Passes a message of the client: a request is decided about, others are sent on.
-    async fn pass_request(&self, sides: &Sides, text: Utf8Bytes) -> Result<(), RelayEnd> {
-        let Some(head) = MessageHead::read(&text).filter(MessageHead::is_request) else {
-            let stream_id = MessageHead::read(&text).and_then(|head| head.stream_id);
-            let shown: String = text.chars().take(OTHER_MAX_BYTES).collect();
-            sides.replies.warn(stream_id.as_ref(), format!("the client sent meanwhile: {shown}"));
-            return sides.send_on(Message::Text(text)).await;
-        };
-        let (stream_id, running) = (head.stream_id, sides.replies.begin());
-        let (service, protocol) = (&*self.service, Protocol::Responses);
-        let mut pending =
-            PendingRequest::begin(WEBSOCKET, &self.path, self.scrub.clone(), &service.unrecorded, &service.end);
-        pending.set_upstream(&self.upstream);
-        let came = Bytes::from(text);
-        let effects = service.effects_of_rules(&self.upstream, &self.path, protocol, &came);
+    /// Returns whether no request runs.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queues.requests() == 0
+    }
+
+    /// Returns whether a whole reply waits for the user.
+    pub(super) fn has_held_reply(&self) -> bool {
+        self.queues.has_held_reply()
+    }
+
+    /// Returns whether the client is not read: its requests wait, or the service does not take its messages.
+    pub(super) fn is_full(&self) -> bool {
+        self.service.as_ref().is_some_and(Outbox::is_full)
+            || self.queues.requests() >= MAX_REQUESTS
+            || self.waiting_bytes >= MAX_WAITING_BYTES
+    }
+
+    /// Takes a message of the client, or the end of its connection.
+    pub(super) fn take_of_client(&mut self, message: Option<Result<Message, Error>>) -> Result<(), RelayEnd> {
+        match message {
+            Some(Ok(Message::Text(text))) => {
+                self.take_text(text);
+                Ok(())
+            }
+            Some(Ok(Message::Binary(bytes))) => {
+                let shown = format!("a binary message of {} bytes", bytes.len());
+                self.warn_about(&None, &shown);
+                self.push_to_service(Message::Binary(bytes));
+                Ok(())
+            }
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(()),
+            Some(Ok(Message::Close(frame))) => Err(RelayEnd::Client(frame)),
+            Some(Err(Error::Capacity(error))) => Err(RelayEnd::Refused(CloseCode::Size, error.to_string())),
+            Some(Err(Error::Utf8(error))) => Err(RelayEnd::Refused(CloseCode::Invalid, error)),
+            Some(Err(Error::Protocol(error))) if !error.to_string().contains("without closing handshake") => {
+                Err(RelayEnd::Refused(CloseCode::Protocol, error.to_string()))
+            }
+            Some(Err(_)) | None => Err(RelayEnd::Left),
+        }
+    }
+
+    /// Takes a text of the client: a request is decided about, others are sent on.
+    fn take_text(&mut self, text: Utf8Bytes) {
+        let head = MessageHead::read(&text);
+        let stream = head.as_ref().and_then(MessageHead::stream_id);
+        if head.is_some_and(|head| head.is_request()) {
+            self.waiting_bytes += text.len();
+            self.queues.of(&stream).waiting.push_back(text.into());
+            self.decide_next(&stream);
+            return;
+        }
+        let scrub = self.handshake.scrub.clone().knowing(body_secrets(text.as_bytes()));
+        let shown: String = scrub.text(&text).chars().take(OTHER_MAX_CHARS).collect();
+        self.warn_about(&stream, &shown);
+        self.queues.of(&stream).other = Some(text.clone().into());
+        self.push_to_service(Message::Text(text));
+    }
+
+    /// Warns in the record of the reply that comes now about a message that is not a request.
+    fn warn_about(&mut self, stream: &StreamId, shown: &str) {
+        let reply = self.queues.of(stream).coming();
+        if let Some(exchange) = reply.and_then(|reply| reply.exchange.as_ref()) {
+            exchange.warn(format!("the client sent meanwhile: {shown}"));
+        }
+        self.queues.forget(stream);
+    }
+
+    fn push_to_service(&self, message: Message) {
+        if let Some(service) = &self.service {
+            service.push(message);
+        }
+    }
+
+    /// Begins the decision about the next request of a stream, unless one is being made.
+    fn decide_next(&mut self, stream: &StreamId) {
+        let queue = self.queues.of(stream);
+        if queue.is_deciding {
+            return;
+        }
+        let Some(came) = queue.waiting.pop_front() else { return };
+        queue.is_deciding = true;
+        self.waiting_bytes -= came.len();
+        let (handshake, stream) = (Arc::clone(&self.handshake), stream.clone());
+        let service = &handshake.service;
+        let effects = service.effects_of_rules(&handshake.upstream, &handshake.path, Protocol::Responses, &came);
         let begun = Begun {
+            body: effects.body.clone().map_or_else(|| came.clone(), Bytes::from),
+            came: effects.body.is_some().then_some(came),
+            notices: effects.notices.clone(),
+            ..handshake.begun()
+        };
+        let mut pending = handshake.pending();
+        self.work.push(
+            async move {
+                let decided = handshake.service.decide(begun, &effects, &mut pending).await;
+                let (decided, effects, pending) = (Box::new(decided), Box::new(effects), Box::new(pending));
+                Done::Request { stream, decided, effects, pending }
+            }
+            .boxed(),
+        );
+    }
+
+    /// Takes a decision.
+    pub(super) async fn take_done(&mut self, done: Done) -> Result<(), RelayEnd> {
+        let stream = match done {
+            Done::Request { stream, decided, effects, pending } => {
+                self.queues.of(&stream).is_deciding = false;
+                let sent = self.take_request(&stream, *decided, &effects, *pending)?;
+                self.decide_next(&stream);
+                if sent != stream {
+                    self.queues.forget(&stream);
+                }
+                sent
+            }
+            Done::Reply { stream, released } => {
+                let Some(reply) = self.queues.of(&stream).replies.front_mut() else { return Ok(()) };
+                match released {
+                    ReleasedEvents::Unchanged(exchange) => reply.exchange = exchange,
+                    ReleasedEvents::Replaced(exchange, events) => {
+                        (reply.exchange, reply.has_begun) = (exchange, true);
+                        reply.set_messages(messages_of(&events));
+                        if reply.waiting_bytes() == 0 {
+                            let why = "the edited reply has no event: lines that begin with `data:`";
+                            reply.broken = Some(why.to_owned());
+                        }
+                    }
+                    ReleasedEvents::Dropped(why) => return Err(RelayEnd::Dropped(why.to_owned())),
+                }
+                reply.hold = Hold::Open;
+                stream
+            }
+        };
+        self.pass_replies(&stream).await
+    }
+
+    /// Takes the decision about a request; returns the stream of its reply.
+    fn take_request(
+        &mut self,
+        stream: &StreamId,
+        decided: Decided,
+        effects: &RuleEffects,
+        pending: PendingRequest,
+    ) -> Result<StreamId, RelayEnd> {
+        let Decided { decision, exchange, asks, .. } = decided;
+        let is_recorded = exchange.is_some();
+        let mut reply = OpenReply::new(exchange, asks, self.handshake.service.end.clone());
+        reply.pending = (!is_recorded).then_some(pending);
+        let (mut by, mut texts) = (None, Vec::new());
+        match decision {
+            Decision::Upstream(body) => match (&self.handshake.no_service, Utf8Bytes::try_from(body)) {
+                (None, Ok(text)) => {
+                    // A rule or the user may have changed its stream.
+                    let stream = MessageHead::read(&text).and_then(|head| head.stream_id());
+                    reply.cut = effects.cut;
+                    if self.handshake.service.holds_at(HeldSide::Reply, effects).is_some() {
+                        reply.hold = Hold::Gathering;
+                    }
+                    self.queues.of(&stream).replies.push_back(reply);
+                    self.push_to_service(Message::Text(text));
+                    return Ok(stream);
+                }
+                (Some(why), _) => {
+                    reply.status = 502;
+                    texts.push(error_message(502, "upstream_unreachable", why, stream));
+                }
+                (None, Err(_)) => {
+                    let why = "the message is not UTF-8 text";
+                    reply.end(ExchangeEnd::NoReply(why.to_owned()));
+                    return Err(RelayEnd::Dropped(why.to_owned()));
+                }
+            },
+            Decision::Recorded(recorded) => {
+                texts = replayed_messages(&recorded.pieces, stream);
+                (reply.broken, reply.cut) = (recorded.broken, effects.cut);
+            }
+            Decision::NotRecorded(why) => {
+                reply.status = 404;
+                texts.push(error_message(404, "not_recorded", &why, stream));
+            }
+            Decision::Written(text) => {
+                by = Some(BY_USER);
+                texts = written_messages(&reply.asks.written(&text), stream);
+            }
+            Decision::Failed(status, message) => {
+                (by, reply.status) = (Some(BY_RULE), status);
+                texts.push(error_message(status, error_kind(status), &message, stream));
+            }
+            Decision::Dropped(why) => {
+                reply.end(ExchangeEnd::NoReply(why.to_owned()));
+                return Err(RelayEnd::Dropped(why.to_owned()));
+            }
+            // Only Ollama has such requests.
+            Decision::Loaded => {}
+        }
+        (reply.by, reply.is_whole) = (by, true);
+        reply.set_messages(texts);
+        self.queues.of(stream).replies.push_back(reply);
+        Ok(stream.clone())
+    }
+
+    /// Takes a message of the service, or the end of its connection.
+    pub(super) async fn take_of_service(&mut self, message: Option<Result<Message, Error>>) -> Result<(), RelayEnd> {
+        match message {
+            Some(Ok(Message::Text(text))) => self.take_reply(text).await,
+            Some(Ok(message @ Message::Binary(_))) => {
+                self.client.push(message);
+                Ok(())
+            }
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(()),
+            Some(Ok(Message::Close(frame))) => Err(RelayEnd::Service(frame)),
+            Some(Err(error)) => Err(RelayEnd::Broken(error.to_string())),
+            None => Err(RelayEnd::Broken("it closed the connection".to_owned())),
+        }
+    }
+
+    /// Takes a text of the service: it belongs to a reply, or passes without one.
+    async fn take_reply(&mut self, text: Utf8Bytes) -> Result<(), RelayEnd> {
+        let Some(head) = MessageHead::read(&text) else {
+            self.client.push(Message::Text(text));
+            return Ok(());
+        };
+        let stream = self.queues.stream_of(&head);
+        if head.is_first() && self.queues.of(&stream).coming().is_none() {
+            self.begin_unasked(&stream).await;
+        }
+        let holds_all = self.handshake.service.holds.as_ref().is_some_and(|holds| holds.is_closed(HeldSide::Reply));
+        let queue = self.queues.of(&stream);
+        let has_other = queue.other.is_some();
+        let Some(reply) = queue.coming() else {
+            self.queues.forget(&stream);
+            self.client.push(Message::Text(text));
+            return Ok(());
+        };
+        if !reply.has_come && holds_all {
+            reply.hold = Hold::Gathering;
+        }
+        // An error may be the answer to another message of the client.
+        let is_of_other = head.is_error() && reply.has_come && has_other;
+        reply.has_come = true;
+        reply.is_whole = head.is_last() && !is_of_other;
+        reply.push(text);
+        if is_of_other {
+            queue.other = None;
+        }
+        self.pass_replies(&stream).await
+    }
+
+    /// Begins the exchange of a reply that the service sends without a request, as after `response.steer`.
+    async fn begin_unasked(&mut self, stream: &StreamId) {
+        let Some(capture) = &self.handshake.service.capture else { return };
+        let body = self.queues.of(stream).other.take().unwrap_or_default();
+        let notices = vec![
+            "the service began this reply without a request: the body is the last message of the client".to_owned(),
+        ];
+        let begun = Begun { body, notices, ..self.handshake.begun() };
+        let (path, client, body) = (begun.path.clone(), begun.client(), begun.body.clone());
+        let asks = Asks { protocol: Protocol::Responses, path, client, body };
+        let exchange = capture.begin(begun).await;
+        let reply = OpenReply::new(Some(exchange), asks, self.handshake.service.end.clone());
+        self.queues.of(stream).replies.push_back(reply);
+    }
+
+    /// Passes the messages of a stream that have come, up to those of a reply that waits for the user or for its next message.
+    async fn pass_replies(&mut self, stream: &StreamId) -> Result<(), RelayEnd> {
+        let queue = self.queues.of(stream);
+        while let Some(reply) = queue.replies.front_mut() {
+            match reply.hold {
+                Hold::Gathering if reply.is_whole => {
+                    reply.hold = Hold::Waiting;
+                    self.work.push(self.handshake.hold(stream, reply));
+                    break;
+                }
+                Hold::Gathering if reply.waiting_bytes() > REPLY_MAX_BYTES => reply.hold = Hold::Open,
+                Hold::Gathering | Hold::Waiting => break,
+                Hold::Open => {}
+            }
+            reply.begin(&self.handshake.answered);
+            while let Some(text) = reply.pop() {
+                if reply.is_cut_by(&text) {
+                    if let Some(reply) = queue.replies.pop_front() {
+                        reply.end(ExchangeEnd::Broken(RULE_CUT.to_owned()));
+                    }
+                    return Err(RelayEnd::Dropped(RULE_CUT.to_owned()));
+                }
+                if let Some(exchange) = &reply.exchange {
+                    exchange.piece(event_of(&text).as_bytes()).await;
+                }
+                reply.bytes += text.len();
+                self.client.push(Message::Text(text));
+            }
+            if !reply.is_whole {
+                break;
+            }
+            let broken = reply.broken.take();
+            if let Some(reply) = queue.replies.pop_front() {
+                reply.end(broken.clone().map_or(ExchangeEnd::Complete, ExchangeEnd::Broken));
+            }
+            if let Some(why) = broken {
+                return Err(RelayEnd::Dropped(why));
+            }
+        }
+        self.queues.forget(stream);
+        Ok(())
+    }
+
+    /// Takes the end of the service's messages: replies that were gathered for the user pass as they came, and those without an end have ended.
+    /// Whole replies still wait for the user.
+    pub(super) async fn end_coming(&mut self, end: &RelayEnd) {
+        let end = end.of_exchange().scrubbed(&self.handshake.scrub);
+        for stream in self.queues.streams() {
+            self.queues.of(&stream).open_gathered();
+            // Another end than that of the service comes too late.
+            _ = self.pass_replies(&stream).await;
+            self.queues.of(&stream).end_coming(&end);
+            self.queues.forget(&stream);
+        }
+    }
+
+    /// Ends the replies that have not ended.
+    pub(super) fn end_replies(&mut self, end: &RelayEnd) {
+        self.queues.end_all(&end.of_exchange().scrubbed(&self.handshake.scrub));
+    }
+}
+
+impl Handshake {
+    /// A request of this WebSocket without its body.
+    fn begun(&self) -> Begun {
+        Begun {
             upstream: self.upstream.clone(),
-            protocol,
+            protocol: Protocol::Responses,
             method: WEBSOCKET.to_owned(),
             path: self.path.clone(),
             url: self.url.clone(),
             headers: self.asked.clone(),
-            body: effects.body.clone().map_or_else(|| came.clone(), Bytes::from),
-            came: effects.body.is_some().then_some(came),
+            body: Bytes::new(),
+            came: None,
             scrub: self.scrub.clone(),
-            notices: effects.notices.clone(),
-        };
-        let Decided { decision, exchange, asks, .. } = service.decide(begun, &effects, &mut pending).await;
-        let (is_held, cut) = (service.holds_at(HeldSide::Reply, &effects).is_some(), effects.cut);
-        let (status, held, bytes, has_begun) = (101, Vec::new(), 0, false);
-        let mut reply = OpenReply { exchange, pending, asks, status, is_held, held, cut, bytes, has_begun, running };
-        let stream = stream_id.as_deref();
-        match decision {
-            Decision::Upstream(body) => {
-                let Ok(text) = Utf8Bytes::try_from(body) else { return Err(RelayEnd::Dropped) };
-                // The reply may begin at once.
-                sides.replies.add(stream_id, reply);
-                sides.send_on(Message::Text(text)).await
-            }
-            Decision::Recorded(recorded) => {
-                let (texts, end) = (messages_of(&recorded.pieces), recorded.broken);
-                self.answer(sides, reply, None, texts).await?;
-                // What followed is unknown.
-                if end.is_some() { Err(RelayEnd::Dropped) } else { Ok(()) }
-            }
-            Decision::NotRecorded(why) => {
-                let text = error_message(404, "not_recorded", &why, stream);
-                reply.status = 404;
-                self.answer(sides, reply, None, vec![text]).await
-            }
-            Decision::Written(text) => {
-                let texts = written_messages(&reply.asks.written(&text), stream);
-                self.answer(sides, reply, Some(BY_USER), texts).await
-            }
-            Decision::Failed(status, message) => {
-                let text = error_message(status, error_kind(status), &message, stream);
-                reply.status = status;
-                self.answer(sides, reply, Some(BY_RULE), vec![text]).await
-            }
-            Decision::Dropped(why) => {
-                reply.end(ExchangeEnd::NoReply(why.to_owned()));
-                Err(RelayEnd::Dropped)
-            }
-            // Only Ollama has such requests.
-            Decision::Loaded => Ok(()),
+            notices: Vec::new(),
         }
     }
 
-    /// Answers a request in place of the service.
-    async fn answer(
-        &self,
-        sides: &Sides,
-        mut reply: OpenReply,
-        by: Option<&str>,
-        texts: Vec<String>,
-    ) -> Result<(), RelayEnd> {
-        if let Some(exchange) = &reply.exchange {
-            exchange.replied(101, self.answered.clone(), by.map(str::to_owned));
-            reply.has_begun = true;
-        }
-        for text in texts {
-            reply = self.pass_message(sides, reply, text.into()).await?;
-        }
-        reply.end(ExchangeEnd::Complete);
-        Ok(())
+    /// The line of a request, until it is known whether it is recorded.
+    fn pending(&self) -> PendingRequest {
+        let (report, listener) = (&self.service.unrecorded, &self.service.end);
+        let mut pending = PendingRequest::begin(WEBSOCKET, &self.path, self.scrub.clone(), report, listener);
+        pending.set_upstream(&self.upstream);
+        pending
     }
 
-    /// Passes the messages of the service; never ends without one.
-    async fn pass_replies(&self, sides: &Sides, input: Option<&mut Input>) -> RelayEnd {
-        let Some(input) = input else { return std::future::pending().await };
-        while let Some(message) = input.next().await {
-            let passed = match message {
-                Ok(Message::Text(text)) => self.pass_reply(sides, text).await,
-                Ok(Message::Binary(bytes)) => {
-                    let sent = sides.client.lock().await.send(Message::Binary(bytes)).await;
-                    sent.map_err(|_| RelayEnd::Left)
-                }
-                Ok(Message::Close(frame)) => return RelayEnd::Service(frame),
-                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => Ok(()),
-                Err(error) => return RelayEnd::Broken(error.to_string()),
+    /// Waits for the user's decision about a reply that has come.
+    fn hold(self: &Arc<Self>, stream: &StreamId, reply: &mut OpenReply) -> BoxFuture<'static, Done> {
+        let (handshake, stream, asks) = (Arc::clone(self), stream.clone(), reply.asks.clone());
+        let events: Vec<Bytes> = reply.messages().map(|text| Bytes::from(event_of(text))).collect();
+        let came = (events, reply.exchange.take());
+        async move {
+            let written = |text: &str| {
+                let texts = written_messages(&asks.written(text), &stream);
+                texts.iter().map(|text| Bytes::from(event_of(text))).collect()
             };
-            if let Err(end) = passed {
-                return end;
-            }
+            let head = (101, handshake.answered.clone());
+            let released = match &handshake.service.holds {
+                Some(holds) => held::hold_events(holds, head, came, &asks, &handshake.upstream, written).await,
+                None => ReleasedEvents::Unchanged(came.1),
+            };
+            Done::Reply { stream, released }
         }
-        RelayEnd::Broken("the service closed the connection".to_owned())
-    }
-
-    /// Passes a message of the service.
-    async fn pass_reply(&self, sides: &Sides, text: Utf8Bytes) -> Result<(), RelayEnd> {
-        let Some(head) = MessageHead::read(&text) else { return sides.send(text).await };
-        let Some((stream_id, mut reply)) = sides.replies.take(&head) else { return sides.send(text).await };
-        let is_last = head.is_last();
-        if !reply.has_begun {
-            reply.has_begun = true;
-            reply.is_held |= self.service.holds.as_ref().is_some_and(|holds| holds.is_closed(HeldSide::Reply));
-            if let (Some(exchange), false) = (&reply.exchange, reply.is_held) {
-                exchange.replied(101, self.answered.clone(), None);
-            }
-        }
-        if reply.is_held {
-            reply.held.push(event_of(&text));
-            if is_last {
-                return self.hold(sides, reply).await;
-            }
-            sides.replies.give_back(stream_id, reply);
-            return Ok(());
-        }
-        reply = self.pass_message(sides, reply, text).await?;
-        if is_last {
-            reply.end(ExchangeEnd::Complete);
-        } else {
-            sides.replies.give_back(stream_id, reply);
-        }
-        Ok(())
-    }
-
-    /// Records a message of a reply and sends it to the client, unless a rule cuts the reply before it.
-    async fn pass_message(&self, sides: &Sides, mut reply: OpenReply, text: Utf8Bytes) -> Result<OpenReply, RelayEnd> {
-        reply.bytes += text.len();
-        if reply.cut.is_some_and(|cut| reply.bytes > cut) {
-            reply.end(ExchangeEnd::Broken(RULE_CUT.to_owned()));
-            return Err(RelayEnd::Dropped);
-        }
-        if let Some(exchange) = &reply.exchange {
-            exchange.piece(event_of(&text).as_bytes()).await;
-        }
-        sides.send(text).await.map(|()| reply)
-    }
-
-    /// Waits for the decision about a reply that has come, and passes on what was decided.
-    async fn hold(&self, sides: &Sides, reply: OpenReply) -> Result<(), RelayEnd> {
-        let OpenReply { exchange, pending, asks, held, running, .. } = reply;
-        let Some(holds) = &self.service.holds else { return Err(RelayEnd::Dropped) };
-        let body = String::from_utf8_lossy(&asks.body);
-        let stream_id = MessageHead::read(&body).and_then(|head| head.stream_id);
-        let written = |text: &str| {
-            let texts = written_messages(&asks.written(text), stream_id.as_deref());
-            texts.iter().map(|text| Bytes::from(event_of(text))).collect()
-        };
-        let came = (held.into_iter().map(Bytes::from).collect(), exchange);
-        let head = (101, self.answered.clone());
-        let passed = held::hold_events(holds, head, came, &asks, &self.upstream, written).await;
-        let texts = messages_of(&passed.ok_or(RelayEnd::Dropped)?);
-        let bytes: usize = texts.iter().map(String::len).sum();
-        for text in texts {
-            sides.send(text).await?;
-        }
-        pending.end(101, bytes as u64, None);
-        drop(running);
-        Ok(())
-    }
-}
-
-/// Waits until the other side has closed the connection, too.
-async fn closed(input: Option<&mut Input>) {
-    let Some(input) = input else { return };
-    let rest = async { while let Some(Ok(_)) = input.next().await {} };
-    // A side that does not answer is left.
-    _ = tokio::time::timeout(CLOSE_TIME, rest).await;
-}
-
-/// The reason why the replies of a connection have no end.
-fn closed_text(upstream: &str, frame: Option<&CloseFrame>) -> String {
-    match frame {
-        Some(CloseFrame { code, reason }) if reason.is_empty() => {
-            format!("{upstream} closed the WebSocket with {code}")
-        }
-        Some(CloseFrame { code, reason }) => format!("{upstream} closed the WebSocket with {code}: {reason}"),
-        None => format!("{upstream} closed the WebSocket"),
+        .boxed()
     }
 }

@@ -4,120 +4,184 @@
 //! asked, the messages, each request with its reply as an exchange. It must never offer the service an extension that changes messages which
 //! are read here.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use hyper::Version;
 use hyper::body::Bytes;
 use hyper::header::{
-    CONNECTION, HeaderMap, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY,
+    CONNECTION, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY,
     SEC_WEBSOCKET_PROTOCOL, UPGRADE,
 };
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::relay::{Relay, socket};
+use super::connection::{relay, socket};
+use super::relay::Handshake;
 use super::{ProxyService, failed, live, no_address, not_recorded, refusal, unreachable, wait};
 use crate::config::Protocol;
 use crate::model::{UpstreamBody, UpstreamReply, Url};
+use crate::proxy::exchange::{CLIENT_LEFT, PROXY_ENDED, left_text};
 use crate::proxy::headers;
 use crate::proxy::reply_body::dropped;
 use crate::proxy::unrecorded::PendingRequest;
 use crate::proxy::upstreams::{Route, shown_address};
-use crate::server::{Method, Reply, Request, StatusCode, upgrading, whole};
+use crate::server::{ListenerEnd, Method, Reply, Request, StatusCode, upgrading, whole};
 
-/// Returns whether a request asks for a WebSocket.
+/// Bytes of a WebSocket that is not read, at once.
+const PIECE_BYTES: usize = 16 << 10;
+
+/// Longest time for one direction of it after the other has ended.
+const HALF_CLOSED_TIME: Duration = Duration::from_secs(2);
+
+/// Returns whether a request asks for a WebSocket. Over HTTP/1.0 there are none.
 pub(super) fn is_handshake(request: &Request) -> bool {
-    let upgrade = request.headers().get(UPGRADE).and_then(|value| value.to_str().ok());
-    request.method() == Method::GET && upgrade.is_some_and(|upgrade| upgrade.eq_ignore_ascii_case("websocket"))
+    let has = |name: HeaderName, word: &str| {
+        let values = request.headers().get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|item| item.trim().eq_ignore_ascii_case(word))
+    };
+    request.method() == Method::GET
+        && request.version() == Version::HTTP_11
+        && has(UPGRADE, "websocket")
+        && has(CONNECTION, "upgrade")
 }
 
 impl ProxyService {
     /// Answers a request for a WebSocket.
     pub(super) async fn answer_websocket(
         self: &Arc<Self>,
-        mut request: Request,
+        request: Request,
         route: &Route<'_>,
         pending: &mut PendingRequest,
     ) -> Reply {
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
-        let asks_model = route.protocol == Some(Protocol::Responses);
-        if !asks_model {
-            let effects = self.rules.apply_to_other(&route.upstream.name, &route.path, &[]);
-            wait(effects.delay).await;
-            if effects.is_dropped {
-                return dropped(None, "a rule of the proxy closed the connection");
-            }
-            if let Some((status, message)) = effects.fail {
-                return failed(None, route.upstream.kind.unwrap_or(Protocol::OpenAi), status, &message).await;
-            }
+        if route.protocol == Some(Protocol::Responses) {
+            self.answer_messages(request, route, url, pending).await
+        } else {
+            self.answer_bytes(request, route, url, pending).await
         }
+    }
+
+    /// Answers a request for a WebSocket whose messages ask models.
+    async fn answer_messages(
+        self: &Arc<Self>,
+        mut request: Request,
+        route: &Route<'_>,
+        url: Url,
+        pending: &mut PendingRequest,
+    ) -> Reply {
         let client = hyper::upgrade::on(&mut request);
-        let asked = request.headers();
-        let answers = self.replies.recorded.is_some() && !self.replies.asks_upstream;
-        if answers {
-            if !asks_model {
-                let path = headers::recorded_path(&route.path);
-                return not_recorded(&format!("{path} is not recorded: only WebSockets of the Responses API are"));
-            }
-            let Some(answered) = accepted(asked) else {
-                return refusal(StatusCode::BAD_REQUEST, "bad_handshake", "the header Sec-WebSocket-Key is missing");
-            };
-            pending.set_recorded();
-            let relay = self.relay(route, &url, asked.clone(), &answered, pending);
-            return switching(&answered, async move {
-                if let Ok(client) = client.await {
-                    relay.run(socket(client, Role::Server).await, None).await;
-                }
-            });
-        }
-        let mut sent = headers::passed_request(asked);
-        sent.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
-        sent.insert(UPGRADE, HeaderValue::from_static("websocket"));
-        if asks_model {
+        let asked = request.headers().clone();
+        let has_recordings = self.replies.recorded.is_some();
+        let mut no_service = None;
+        if !has_recordings || self.replies.asks_upstream {
+            let mut sent = upgrade_headers(&asked);
             sent.remove(SEC_WEBSOCKET_EXTENSIONS);
+            match self.client.send(Method::GET, url.clone(), sent, UpstreamBody::Whole(Bytes::new())).await {
+                Ok(reply) if is_switching(&reply) => {
+                    pending.set_recorded();
+                    let mut answered = reply.headers().clone();
+                    // None was offered.
+                    answered.remove(SEC_WEBSOCKET_EXTENSIONS);
+                    let handshake = self.handshake(route, &url, asked, answered.clone(), pending);
+                    return switching(&answered, async move {
+                        // A client that has left needs no connection to the service.
+                        let (Ok(client), Ok(service)) = (client.await, reply.upgraded().await) else { return };
+                        let service = socket(service, Role::Client).await;
+                        relay(handshake, socket(client, Role::Server).await, Some(service)).await;
+                    });
+                }
+                // What is recorded needs no service.
+                Ok(reply) if has_recordings => no_service = Some(format!("it answered with status {}", reply.status())),
+                Err(error) if has_recordings => no_service = Some(error.why),
+                Ok(reply) => return live(reply, None, None),
+                Err(error) => return unreachable(route, &error.why),
+            }
         }
-        let reply = self.client.send(Method::GET, url.clone(), sent, UpstreamBody::Whole(Bytes::new())).await;
-        let reply = match reply {
-            Ok(reply) if reply.status() == StatusCode::SWITCHING_PROTOCOLS => reply,
-            Ok(reply) => return live(reply, None, None),
-            Err(error) => return unreachable(route, &error.why),
+        let Some(answered) = accepted(&asked) else {
+            return refusal(StatusCode::BAD_REQUEST, "bad_handshake", "the header Sec-WebSocket-Key is missing");
         };
-        let answered = reply.headers().clone();
-        if !asks_model {
-            let line = pending.take();
-            return switching(&answered, pass_bytes(client, reply, line));
-        }
         pending.set_recorded();
-        let relay = self.relay(route, &url, asked.clone(), &answered, pending);
+        let no_service = no_service.map(|why| format!("{} cannot be reached: {why}", route.upstream.name));
+        let handshake = Handshake { no_service, ..self.handshake(route, &url, asked, answered.clone(), pending) };
         switching(&answered, async move {
-            // A client that has left needs no connection to the service.
-            let (Ok(client), Ok(service)) = (client.await, reply.upgraded().await) else { return };
-            relay.run(socket(client, Role::Server).await, Some(socket(service, Role::Client).await)).await;
+            if let Ok(client) = client.await {
+                relay(handshake, socket(client, Role::Server).await, None).await;
+            }
         })
     }
 
-    fn relay(
+    fn handshake(
         self: &Arc<Self>,
         route: &Route<'_>,
         url: &Url,
         asked: HeaderMap,
-        answered: &HeaderMap,
+        answered: HeaderMap,
         pending: &PendingRequest,
-    ) -> Relay {
+    ) -> Handshake {
         let mut url = shown_address(url);
         // The schemes of WebSockets have the same default ports: each address has a form with them.
         _ = url.set_scheme(if url.scheme() == "https" { "wss" } else { "ws" });
-        Relay {
+        Handshake {
             service: Arc::clone(self),
             upstream: route.upstream.name.clone(),
             path: route.path.clone(),
             url: url.to_string(),
             asked,
-            answered: answered.clone(),
+            answered,
             scrub: pending.scrub().clone(),
+            no_service: None,
         }
     }
+
+    /// Answers a request for another WebSocket.
+    async fn answer_bytes(
+        &self,
+        mut request: Request,
+        route: &Route<'_>,
+        url: Url,
+        pending: &mut PendingRequest,
+    ) -> Reply {
+        if self.replies.recorded.is_some() && !self.replies.asks_upstream {
+            let path = headers::recorded_path(&route.path);
+            return not_recorded(&format!("{path} is not recorded: only WebSockets of the Responses API are"));
+        }
+        let effects = self.rules.apply_to_other(&route.upstream.name, &route.path, &[]);
+        wait(effects.delay).await;
+        if effects.is_dropped {
+            return dropped(None, "a rule of the proxy closed the connection");
+        }
+        if let Some((status, message)) = effects.fail {
+            return failed(None, route.upstream.kind.unwrap_or(Protocol::OpenAi), status, &message).await;
+        }
+        let client = hyper::upgrade::on(&mut request);
+        let sent = upgrade_headers(request.headers());
+        match self.client.send(Method::GET, url, sent, UpstreamBody::Whole(Bytes::new())).await {
+            Ok(reply) if is_switching(&reply) => {
+                let answered = reply.headers().clone();
+                switching(&answered, pass_bytes(client, reply, pending.take(), self.end.clone()))
+            }
+            Ok(reply) => live(reply, None, None),
+            Err(error) => unreachable(route, &error.why),
+        }
+    }
+}
+
+fn is_switching(reply: &UpstreamReply) -> bool {
+    reply.status() == StatusCode::SWITCHING_PROTOCOLS
+}
+
+/// The headers of a handshake that are passed on.
+fn upgrade_headers(asked: &HeaderMap) -> HeaderMap {
+    let mut sent = headers::passed_request(asked);
+    sent.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    sent.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    sent
 }
 
 /// The headers of a reply that accepts a WebSocket; `None` for a request without a key.
@@ -143,14 +207,64 @@ fn switching(answered: &HeaderMap, work: impl Future<Output = ()> + Send + 'stat
     upgrading(reply, work)
 }
 
-/// Passes the bytes of a WebSocket that is not read, and reports its end.
-async fn pass_bytes(client: OnUpgrade, reply: UpstreamReply, line: PendingRequest) {
+/// Bytes of a WebSocket that is not read, for its line.
+struct PassedBytes {
+    line: Option<PendingRequest>,
+    bytes: Arc<AtomicU64>,
+    listener: ListenerEnd,
+}
+
+impl PassedBytes {
+    fn end(&mut self, problem: Option<String>) {
+        if let Some(line) = self.line.take() {
+            line.end(101, self.bytes.load(Ordering::Relaxed), problem);
+        }
+    }
+}
+
+impl Drop for PassedBytes {
+    fn drop(&mut self) {
+        let problem = left_text(&self.listener, CLIENT_LEFT);
+        self.end(Some(problem));
+    }
+}
+
+/// Passes the bytes of a WebSocket that is not read until a side closes its connection or the proxy ends, and reports its end.
+async fn pass_bytes(client: OnUpgrade, reply: UpstreamReply, line: PendingRequest, listener: ListenerEnd) {
+    let bytes = Arc::new(AtomicU64::new(0));
+    let mut passed = PassedBytes { line: Some(line), bytes: Arc::clone(&bytes), listener: listener.clone() };
     let (Ok(client), Ok(service)) = (client.await, reply.upgraded().await) else { return };
-    let (mut client, mut service) = (TokioIo::new(client), TokioIo::new(service));
-    let passed = tokio::io::copy_bidirectional(&mut client, &mut service).await;
-    let (bytes, problem) = match passed {
-        Ok((_, bytes)) => (bytes, None),
-        Err(error) => (0, Some(error.to_string())),
+    let (client, service) = (tokio::io::split(TokioIo::new(client)), tokio::io::split(TokioIo::new(service)));
+    let (client, service) = ((client.0, client.1), (service.0, service.1));
+    let mut up = pin!(pass(client.0, service.1, None));
+    let mut down = pin!(pass(service.0, client.1, Some(&*bytes)));
+    let (first, is_up) = tokio::select! {
+        end = &mut up => (end, true),
+        end = &mut down => (end, false),
+        () = listener.closed() => return passed.end(Some(PROXY_ENDED.to_owned())),
     };
-    line.end(101, bytes, problem);
+    // What the other side has on its way.
+    let rest = async { if is_up { down.await } else { up.await } };
+    let second = tokio::time::timeout(HALF_CLOSED_TIME, rest).await.unwrap_or(Ok(()));
+    passed.end(first.and(second).err().map(|error| error.to_string()));
+}
+
+/// Passes the bytes of one direction, and counts them.
+async fn pass(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    count: Option<&AtomicU64>,
+) -> std::io::Result<()> {
+    let mut buffer = vec![0; PIECE_BYTES];
+    loop {
+        let read = from.read(&mut buffer).await?;
+        if read == 0 {
+            return to.shutdown().await;
+        }
+        to.write_all(&buffer[..read]).await?;
+        to.flush().await?;
+        if let Some(count) = count {
+            count.fetch_add(read as u64, Ordering::Relaxed);
+        }
+    }
 }

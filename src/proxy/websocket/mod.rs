@@ -1,4 +1,5 @@
-//! WebSockets of the Responses API: their messages, and the replies that they belong to.
+//! WebSockets of the Responses API: their messages, what is to be sent, and the replies that have not ended.
 
 pub(super) mod messages;
+pub(super) mod outbox;
 pub(super) mod replies;

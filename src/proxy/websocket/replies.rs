@@ -1,139 +1,270 @@
-//! The replies of a WebSocket that have not ended.
+//! The requests of a WebSocket whose replies have not ended, by their streams.
 //!
-//! In: requests as they are sent, messages of the service. Out: the reply that a message belongs to. Replies with the same stream come in the
-//! order of their requests. It must never give a message to the reply of another stream.
+//! In: requests, messages of the service. Out: the reply that a message belongs to. Replies with the same stream come in the order of their
+//! requests. It must never give a message to the reply of another stream, nor lose one that came.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
 
-use tokio::sync::watch;
+use hyper::body::Bytes;
+use hyper::header::HeaderMap;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::messages::MessageHead;
-use crate::proxy::exchange::{CLIENT_LEFT, Exchange, ExchangeEnd, PROXY_ENDED};
+use super::messages::{MessageHead, event_of};
+use crate::proxy::exchange::{CLIENT_LEFT, Exchange, ExchangeEnd, PROXY_ENDED, left_text};
 use crate::proxy::held::Asks;
 use crate::proxy::unrecorded::PendingRequest;
+use crate::server::ListenerEnd;
 
-/// A request that runs, for the end of the proxy: it counts until it is dropped.
-pub(in crate::proxy) struct RunningMessage(watch::Sender<usize>);
-
-impl Drop for RunningMessage {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count = count.saturating_sub(1));
-    }
+/// State of a reply that the user decides about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::proxy) enum Hold {
+    /// It passes as it comes.
+    Open,
+    /// Its messages are gathered.
+    Gathering,
+    /// It waits for the decision.
+    Waiting,
 }
 
 /// A reply that has not ended.
 pub(in crate::proxy) struct OpenReply {
-    /// The record; `None` where nothing is recorded.
+    /// The record; `None` where nothing is recorded, and while the user decides.
     pub(in crate::proxy) exchange: Option<Exchange>,
-    pub(in crate::proxy) pending: PendingRequest,
+    /// The line of a reply that is not recorded.
+    pub(in crate::proxy) pending: Option<PendingRequest>,
     pub(in crate::proxy) asks: Asks,
-    /// The status in its line, where it is not recorded.
+    /// Status in the line.
     pub(in crate::proxy) status: u16,
-    /// The rules hold it for the user.
-    pub(in crate::proxy) is_held: bool,
-    /// Messages that are held back.
-    pub(in crate::proxy) held: Vec<String>,
+    pub(in crate::proxy) hold: Hold,
     /// Bytes after which a rule closes the connection.
     pub(in crate::proxy) cut: Option<usize>,
-    /// Bytes that have come.
+    /// Messages that have not passed, and their bytes.
+    messages: VecDeque<Utf8Bytes>,
+    waiting_bytes: usize,
+    /// Its last message has come.
+    pub(in crate::proxy) is_whole: bool,
+    /// Reason why the connection breaks after its messages.
+    pub(in crate::proxy) broken: Option<String>,
+    /// Author of a reply that is not the service's.
+    pub(in crate::proxy) by: Option<&'static str>,
+    /// Bytes that have passed.
     pub(in crate::proxy) bytes: usize,
-    /// Its first message has come.
+    /// Its head is recorded.
     pub(in crate::proxy) has_begun: bool,
-    /// Counts it.
-    pub(in crate::proxy) running: RunningMessage,
+    /// A message of the service has come.
+    pub(in crate::proxy) has_come: bool,
+    pub(in crate::proxy) listener: ListenerEnd,
 }
 
 impl OpenReply {
+    /// A reply of which nothing has come.
+    pub(in crate::proxy) fn new(exchange: Option<Exchange>, asks: Asks, listener: ListenerEnd) -> Self {
+        Self {
+            exchange,
+            pending: None,
+            asks,
+            status: 101,
+            hold: Hold::Open,
+            cut: None,
+            messages: VecDeque::new(),
+            waiting_bytes: 0,
+            is_whole: false,
+            broken: None,
+            by: None,
+            bytes: 0,
+            has_begun: false,
+            has_come: false,
+            listener,
+        }
+    }
+
+    /// Records its head: the reply to the handshake, with these headers.
+    pub(in crate::proxy) fn begin(&mut self, answered: &HeaderMap) {
+        if let Some(exchange) = self.exchange.as_ref().filter(|_| !self.has_begun) {
+            exchange.replied(101, answered.clone(), self.by.map(str::to_owned));
+            self.has_begun = true;
+        }
+    }
+
+    /// Adds a message that has come.
+    pub(in crate::proxy) fn push(&mut self, text: Utf8Bytes) {
+        self.waiting_bytes += text.len();
+        self.messages.push_back(text);
+    }
+
+    /// Sets its messages, which have not passed.
+    pub(in crate::proxy) fn set_messages(&mut self, texts: Vec<String>) {
+        (self.messages, self.waiting_bytes) = (VecDeque::new(), 0);
+        for text in texts {
+            self.push(text.into());
+        }
+    }
+
+    /// Takes the next message that can pass.
+    pub(in crate::proxy) fn pop(&mut self) -> Option<Utf8Bytes> {
+        let text = self.messages.pop_front()?;
+        self.waiting_bytes -= text.len();
+        Some(text)
+    }
+
+    /// The messages that have not passed.
+    pub(in crate::proxy) fn messages(&self) -> impl Iterator<Item = &Utf8Bytes> {
+        self.messages.iter()
+    }
+
+    /// Bytes of the messages that have not passed.
+    pub(in crate::proxy) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    /// Returns whether the next message would exceed the bytes of a rule.
+    pub(in crate::proxy) fn is_cut_by(&self, text: &str) -> bool {
+        self.cut.is_some_and(|cut| self.bytes + text.len() > cut)
+    }
+
     /// Ends it.
-    pub(in crate::proxy) fn end(self, end: ExchangeEnd) {
-        match self.exchange {
-            Some(exchange) => exchange.end(end),
-            None => self.pending.end(self.status, self.bytes as u64, problem_of(end)),
+    pub(in crate::proxy) fn end(mut self, end: ExchangeEnd) {
+        if let Some(pending) = self.pending.take() {
+            pending.end(self.status, self.bytes as u64, problem_of(&end));
+        }
+        if let Some(exchange) = self.exchange.take() {
+            self.record_rest(&exchange);
+            exchange.end(end);
+        }
+    }
+
+    /// Records the messages that did not pass.
+    fn record_rest(&mut self, exchange: &Exchange) {
+        for text in self.messages.drain(..) {
+            if !self.has_begun {
+                exchange.replied(101, HeaderMap::new(), None);
+                self.has_begun = true;
+            }
+            exchange.piece_in_hand(event_of(&text).as_bytes());
         }
     }
 }
 
-fn problem_of(end: ExchangeEnd) -> Option<String> {
+impl Drop for OpenReply {
+    /// The client left, or the proxy was aborted.
+    fn drop(&mut self) {
+        if let Some(exchange) = self.exchange.take() {
+            self.record_rest(&exchange);
+        }
+        if let Some(pending) = self.pending.take() {
+            pending.end(self.status, self.bytes as u64, Some(left_text(&self.listener, CLIENT_LEFT)));
+        }
+    }
+}
+
+fn problem_of(end: &ExchangeEnd) -> Option<String> {
     match end {
         ExchangeEnd::Complete => None,
         ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
         ExchangeEnd::ProxyEnded => Some(PROXY_ENDED.to_owned()),
-        ExchangeEnd::Broken(why) | ExchangeEnd::NoReply(why) => Some(why),
+        ExchangeEnd::Broken(why) | ExchangeEnd::NoReply(why) => Some(why.clone()),
     }
 }
 
-/// The replies of a connection, by their streams.
-type Streams = HashMap<Option<String>, VecDeque<OpenReply>>;
-
-/// All replies of a connection that have not ended.
+/// The requests of one stream, in their order.
 #[derive(Default)]
-pub(in crate::proxy) struct OpenReplies {
-    streams: Mutex<Streams>,
-    running: watch::Sender<usize>,
+pub(in crate::proxy) struct ReplyQueue {
+    /// Requests that wait for the decision about the one before them.
+    pub(in crate::proxy) waiting: VecDeque<Bytes>,
+    /// The decision about a request is made.
+    pub(in crate::proxy) is_deciding: bool,
+    /// The replies to those that were decided about.
+    pub(in crate::proxy) replies: VecDeque<OpenReply>,
+    /// The last message of the client that was no request, while the service has not reacted to it.
+    pub(in crate::proxy) other: Option<Bytes>,
 }
 
-impl OpenReplies {
-    /// Counts a request.
-    pub(in crate::proxy) fn begin(&self) -> RunningMessage {
-        self.running.send_modify(|count| *count += 1);
-        RunningMessage(self.running.clone())
+impl ReplyQueue {
+    /// The reply that the service's next message belongs to.
+    pub(in crate::proxy) fn coming(&mut self) -> Option<&mut OpenReply> {
+        self.replies.iter_mut().find(|reply| !reply.is_whole)
     }
 
-    /// Resolves when no request runs.
-    pub(in crate::proxy) async fn idle(&self) {
-        // The sender lives as long as `self`.
-        _ = self.running.subscribe().wait_for(|count| *count == 0).await;
-    }
-
-    /// Adds the reply to a request of this stream.
-    pub(in crate::proxy) fn add(&self, stream_id: Option<String>, reply: OpenReply) {
-        self.with(|streams| streams.entry(stream_id).or_default().push_back(reply));
-    }
-
-    /// Takes the reply that a message of the service belongs to; [`Self::give_back`] returns it. A message without a stream belongs to the
-    /// only stream with a reply, if there is one.
-    pub(in crate::proxy) fn take(&self, head: &MessageHead<'_>) -> Option<(Option<String>, OpenReply)> {
-        self.with(|streams| {
-            let own = head.stream_id.clone();
-            let key = if own.is_none() && !streams.contains_key(&own) && streams.len() == 1 {
-                streams.keys().next().cloned()?
-            } else {
-                own
-            };
-            let queue = streams.get_mut(&key)?;
-            let reply = queue.pop_front()?;
-            if queue.is_empty() {
-                streams.remove(&key);
-            }
-            Some((key, reply))
-        })
-    }
-
-    /// Returns a reply whose next message is still to come.
-    pub(in crate::proxy) fn give_back(&self, stream_id: Option<String>, reply: OpenReply) {
-        self.with(|streams| streams.entry(stream_id).or_default().push_front(reply));
-    }
-
-    /// Adds a warning to the record of the reply that comes now in this stream.
-    pub(in crate::proxy) fn warn(&self, stream_id: Option<&String>, text: String) {
-        self.with(|streams| {
-            let reply = streams.get(&stream_id.cloned()).and_then(VecDeque::front);
-            if let Some(exchange) = reply.and_then(|reply| reply.exchange.as_ref()) {
-                exchange.warn(text);
-            }
-        });
-    }
-
-    /// Ends all of them: the service closed the connection, for this reason.
-    pub(in crate::proxy) fn end_all(&self, why: &str) {
-        let streams = self.with(std::mem::take);
-        for reply in streams.into_values().flatten() {
-            reply.end(ExchangeEnd::Broken(why.to_owned()));
+    /// Replies that are gathered for the user pass as they came.
+    pub(in crate::proxy) fn open_gathered(&mut self) {
+        for reply in self.replies.iter_mut().filter(|reply| reply.hold == Hold::Gathering) {
+            reply.hold = Hold::Open;
         }
     }
 
-    fn with<R>(&self, change: impl FnOnce(&mut Streams) -> R) -> R {
-        change(&mut self.streams.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Ends the replies whose last message has not come.
+    pub(in crate::proxy) fn end_coming(&mut self, end: &ExchangeEnd) {
+        while let Some(at) = self.replies.iter().position(|reply| !reply.is_whole) {
+            if let Some(reply) = self.replies.remove(at) {
+                reply.end(end.clone());
+            }
+        }
+    }
+
+    fn has_coming(&self) -> bool {
+        self.replies.iter().any(|reply| !reply.is_whole)
+    }
+
+    fn requests(&self) -> usize {
+        self.waiting.len() + usize::from(self.is_deciding) + self.replies.len()
+    }
+}
+
+/// The stream of a message: its `stream_id`.
+pub(in crate::proxy) type StreamId = Option<String>;
+
+/// The requests of a connection.
+#[derive(Default)]
+pub(in crate::proxy) struct ReplyQueues(HashMap<StreamId, ReplyQueue>);
+
+impl ReplyQueues {
+    /// The queue of a stream.
+    pub(in crate::proxy) fn of(&mut self, stream: &StreamId) -> &mut ReplyQueue {
+        self.0.entry(stream.clone()).or_default()
+    }
+
+    /// The stream of a message of the service. One without a stream belongs to the only stream with a reply, if there is one.
+    pub(in crate::proxy) fn stream_of(&self, head: &MessageHead) -> StreamId {
+        let own = head.stream_id();
+        let is_known = own.is_some() || self.0.get(&own).is_some_and(ReplyQueue::has_coming);
+        let mut others = self.0.iter().filter(|(_, queue)| queue.has_coming());
+        match (is_known, others.next(), others.next()) {
+            (false, Some((only, _)), None) => only.clone(),
+            _ => own,
+        }
+    }
+
+    /// Forgets the queue of a stream if it has no request.
+    pub(in crate::proxy) fn forget(&mut self, stream: &StreamId) {
+        if self.0.get(stream).is_some_and(|queue| queue.requests() == 0 && queue.other.is_none()) {
+            self.0.remove(stream);
+        }
+    }
+
+    /// Number of requests that have not ended.
+    pub(in crate::proxy) fn requests(&self) -> usize {
+        self.0.values().map(ReplyQueue::requests).sum()
+    }
+
+    /// Bytes of the messages of the service that have not passed.
+    pub(in crate::proxy) fn waiting_bytes(&self) -> usize {
+        self.0.values().flat_map(|queue| &queue.replies).map(OpenReply::waiting_bytes).sum()
+    }
+
+    /// Returns whether a whole reply waits for the user.
+    pub(in crate::proxy) fn has_held_reply(&self) -> bool {
+        self.0.values().flat_map(|queue| &queue.replies).any(|reply| reply.hold == Hold::Waiting)
+    }
+
+    /// The streams with a request.
+    pub(in crate::proxy) fn streams(&self) -> Vec<StreamId> {
+        self.0.keys().cloned().collect()
+    }
+
+    /// Ends all replies in the same way.
+    pub(in crate::proxy) fn end_all(&mut self, end: &ExchangeEnd) {
+        for reply in self.0.drain().flat_map(|(_, queue)| queue.replies) {
+            reply.end(end.clone());
+        }
     }
 }
