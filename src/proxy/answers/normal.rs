@@ -5,7 +5,8 @@
 
 use std::sync::LazyLock;
 
-use ptc_core::value::json;
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, Node};
 use regex::{Captures, Regex};
 
 /// A kind of text that changes from run to run.
@@ -86,7 +87,7 @@ impl Normalizer {
     /// The body without what changes from run to run.
     pub(super) fn normal(&self, body: &[u8]) -> String {
         let text = String::from_utf8_lossy(body);
-        let mut text = json::parse(&text).map_or_else(|_| without_boundary(&text), |json| json.to_pretty());
+        let mut text = json::parse(&text).map_or_else(|_| without_boundary(&text), |json| sorted(json).to_pretty());
         for pattern in &self.patterns {
             text = pattern.replace_all(&text, "ANY").into_owned();
         }
@@ -99,6 +100,18 @@ impl Normalizer {
             text = pattern.replace_all(&text, replace).into_owned();
         }
         text
+    }
+}
+
+/// Returns a body whose members are in the order of their names: maps of clients have another order in each run.
+fn sorted(json: Json) -> Json {
+    match json.node {
+        Node::List(items) => Json::list(items.into_iter().map(sorted)),
+        Node::Object(mut members) => {
+            members.sort_by(|one, other| one.key.cmp(&other.key));
+            Json::object(members.into_iter().map(|member| (member.key, sorted(member.value))))
+        }
+        node => node.into(),
     }
 }
 
@@ -156,6 +169,15 @@ mod tests {
             let text = normal(&format!("{{\"id\": \"{id}\"}}"));
             assert!(!text.contains(id) && text.contains("ID"), "{text}");
         }
+    }
+
+    #[test]
+    fn the_order_of_members_does_not_count_and_that_of_items_does() {
+        assert_eq!(
+            normal(r#"{"a":{"y":1,"x":[{"c":1,"b":2}]},"b":2}"#),
+            normal(r#"{"b":2,"a":{"x":[{"b":2,"c":1}],"y":1}}"#)
+        );
+        assert_ne!(normal("[1,2]"), normal("[2,1]"));
     }
 
     #[test]

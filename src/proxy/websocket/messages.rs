@@ -27,6 +27,10 @@ pub(in crate::proxy) struct MessageHead {
 impl MessageHead {
     /// Reads a message; `None` for one that is not an object.
     pub(in crate::proxy) fn read(text: &str) -> Option<Self> {
+        // A list would be read as the members in their order.
+        if !text.trim_start().starts_with('{') {
+            return None;
+        }
         // A member that is there twice is an error for the first, and counts the last time for the second, as for most services.
         serde_json::from_str(text).or_else(|_| serde_json::from_value(serde_json::from_str(text)?)).ok()
     }
