@@ -287,6 +287,7 @@ mod tests {
             came: None,
             scrub: Scrub::default(),
             notices: Vec::new(),
+            connection: None,
         }
     }
 

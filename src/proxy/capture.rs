@@ -115,10 +115,11 @@ impl Capture {
         line: Option<HeldLine>,
     ) -> Exchange {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let connection = begun.connection.clone();
         let at_ms = SystemClock.now().saturating_sub_unsigned(elapsed_ms(started));
         _ = self.notes.send(Note::Begun { id, at_ms, begun: Box::new(begun), line, _room: room });
         let (notes, room, listener) = (self.notes.clone(), Arc::clone(&self.room), self.end.clone());
-        Exchange { id, notes, room, started, end: None, listener }
+        Exchange { id, notes, room, started, end: None, listener, connection }
     }
 
     /// Ends all sessions and waits until they are written. Exchanges that still run are recorded as far as they came.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use hyper::body::Bytes;
@@ -77,7 +77,13 @@ pub(super) struct Begun {
     pub(super) scrub: Scrub,
     /// Notices about changes by rules and by the user.
     pub(super) notices: Vec<String>,
+    /// The end of its connection, where that has several exchanges.
+    pub(super) connection: ConnectionEnd,
 }
+
+/// The end of a connection with several exchanges, once it is known: those that are dropped after it have this end. `None` for the connection of
+/// one exchange, which is dropped when the client leaves or the proxy is aborted.
+pub(super) type ConnectionEnd = Option<Arc<OnceLock<ExchangeEnd>>>;
 
 impl Begun {
     /// The protocol of a chat request; `None` for other requests.
@@ -185,6 +191,8 @@ pub enum ExchangeEnd {
     ProxyEnded,
     /// There was no reply, for this reason.
     NoReply(String),
+    /// The proxy closed the connection, for this reason.
+    Closed(String),
 }
 
 impl ExchangeEnd {
@@ -193,7 +201,18 @@ impl ExchangeEnd {
         match self {
             Self::Broken(why) => Self::Broken(scrub.text(&why)),
             Self::NoReply(why) => Self::NoReply(scrub.text(&why)),
+            Self::Closed(why) => Self::Closed(scrub.text(&why)),
             other => other,
+        }
+    }
+
+    /// Its reason; `None` for a whole reply.
+    pub(super) fn problem(&self) -> Option<String> {
+        match self {
+            Self::Complete => None,
+            Self::ClientLeft => Some(CLIENT_LEFT.to_owned()),
+            Self::ProxyEnded => Some(PROXY_ENDED.to_owned()),
+            Self::Broken(why) | Self::NoReply(why) | Self::Closed(why) => Some(why.clone()),
         }
     }
 
@@ -201,7 +220,7 @@ impl ExchangeEnd {
     pub(super) fn class(&self) -> Option<ErrorClass> {
         match self {
             Self::Broken(_) => Some(ErrorClass::Network),
-            Self::ClientLeft | Self::ProxyEnded => Some(ErrorClass::Cancelled),
+            Self::ClientLeft | Self::ProxyEnded | Self::Closed(_) => Some(ErrorClass::Cancelled),
             Self::Complete | Self::NoReply(_) => None,
         }
     }
@@ -293,6 +312,8 @@ pub(super) struct Exchange {
     pub(super) end: Option<ExchangeEnd>,
     /// Distinguishes a client that disconnected from a proxy that ended.
     pub(super) listener: ListenerEnd,
+    /// The end of its connection.
+    pub(super) connection: ConnectionEnd,
 }
 
 /// Takes room for bytes in the recorder's memory; none is needed when it has ended.
@@ -313,6 +334,13 @@ pub(super) async fn room_for(
 /// Returns the problem of a reply that ended early without a decision of a rule or the user: the proxy ended, or else the client left.
 pub(super) fn left_text(listener: &ListenerEnd, client_left: &'static str) -> String {
     if listener.is_aborted() { PROXY_ENDED } else { client_left }.to_owned()
+}
+
+/// Returns the end of an exchange that is dropped.
+pub(super) fn dropped_end(listener: &ListenerEnd, connection: &ConnectionEnd) -> ExchangeEnd {
+    let known = connection.as_ref().and_then(|connection| connection.get());
+    let other = if listener.is_aborted() { ExchangeEnd::ProxyEnded } else { ExchangeEnd::ClientLeft };
+    known.cloned().unwrap_or(other)
 }
 
 /// Milliseconds since then.
@@ -375,8 +403,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let dropped = if self.listener.is_aborted() { ExchangeEnd::ProxyEnded } else { ExchangeEnd::ClientLeft };
-        let end = self.end.take().unwrap_or(dropped);
+        let end = self.end.take().unwrap_or_else(|| dropped_end(&self.listener, &self.connection));
         self.note(Note::Ended { id: self.id, at_ms: SystemClock.now(), ms: elapsed_ms(self.started), end });
     }
 }

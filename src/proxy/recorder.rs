@@ -407,7 +407,7 @@ impl Recorder {
                 Some(format!("the connection to {} broke: {}", begun.upstream, begun.scrub.text(why)))
             }
             ExchangeEnd::ProxyEnded => Some(PROXY_ENDED.to_owned()),
-            ExchangeEnd::NoReply(why) => Some(begun.scrub.text(why)),
+            ExchangeEnd::NoReply(why) | ExchangeEnd::Closed(why) => Some(begun.scrub.text(why)),
             ExchangeEnd::Complete => {
                 Some(outcome.error.clone().unwrap_or_else(|| "the reply ended before the model did".to_owned()))
             }

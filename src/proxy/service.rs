@@ -5,6 +5,7 @@
 
 mod connection;
 mod decision;
+mod handshake;
 mod other;
 mod relay;
 mod websocket;
@@ -183,6 +184,7 @@ impl ProxyService {
             came,
             scrub: pending.scrub().clone(),
             notices: effects.notices.clone(),
+            connection: None,
         };
         let Decided { decision, exchange, asks, is_changed } = self.decide(begun, &effects, pending).await;
         let body = match decision {

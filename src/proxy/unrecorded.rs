@@ -12,7 +12,7 @@ use std::time::Instant;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 
-use super::exchange::{CLIENT_LEFT, elapsed_ms, left_text};
+use super::exchange::{CLIENT_LEFT, ConnectionEnd, ExchangeEnd, dropped_end, elapsed_ms, left_text};
 use super::headers::content_length;
 use crate::model::Scrub;
 use crate::server::{Body, BodyError, ListenerEnd, Reply};
@@ -77,6 +77,7 @@ pub(super) struct PendingRequest {
     scrub: Scrub,
     started: Instant,
     listener: ListenerEnd,
+    connection: ConnectionEnd,
     /// `None` when the request is recorded, or its reply is followed: another place reports it.
     report: Option<UnrecordedReport>,
 }
@@ -92,12 +93,18 @@ impl PendingRequest {
     ) -> Self {
         let path = scrub.text(path_and_query.split('?').next().unwrap_or_default());
         let line = UnrecordedRequest { method: method.to_owned(), path, ..UnrecordedRequest::default() };
-        Self { line, scrub, started: Instant::now(), listener: listener.clone(), report: Some(Arc::clone(report)) }
+        let (listener, report) = (listener.clone(), Some(Arc::clone(report)));
+        Self { line, scrub, started: Instant::now(), listener, connection: None, report }
     }
 
     /// The secrets of the machine and of the request.
     pub(super) fn scrub(&self) -> &Scrub {
         &self.scrub
+    }
+
+    /// Sets the end of its connection.
+    pub(super) fn set_connection(&mut self, connection: ConnectionEnd) {
+        self.connection = connection;
     }
 
     /// Sets the upstream that gets it.
@@ -122,9 +129,9 @@ impl PendingRequest {
 
     /// Takes it over from the handler of a connection, where its end is not the end of a reply.
     pub(super) fn take(&mut self) -> Self {
-        let (scrub, listener) = (self.scrub.clone(), self.listener.clone());
+        let (scrub, listener, connection) = (self.scrub.clone(), self.listener.clone(), self.connection.clone());
         let (line, report) = (std::mem::take(&mut self.line), self.report.take());
-        Self { line, scrub, started: self.started, listener, report }
+        Self { line, scrub, started: self.started, listener, connection, report }
     }
 
     /// Reports its end, unless it is recorded.
@@ -155,7 +162,10 @@ impl Drop for PendingRequest {
         let Some(report) = self.report.take() else { return };
         let mut line = std::mem::take(&mut self.line);
         line.ms = elapsed_ms(self.started);
-        line.problem = Some(left_text(&self.listener, LEFT_EARLY));
+        line.problem = match dropped_end(&self.listener, &self.connection) {
+            ExchangeEnd::ClientLeft => Some(LEFT_EARLY.to_owned()),
+            other => other.problem(),
+        };
         report(line);
     }
 }

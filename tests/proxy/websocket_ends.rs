@@ -189,3 +189,77 @@ async fn the_end_of_the_proxy_waits_for_replies_and_closes_idle_connections() {
     assert_eq!(sessions.len(), 2);
     assert_eq!(sessions.iter().flat_map(errors).count(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_a_stream_keep_their_order_while_a_request_is_decided_about() {
+    let live = LiveTraffic::new();
+    let rules = "when text = \"held\": hold";
+    let script = |request: &Value| if request["type"] == "response.create" { echo(request) } else { Vec::new() };
+    let (proxied, service) = proxied(script, Wish { rules, live: Some(live.clone()), ..Wish::default() }).await;
+    let mut client = client(&proxied).await;
+    let cancel = json!({"type": "response.cancel"});
+    for message in [&create("at once"), &cancel, &create("held"), &cancel, &create("after")] {
+        client.0.feed(Message::text(message.to_string())).await.unwrap();
+    }
+    client.0.flush().await.unwrap();
+    assert_eq!(client.reply().await.len(), 3);
+    let waits = waiting(&live, 1).await;
+    assert_eq!(service.texts(), [create("at once").to_string(), cancel.to_string()]);
+    assert!(live.holds().decide(waits[0].id, Verdict::Pass));
+    for input in ["held", "after"] {
+        assert_eq!(client.reply().await, reply(&format!("resp_{input}"), &format!("re: {input}")));
+    }
+    let rest: Vec<String> = service.texts().split_off(2);
+    assert_eq!(rest, [create("held").to_string(), cancel.to_string(), create("after").to_string()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_wait_when_the_service_closes_the_connection_are_recorded_with_its_reason() {
+    let live = LiveTraffic::new();
+    let rules = "when text = \"held\": hold";
+    let script = |_: &Value| vec![Act::Close(CloseFrame { code: CloseCode::Again, reason: "busy".into() })];
+    let (proxied, service) = proxied(script, Wish { rules, live: Some(live.clone()), ..Wish::default() }).await;
+    let mut client = client(&proxied).await;
+    client.send(&create("held")).await;
+    client.send(&create("queued")).await;
+    waiting(&live, 1).await;
+    let mut other = create("other");
+    other["stream_id"] = json!("a");
+    client.send(&other).await;
+    assert!(matches!(client.next().await, Some(Message::Close(_))));
+    drop(client);
+    assert_eq!(service.texts(), [other.to_string()]);
+    let (sessions, _dir) = end(proxied).await;
+    let mut asked: Vec<String> = sessions.iter().map(|session| messages(session, "r0/t1")[0].1.clone()).collect();
+    asked.sort();
+    assert_eq!(asked, ["held", "other", "queued"]);
+    for session in &sessions {
+        assert!(
+            errors(session).concat().contains("the service closed it with code 1013: busy"),
+            "{:?}",
+            errors(session)
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_drops_one_request_closes_the_connection_for_all() {
+    let script = |_: &Value| vec![Act::Send(reply("resp_1", "half").remove(0))];
+    let (proxied, _) = proxied(script, Wish { rules: "when text = \"drop\": drop", ..Wish::default() }).await;
+    let mut client = client(&proxied).await;
+    client.send(&create("runs")).await;
+    assert!(client.next().await.is_some());
+    let mut other = create("drop");
+    other["stream_id"] = json!("a");
+    client.send(&other).await;
+    assert!(client.next().await.is_none());
+    drop(client);
+    let (sessions, _dir) = end(proxied).await;
+    for session in &sessions {
+        let error = errors(session).concat();
+        let is_dropped = messages(session, "r0/t1")[0].1 == "drop";
+        let why = "a rule of the proxy closed the connection";
+        let expected = if is_dropped { why.to_owned() } else { format!("the WebSocket was closed: {why}") };
+        assert_eq!(error, expected);
+    }
+}

@@ -42,7 +42,7 @@ impl Service {
     /// Received texts.
     pub(super) fn texts(&self) -> Vec<String> {
         let messages = self.messages.lock().unwrap();
-        messages.iter().filter_map(|message| message.to_text().ok()).map(str::to_owned).collect()
+        messages.iter().filter(|message| message.is_text()).map(ToString::to_string).collect()
     }
 }
 

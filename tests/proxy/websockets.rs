@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::background::{messages, requests, tokens};
-use super::kit::{Proxied, Wish};
+use super::kit::{self, Proxied, Wish, fetch};
 use super::websocket_kit::{self, Act, PATH, client, create, echo, end, errors, handshake, proxied, reply, sends};
 use crate::openai::server::{Play, Server};
 
@@ -275,9 +275,11 @@ async fn a_reply_without_a_request_is_a_turn_of_its_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_handshake_passes_as_it_came() {
     let proxied = Proxied::play([Play::json("426 Upgrade Required", r#"{"error": "use HTTP"}"#.to_owned())]).await;
-    let Err(Error::Http(refused)) = handshake(&proxied, PATH).await.map(|_| ()) else { panic!("accepted") };
-    assert_eq!(refused.status(), 426);
-    assert_eq!(refused.body().as_deref(), Some(&br#"{"error": "use HTTP"}"#[..]));
+    let asked = kit::client().get(format!("{}{PATH}", proxied.base));
+    let headers =
+        [("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-key", "AAAAAAAAAAAAAAAAAAAAAA==")];
+    let got = fetch(headers.iter().fold(asked, |asked, (name, value)| asked.header(*name, *value))).await;
+    assert_eq!((got.status, got.text().as_str()), (426, r#"{"error": "use HTTP"}"#));
     let lines = Arc::clone(&proxied.unrecorded);
     let (sessions, _dir) = proxied.end().await;
     assert!(sessions.is_empty());

@@ -287,6 +287,7 @@ fn notes(id: u64, exchange: ImportedExchange, scrub: &Scrub) -> Option<Vec<Note>
         body,
         came: None,
         notices,
+        connection: None,
     };
     let end_ms = at_ms.saturating_add_unsigned(ms);
     let mut notes = vec![Note::Begun { id, at_ms, begun: Box::new(begun), line: None, _room: None }];

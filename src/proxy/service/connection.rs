@@ -7,24 +7,29 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::future::{FusedFuture as _, FutureExt};
+use futures::future::{FusedFuture as _, FutureExt, OptionFuture};
 use futures::stream::SplitStream;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::relay::{Handshake, MESSAGE_MAX_BYTES, Relay};
+use super::handshake::Handshake;
+use super::relay::{MESSAGE_MAX_BYTES, Relay};
 use crate::proxy::exchange::ExchangeEnd;
 use crate::proxy::websocket::outbox::Outbox;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 16 << 10;
 
-/// Longest wait for a side to take what it is still to get and to close the connection, too.
+/// Bytes for a client that does not read them, above which the service is not read.
+const CLIENT_FULL_BYTES: usize = 1 << 20;
+
+/// Longest wait for a side to take its next message, and to close the connection, too.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 
 /// Bytes of the reason in a close frame.
@@ -56,7 +61,7 @@ pub(super) enum RelayEnd {
     Service(Option<CloseFrame>),
     /// The connection to the service broke: why.
     Broken(String),
-    /// The connection to the client is closed without a word, as decided by the user, a rule, or a recording: why.
+    /// The connection to the client is closed without a close frame, as decided by the user, a rule, or a recording: why.
     Dropped(String),
     /// The proxy ends, and no request runs.
     Proxy,
@@ -67,10 +72,12 @@ impl RelayEnd {
     pub(super) fn of_exchange(&self) -> ExchangeEnd {
         match self {
             Self::Client(_) | Self::Left => ExchangeEnd::ClientLeft,
-            Self::Refused(_, why) => ExchangeEnd::Broken(format!("the WebSocket of the client was closed: {why}")),
+            Self::Refused(_, why) => {
+                ExchangeEnd::Closed(format!("the WebSocket was closed, because of a message of the client: {why}"))
+            }
             Self::Service(frame) => ExchangeEnd::Broken(closed_text(frame.as_ref())),
             Self::Broken(why) => ExchangeEnd::Broken(why.clone()),
-            Self::Dropped(why) => ExchangeEnd::Broken(format!("the WebSocket was closed: {why}")),
+            Self::Dropped(why) => ExchangeEnd::Closed(format!("the WebSocket was closed: {why}")),
             Self::Proxy => ExchangeEnd::ProxyEnded,
         }
     }
@@ -79,9 +86,9 @@ impl RelayEnd {
 /// Passes messages until a side ends the connection.
 pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<Socket>) {
     let (output, mut client_in) = client.split();
-    let (client, client_out) = Outbox::new(output);
+    let (client, client_out) = Outbox::new(output, CLIENT_FULL_BYTES);
     let (service_out, mut service_in) = service.map(StreamExt::split).unzip();
-    let (service, service_out) = service_out.map(Outbox::new).unzip();
+    let (service, service_out) = service_out.map(|output| Outbox::new(output, MESSAGE_MAX_BYTES)).unzip();
     let mut client_out = client_out.boxed().fuse();
     let mut service_out = service_out.map_or_else(|| std::future::pending().boxed(), FutureExt::boxed).fuse();
     let listener = handshake.service.end.clone();
@@ -101,27 +108,31 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
             break end;
         }
         let (reads_client, reads_service) = (!relay.is_full(), !relay.has_full_client() && gone.is_none());
-        let has_full_service = relay.service.as_ref().is_some_and(Outbox::is_full);
-        let (client_room, service_room) = (relay.client.room(), relay.service.as_ref().map(Outbox::room));
+        let (client_sent, service_sent) = (relay.client.changed(), relay.service.as_ref().map(Outbox::changed));
         let until = failed.as_ref().map_or_else(Instant::now, |(_, until)| *until);
-        let passed = tokio::select! {
-            message = client_in.next(), if reads_client => relay.take_of_client(message),
-            message = next_of(service_in.as_mut()), if reads_service => relay.take_of_service(message).await,
-            Some(done) = relay.work.next(), if !relay.work.is_empty() => relay.take_done(done).await,
-            _ = &mut client_out => Err(RelayEnd::Left),
-            sent = &mut service_out, if !service_out.is_terminated() => {
-                let why = sent.err().map_or_else(|| "it takes no messages".to_owned(), |error| error.to_string());
-                failed = Some((why, Instant::now() + CLOSE_TIME));
-                Ok(())
-            }
-            () = sleep_until(until), if failed.is_some() && gone.is_none() => {
-                Err(RelayEnd::Broken(failed.take().map(|(why, _)| why).unwrap_or_default()))
-            }
-            () = client_room, if relay.client.is_full() => Ok(()),
-            Some(()) = futures::future::OptionFuture::from(service_room), if has_full_service => Ok(()),
-            () = listener.closed(), if !is_closing => {
-                is_closing = true;
-                Ok(())
+        let passed = if let Some(done) = relay.made.pop_front() {
+            relay.take_done(done).await
+        } else {
+            tokio::select! {
+                message = client_in.next(), if reads_client => relay.take_of_client(message),
+                message = next_of(service_in.as_mut()), if reads_service => relay.take_of_service(message).await,
+                Some(done) = relay.work.next(), if !relay.work.is_empty() => relay.take_done(done).await,
+                _ = &mut client_out => Err(RelayEnd::Left),
+                sent = &mut service_out, if !service_out.is_terminated() => {
+                    let why = sent.err().map_or_else(|| "it takes no messages".to_owned(), |error| error.to_string());
+                    failed = Some((why, Instant::now() + CLOSE_TIME));
+                    Ok(())
+                }
+                () = sleep_until(until), if failed.is_some() && gone.is_none() => {
+                    Err(RelayEnd::Broken(failed.take().map(|(why, _)| why).unwrap_or_default()))
+                }
+                // A side that was full may be read again.
+                () = client_sent, if !reads_client || !reads_service => Ok(()),
+                Some(()) = OptionFuture::from(service_sent), if !reads_client => Ok(()),
+                () = listener.closed(), if !is_closing => {
+                    is_closing = true;
+                    Ok(())
+                }
             }
         };
         match passed {
@@ -133,7 +144,7 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
             Err(end) => break end,
         }
     };
-    relay.end_replies(&end);
+    relay.set_end(&end);
     let waits = !matches!(end, RelayEnd::Left | RelayEnd::Broken(_) | RelayEnd::Dropped(_));
     let (to_client, to_service) = close_frames(end);
     if let Some(message) = to_client {
@@ -142,24 +153,35 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
     if let (Some(service), Some(message)) = (&relay.service, to_service) {
         service.push(message);
     }
+    let levels = (relay.client.level(), relay.service.as_ref().map(Outbox::level));
     // The outboxes end, and so do the futures that empty them.
     drop(relay);
     let client_closed = async {
         if !client_out.is_terminated() {
-            _ = client_out.await;
+            sent(&mut client_out, levels.0).await;
         }
         if waits {
             drain(Some(&mut client_in)).await;
         }
     };
     let service_closed = async {
-        if waits && !service_out.is_terminated() && service_in.is_some() {
-            _ = service_out.await;
+        if let (true, Some(level), false) = (waits, levels.1, service_out.is_terminated()) {
+            sent(&mut service_out, level).await;
             drain(service_in.as_mut()).await;
         }
     };
-    // A side that does not take its messages is left.
-    _ = timeout_at(Instant::now() + CLOSE_TIME, futures::future::join(client_closed, service_closed)).await;
+    futures::future::join(client_closed, service_closed).await;
+}
+
+/// Waits until an outbox is empty, as long as its side takes a message from time to time.
+async fn sent(output: &mut (impl Future<Output = Result<(), Error>> + Unpin), mut level: watch::Receiver<usize>) {
+    loop {
+        tokio::select! {
+            _ = &mut *output => return,
+            changed = level.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(CLOSE_TIME) => return,
+        }
+    }
 }
 
 /// The close frames for the client and for the service; `None` where the connection is just closed, or a frame that came is answered by reading
@@ -191,10 +213,11 @@ async fn next_of(input: Option<&mut SplitStream<Socket>>) -> Option<Result<Messa
     }
 }
 
-/// Reads a side until it has closed the connection. Its close frame is answered by that.
+/// Reads a side until it has closed the connection, or does not in time. Its close frame is answered by that.
 async fn drain(input: Option<&mut SplitStream<Socket>>) {
     let Some(input) = input else { return };
-    while let Some(Ok(_)) = input.next().await {}
+    let rest = async { while let Some(Ok(_)) = input.next().await {} };
+    _ = tokio::time::timeout(CLOSE_TIME, rest).await;
 }
 
 /// The reason why the replies of a connection that the service closed have no end.

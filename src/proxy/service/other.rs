@@ -84,6 +84,7 @@ impl ProxyService {
                 came,
                 scrub: pending.scrub().clone(),
                 notices: effects.notices,
+                connection: None,
             }),
             _ => None,
         };

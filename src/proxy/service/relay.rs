@@ -3,23 +3,24 @@
 //! In: the messages of both. Out: the same messages, each request with its reply as an exchange, decided about like one over HTTP. It must never
 //! change the order of the messages of a stream, nor wait for a decision while others can pass.
 
+use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use futures::stream::FuturesUnordered;
+use futures::stream::{FuturesUnordered, StreamExt as _};
 use hyper::body::Bytes;
-use hyper::header::HeaderMap;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 use super::connection::RelayEnd;
 use super::decision::{Decided, Decision};
-use super::{BY_RULE, ProxyService, error_kind};
+use super::handshake::Handshake;
+use super::{BY_RULE, error_kind};
 use crate::config::Protocol;
-use crate::model::Scrub;
 use crate::proxy::body_secrets::body_secrets;
-use crate::proxy::exchange::{Begun, ExchangeEnd, RULE_CUT, WEBSOCKET};
-use crate::proxy::held::{self, Asks, BY_USER, REPLY_MAX_BYTES, ReleasedEvents};
+use crate::proxy::exchange::{Begun, ExchangeEnd, PROXY_ENDED, RULE_CUT};
+use crate::proxy::held::{Asks, BY_USER, REPLY_MAX_BYTES, ReleasedEvents};
 use crate::proxy::hold::HeldSide;
 use crate::proxy::rules::RuleEffects;
 use crate::proxy::unrecorded::PendingRequest;
@@ -27,7 +28,7 @@ use crate::proxy::websocket::messages::{
     MessageHead, error_message, event_of, messages_of, replayed_messages, written_messages,
 };
 use crate::proxy::websocket::outbox::Outbox;
-use crate::proxy::websocket::replies::{Hold, OpenReply, ReplyQueues, StreamId};
+use crate::proxy::websocket::replies::{Came, Hold, ReplyQueues, StreamId, WaitingMessage};
 
 /// Largest message, in bytes.
 pub(super) const MESSAGE_MAX_BYTES: usize = 64 << 20;
@@ -38,30 +39,20 @@ const MAX_REQUESTS: usize = 128;
 /// Bytes of the requests, or of the messages of the service, that wait for decisions, above which their side is not read.
 const MAX_WAITING_BYTES: usize = MESSAGE_MAX_BYTES;
 
-/// Characters of a message that is not a request, in the warning about it.
+/// Characters of a message that is not a request, in the warning about it, and bytes of one that can be the body of a turn.
 const OTHER_MAX_CHARS: usize = 2_000;
-
-/// Data of a WebSocket after its handshake.
-pub(super) struct Handshake {
-    pub(super) service: Arc<ProxyService>,
-    pub(super) upstream: String,
-    /// Path and query, relative to the upstream's address.
-    pub(super) path: String,
-    /// The address without query.
-    pub(super) url: String,
-    /// The headers of the client.
-    pub(super) asked: HeaderMap,
-    /// The headers of the reply.
-    pub(super) answered: HeaderMap,
-    pub(super) scrub: Scrub,
-    /// Reason why there is no connection to the service, where recordings answer.
-    pub(super) no_service: Option<String>,
-}
+const OTHER_MAX_BYTES: usize = 1 << 20;
 
 /// A decision that was made.
 pub(super) enum Done {
     /// About a request of this stream.
-    Request { stream: StreamId, decided: Box<Decided>, effects: Box<RuleEffects>, pending: Box<PendingRequest> },
+    Request {
+        stream: StreamId,
+        bytes: usize,
+        decided: Box<Decided>,
+        effects: Box<RuleEffects>,
+        pending: Box<PendingRequest>,
+    },
     /// About the reply of this stream.
     Reply { stream: StreamId, released: ReleasedEvents },
 }
@@ -75,8 +66,12 @@ pub(super) struct Relay {
     queues: ReplyQueues,
     /// Decisions that are being made.
     pub(super) work: FuturesUnordered<BoxFuture<'static, Done>>,
-    /// Bytes of the requests that wait for a decision.
+    /// Decisions that were made while something was recorded.
+    pub(super) made: VecDeque<Done>,
+    /// Bytes of the messages that wait for decisions.
     waiting_bytes: usize,
+    /// The last message of the client that was no request, with its stream, while the service has not reacted to it.
+    other: Option<(StreamId, Utf8Bytes)>,
 }
 
 impl Relay {
@@ -87,7 +82,9 @@ impl Relay {
             service,
             queues: ReplyQueues::default(),
             work: FuturesUnordered::new(),
+            made: VecDeque::new(),
             waiting_bytes: 0,
+            other: None,
         }
     }
 
@@ -106,9 +103,10 @@ impl Relay {
         self.queues.has_held_reply()
     }
 
-    /// Returns whether the client is not read: its requests wait, or the service does not take its messages.
+    /// Returns whether the client is not read: its requests wait, or a side does not take its messages.
     pub(super) fn is_full(&self) -> bool {
         self.service.as_ref().is_some_and(Outbox::is_full)
+            || self.client.has_more_than(MESSAGE_MAX_BYTES)
             || self.queues.requests() >= MAX_REQUESTS
             || self.waiting_bytes >= MAX_WAITING_BYTES
     }
@@ -137,20 +135,25 @@ impl Relay {
         }
     }
 
-    /// Takes a text of the client: a request is decided about, others are sent on.
+    /// Takes a text of the client. It waits for the decision about the one before it in its stream.
     fn take_text(&mut self, text: Utf8Bytes) {
         let head = MessageHead::read(&text);
         let stream = head.as_ref().and_then(MessageHead::stream_id);
-        if head.is_some_and(|head| head.is_request()) {
-            self.waiting_bytes += text.len();
-            self.queues.of(&stream).waiting.push_back(text.into());
-            self.decide_next(&stream);
-            return;
-        }
+        self.waiting_bytes += text.len();
+        let is_request = head.is_some_and(|head| head.is_request());
+        let message = if is_request { WaitingMessage::Request(text.into()) } else { WaitingMessage::Other(text) };
+        self.queues.of(&stream).waiting.push_back(message);
+        self.decide_next(&stream);
+    }
+
+    /// Passes a message of the client that is not a request.
+    fn pass_other(&mut self, stream: &StreamId, text: Utf8Bytes) {
         let scrub = self.handshake.scrub.clone().knowing(body_secrets(text.as_bytes()));
         let shown: String = scrub.text(&text).chars().take(OTHER_MAX_CHARS).collect();
-        self.warn_about(&stream, &shown);
-        self.queues.of(&stream).other = Some(text.clone().into());
+        self.warn_about(stream, &shown);
+        if self.service.is_some() {
+            self.other = (text.len() <= OTHER_MAX_BYTES).then(|| (stream.clone(), text.clone()));
+        }
         self.push_to_service(Message::Text(text));
     }
 
@@ -169,16 +172,26 @@ impl Relay {
         }
     }
 
-    /// Begins the decision about the next request of a stream, unless one is being made.
+    /// Passes the waiting messages of a stream up to the next request, and begins the decision about that, unless one is being made.
     fn decide_next(&mut self, stream: &StreamId) {
-        let queue = self.queues.of(stream);
-        if queue.is_deciding {
-            return;
-        }
-        let Some(came) = queue.waiting.pop_front() else { return };
-        queue.is_deciding = true;
-        self.waiting_bytes -= came.len();
-        let (handshake, stream) = (Arc::clone(&self.handshake), stream.clone());
+        let came = loop {
+            let queue = self.queues.of(stream);
+            if queue.is_deciding {
+                return;
+            }
+            match queue.waiting.pop_front() {
+                Some(WaitingMessage::Request(text)) => {
+                    queue.is_deciding = true;
+                    break text;
+                }
+                Some(WaitingMessage::Other(text)) => {
+                    self.waiting_bytes -= text.len();
+                    self.pass_other(stream, text);
+                }
+                None => return self.queues.forget(stream),
+            }
+        };
+        let (handshake, stream, bytes) = (Arc::clone(&self.handshake), stream.clone(), came.len());
         let service = &handshake.service;
         let effects = service.effects_of_rules(&handshake.upstream, &handshake.path, Protocol::Responses, &came);
         let begun = Begun {
@@ -192,7 +205,7 @@ impl Relay {
             async move {
                 let decided = handshake.service.decide(begun, &effects, &mut pending).await;
                 let (decided, effects, pending) = (Box::new(decided), Box::new(effects), Box::new(pending));
-                Done::Request { stream, decided, effects, pending }
+                Done::Request { stream, bytes, decided, effects, pending }
             }
             .boxed(),
         );
@@ -201,14 +214,12 @@ impl Relay {
     /// Takes a decision.
     pub(super) async fn take_done(&mut self, done: Done) -> Result<(), RelayEnd> {
         let stream = match done {
-            Done::Request { stream, decided, effects, pending } => {
+            Done::Request { stream, bytes, decided, effects, pending } => {
+                self.waiting_bytes -= bytes;
                 self.queues.of(&stream).is_deciding = false;
-                let sent = self.take_request(&stream, *decided, &effects, *pending)?;
+                let replied = self.take_request(&stream, *decided, &effects, *pending)?;
                 self.decide_next(&stream);
-                if sent != stream {
-                    self.queues.forget(&stream);
-                }
-                sent
+                replied
             }
             Done::Reply { stream, released } => {
                 let Some(reply) = self.queues.of(&stream).replies.front_mut() else { return Ok(()) };
@@ -219,9 +230,11 @@ impl Relay {
                         reply.set_messages(messages_of(&events));
                         if reply.waiting_bytes() == 0 {
                             let why = "the edited reply has no event: lines that begin with `data:`";
-                            reply.broken = Some(why.to_owned());
+                            (reply.end, reply.closes) = (ExchangeEnd::Closed(why.to_owned()), true);
                         }
                     }
+                    // Other replies of the connection have their time until the proxy ends.
+                    ReleasedEvents::Dropped(PROXY_ENDED) => reply.set_messages(Vec::new()),
                     ReleasedEvents::Dropped(why) => return Err(RelayEnd::Dropped(why.to_owned())),
                 }
                 reply.hold = Hold::Open;
@@ -240,9 +253,7 @@ impl Relay {
         pending: PendingRequest,
     ) -> Result<StreamId, RelayEnd> {
         let Decided { decision, exchange, asks, .. } = decided;
-        let is_recorded = exchange.is_some();
-        let mut reply = OpenReply::new(exchange, asks, self.handshake.service.end.clone());
-        reply.pending = (!is_recorded).then_some(pending);
+        let mut reply = self.handshake.reply((exchange, pending), asks);
         let (mut by, mut texts) = (None, Vec::new());
         match decision {
             Decision::Upstream(body) => match (&self.handshake.no_service, Utf8Bytes::try_from(body)) {
@@ -250,9 +261,11 @@ impl Relay {
                     // A rule or the user may have changed its stream.
                     let stream = MessageHead::read(&text).and_then(|head| head.stream_id());
                     reply.cut = effects.cut;
-                    if self.handshake.service.holds_at(HeldSide::Reply, effects).is_some() {
+                    if self.handshake.service.holds.is_some() && effects.holds.contains(&HeldSide::Reply) {
                         reply.hold = Hold::Gathering;
                     }
+                    // A later error is about this request.
+                    self.other.take_if(|(other, _)| *other == stream);
                     self.queues.of(&stream).replies.push_back(reply);
                     self.push_to_service(Message::Text(text));
                     return Ok(stream);
@@ -263,13 +276,16 @@ impl Relay {
                 }
                 (None, Err(_)) => {
                     let why = "the message is not UTF-8 text";
-                    reply.end(ExchangeEnd::NoReply(why.to_owned()));
+                    reply.end_as(ExchangeEnd::NoReply(why.to_owned()));
                     return Err(RelayEnd::Dropped(why.to_owned()));
                 }
             },
             Decision::Recorded(recorded) => {
                 texts = replayed_messages(&recorded.pieces, stream);
-                (reply.broken, reply.cut) = (recorded.broken, effects.cut);
+                reply.cut = effects.cut;
+                if let Some(why) = recorded.broken {
+                    (reply.end, reply.closes) = (ExchangeEnd::Broken(why), true);
+                }
             }
             Decision::NotRecorded(why) => {
                 reply.status = 404;
@@ -284,8 +300,10 @@ impl Relay {
                 texts.push(error_message(status, error_kind(status), &message, stream));
             }
             Decision::Dropped(why) => {
-                reply.end(ExchangeEnd::NoReply(why.to_owned()));
-                return Err(RelayEnd::Dropped(why.to_owned()));
+                reply.end_as(ExchangeEnd::NoReply(why.to_owned()));
+                // Other requests of the connection have their time until the proxy ends.
+                let is_end = why == PROXY_ENDED;
+                return if is_end { Ok(stream.clone()) } else { Err(RelayEnd::Dropped(why.to_owned())) };
             }
             // Only Ollama has such requests.
             Decision::Loaded => {}
@@ -318,44 +336,65 @@ impl Relay {
             return Ok(());
         };
         let stream = self.queues.stream_of(&head);
-        if head.is_first() && self.queues.of(&stream).coming().is_none() {
-            self.begin_unasked(&stream).await;
+        if head.is_first() {
+            // The service gave up the reply before it.
+            if let Some(before) = self.queues.of(&stream).coming().filter(|reply| reply.came == Came::First) {
+                before.is_whole = true;
+            }
+            if self.queues.of(&stream).coming().is_none() {
+                self.begin_unasked(&stream).await;
+            }
         }
-        let holds_all = self.handshake.service.holds.as_ref().is_some_and(|holds| holds.is_closed(HeldSide::Reply));
-        let queue = self.queues.of(&stream);
-        let has_other = queue.other.is_some();
-        let Some(reply) = queue.coming() else {
+        let has_gate = self.handshake.service.holds.as_ref().is_some_and(|holds| holds.is_closed(HeldSide::Reply));
+        let has_other = self.other.as_ref().is_some_and(|(other, _)| *other == stream);
+        let Some(reply) = self.queues.of(&stream).coming() else {
             self.queues.forget(&stream);
             self.client.push(Message::Text(text));
             return Ok(());
         };
-        if !reply.has_come && holds_all {
+        if reply.came == Came::Nothing && has_gate {
             reply.hold = Hold::Gathering;
         }
         // An error may be the answer to another message of the client.
-        let is_of_other = head.is_error() && reply.has_come && has_other;
-        reply.has_come = true;
+        let is_of_other = head.is_error() && has_other;
+        if reply.came != Came::First {
+            reply.came = if head.is_first() { Came::First } else { Came::Other };
+        }
         reply.is_whole = head.is_last() && !is_of_other;
         reply.push(text);
         if is_of_other {
-            queue.other = None;
+            self.other = None;
+        }
+        if self.queues.waiting_bytes() >= MAX_WAITING_BYTES {
+            // Only what is read on can make these replies whole.
+            for other in self.queues.streams() {
+                self.queues.of(&other).open_gathered();
+                self.pass_replies(&other).await?;
+            }
         }
         self.pass_replies(&stream).await
     }
 
     /// Begins the exchange of a reply that the service sends without a request, as after `response.steer`.
     async fn begin_unasked(&mut self, stream: &StreamId) {
-        let Some(capture) = &self.handshake.service.capture else { return };
-        let body = self.queues.of(stream).other.take().unwrap_or_default();
-        let notices = vec![
-            "the service began this reply without a request: the body is the last message of the client".to_owned(),
-        ];
+        let other = self.other.take_if(|(other, _)| other == stream).map(|(_, text)| text);
+        let notice = "the service began this reply without a request: the body is the last message of the client";
+        let (body, notices) = (other.map(Bytes::from).unwrap_or_default(), vec![notice.to_owned()]);
         let begun = Begun { body, notices, ..self.handshake.begun() };
         let (path, client, body) = (begun.path.clone(), begun.client(), begun.body.clone());
         let asks = Asks { protocol: Protocol::Responses, path, client, body };
-        let exchange = capture.begin(begun).await;
-        let reply = OpenReply::new(Some(exchange), asks, self.handshake.service.end.clone());
+        let handshake = Arc::clone(&self.handshake);
+        let exchange = match &handshake.service.capture {
+            Some(capture) => Some(self.recorded(capture.begin(begun)).await),
+            None => None,
+        };
+        let reply = handshake.reply((exchange, handshake.pending()), asks);
         self.queues.of(stream).replies.push_back(reply);
+    }
+
+    /// Waits until something is recorded. The decisions go on, because they may wait for the same memory.
+    async fn recorded<R>(&mut self, recording: impl Future<Output = R>) -> R {
+        recorded(&mut self.work, &mut self.made, recording).await
     }
 
     /// Passes the messages of a stream that have come, up to those of a reply that waits for the user or for its next message.
@@ -372,16 +411,17 @@ impl Relay {
                 Hold::Gathering | Hold::Waiting => break,
                 Hold::Open => {}
             }
-            reply.begin(&self.handshake.answered);
+            reply.begin();
             while let Some(text) = reply.pop() {
                 if reply.is_cut_by(&text) {
                     if let Some(reply) = queue.replies.pop_front() {
-                        reply.end(ExchangeEnd::Broken(RULE_CUT.to_owned()));
+                        reply.end_as(ExchangeEnd::Broken(RULE_CUT.to_owned()));
                     }
                     return Err(RelayEnd::Dropped(RULE_CUT.to_owned()));
                 }
                 if let Some(exchange) = &reply.exchange {
-                    exchange.piece(event_of(&text).as_bytes()).await;
+                    let event = event_of(&text);
+                    recorded(&mut self.work, &mut self.made, exchange.piece(event.as_bytes())).await;
                 }
                 reply.bytes += text.len();
                 self.client.push(Message::Text(text));
@@ -389,11 +429,10 @@ impl Relay {
             if !reply.is_whole {
                 break;
             }
-            let broken = reply.broken.take();
-            if let Some(reply) = queue.replies.pop_front() {
-                reply.end(broken.clone().map_or(ExchangeEnd::Complete, ExchangeEnd::Broken));
-            }
-            if let Some(why) = broken {
+            let Some(reply) = queue.replies.pop_front() else { break };
+            let closes = reply.closes.then(|| reply.end.problem()).flatten();
+            reply.finish();
+            if let Some(why) = closes {
                 return Err(RelayEnd::Dropped(why));
             }
         }
@@ -401,67 +440,46 @@ impl Relay {
         Ok(())
     }
 
-    /// Takes the end of the service's messages: replies that were gathered for the user pass as they came, and those without an end have ended.
-    /// Whole replies still wait for the user.
+    /// Takes the end of the service's messages: replies that were gathered for the user pass as they came, and those without an end have ended,
+    /// after whole replies that still wait for the user.
     pub(super) async fn end_coming(&mut self, end: &RelayEnd) {
         let end = end.of_exchange().scrubbed(&self.handshake.scrub);
         for stream in self.queues.streams() {
-            self.queues.of(&stream).open_gathered();
+            let queue = self.queues.of(&stream);
+            queue.open_gathered();
+            queue.end_coming(&end);
             // Another end than that of the service comes too late.
             _ = self.pass_replies(&stream).await;
-            self.queues.of(&stream).end_coming(&end);
-            self.queues.forget(&stream);
         }
     }
 
-    /// Ends the replies that have not ended.
-    pub(super) fn end_replies(&mut self, end: &RelayEnd) {
-        self.queues.end_all(&end.of_exchange().scrubbed(&self.handshake.scrub));
+    /// Sets the end of the connection, which is that of all replies, decisions and requests that are dropped with it.
+    pub(super) fn set_end(&mut self, end: &RelayEnd) {
+        let handshake = &self.handshake;
+        // It is set once.
+        _ = handshake.end.set(end.of_exchange().scrubbed(&handshake.scrub));
+        for body in self.queues.take_waiting() {
+            let mut pending = handshake.pending();
+            if let Some(capture) = &handshake.service.capture {
+                pending.set_recorded();
+                drop(capture.begin_in_hand(Begun { body, ..handshake.begun() }));
+            }
+        }
     }
 }
 
-impl Handshake {
-    /// A request of this WebSocket without its body.
-    fn begun(&self) -> Begun {
-        Begun {
-            upstream: self.upstream.clone(),
-            protocol: Protocol::Responses,
-            method: WEBSOCKET.to_owned(),
-            path: self.path.clone(),
-            url: self.url.clone(),
-            headers: self.asked.clone(),
-            body: Bytes::new(),
-            came: None,
-            scrub: self.scrub.clone(),
-            notices: Vec::new(),
+/// Waits until something is recorded, while the decisions go on.
+async fn recorded<R>(
+    work: &mut FuturesUnordered<BoxFuture<'static, Done>>,
+    made: &mut VecDeque<Done>,
+    recording: impl Future<Output = R>,
+) -> R {
+    let mut recording = pin!(recording);
+    loop {
+        tokio::select! {
+            biased;
+            recorded = recording.as_mut() => return recorded,
+            Some(done) = work.next(), if !work.is_empty() => made.push_back(done),
         }
-    }
-
-    /// The line of a request, until it is known whether it is recorded.
-    fn pending(&self) -> PendingRequest {
-        let (report, listener) = (&self.service.unrecorded, &self.service.end);
-        let mut pending = PendingRequest::begin(WEBSOCKET, &self.path, self.scrub.clone(), report, listener);
-        pending.set_upstream(&self.upstream);
-        pending
-    }
-
-    /// Waits for the user's decision about a reply that has come.
-    fn hold(self: &Arc<Self>, stream: &StreamId, reply: &mut OpenReply) -> BoxFuture<'static, Done> {
-        let (handshake, stream, asks) = (Arc::clone(self), stream.clone(), reply.asks.clone());
-        let events: Vec<Bytes> = reply.messages().map(|text| Bytes::from(event_of(text))).collect();
-        let came = (events, reply.exchange.take());
-        async move {
-            let written = |text: &str| {
-                let texts = written_messages(&asks.written(text), &stream);
-                texts.iter().map(|text| Bytes::from(event_of(text))).collect()
-            };
-            let head = (101, handshake.answered.clone());
-            let released = match &handshake.service.holds {
-                Some(holds) => held::hold_events(holds, head, came, &asks, &handshake.upstream, written).await,
-                None => ReleasedEvents::Unchanged(came.1),
-            };
-            Done::Reply { stream, released }
-        }
-        .boxed()
     }
 }

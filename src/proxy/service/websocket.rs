@@ -22,11 +22,11 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::connection::{relay, socket};
-use super::relay::Handshake;
+use super::handshake::Handshake;
 use super::{ProxyService, failed, live, no_address, not_recorded, refusal, unreachable, wait};
 use crate::config::Protocol;
 use crate::model::{UpstreamBody, UpstreamReply, Url};
-use crate::proxy::exchange::{CLIENT_LEFT, PROXY_ENDED, left_text};
+use crate::proxy::exchange::{CLIENT_LEFT, PROXY_ENDED, RULE_CUT, left_text};
 use crate::proxy::headers;
 use crate::proxy::reply_body::dropped;
 use crate::proxy::unrecorded::PendingRequest;
@@ -133,9 +133,10 @@ impl ProxyService {
             path: route.path.clone(),
             url: url.to_string(),
             asked,
-            answered,
+            answered: Arc::new(answered),
             scrub: pending.scrub().clone(),
             no_service: None,
+            end: Arc::default(),
         }
     }
 
@@ -164,7 +165,7 @@ impl ProxyService {
         match self.client.send(Method::GET, url, sent, UpstreamBody::Whole(Bytes::new())).await {
             Ok(reply) if is_switching(&reply) => {
                 let answered = reply.headers().clone();
-                switching(&answered, pass_bytes(client, reply, pending.take(), self.end.clone()))
+                switching(&answered, pass_bytes(client, reply, effects.cut, (pending.take(), self.end.clone())))
             }
             Ok(reply) => live(reply, None, None),
             Err(error) => unreachable(route, &error.why),
@@ -230,14 +231,19 @@ impl Drop for PassedBytes {
 }
 
 /// Passes the bytes of a WebSocket that is not read until a side closes its connection or the proxy ends, and reports its end.
-async fn pass_bytes(client: OnUpgrade, reply: UpstreamReply, line: PendingRequest, listener: ListenerEnd) {
+async fn pass_bytes(
+    client: OnUpgrade,
+    reply: UpstreamReply,
+    cut: Option<usize>,
+    (line, listener): (PendingRequest, ListenerEnd),
+) {
     let bytes = Arc::new(AtomicU64::new(0));
     let mut passed = PassedBytes { line: Some(line), bytes: Arc::clone(&bytes), listener: listener.clone() };
     let (Ok(client), Ok(service)) = (client.await, reply.upgraded().await) else { return };
     let (client, service) = (tokio::io::split(TokioIo::new(client)), tokio::io::split(TokioIo::new(service)));
-    let (client, service) = ((client.0, client.1), (service.0, service.1));
-    let mut up = pin!(pass(client.0, service.1, None));
-    let mut down = pin!(pass(service.0, client.1, Some(&*bytes)));
+    let up_bytes = AtomicU64::new(0);
+    let mut up = pin!(pass(client.0, service.1, &up_bytes, None));
+    let mut down = pin!(pass(service.0, client.1, &bytes, cut));
     let (first, is_up) = tokio::select! {
         end = &mut up => (end, true),
         end = &mut down => (end, false),
@@ -249,22 +255,27 @@ async fn pass_bytes(client: OnUpgrade, reply: UpstreamReply, line: PendingReques
     passed.end(first.and(second).err().map(|error| error.to_string()));
 }
 
-/// Passes the bytes of one direction, and counts them.
+/// Passes the bytes of one direction, and counts them. Errors: the connection broke, or a rule cuts it.
 async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    count: Option<&AtomicU64>,
+    count: &AtomicU64,
+    cut: Option<usize>,
 ) -> std::io::Result<()> {
+    let mut left = cut;
     let mut buffer = vec![0; PIECE_BYTES];
     loop {
         let read = from.read(&mut buffer).await?;
         if read == 0 {
             return to.shutdown().await;
         }
-        to.write_all(&buffer[..read]).await?;
+        let passed = left.map_or(read, |left| left.min(read));
+        to.write_all(&buffer[..passed]).await?;
         to.flush().await?;
-        if let Some(count) = count {
-            count.fetch_add(read as u64, Ordering::Relaxed);
+        count.fetch_add(passed as u64, Ordering::Relaxed);
+        if passed < read {
+            return Err(std::io::Error::other(RULE_CUT));
         }
+        left = left.map(|left| left - passed);
     }
 }

@@ -1,7 +1,7 @@
 //! Messages that wait to be sent on one side of a WebSocket.
 //!
-//! In: messages. Out: the same, in order, as fast as the other side reads. A side that does not read must not keep the other side from being
-//! read, up to [`FULL_BYTES`].
+//! In: messages. Out: the same, in order, as fast as the side reads. A side that does not read must not keep the other one from being read, up
+//! to a limit.
 
 use std::sync::Arc;
 
@@ -9,20 +9,21 @@ use futures::{Sink, SinkExt as _};
 use tokio::sync::{mpsc, watch};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-/// Bytes above which nothing more is read for this side.
-const FULL_BYTES: usize = 1 << 20;
-
 /// The sending side of a WebSocket.
 pub(in crate::proxy) struct Outbox {
     messages: mpsc::UnboundedSender<Message>,
     /// Bytes that wait.
     level: Arc<watch::Sender<usize>>,
+    /// Bytes above which nothing more is read for this side.
+    full_bytes: usize,
 }
 
 impl Outbox {
-    /// An outbox, and the future that sends what is put into it; it ends with the error of the connection, or without one after the outbox.
+    /// An outbox that is full with more than these bytes, and the future that sends what is put into it; it ends with the error of the connection,
+    /// or without one after the outbox.
     pub(in crate::proxy) fn new(
         mut output: impl Sink<Message, Error = Error> + Unpin + Send,
+        full_bytes: usize,
     ) -> (Self, impl Future<Output = Result<(), Error>> + Send) {
         let (messages, mut queue) = mpsc::unbounded_channel();
         let level = Arc::new(watch::Sender::new(0));
@@ -35,7 +36,7 @@ impl Outbox {
             }
             Ok(())
         };
-        (Self { messages, level }, write)
+        (Self { messages, level, full_bytes }, write)
     }
 
     /// Adds a message.
@@ -47,15 +48,25 @@ impl Outbox {
 
     /// Returns whether nothing more is to be read for it.
     pub(in crate::proxy) fn is_full(&self) -> bool {
-        *self.level.borrow() > FULL_BYTES
+        self.has_more_than(self.full_bytes)
     }
 
-    /// Resolves when it has room; at once if it has some.
-    pub(in crate::proxy) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut level = self.level.subscribe();
+    /// Returns whether more than these bytes wait; `false` when its side takes no messages any more.
+    pub(in crate::proxy) fn has_more_than(&self, bytes: usize) -> bool {
+        *self.level.borrow() > bytes && !self.messages.is_closed()
+    }
+
+    /// The number of bytes that wait, for a receiver of its changes.
+    pub(in crate::proxy) fn level(&self) -> watch::Receiver<usize> {
+        self.level.subscribe()
+    }
+
+    /// Resolves when some of its messages were sent, or one was added.
+    pub(in crate::proxy) fn changed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut level = self.level();
         async move {
-            // An outbox that has ended needs no room.
-            _ = level.wait_for(|level| *level <= FULL_BYTES).await;
+            // It has its level as long as it lives.
+            _ = level.changed().await;
         }
     }
 }
@@ -67,23 +78,38 @@ fn size_of(message: &Message) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use futures::{FutureExt as _, StreamExt as _};
+    use futures::StreamExt as _;
 
     use super::*;
 
     #[tokio::test]
     async fn a_side_that_does_not_read_fills_its_outbox() {
         let (output, mut input) = futures::channel::mpsc::channel(0);
-        let (outbox, write) = Outbox::new(output.sink_map_err(|_| Error::ConnectionClosed));
+        let (outbox, write) = Outbox::new(output.sink_map_err(|_| Error::ConnectionClosed), 100);
         let write = tokio::spawn(write);
-        let long = Message::text("x".repeat(FULL_BYTES));
+        let long = Message::text("x".repeat(100));
         outbox.push(long.clone());
-        assert!(outbox.is_full() && outbox.room().now_or_never().is_none());
+        let changed = outbox.changed();
+        assert!(outbox.is_full());
         outbox.push(Message::text("last"));
         assert_eq!(input.next().await, Some(long));
-        outbox.room().await;
+        changed.await;
         assert_eq!(input.next().await, Some(Message::text("last")));
+        while outbox.is_full() {
+            outbox.changed().await;
+        }
         drop(outbox);
         assert!(write.await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_side_that_has_gone_is_never_full() {
+        let (output, input) = futures::channel::mpsc::channel(0);
+        let (outbox, write) = Outbox::new(output.sink_map_err(|_| Error::ConnectionClosed), 100);
+        drop(input);
+        outbox.push(Message::text("x".repeat(101)));
+        assert!(outbox.is_full());
+        assert!(write.await.is_err());
+        assert!(!outbox.is_full());
     }
 }

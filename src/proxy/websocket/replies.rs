@@ -4,13 +4,14 @@
 //! requests. It must never give a message to the reply of another stream, nor lose one that came.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::messages::{MessageHead, event_of};
-use crate::proxy::exchange::{CLIENT_LEFT, Exchange, ExchangeEnd, PROXY_ENDED, left_text};
+use crate::proxy::exchange::{ConnectionEnd, Exchange, ExchangeEnd, dropped_end};
 use crate::proxy::held::Asks;
 use crate::proxy::unrecorded::PendingRequest;
 use crate::server::ListenerEnd;
@@ -24,6 +25,16 @@ pub(in crate::proxy) enum Hold {
     Gathering,
     /// It waits for the decision.
     Waiting,
+}
+
+/// Messages of the service for a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::proxy) enum Came {
+    Nothing,
+    /// Some, without the first one of a reply.
+    Other,
+    /// Some, with the first one of a reply: another first one belongs to another reply.
+    First,
 }
 
 /// A reply that has not ended.
@@ -43,25 +54,36 @@ pub(in crate::proxy) struct OpenReply {
     waiting_bytes: usize,
     /// Its last message has come.
     pub(in crate::proxy) is_whole: bool,
-    /// Reason why the connection breaks after its messages.
-    pub(in crate::proxy) broken: Option<String>,
+    /// Its end, after its messages have passed.
+    pub(in crate::proxy) end: ExchangeEnd,
+    /// The connection to the client is closed after it.
+    pub(in crate::proxy) closes: bool,
     /// Author of a reply that is not the service's.
     pub(in crate::proxy) by: Option<&'static str>,
     /// Bytes that have passed.
     pub(in crate::proxy) bytes: usize,
     /// Its head is recorded.
     pub(in crate::proxy) has_begun: bool,
-    /// A message of the service has come.
-    pub(in crate::proxy) has_come: bool,
-    pub(in crate::proxy) listener: ListenerEnd,
+    /// Messages of the service so far.
+    pub(in crate::proxy) came: Came,
+    /// Headers of the reply to the handshake.
+    answered: Arc<HeaderMap>,
+    listener: ListenerEnd,
+    connection: ConnectionEnd,
 }
 
 impl OpenReply {
     /// A reply of which nothing has come.
-    pub(in crate::proxy) fn new(exchange: Option<Exchange>, asks: Asks, listener: ListenerEnd) -> Self {
+    pub(in crate::proxy) fn new(
+        (exchange, pending): (Option<Exchange>, PendingRequest),
+        asks: Asks,
+        answered: Arc<HeaderMap>,
+        (listener, connection): (ListenerEnd, ConnectionEnd),
+    ) -> Self {
+        let pending = exchange.is_none().then_some(pending);
         Self {
             exchange,
-            pending: None,
+            pending,
             asks,
             status: 101,
             hold: Hold::Open,
@@ -69,19 +91,22 @@ impl OpenReply {
             messages: VecDeque::new(),
             waiting_bytes: 0,
             is_whole: false,
-            broken: None,
+            end: ExchangeEnd::Complete,
+            closes: false,
             by: None,
             bytes: 0,
             has_begun: false,
-            has_come: false,
+            came: Came::Nothing,
+            answered,
             listener,
+            connection,
         }
     }
 
-    /// Records its head: the reply to the handshake, with these headers.
-    pub(in crate::proxy) fn begin(&mut self, answered: &HeaderMap) {
+    /// Records its head: the reply to the handshake.
+    pub(in crate::proxy) fn begin(&mut self) {
         if let Some(exchange) = self.exchange.as_ref().filter(|_| !self.has_begun) {
-            exchange.replied(101, answered.clone(), self.by.map(str::to_owned));
+            exchange.replied(101, (*self.answered).clone(), self.by.map(str::to_owned));
             self.has_begun = true;
         }
     }
@@ -122,10 +147,16 @@ impl OpenReply {
         self.cut.is_some_and(|cut| self.bytes + text.len() > cut)
     }
 
-    /// Ends it.
-    pub(in crate::proxy) fn end(mut self, end: ExchangeEnd) {
+    /// Ends it in its way.
+    pub(in crate::proxy) fn finish(mut self) {
+        let end = std::mem::replace(&mut self.end, ExchangeEnd::Complete);
+        self.end_as(end);
+    }
+
+    /// Ends it in this way.
+    pub(in crate::proxy) fn end_as(mut self, end: ExchangeEnd) {
         if let Some(pending) = self.pending.take() {
-            pending.end(self.status, self.bytes as u64, problem_of(&end));
+            pending.end(self.status, self.bytes as u64, end.problem());
         }
         if let Some(exchange) = self.exchange.take() {
             self.record_rest(&exchange);
@@ -137,7 +168,7 @@ impl OpenReply {
     fn record_rest(&mut self, exchange: &Exchange) {
         for text in self.messages.drain(..) {
             if !self.has_begun {
-                exchange.replied(101, HeaderMap::new(), None);
+                exchange.replied(101, (*self.answered).clone(), None);
                 self.has_begun = true;
             }
             exchange.piece_in_hand(event_of(&text).as_bytes());
@@ -146,37 +177,35 @@ impl OpenReply {
 }
 
 impl Drop for OpenReply {
-    /// The client left, or the proxy was aborted.
+    /// It ends with its connection.
     fn drop(&mut self) {
         if let Some(exchange) = self.exchange.take() {
             self.record_rest(&exchange);
         }
         if let Some(pending) = self.pending.take() {
-            pending.end(self.status, self.bytes as u64, Some(left_text(&self.listener, CLIENT_LEFT)));
+            let end = dropped_end(&self.listener, &self.connection);
+            pending.end(self.status, self.bytes as u64, end.problem());
         }
     }
 }
 
-fn problem_of(end: &ExchangeEnd) -> Option<String> {
-    match end {
-        ExchangeEnd::Complete => None,
-        ExchangeEnd::ClientLeft => Some(CLIENT_LEFT.to_owned()),
-        ExchangeEnd::ProxyEnded => Some(PROXY_ENDED.to_owned()),
-        ExchangeEnd::Broken(why) | ExchangeEnd::NoReply(why) => Some(why.clone()),
-    }
+/// A message of the client that waits for the decision about the one before it.
+pub(in crate::proxy) enum WaitingMessage {
+    /// A request.
+    Request(Bytes),
+    /// Another text.
+    Other(Utf8Bytes),
 }
 
-/// The requests of one stream, in their order.
+/// The messages of one stream, in their order.
 #[derive(Default)]
 pub(in crate::proxy) struct ReplyQueue {
-    /// Requests that wait for the decision about the one before them.
-    pub(in crate::proxy) waiting: VecDeque<Bytes>,
+    /// Messages that wait for the decision about the one before them.
+    pub(in crate::proxy) waiting: VecDeque<WaitingMessage>,
     /// The decision about a request is made.
     pub(in crate::proxy) is_deciding: bool,
     /// The replies to those that were decided about.
     pub(in crate::proxy) replies: VecDeque<OpenReply>,
-    /// The last message of the client that was no request, while the service has not reacted to it.
-    pub(in crate::proxy) other: Option<Bytes>,
 }
 
 impl ReplyQueue {
@@ -187,17 +216,15 @@ impl ReplyQueue {
 
     /// Replies that are gathered for the user pass as they came.
     pub(in crate::proxy) fn open_gathered(&mut self) {
-        for reply in self.replies.iter_mut().filter(|reply| reply.hold == Hold::Gathering) {
+        for reply in self.replies.iter_mut().filter(|reply| reply.hold == Hold::Gathering && !reply.is_whole) {
             reply.hold = Hold::Open;
         }
     }
 
-    /// Ends the replies whose last message has not come.
+    /// Nothing more comes: the replies without their last message end in this way after the messages that have come.
     pub(in crate::proxy) fn end_coming(&mut self, end: &ExchangeEnd) {
-        while let Some(at) = self.replies.iter().position(|reply| !reply.is_whole) {
-            if let Some(reply) = self.replies.remove(at) {
-                reply.end(end.clone());
-            }
+        for reply in self.replies.iter_mut().filter(|reply| !reply.is_whole) {
+            (reply.is_whole, reply.end) = (true, end.clone());
         }
     }
 
@@ -236,7 +263,7 @@ impl ReplyQueues {
 
     /// Forgets the queue of a stream if it has no request.
     pub(in crate::proxy) fn forget(&mut self, stream: &StreamId) {
-        if self.0.get(stream).is_some_and(|queue| queue.requests() == 0 && queue.other.is_none()) {
+        if self.0.get(stream).is_some_and(|queue| queue.requests() == 0) {
             self.0.remove(stream);
         }
     }
@@ -248,23 +275,27 @@ impl ReplyQueues {
 
     /// Bytes of the messages of the service that have not passed.
     pub(in crate::proxy) fn waiting_bytes(&self) -> usize {
-        self.0.values().flat_map(|queue| &queue.replies).map(OpenReply::waiting_bytes).sum()
+        let of_service = self.0.values().flat_map(|queue| &queue.replies).filter(|reply| reply.came != Came::Nothing);
+        of_service.map(OpenReply::waiting_bytes).sum()
     }
 
     /// Returns whether a whole reply waits for the user.
     pub(in crate::proxy) fn has_held_reply(&self) -> bool {
-        self.0.values().flat_map(|queue| &queue.replies).any(|reply| reply.hold == Hold::Waiting)
+        self.0.values().flat_map(|queue| &queue.replies).any(|reply| reply.hold != Hold::Open && reply.is_whole)
     }
 
-    /// The streams with a request.
+    /// The streams with a request or a message.
     pub(in crate::proxy) fn streams(&self) -> Vec<StreamId> {
         self.0.keys().cloned().collect()
     }
 
-    /// Ends all replies in the same way.
-    pub(in crate::proxy) fn end_all(&mut self, end: &ExchangeEnd) {
-        for reply in self.0.drain().flat_map(|(_, queue)| queue.replies) {
-            reply.end(end.clone());
-        }
+    /// Takes the requests that wait for a decision.
+    pub(in crate::proxy) fn take_waiting(&mut self) -> Vec<Bytes> {
+        let waiting = self.0.values_mut().flat_map(|queue| queue.waiting.drain(..));
+        let requests = waiting.filter_map(|message| match message {
+            WaitingMessage::Request(text) => Some(text),
+            WaitingMessage::Other(_) => None,
+        });
+        requests.collect()
     }
 }
