@@ -234,7 +234,10 @@ impl Relay {
                         }
                     }
                     // Other replies of the connection have their time until the proxy ends.
-                    ReleasedEvents::Dropped(PROXY_ENDED) => reply.set_messages(Vec::new()),
+                    ReleasedEvents::Dropped(PROXY_ENDED) => {
+                        reply.set_messages(Vec::new());
+                        reply.end = ExchangeEnd::ProxyEnded;
+                    }
                     ReleasedEvents::Dropped(why) => return Err(RelayEnd::Dropped(why.to_owned())),
                 }
                 reply.hold = Hold::Open;
