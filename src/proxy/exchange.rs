@@ -331,16 +331,18 @@ pub(super) async fn room_for(
     }
 }
 
-/// Returns the problem of a reply that ended early without a decision of a rule or the user: the proxy ended, or else the client left.
-pub(super) fn left_text(listener: &ListenerEnd, client_left: &'static str) -> String {
-    if listener.is_aborted() { PROXY_ENDED } else { client_left }.to_owned()
-}
-
 /// Returns the end of an exchange that is dropped.
 pub(super) fn dropped_end(listener: &ListenerEnd, connection: &ConnectionEnd) -> ExchangeEnd {
     let known = connection.as_ref().and_then(|connection| connection.get());
     let other = if listener.is_aborted() { ExchangeEnd::ProxyEnded } else { ExchangeEnd::ClientLeft };
     known.cloned().unwrap_or(other)
+}
+
+/// Returns the problem of a reply that is dropped before its end, with this text where the client left.
+pub(super) fn left_text(listener: &ListenerEnd, connection: &ConnectionEnd, client_left: &'static str) -> String {
+    let end = dropped_end(listener, connection);
+    let problem = if end == ExchangeEnd::ClientLeft { None } else { end.problem() };
+    problem.unwrap_or_else(|| client_left.to_owned())
 }
 
 /// Milliseconds since then.

@@ -9,7 +9,7 @@ use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use ptc_core::value::json;
 
 use super::capture::Capture;
-use super::exchange::{Begun, Came, Exchange, ExchangeEnd, PROXY_ENDED, client_of, dropped_end};
+use super::exchange::{Begun, Came, Exchange, ExchangeEnd, PROXY_ENDED, client_of, left_text};
 use super::headers;
 use super::hold::{HeldExchange, HeldForm, HeldSide, Holds, Verdict};
 use super::reply_body::{After, Pieces, dropped, passing, with_reason};
@@ -131,11 +131,9 @@ struct WaitingReply {
 impl Drop for WaitingReply {
     fn drop(&mut self) {
         let Some(exchange) = &self.exchange else { return };
-        let why = match dropped_end(&exchange.listener, &exchange.connection) {
-            ExchangeEnd::ClientLeft => Some("the client closed the connection while the reply waited".to_owned()),
-            other => other.problem(),
-        };
-        self.record_unpassed(why.unwrap_or_default());
+        let client_left = "the client closed the connection while the reply waited";
+        let why = left_text(&exchange.listener, &exchange.connection, client_left);
+        self.record_unpassed(why);
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 
-use super::exchange::{CLIENT_LEFT, ConnectionEnd, ExchangeEnd, dropped_end, elapsed_ms, left_text};
+use super::exchange::{CLIENT_LEFT, ConnectionEnd, elapsed_ms, left_text};
 use super::headers::content_length;
 use crate::model::Scrub;
 use crate::server::{Body, BodyError, ListenerEnd, Reply};
@@ -162,10 +162,7 @@ impl Drop for PendingRequest {
         let Some(report) = self.report.take() else { return };
         let mut line = std::mem::take(&mut self.line);
         line.ms = elapsed_ms(self.started);
-        line.problem = match dropped_end(&self.listener, &self.connection) {
-            ExchangeEnd::ClientLeft => Some(LEFT_EARLY.to_owned()),
-            other => other.problem(),
-        };
+        line.problem = Some(left_text(&self.listener, &self.connection, LEFT_EARLY));
         report(line);
     }
 }
@@ -220,7 +217,7 @@ impl Drop for MeteredBody {
         // Bytes after the promised ones are not asked for.
         let is_whole = self.is_over || self.inner.is_end_stream() || self.length == Some(line.bytes);
         if !is_whole && line.problem.is_none() {
-            line.problem = Some(left_text(&self.listener, CLIENT_LEFT));
+            line.problem = Some(left_text(&self.listener, &None, CLIENT_LEFT));
         }
         (self.report)(line);
     }

@@ -183,7 +183,7 @@ async fn serve_connection(
     };
     let mut idle = pin!(idle);
     {
-        // It is gone before the work begins, which waits for the connection or its end.
+        // Dropped before the work begins: the work waits for the upgraded connection, or for its error.
         let mut served = pin!(server.serve_connection(connection, service).with_upgrades());
         let mut is_closing = false;
         loop {

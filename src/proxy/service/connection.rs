@@ -94,7 +94,7 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
     let listener = handshake.service.end.clone();
     let mut relay = Relay::new(handshake, client, service);
     let mut is_closing = false;
-    // The service takes no messages: why, and how long it is read on. What it sent before it closed the connection says more.
+    // The service no longer takes messages: the error, and until when it is still read. What it sent before may contain the reason.
     let mut failed: Option<(String, Instant)> = None;
     // The service has gone, and the user still decides about a reply of it.
     let mut gone = None;

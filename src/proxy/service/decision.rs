@@ -1,6 +1,6 @@
 //! The decision about a request that asks a model, over HTTP or as a message of a WebSocket.
 //!
-//! In: the request, what the rules do with it. Out: what answers it, and its record. It must never be sent here.
+//! In: the request, what the rules do with it. Out: what answers it, and its record. It must never send the request.
 
 use std::borrow::Cow;
 

@@ -369,7 +369,7 @@ impl Relay {
             self.other = None;
         }
         if self.queues.waiting_bytes() >= MAX_WAITING_BYTES {
-            // Only what is read on can make these replies whole.
+            // The service is not read further while they wait: they pass now.
             for other in self.queues.streams() {
                 self.queues.of(&other).open_gathered();
                 self.pass_replies(&other).await?;
@@ -395,7 +395,7 @@ impl Relay {
         self.queues.of(stream).replies.push_back(reply);
     }
 
-    /// Waits until something is recorded. The decisions go on, because they may wait for the same memory.
+    /// Waits until something is recorded. Decisions continue meanwhile: they may hold the memory that it waits for.
     async fn recorded<R>(&mut self, recording: impl Future<Output = R>) -> R {
         recorded(&mut self.work, &mut self.made, recording).await
     }
@@ -451,7 +451,7 @@ impl Relay {
             let queue = self.queues.of(&stream);
             queue.open_gathered();
             queue.end_coming(&end);
-            // Another end than that of the service comes too late.
+            // The connection has ended: another reason does not count.
             _ = self.pass_replies(&stream).await;
         }
     }
@@ -471,7 +471,7 @@ impl Relay {
     }
 }
 
-/// Waits until something is recorded, while the decisions go on.
+/// Waits until something is recorded, while decisions continue.
 async fn recorded<R>(
     work: &mut FuturesUnordered<BoxFuture<'static, Done>>,
     made: &mut VecDeque<Done>,

@@ -33,7 +33,7 @@ use crate::proxy::unrecorded::PendingRequest;
 use crate::proxy::upstreams::{Route, shown_address};
 use crate::server::{ListenerEnd, Method, Reply, Request, StatusCode, upgrading, whole};
 
-/// Bytes of a WebSocket that is not read, at once.
+/// Largest piece of a WebSocket that is not read, in bytes.
 const PIECE_BYTES: usize = 16 << 10;
 
 /// Longest time for one direction of it after the other has ended.
@@ -86,7 +86,7 @@ impl ProxyService {
                 Ok(reply) if is_switching(&reply) => {
                     pending.set_recorded();
                     let mut answered = reply.headers().clone();
-                    // None was offered.
+                    // The proxy offered none.
                     answered.remove(SEC_WEBSOCKET_EXTENSIONS);
                     let handshake = self.handshake(route, &url, asked, answered.clone(), pending);
                     return switching(&answered, async move {
@@ -225,7 +225,7 @@ impl PassedBytes {
 
 impl Drop for PassedBytes {
     fn drop(&mut self) {
-        let problem = left_text(&self.listener, CLIENT_LEFT);
+        let problem = left_text(&self.listener, &None, CLIENT_LEFT);
         self.end(Some(problem));
     }
 }

@@ -31,7 +31,7 @@ impl MessageHead {
         if !text.trim_start().starts_with('{') {
             return None;
         }
-        // A member that is there twice is an error for the first, and counts the last time for the second, as for most services.
+        // The derived reader rejects a member that occurs twice; a `Value` keeps the last one, as most services do.
         serde_json::from_str(text).or_else(|_| serde_json::from_value(serde_json::from_str(text)?)).ok()
     }
 
@@ -75,7 +75,7 @@ pub(in crate::proxy) fn event_of(text: &str) -> String {
     format!("data: {}\n\n", lines.join("\ndata: "))
 }
 
-/// The messages of a recorded reply: the data of its events.
+/// The messages of a recorded reply: the data of its events. Messages may be longer than the events that the reader of streams accepts.
 pub(in crate::proxy) fn messages_of(pieces: &[impl AsRef<[u8]>]) -> Vec<String> {
     let bytes: Vec<u8> = pieces.iter().flat_map(AsRef::as_ref).copied().collect();
     let (text, mut messages) = (String::from_utf8_lossy(&bytes), Vec::new());

@@ -19,8 +19,8 @@ pub(in crate::proxy) struct Outbox {
 }
 
 impl Outbox {
-    /// An outbox that is full with more than these bytes, and the future that sends what is put into it; it ends with the error of the connection,
-    /// or without one after the outbox.
+    /// An outbox that is full with more than these bytes, and the future that sends its messages. The future ends with an error when the connection
+    /// does, and without one after the outbox was dropped.
     pub(in crate::proxy) fn new(
         mut output: impl Sink<Message, Error = Error> + Unpin + Send,
         full_bytes: usize,
@@ -65,7 +65,7 @@ impl Outbox {
     pub(in crate::proxy) fn changed(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut level = self.level();
         async move {
-            // It has its level as long as it lives.
+            // The sender lives as long as the outbox.
             _ = level.changed().await;
         }
     }
