@@ -56,6 +56,11 @@ fn check_mode(agent: &Agent, findings: &mut Vec<Diagnostic>) {
             keys.map(|key| option(key, format!("{} mode does not shorten its history; remove `{key}`", agent.mode))),
         );
     }
+    if agent.asks("verbatim") && (agent.mode.is_program() || agent.mode == Mode::JsonLoop || is_combined(agent)) {
+        let message = "`verbatim` sends no text of this program, and a model needs the description of programs and control \
+                       objects; remove it, or use the mode json, or text without `transport`";
+        findings.push(option("verbatim", message));
+    }
     if agent.mode == Mode::JsonLoop {
         let keys = ["progress", "journaling"].into_iter().filter(|key| agent.option(key).is_some_and(is_set));
         findings.extend(keys.map(|key| {
@@ -160,7 +165,7 @@ fn read_template(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Templa
         findings.push(Diagnostic::error(Place::Prompt, Reason::InvalidAgent, message).key("prompt"));
         return None;
     }
-    if agent.asks("literal") {
+    if agent.asks("literal") || agent.asks("verbatim") {
         return Some(template::literal(&agent.prompt));
     }
     template::parse(&agent.prompt)
@@ -233,6 +238,17 @@ fn check_signature(agent: &Agent, signature: &Signature, findings: &mut Vec<Diag
         let arrow = text.find("->").unwrap_or(0);
         let found = Diagnostic::error(Place::Signature, Reason::InvalidAgent, message).key("signature");
         findings.push(found.at(Span::new(arrow, text.len())));
+    }
+    if agent.asks("verbatim") {
+        let is_text = |field: &&Field| *field.ty.base() != Type::File;
+        for field in signature.params.iter().flatten().filter(is_text) {
+            let message = format!(
+                "the input `{}` would not be sent: with `verbatim` an agent has inputs of type :file only; write the text into the prompt",
+                field.name
+            );
+            let found = Diagnostic::error(Place::Signature, Reason::InvalidAgent, message).key(&field.name);
+            findings.push(found.at(field.span));
+        }
     }
     if agent.mode != Mode::PtcLisp {
         for field in signature.hidden_fields() {

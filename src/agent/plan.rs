@@ -68,7 +68,12 @@ impl Plan {
             &output,
             signature.output.is_some() || agent.schema.is_some(),
         );
-        let answers_json = agent.mode == Mode::Json || (agent.mode == Mode::Text && variant == Variant::Json);
+        let answers_json = match (agent.mode, variant) {
+            (Mode::Json, _) | (Mode::Text, Variant::Json) => true,
+            // The prompt has the schema, if it may have any text of this program.
+            (Mode::Text, Variant::ToolsJson) => settings.verbatim && agent.schema.is_some(),
+            _ => false,
+        };
         let schema = match &agent.schema {
             _ if !answers_json => None,
             Some(json) => Some(Schema { json: json.clone(), wrap: Wrap::None }),

@@ -189,6 +189,8 @@ pub struct Settings {
     pub messages: Vec<Arc<Message>>,
     /// `messages_after`: what follows the prompt when the run begins.
     pub messages_after: Vec<Arc<Message>>,
+    /// `verbatim`: the messages are sent as the agent has them, without texts of this program.
+    pub verbatim: bool,
 }
 
 /// Refuses a memory limit in a process that does not count its allocations: it would have no effect. The default is off

@@ -42,7 +42,7 @@ pub use read::{
     open_resolved_file, read_named_bytes, read_named_file, read_regular_file, read_resolved_bytes, read_resolved_file,
 };
 pub use secret_name::is_secret_name;
-pub(crate) use secret_name::{is_plain_secret, is_secret_value};
+pub(crate) use secret_name::{NOT_SECRET, is_plain_secret, is_secret_value};
 pub use server::{OAuthSettings, Sampling, ServerEntry};
 pub use telemetry::TelemetryConfig;
 pub use tls::TlsFiles;

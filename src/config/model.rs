@@ -119,6 +119,7 @@ const KEYS: &[Key<ModelEntry>] = &[
     Key { name: "seed", about: KeyDoc::Text("whole number", "", "The same."), read: read_option },
     Key { name: "reasoning", about: KeyDoc::Text("text", "", "The same."), read: read_option },
     Key { name: "strict_tools", about: KeyDoc::Text("true or false", "", "The same."), read: read_option },
+    Key { name: "strict_schema", about: KeyDoc::Text("true or false", "", "The same."), read: read_option },
     Key { name: "extra_body", about: KeyDoc::Text("table", "", "The same."), read: read_option },
 ];
 

@@ -3,7 +3,7 @@
 use ptc_core::value::Json;
 
 use super::document::{Entry, Key, KeyDoc, Problem, set};
-use super::is_plain_secret;
+use super::{NOT_SECRET, is_plain_secret};
 use crate::event::{JsonText, Options};
 
 /// The options of a model: `[model_options]` of an agent, or keys of a model in the configuration.
@@ -48,6 +48,15 @@ pub const OPTIONS: &[Key<Options>] = &[
         read: |entry, options, problems| set(&mut options.strict_tools, entry.flag().map(Some), problems),
     },
     Key {
+        name: "strict_schema",
+        about: KeyDoc::Text(
+            "true or false",
+            "true",
+            "The schema of the answer is sent in the strict form that the service requires to enforce it: all properties are required, optional ones may be null. `false` sends it as it is.",
+        ),
+        read: |entry, options, problems| set(&mut options.strict_schema, entry.flag().map(Some), problems),
+    },
+    Key {
         name: EXTRA_BODY.0,
         about: EXTRA_BODY.1,
         read: |entry, options, problems| set(&mut options.extra_body, extra_body(entry).map(Some), problems),
@@ -79,7 +88,11 @@ pub(super) fn extra_body(entry: &Entry<'_>) -> Result<JsonText, Problem> {
 
 /// Returns whether `extra_body` refuses a member: its value looks like a key.
 pub(crate) fn carries_key(name: &str, value: &Json) -> bool {
-    value.as_str().is_some_and(|text| is_plain_secret(name, text)) || plain_secret(value).is_some()
+    has_key(name, value) || plain_secret(value).is_some()
+}
+
+fn has_key(name: &str, value: &Json) -> bool {
+    !NOT_SECRET.contains(&name) && value.as_str().is_some_and(|text| is_plain_secret(name, text))
 }
 
 /// Returns the name of a member whose value looks like a key.
@@ -87,8 +100,7 @@ fn plain_secret(json: &Json) -> Option<&str> {
     let inside = json.items().unwrap_or_default().iter().find_map(plain_secret);
     inside.or_else(|| {
         json.members().unwrap_or_default().iter().find_map(|member| {
-            let is_secret = member.value.as_str().is_some_and(|text| is_plain_secret(&member.key, text));
-            if is_secret { Some(member.key.as_str()) } else { plain_secret(&member.value) }
+            if has_key(&member.key, &member.value) { Some(member.key.as_str()) } else { plain_secret(&member.value) }
         })
     })
 }
@@ -133,6 +145,7 @@ pub fn options_over(agent: &Options, model: &Options) -> Options {
         seed: agent.seed.or(model.seed),
         reasoning: agent.reasoning.clone().or_else(|| model.reasoning.clone()),
         strict_tools: agent.strict_tools.or(model.strict_tools),
+        strict_schema: agent.strict_schema.or(model.strict_schema),
         extra_body: merge_extra(agent.extra_body.as_ref(), model.extra_body.as_ref()),
     }
 }

@@ -4,6 +4,9 @@
 
 use std::borrow::Cow;
 
+/// Members of bodies whose names only sound like those of secrets.
+pub(crate) const NOT_SECRET: [&str; 2] = ["prompt_cache_key", "safety_identifier"];
+
 /// Returns whether the name of a header, parameter or variable indicates a secret: `X-Api-Key`, `access_token`, `Helicone-Auth`, `sig`.
 pub fn is_secret_name(name: &str) -> bool {
     has_secret_word(name) || has_last_word(name)

@@ -64,7 +64,8 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
     };
     let before = plan.settings.messages.iter().map(earlier);
     let after = plan.settings.messages_after.iter().map(earlier);
-    let all = [(Role::System, system)].into_iter().chain(before).chain([(Role::User, user)]).chain(after);
+    let system = (!system.is_empty()).then_some((Role::System, system));
+    let all = system.into_iter().chain(before).chain([(Role::User, user)]).chain(after);
     let message = |(m, (role, parts)): (u32, (Role, Vec<MessagePart>))| {
         let source = if role == Role::Assistant { Source::Reply } else { Source::Prompt };
         MessageAdded { m, role, source, parts }

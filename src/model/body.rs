@@ -71,6 +71,13 @@ const CALLED: [(&str, &[&str]); 6] = [
     ("reasoning", &["reasoning_effort", "thinking", "thinkingConfig", "think", "reasoning", "reasoningConfig"]),
 ];
 
+/// Returns whether two paths in bodies name the same option.
+pub(super) fn is_spelling(one: &str, other: &str) -> bool {
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let (one, other) = (last(one), last(other));
+    CALLED.iter().any(|(_, called)| called.contains(&one.as_str()) && called.contains(&other.as_str()))
+}
+
 /// Returns whether a body carries the option of this name (one of [`Options`](crate::event::Options)).
 pub fn carries(body: &Json, option: &str) -> bool {
     let called = CALLED.iter().find(|(name, _)| *name == option).map_or(&[][..], |(_, called)| called);

@@ -12,7 +12,7 @@ use super::attached_file::AttachedFile;
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
 use super::history::AnsweredCall;
-use super::schema::{closed, is_strict, strict};
+use super::schema::{closed, is_strict, strict, written};
 use super::{ModelError, Request, ToolChoice, Want};
 use crate::config::Protocol;
 use crate::event::{StructuredBy, ToolSchema};
@@ -34,7 +34,7 @@ impl<'a> Draft<'a> {
     /// Returns the way in which the schema is sent or, without a schema, a control object is requested; `None` for other requests.
     pub(super) fn structured_by(&self) -> Option<StructuredBy> {
         match (&self.request.schema, self.request.want) {
-            (Some(_), _) => Some(self.dialect.structured),
+            (Some(_), _) => Some(self.schema_way()),
             (None, Want::ControlJson) if self.asks_for_control() => Some(StructuredBy::JsonObject),
             (None, Want::ControlJson) => Some(StructuredBy::Prompt),
             (None, _) => None,
@@ -103,7 +103,25 @@ impl<'a> Draft<'a> {
 
     /// The schema, when it is sent in this way.
     pub(super) fn schema(&self, way: StructuredBy) -> Option<&'a Json> {
-        self.request.schema.as_ref().filter(|_| self.dialect.structured == way)
+        self.request.schema.as_ref().filter(|_| self.schema_way() == way)
+    }
+
+    /// The schema in the form that the service requires, and whether it is strict.
+    pub(super) fn written_schema(&self, schema: &Json) -> (Json, bool) {
+        if self.request.options.strict_schema == Some(false) {
+            return (schema.clone(), false);
+        }
+        let schema = written(schema, self.dialect.form);
+        let is_strict = is_strict(&schema);
+        (schema, is_strict)
+    }
+
+    /// The way of a schema. A tool that carries it would be the only one that may be called.
+    fn schema_way(&self) -> StructuredBy {
+        match self.dialect.structured {
+            StructuredBy::Tool if !self.request.tools.is_empty() => StructuredBy::Prompt,
+            way => way,
+        }
     }
 }
 

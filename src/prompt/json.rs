@@ -48,6 +48,9 @@ pub fn request_options(plan: &Plan) -> RequestOptions {
 
 /// The opening of a run on this context. `descriptions` are those of the context's fields that came with a Step.
 pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<OpeningMessages, TemplateError> {
+    if plan.settings.verbatim {
+        return verbatim(plan, context);
+    }
     let mut user = vec![ours("task", "# Task\n\n")];
     let warnings = mission(plan, context, &mut user)?;
     user.push(ours("task", "\n"));
@@ -59,7 +62,15 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     });
     user.push(ours("output", format!("\n# Expected output\n\n{}", expected(plan))));
     user.extend(files(plan, context));
-    Ok(OpeningMessages { system: system(CARD, &plan.agent.system_prompt), user: joined(user), warnings })
+    Ok(OpeningMessages { system: system(Some(CARD), &plan.agent.system_prompt), user: joined(user), warnings })
+}
+
+/// The opening of an agent whose messages are sent as they are.
+pub(super) fn verbatim(plan: &Plan, context: &Value) -> Result<OpeningMessages, TemplateError> {
+    let mut user = Vec::new();
+    let warnings = mission(plan, context, &mut user)?;
+    user.extend(files(plan, context));
+    Ok(OpeningMessages { system: system(None, &plan.agent.system_prompt), user: joined(user), warnings })
 }
 
 /// Appends the mission with its values. Out: the warnings of the template.
@@ -194,6 +205,7 @@ pub fn feedback(plan: &Plan, problem: &Problem<'_>, reply: &str) -> Vec<MessageP
 /// Returns the last part of the feedback on an invalid answer.
 pub(super) fn again(plan: &Plan) -> MessagePart {
     let format = match &plan.agent.schema {
+        Some(schema) if plan.settings.verbatim => format!("that satisfies this JSON Schema:\n{}", schema.to_pretty()),
         Some(_) => "that satisfies the JSON Schema given above".to_owned(),
         None => format!("in this format:\n{}", shown(&example(plan))),
     };

@@ -88,7 +88,7 @@ fn names(plan: &Plan) -> Vec<String> {
 
 /// The opening of a run on this context.
 pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<OpeningMessages, TemplateError> {
-    let mut opening = system(CARD, &plan.agent.system_prompt);
+    let mut opening = system(Some(CARD), &plan.agent.system_prompt);
     let behind_card = opening.len() - usize::from(plan.agent.system_prompt.suffix.is_some());
     opening.insert(behind_card, ours("tools", tools(plan)));
     let mut user = vec![ours("task", "# Task\n\n")];

@@ -168,16 +168,14 @@ fn data(section: &str, text: impl Into<String>) -> MessagePart {
     MessagePart::Text { section: section.to_owned(), text: text.into(), untrusted: true }
 }
 
-/// The system text: the mode's card with what the agent puts around it, or in its place.
-fn system(card: &str, custom: &SystemPrompt) -> Vec<MessagePart> {
+/// The system text: the mode's card, if there is one, with what the agent puts around it, or in its place.
+fn system(card: Option<&str>, custom: &SystemPrompt) -> Vec<MessagePart> {
     let mut parts = Vec::new();
     if let Some(prefix) = &custom.prefix {
         parts.push(ours("prefix", format!("{}\n\n", prefix.trim_end())));
     }
-    parts.push(match &custom.replace {
-        Some(text) => ours("custom", text.clone()),
-        None => ours("card", card),
-    });
+    let own = custom.replace.as_ref().map(|text| ours("custom", text.clone()));
+    parts.extend(own.or_else(|| card.map(|card| ours("card", card))));
     if let Some(suffix) = &custom.suffix {
         parts.push(ours("suffix", format!("\n{suffix}")));
     }

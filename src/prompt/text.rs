@@ -17,12 +17,12 @@ const PROGRAMS: &str = include_str!("../../assets/prompts/text_programs.md");
 const TOOLS_TEXT: &str = include_str!("../../assets/prompts/text_tools.md");
 const TOOLS_JSON: &str = include_str!("../../assets/prompts/text_tools_json.md");
 
-/// Returns the request options of the variants without schema.
+/// Returns the request options of the variants `plain` and with tools.
 pub fn request_options(plan: &Plan) -> RequestOptions {
     let want = if plan.variant.is_json() { Want::Json } else { Want::Text };
     RequestOptions {
         want,
-        schema: None,
+        schema: plan.schema.as_ref().map(|schema| schema.json.clone()),
         tools: plan.native_tools().map(crate::tool::Tool::schema).chain(plan.is_combined().then(lisp_eval)).collect(),
         tool_names: plan.native_tools().map(|tool| tool.name.clone()).collect(),
     }
@@ -30,6 +30,9 @@ pub fn request_options(plan: &Plan) -> RequestOptions {
 
 /// The opening of a run on this context.
 pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<OpeningMessages, TemplateError> {
+    if plan.settings.verbatim {
+        return json::verbatim(plan, context);
+    }
     let card = match plan.variant {
         Variant::Plain | Variant::Json => PLAIN,
         Variant::ToolsText => TOOLS_TEXT,
@@ -45,7 +48,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     }
     let warnings = json::mission(plan, context, &mut user)?;
     user.extend(files(plan, context));
-    let mut system = system(card, &plan.agent.system_prompt);
+    let mut system = system(Some(card), &plan.agent.system_prompt);
     if plan.is_combined() {
         system.push(ours("language", PROGRAMS));
         system.extend(language(plan, ReturnScope::Call).map(|text| ours("language", text)));

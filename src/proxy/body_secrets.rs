@@ -9,15 +9,12 @@ use ptc_core::value::Json;
 use regex::bytes::Regex;
 
 use super::headers::{address_keys, has_secret_scheme, is_random, last_word};
-use crate::config::is_secret_name;
+use crate::config::{NOT_SECRET, is_secret_name};
 use crate::model::{Scrub, Secret, Url, password_forms};
 
 /// Members that contain the conversation.
 const CONVERSATION: [&str; 7] =
     ["messages", "contents", "input", "system", "instructions", "systemInstruction", "prompt"];
-
-/// Members whose names only sound like those of secrets.
-const NO_SECRETS: [&str; 2] = ["prompt_cache_key", "safety_identifier"];
 
 /// Shortest secret, in bytes: shorter texts are words.
 const MIN_BYTES: usize = 8;
@@ -84,7 +81,7 @@ fn collect(name: &str, value: &Json, found: &mut Vec<Secret>) {
 }
 
 fn collect_text(name: &str, text: &str, found: &mut Vec<Secret>) {
-    let is_named = is_secret_name(name) && !NO_SECRETS.contains(&name);
+    let is_named = is_secret_name(name) && !NOT_SECRET.contains(&name);
     if is_named && is_secret(name, text) || has_secret_scheme(name, text) {
         found.extend([text, last_word(text)].map(Secret::new));
     }

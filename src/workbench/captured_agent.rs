@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 use ptc_core::limits::FILE_BYTES;
 use ptc_core::reasons::Reason;
-use ptc_core::value::Json;
+use ptc_core::value::{Json, json};
 use toml_edit::{DocumentMut, Item, Table, Value, value};
 
 use super::body::{events_of, plain_body};
+use super::captured_media::Media;
 use super::captured_messages::CapturedMessages;
 use super::captured_request::RequestParts;
 use super::captured_tools::{ToolNames, tool_table};
 use crate::agent::{Agent, InputFile, Plan, RawSchema, error_messages};
 use crate::config::document::to_inline;
 use crate::config::{Protocol, create_private_dir, private_options};
-use crate::event::{Address, ErrorRecord, Event, Options, Role, SentMessage, SentPart};
-use crate::model::{MediaPart, media_of, media_type};
+use crate::event::{Address, ErrorRecord, Event, Options, SentMessage};
 use crate::port::Attachments as _;
 use crate::session::{AttachmentStore, Session};
 
@@ -35,6 +35,12 @@ pub struct CapturedAgent {
     pub unsent: Vec<String>,
     /// The differences between its first request and the captured one.
     pub differences: Vec<String>,
+    /// The path of the captured request.
+    pub(super) path: String,
+    /// Its body; null if it is not recorded.
+    pub(super) body: Json,
+    /// The paths of members of the body that are not sent, as far as they are known without the body that is sent.
+    pub(super) omitted: Vec<String>,
     /// The model that the request names, as `upstream:model`.
     pub model: Option<String>,
     /// The protocol of the request.
@@ -117,12 +123,6 @@ pub fn captured_agent(
     if captured.prompt.trim().is_empty() && !inputs.is_empty() {
         captured.differences.push("the message has no text: the names of its files are sent as its text".to_owned());
     }
-    // Bodies of these protocols begin with the system text even if it is empty.
-    let has_system = matches!(parts.protocol, Some(Protocol::OpenAi | Protocol::Ollama));
-    let is_empty = |message: &SentMessage| message.role == Role::System && message.text().is_empty();
-    if has_system && captured.system.is_empty() && !messages.iter().any(is_empty) {
-        captured.differences.push("an empty system message comes first".to_owned());
-    }
     let renamed = names.changed().map(|(captured, name)| format!("the tool {captured} is named {name}"));
     let differences = captured.differences.iter().cloned().chain(parts.differences.clone()).chain(renamed);
     let differences = differences.chain(media.differences(&messages)).collect();
@@ -139,6 +139,9 @@ pub fn captured_agent(
         model: parts.model,
         protocol: parts.protocol,
         extra_body: parts.extra,
+        path: parts.path,
+        body: json::parse(&body).unwrap_or_default(),
+        omitted: parts.omitted,
     })
 }
 
@@ -247,106 +250,6 @@ fn create<'p>(path: &'p Path, content: &[u8], created: &mut Vec<&'p Path>) -> io
     file.sync_all()
 }
 
-/// The parts of a request that are not text.
-struct Media {
-    /// Those whose bytes are known, with the names of their inputs.
-    files: Vec<(String, InputFile)>,
-    /// For each part, in the order of the request: true if its bytes are known.
-    are_sent: Vec<bool>,
-    /// The kinds of the others.
-    unsent: Vec<String>,
-}
-
-impl Media {
-    fn of(body: &str, messages: &[SentMessage], name: &str) -> Self {
-        let kinds: Vec<String> = media_kinds(messages).map(ToOwned::to_owned).collect();
-        let of_body = media_of(body.as_bytes());
-        // Messages that the service keeps come first, and are not in the body.
-        let kept = kinds.len().saturating_sub(of_body.len());
-        let mut media = Self { files: Vec::new(), are_sent: vec![false; kept], unsent: kinds[..kept].to_vec() };
-        for MediaPart { kind, bytes } in of_body {
-            let file = bytes.and_then(|bytes| media.file(name, bytes));
-            media.are_sent.push(file.is_some());
-            match file {
-                Some(file) => media.files.push(file),
-                None => media.unsent.push(kind),
-            }
-        }
-        media.unsent.extend(sections(messages).filter(|section| ITEMS.contains(section)).map(ToOwned::to_owned));
-        media
-    }
-
-    /// The next input, and its file; `None` for a file that cannot be an input.
-    fn file(&self, name: &str, bytes: Vec<u8>) -> Option<(String, InputFile)> {
-        let media_type = media_type(&bytes)?;
-        let (kind, subtype) = media_type.split_once('/')?;
-        let kind = match (kind, subtype) {
-            ("image", _) => "image",
-            ("audio", _) => "sound",
-            _ => "document",
-        };
-        let ending = match subtype {
-            "jpeg" => "jpg",
-            "plain" => "txt",
-            other => other,
-        };
-        let number = self.files.len() + 1;
-        let file = InputFile::new(&format!("{name}-{kind}-{number}.{ending}"), bytes).ok()?;
-        Some((format!("{kind}_{number}"), file))
-    }
-
-    /// The differences that files make to the messages of the request.
-    fn differences(&self, messages: &[SentMessage]) -> Vec<String> {
-        let last = messages.iter().rposition(|message| message.role == Role::User).unwrap_or_default();
-        let mut found = Vec::new();
-        if !self.files.is_empty() {
-            found.push("files come before the text of a message, after their names, types and sizes".to_owned());
-        }
-        if !self.files.is_empty() && media_kinds(&messages[..last]).next().is_some() {
-            found.push("files of earlier messages are sent with the last message of the user".to_owned());
-        }
-        if !self.unsent.is_empty() {
-            found.push(format!("parts that are sent by name only: {}", self.unsent.join(", ")));
-        }
-        found
-    }
-
-    /// The messages without the placeholder texts of sent files.
-    fn without_sent(&self, messages: &[SentMessage]) -> Vec<SentMessage> {
-        let mut are_sent = self.are_sent.iter();
-        let mut messages = messages.to_vec();
-        for message in messages.iter_mut().filter(|message| message.role == Role::User) {
-            message.parts.retain(|part| {
-                let is_media = matches!(part, SentPart::Text { section, .. } if is_media(section));
-                !(is_media && are_sent.next().copied().unwrap_or_default())
-            });
-        }
-        messages
-    }
-}
-
-/// Items of the user in a request of the Responses API that are neither texts nor files.
-const ITEMS: [&str; 2] = ["mcp_approval_response", "compaction_trigger"];
-
-/// Returns whether a text with this section is the placeholder of an image, a sound or a document.
-fn is_media(section: &str) -> bool {
-    section != Role::User.name() && !ITEMS.contains(&section)
-}
-
-/// The sections of the texts in the messages of the user.
-fn sections(messages: &[SentMessage]) -> impl Iterator<Item = &str> {
-    let parts = messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.parts);
-    parts.filter_map(|part| match part {
-        SentPart::Text { section, .. } => Some(section.as_str()),
-        _ => None,
-    })
-}
-
-/// The kinds of the images, sounds and documents in the messages of the user.
-fn media_kinds(messages: &[SentMessage]) -> impl Iterator<Item = &str> {
-    sections(messages).filter(|section| is_media(section))
-}
-
 /// Adds parameters of type `:file` with their values. Where the request has no text, their names are the prompt: an agent needs one.
 fn add_inputs(file: &mut DocumentMut, inputs: &[(String, Json)]) {
     if file.get("prompt").and_then(Item::as_str).is_none_or(|prompt| prompt.trim().is_empty()) {
@@ -391,10 +294,11 @@ fn document(
     if let Some(model) = &parts.model {
         file["model"] = value(model);
     }
-    // The text of another program has no tags of ours.
-    file["literal"] = value(true);
+    file["verbatim"] = value(true);
     file["prompt"] = value(messages.prompt);
-    file["system_prompt"] = value(messages.system);
+    if let Some(system) = messages.system {
+        file["system_prompt"] = value(system);
+    }
     if let Some(schema) = &parts.schema {
         file["schema"] = value(schema.json().to_pretty());
     }
@@ -445,6 +349,9 @@ fn options(options: &Options, extra: &Json) -> Table {
     }
     if let Some(are_strict) = options.strict_tools {
         table["strict_tools"] = value(are_strict);
+    }
+    if let Some(is_strict) = options.strict_schema {
+        table["strict_schema"] = value(is_strict);
     }
     if let Some(extra) = inline(extra) {
         table["extra_body"] = value(extra);

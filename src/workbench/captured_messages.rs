@@ -14,8 +14,8 @@ use crate::model::PendingCalls;
 
 /// The messages of a request as parts of an agent.
 pub(super) struct CapturedMessages {
-    /// The system text.
-    pub(super) system: String,
+    /// The system text; `None` if no message has one.
+    pub(super) system: Option<String>,
     /// The messages before the prompt.
     pub(super) before: ArrayOfTables,
     /// The last message of the user.
@@ -45,15 +45,18 @@ impl CapturedMessages {
         let after = at.map(|at| earlier.split_off(at + 1)).unwrap_or_default();
         let last = at.and_then(|_| earlier.pop());
         let mut found = Self {
-            system: system.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n\n"),
+            system: (!system.is_empty())
+                .then(|| system.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n\n")),
             before: tables(&earlier),
             prompt: last.map(|message| message.text).unwrap_or_default(),
             after: tables(&after),
             differences: differences(messages),
         };
         // An agent has a prompt, and a request may have a system text alone.
-        if at.is_none() && !found.system.trim().is_empty() {
-            found.prompt = std::mem::take(&mut found.system);
+        if at.is_none()
+            && let Some(system) = found.system.take_if(|system| !system.trim().is_empty())
+        {
+            found.prompt = system;
             found.differences.push("the system text is sent as the user message: the request has none".to_owned());
         }
         found
@@ -252,6 +255,6 @@ mod tests {
     #[test]
     fn a_system_text_alone_is_the_prompt() {
         let found = CapturedMessages::of(&[message(Role::System, vec![text("system", "Greet")])], &ToolNames::of(&[]));
-        assert_eq!((found.prompt.as_str(), found.system.as_str(), found.differences.len()), ("Greet", "", 1));
+        assert_eq!((found.prompt.as_str(), found.system, found.differences.len()), ("Greet", None, 1));
     }
 }

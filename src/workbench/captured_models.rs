@@ -10,6 +10,7 @@ use super::{BackgroundRun, RunSpec, StartError, Workbench};
 use crate::agent::Agent;
 use crate::config::ModelChoice;
 use crate::event::{Address, ErrorRecord, JsonText};
+use crate::model::{first_message_difference, frame_differences};
 use crate::port::Stop;
 use crate::session::Session;
 
@@ -30,12 +31,46 @@ impl Workbench {
             Ok(choice) => {
                 let (extra, left_out) = extra_for(&captured, &choice);
                 captured.differences.extend(left_out);
-                Ok(captured.with_extra_body(extra))
+                captured = captured.with_extra_body(extra);
             }
-            Err(error) => {
-                captured.differences.push(format!("the model {model} cannot be used here: {error}"));
-                Ok(captured)
+            Err(error) => captured.differences.push(format!("the model {model} cannot be used here: {error}")),
+        }
+        // Files of this form need not exist to make the body.
+        let recorded = match naming {
+            FileNaming::Record => captured.clone(),
+            FileNaming::Name => {
+                captured_agent(session, turn, name, FileNaming::Record)?.with_extra_body(captured.extra_body.clone())
             }
+        };
+        let agent = Agent::from_toml(&recorded.text, "captured.toml").ok();
+        captured.differences.extend(self.body_differences(&captured, agent.as_ref()));
+        Ok(captured)
+    }
+
+    /// The differences between the captured body and the one that an agent sends first; if no body can be made, the members that are known
+    /// to be missing.
+    fn body_differences(&self, captured: &CapturedAgent, agent: Option<&Agent>) -> Vec<String> {
+        let sent = agent.and_then(|agent| {
+            let model = agent.model.as_deref().unwrap_or(&self.config.default_model);
+            match self.choose(model) {
+                Ok(ModelChoice::Http(http)) if captured.protocol == Some(http.kind) => {
+                    self.preview(agent, None, None).ok()?.body
+                }
+                _ => None,
+            }
+        });
+        match (sent, captured.protocol) {
+            (Some(sent), Some(protocol)) if captured.body.members().is_some() => {
+                let mut found = frame_differences(protocol, &captured.body, &sent);
+                // The known ones say more.
+                if captured.differences.is_empty() {
+                    let at = first_message_difference(protocol, &captured.path, &captured.body, &sent);
+                    found.extend(at.map(|at| format!("message {at} is sent in another form")));
+                }
+                found
+            }
+            _ if captured.omitted.is_empty() => Vec::new(),
+            _ => vec![format!("not sent: {}", captured.omitted.join(", "))],
         }
     }
 
@@ -50,6 +85,7 @@ impl Workbench {
             let has_members = extra.members().is_some_and(|members| !members.is_empty());
             agent.model_options.extra_body = has_members.then(|| JsonText::of(&extra));
         }
+        differences.extend(self.body_differences(captured, Some(&agent)));
         (agent, differences)
     }
 

@@ -7,7 +7,7 @@ use ptc_core::value::{Json, json};
 use super::body::events_of;
 use crate::config::Protocol;
 use crate::event::{Address, Event, JsonText, Options, RawRequest, RequestMade, ToolSchema};
-use crate::model::{CapturedRequest, ExtraMembers, extra_members, listed_messages, listed_parts};
+use crate::model::{CapturedRequest, ExtraMembers, extra_members, is_generate, listed_messages, listed_parts};
 use crate::session::{CaptureSource, ImportSource, Session};
 
 /// Headers that change what the members of a body mean.
@@ -18,6 +18,8 @@ const ANSWER_TOKENS: u64 = 8_192;
 /// A captured request without its messages.
 #[derive(Default)]
 pub(super) struct RequestParts {
+    /// The path.
+    pub(super) path: String,
     /// The protocol.
     pub(super) protocol: Option<Protocol>,
     /// The model as `upstream:model`.
@@ -32,6 +34,8 @@ pub(super) struct RequestParts {
     pub(super) extra: Json,
     /// Each reply must call a tool.
     pub(super) forces_call: bool,
+    /// The paths of members of the body that are not sent.
+    pub(super) omitted: Vec<String>,
     /// Parts of the request are marked for the cache of the service.
     pub(super) has_cache: bool,
     /// The differences to the captured request.
@@ -66,19 +70,29 @@ impl RequestParts {
         let ExtraMembers { extra, omitted, options, tools, has_strict_tools, forces_call } = members;
         let tools = tools.unwrap_or_else(|| made.tools.clone());
         // Tools are strict only if all captured tools are.
-        let options = Options { strict_tools: (!tools.is_empty()).then_some(has_strict_tools), ..options };
+        let schema = read.schema.or_else(|| made.schema.clone());
+        let json = json::parse(body).unwrap_or_default();
+        let is_as_it_is = || protocol.is_some_and(|protocol| !has_strict_schema(protocol, &json));
+        let options = Options {
+            strict_tools: (!tools.is_empty()).then_some(has_strict_tools),
+            strict_schema: (schema.is_some() && is_as_it_is()).then_some(false),
+            max_tokens: options.max_tokens.map(|tokens| answer_tokens(protocol, &options, tokens)),
+            ..options
+        };
         let mut parts = Self {
+            path: raw.path.clone(),
             protocol,
             model: (!read.model.is_empty()).then(|| format!("{upstream}:{}", read.model)),
             tools,
-            schema: read.schema.or_else(|| made.schema.clone()),
+            schema,
             options,
             extra: Json::empty(),
             forces_call,
             has_cache: body.contains("\"cache_control\""),
+            omitted: Vec::new(),
             differences: Vec::new(),
         };
-        parts.differences = parts.describe(&raw, body);
+        parts.differences = parts.describe(&raw, &json);
         if lacks_messages {
             parts.differences.push("messages before this request are not recorded".to_owned());
         }
@@ -87,47 +101,64 @@ impl RequestParts {
                 .differences
                 .push("the request was rebuilt from a file: its tools and options may be missing".to_owned());
         } else {
-            if !omitted.is_empty() {
-                parts.differences.push(format!("not sent: {}", omitted.join(", ")));
-            }
+            parts.omitted = omitted;
             parts.extra = extra;
         }
         parts
     }
 
     /// Describes the differences to the captured request that its parts make.
-    fn describe(&self, raw: &RawRequest, body: &str) -> Vec<String> {
+    fn describe(&self, raw: &RawRequest, json: &Json) -> Vec<String> {
         let mut found = Vec::new();
         let mut note = |is_so: bool, text: &str| found.extend(is_so.then(|| text.to_owned()));
-        let json = json::parse(body).unwrap_or_default();
         note(self.model.is_none(), "the request names no model");
-        note(
-            self.schema.is_some() && self.tools.is_empty(),
-            "the user message also contains headings and the schema of the answer",
-        );
-        note(
-            self.schema.is_some() && !self.tools.is_empty(),
-            "the schema of the answer is part of the user message, not of the options",
-        );
         note(self.forces_call, "each reply must call a tool: a run ends after the first one (max_turns = 1)");
         note(self.has_cache, "`cache_control` is set by this program (cache = true)");
-        note(has_reasoning(&json), "the reasoning of earlier replies is not sent");
-        note(has_failed_results(&json), "results of tools are sent without is_error");
+        note(has_reasoning(json), "the reasoning of earlier replies is not sent");
+        note(has_failed_results(json), "results of tools are sent without is_error");
         note(
             json.get("suffix").and_then(Json::as_str).is_some_and(|suffix| !suffix.is_empty()),
             "the suffix is part of the user message",
         );
-        let budget = self.options.reasoning.as_deref().and_then(|asked| asked.parse::<u64>().ok());
-        let most = self.options.max_tokens.unwrap_or_default();
+        let messages = listed_messages(json);
+        let role = |message: &Json| message.get("role").and_then(Json::as_str).unwrap_or_default().to_owned();
         note(
-            self.protocol == Some(Protocol::Anthropic)
-                && budget.is_some_and(|budget| budget.saturating_add(most.min(ANSWER_TOKENS)) > most),
-            "max_tokens is raised to leave room for the answer next to the reasoning",
+            messages.iter().any(|message| role(message) == "developer"),
+            "messages with the role developer are sent as the system text",
         );
+        note(
+            messages.iter().any(|message| message.get("name").is_some() && !matches!(&*role(message), "tool" | "")),
+            "the names of authors of messages are not sent",
+        );
+        let is_kept = |name: &&str| json.get(name).is_some_and(|id| *id != Json::default());
+        for name in ["previous_response_id", "conversation", "thread"].iter().filter(|name| is_kept(name)) {
+            note(true, &format!("the earlier messages are sent instead of {name}"));
+        }
+        note(is_generate(&raw.path), "the prompt is sent as a message, to /api/chat");
         for (name, text) in raw.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str())) {
             note(true, &format!("the header {name} is not sent: {text}"));
         }
         found
+    }
+}
+
+/// Returns whether a body asks for exact adherence to its schema. Protocols without such a mark have one form of schemas only.
+fn has_strict_schema(protocol: Protocol, body: &Json) -> bool {
+    let is_true = |path: &str| body.at(path).is_some_and(|mark| *mark == Json::from(true));
+    match protocol {
+        Protocol::OpenAi => is_true("response_format.json_schema.strict"),
+        Protocol::Responses => is_true("text.format.strict"),
+        Protocol::Anthropic => false,
+        Protocol::Gemini | Protocol::Ollama | Protocol::Bedrock => true,
+    }
+}
+
+/// The tokens of an answer. A request to Anthropic has one limit for those and the reasoning.
+fn answer_tokens(protocol: Option<Protocol>, options: &Options, tokens: u64) -> u64 {
+    let budget = options.reasoning.as_deref().and_then(|reasoning| reasoning.parse::<u64>().ok());
+    match budget.filter(|budget| protocol == Some(Protocol::Anthropic) && *budget < tokens) {
+        Some(budget) if budget.saturating_add(tokens.min(ANSWER_TOKENS)) > tokens => tokens - budget,
+        _ => tokens,
     }
 }
 

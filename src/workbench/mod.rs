@@ -11,6 +11,7 @@ mod body;
 mod budget;
 mod bundle;
 mod captured_agent;
+mod captured_media;
 mod captured_messages;
 mod captured_models;
 mod captured_request;

@@ -196,3 +196,24 @@ fn agents_made_in_rust_pass_the_same_checks() {
     assert_eq!(found[0].reason, Reason::InvalidAgent);
     assert_eq!(Agent::inline("Say hi", Some(":string".to_owned())).name, "inline");
 }
+
+#[test]
+fn verbatim_messages_are_refused_where_the_model_needs_texts_of_this_program() {
+    let needs = "error options: `verbatim` sends no text of this program, and a model needs the description of programs and control \
+                 objects; remove it, or use the mode json, or text without `transport`";
+    let cases: [(&str, &[&str]); 5] = [
+        ("mode = 'text'\nprompt = '{{a}} # {'\nverbatim = true", &[]),
+        ("mode = 'text'\nprompt = 'x'\nverbatim = true\nsignature = '(photo :file) -> :string'", &[]),
+        ("mode = 'ptc_lisp'\nprompt = 'x'\nverbatim = true", &[needs]),
+        ("mode = 'json_loop'\nprompt = 'x'\nverbatim = true", &[needs]),
+        (
+            "prompt = '{{a}}'\nverbatim = true\nsignature = '(a :string) -> :int'",
+            &["error signature 1..2: the input `a` would not be sent: with `verbatim` an agent has inputs of type :file only; write \
+               the text into the prompt"],
+        ),
+    ];
+    for (toml, expected) in cases {
+        let found: Vec<String> = findings(toml).into_iter().filter(|line| line.starts_with("error")).collect();
+        assert_eq!(found, expected, "{toml}");
+    }
+}

@@ -58,6 +58,7 @@ fn options() -> impl Strategy<Value = Options> {
             seed,
             reasoning,
             strict_tools: top_p.map(|share| share > 0.5),
+            strict_schema: top_p.map(|share| share > 0.7),
             extra_body: None,
         },
     )

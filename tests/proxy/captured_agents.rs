@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ptc_workbench::agent::Agent;
+use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Address;
 use ptc_workbench::session::Session;
-use ptc_workbench::workbench::{CapturedAgent, FileNaming, captured_agent, write_new_agent};
+use ptc_workbench::workbench::{CapturedAgent, FileNaming, Workbench, write_new_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -30,7 +31,9 @@ async fn recorded(requests: &[(&str, Value)]) -> (Session, TempDir) {
 
 /// The agent of a turn.
 fn agent_at(session: &Session, turn: &str) -> CapturedAgent {
-    captured_agent(session, &Address::from(turn), "seen", FileNaming::Name).unwrap()
+    let dir = session.path.parent().unwrap();
+    let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(dir.to_owned(), dir, None));
+    workbench.captured_agent(session, &Address::from(turn), "seen", FileNaming::Name).unwrap()
 }
 
 /// The body that an agent sends first, and the program with its file `seen.toml`.
@@ -146,8 +149,12 @@ async fn a_schema_stays_next_to_tools() {
     let agent = agent_at(&session, "r0/t1");
     let read = Agent::from_toml(&agent.text, "seen.toml").unwrap();
     assert_eq!(serde_json::from_str::<Value>(&read.schema.unwrap().to_text()).unwrap(), schema);
-    assert!(agent.differences.iter().any(|text| text.contains("the schema of the answer")), "{:?}", agent.differences);
-    let (_, program) = sent(&agent);
+    let (sent, program) = sent(&agent);
+    let format = json!({"name": "seen", "schema": schema});
+    assert_eq!(sent["response_format"], json!({"type": "json_schema", "json_schema": format}));
+    assert_eq!(sent["messages"], json!([{"role": "user", "content": "Count"}]));
+    let name = "response_format.json_schema.name is sent as \"seen\" instead of \"hits\"";
+    assert_eq!(agent.differences, [name]);
     let typed = "{\"hits\": \"many\"}\n.\n{\"hits\": 2}\n.\n";
     let done = tokio::task::block_in_place(|| program.fed(["run", "seen.toml", "--model", "human"], typed));
     assert_eq!(done.exits(0).json(), json!({"hits": 2}), "the first answer does not fit");
@@ -167,7 +174,7 @@ async fn options_without_a_key_of_their_own_are_further_members_of_the_body() {
     assert_eq!(sent["tool_choice"], json!({"type": "function", "function": {"name": "look"}}));
     assert_eq!(sent["tools"][0]["function"], json!({"name": "look", "parameters": schema}));
     assert_eq!((&sent["temperature"], sent.get("n")), (&json!(0.5), None));
-    for expected in ["not sent: n", "max_turns = 1"] {
+    for expected in ["n is not sent: 2", "max_turns = 1"] {
         assert!(agent.differences.iter().any(|text| text.contains(expected)), "{expected}: {:?}", agent.differences);
     }
     assert!(agent.comments().contains("extra_body is for the protocol openai"), "{}", agent.comments());
@@ -181,7 +188,7 @@ async fn options_that_cannot_be_read_are_listed_and_choices_of_tools_have_the_ne
         "messages": [{"role": "user", "content": "Hi"}]});
     let (session, _dir) = recorded(&[(CHAT, body)]).await;
     let agent = agent_at(&session, "r0/t1");
-    for expected in ["not sent: seed", "the tool _t.x is named t__t_x", "max_turns = 1"] {
+    for expected in ["seed is not sent: -1", "the tool _t.x is named t__t_x", "max_turns = 1"] {
         assert!(agent.differences.iter().any(|text| text.contains(expected)), "{expected}: {:?}", agent.differences);
     }
     let (sent, _program) = sent(&agent);
@@ -224,7 +231,7 @@ async fn results_without_ids_and_names_belong_to_the_calls_in_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn marks_of_failed_results_and_an_empty_system_message_are_listed() {
+async fn marks_of_failed_results_are_listed_and_no_system_message_is_added() {
     let has = |agent: &CapturedAgent, text: &str| agent.differences.iter().any(|difference| difference.contains(text));
     let tool = json!({"name": "f", "input_schema": {"type": "object", "properties": {}}});
     let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": true});
@@ -238,9 +245,9 @@ async fn marks_of_failed_results_and_an_empty_system_message_are_listed() {
     let body = json!({"model": "gpt-4.1", "messages": [{"role": "user", "content": "Hi"}]});
     let (session, _dir) = recorded(&[(CHAT, body)]).await;
     let agent = agent_at(&session, "r0/t1");
-    assert_eq!(agent.differences, ["an empty system message comes first"]);
+    assert_eq!(agent.differences, [""; 0]);
     let (sent, _program) = sent(&agent);
-    assert_eq!(sent["messages"], json!([{"role": "system", "content": ""}, {"role": "user", "content": "Hi"}]));
+    assert_eq!(sent["messages"], json!([{"role": "user", "content": "Hi"}]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

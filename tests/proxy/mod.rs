@@ -5,6 +5,7 @@ mod background;
 mod background_order;
 mod bodies;
 mod captured_agents;
+mod captured_bodies;
 mod client_tools;
 mod clients;
 mod command;

@@ -27,7 +27,7 @@ pub(super) struct Conversation {
     replies: RunText,
     /// The numbers of those that are sent, in order.
     order: Vec<u32>,
-    /// The index of the message with the task in this order; the system text is the first.
+    /// The index of the message with the task in this order. The system text is the first, if there is one.
     task: usize,
 }
 
@@ -100,7 +100,25 @@ impl Conversation {
 
     /// The last message is the system text from now on.
     pub(super) fn replace_system(&mut self) {
-        self.replace_at(0);
+        if self.has_system() {
+            self.replace_at(0);
+        } else if let Some(last) = self.order.pop() {
+            self.order.insert(0, last);
+            self.task += 1;
+        }
+    }
+
+    /// No system text is sent from now on.
+    pub(super) fn remove_system(&mut self) {
+        if self.has_system() {
+            self.order.remove(0);
+            self.task = self.task.saturating_sub(1);
+        }
+    }
+
+    fn has_system(&self) -> bool {
+        let first = self.order.first().and_then(|number| self.messages.get(*number as usize));
+        first.is_some_and(|message| message.role == Role::System)
     }
 
     /// The last message is the task from now on.
@@ -245,23 +263,43 @@ mod tests {
     #[test]
     fn an_edited_opening_takes_the_place_of_the_old_one() {
         let mut conversation = Conversation::default();
-        let add = |conversation: &mut Conversation| {
-            let part = MessagePart::Text { section: "task".to_owned(), text: "x".to_owned(), untrusted: false };
-            let m = conversation.next();
-            conversation.add(&event::MessageAdded { m, role: Role::User, source: Source::Prompt, parts: vec![part] });
-        };
-        add(&mut conversation);
-        add(&mut conversation);
+        add(&mut conversation, Role::System);
+        add(&mut conversation, Role::User);
         conversation.mark_task();
-        add(&mut conversation);
-        add(&mut conversation);
+        add(&mut conversation, Role::Assistant);
+        add(&mut conversation, Role::User);
         assert_eq!(conversation.whole(), [(0, 3)]);
-        add(&mut conversation);
+        add(&mut conversation, Role::System);
         conversation.replace_system();
-        add(&mut conversation);
+        add(&mut conversation, Role::User);
         conversation.replace_task();
         assert_eq!(conversation.whole(), [(4, 5), (2, 3)]);
-        add(&mut conversation);
+        add(&mut conversation, Role::Assistant);
         assert_eq!(conversation.whole(), [(4, 5), (2, 3), (6, 6)]);
+    }
+
+    #[test]
+    fn an_edited_opening_adds_or_removes_the_system_text() {
+        let mut conversation = Conversation::default();
+        add(&mut conversation, Role::User);
+        conversation.mark_task();
+        add(&mut conversation, Role::Assistant);
+        add(&mut conversation, Role::System);
+        conversation.replace_system();
+        add(&mut conversation, Role::User);
+        conversation.replace_task();
+        assert_eq!(conversation.whole(), [(2, 3), (1, 1)]);
+        conversation.remove_system();
+        add(&mut conversation, Role::User);
+        conversation.replace_task();
+        assert_eq!(conversation.whole(), [(4, 4), (1, 1)]);
+        conversation.remove_system();
+        assert_eq!(conversation.whole(), [(4, 4), (1, 1)]);
+    }
+
+    fn add(conversation: &mut Conversation, role: Role) {
+        let part = MessagePart::Text { section: "task".to_owned(), text: "x".to_owned(), untrusted: false };
+        let m = conversation.next();
+        conversation.add(&event::MessageAdded { m, role, source: Source::Prompt, parts: vec![part] });
     }
 }

@@ -81,7 +81,9 @@ impl Driver<'_> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
         }
-        self.add_message(at, Role::System, Source::Prompt, opening.system).await?;
+        if !opening.system.is_empty() {
+            self.add_message(at, Role::System, Source::Prompt, opening.system).await?;
+        }
         if let Some((_, carry)) = &self.input.continues {
             self.calls.known().extend(carry.known.clone());
             for message in &carry.messages {
@@ -114,8 +116,12 @@ impl Driver<'_> {
         for warning in opening.warnings {
             self.warn(at, warning).await?;
         }
-        self.add_message(at, Role::System, Source::Prompt, opening.system).await?;
-        self.conversation.replace_system();
+        if opening.system.is_empty() {
+            self.conversation.remove_system();
+        } else {
+            self.add_message(at, Role::System, Source::Prompt, opening.system).await?;
+            self.conversation.replace_system();
+        }
         self.add_message(at, Role::User, Source::Prompt, opening.user).await?;
         self.conversation.replace_task();
         Ok(())

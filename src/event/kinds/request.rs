@@ -238,6 +238,9 @@ pub struct Options {
     /// Arguments of native tool calls are kept to the schemas of the tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict_tools: Option<bool>,
+    /// Whether the schema of the answer is sent in the form that services require for exact adherence; `false`: as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict_schema: Option<bool>,
     /// Further members of the request's body, an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_body: Option<JsonText>,

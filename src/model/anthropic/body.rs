@@ -235,6 +235,7 @@ fn output<'a>(draft: &Draft<'_>, effort: &Effort<'a>) -> Option<OutputConfig<'a>
     let effort = if let Effort::Word(word) = effort { Some(*word) } else { None };
     let format = draft.schema(StructuredBy::JsonSchema).map(|schema| OutputFormat::JsonSchema {
         schema: match draft.dialect.form {
+            _ if draft.request.options.strict_schema == Some(false) => schema.clone(),
             SchemaForm::Strict => written(schema, SchemaForm::Strict),
             _ => closed(schema),
         },
@@ -263,7 +264,7 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
     let mut all: Vec<Tool<'a>> = tools.collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
-        let input_schema = written(schema, draft.dialect.form);
+        let (input_schema, _) = draft.written_schema(schema);
         all.push(Tool { name: RESPOND, description: Some(RESPOND_ABOUT), input_schema, strict: None });
         if by_name { ToolChoice::Tool { name: RESPOND } } else { ToolChoice::Any }
     });

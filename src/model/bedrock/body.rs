@@ -13,7 +13,6 @@ use crate::model;
 use crate::model::attached_file::{AttachedFile, FileKind};
 use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments, conversation_turns};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
-use crate::model::schema::written;
 
 /// The text of a block that would be empty.
 const NOTHING: &str = "(empty)";
@@ -203,7 +202,7 @@ fn tools<'a>(draft: &Draft<'a>) -> Option<ToolConfig<'a>> {
         own.map(|tool| spec(tool.name.as_str(), tool.description.as_deref(), tool.parameters.json())).collect();
     let forced = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = tools.is_empty() && draft.dialect.named;
-        tools.push(spec(RESPOND, Some(RESPOND_ABOUT), written(schema, draft.dialect.form)));
+        tools.push(spec(RESPOND, Some(RESPOND_ABOUT), draft.written_schema(schema).0));
         if by_name { ToolChoice::Tool { name: RESPOND } } else { ToolChoice::Any {} }
     });
     let tool_choice = forced.or_else(|| draft.tool_choice().and_then(chosen));

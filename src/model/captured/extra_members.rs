@@ -156,7 +156,7 @@ fn reasoning_members(protocol: Protocol, frame: &Json) -> &'static [&'static str
 }
 
 /// Members that are never repeated, with the value that means the same as none.
-fn omitted_members(protocol: Protocol) -> &'static [(&'static str, &'static str)] {
+pub(super) fn omitted_members(protocol: Protocol) -> &'static [(&'static str, &'static str)] {
     match protocol {
         Protocol::OpenAi => &[("n", "1")],
         Protocol::Responses => {
@@ -169,7 +169,7 @@ fn omitted_members(protocol: Protocol) -> &'static [(&'static str, &'static str)
 }
 
 /// Values that mean the same as an absent member.
-const DEFAULTS: [(&str, &str); 6] = [
+pub(super) const DEFAULTS: [(&str, &str); 6] = [
     ("response_format", r#"{"type":"text"}"#),
     ("text.format", r#"{"type":"text"}"#),
     ("generationConfig.responseMimeType", r#""text/plain""#),
@@ -290,7 +290,7 @@ fn function(protocol: Protocol, item: &Json) -> Option<&Json> {
 }
 
 /// The choice of a function in its older form becomes a choice of a tool.
-fn with_tool_choice(rest: Json) -> Json {
+pub(super) fn with_tool_choice(rest: Json) -> Json {
     let Some(older) = rest.get("function_call").cloned() else { return rest };
     let choice = match older.get("name") {
         Some(name) => {
@@ -323,7 +323,7 @@ fn with_camel_case_config(frame: Json) -> Json {
 }
 
 /// The object without the member at this path, and without the objects around it that are empty then.
-fn without(json: Json, path: &str) -> Json {
+pub(super) fn without(json: Json, path: &str) -> Json {
     let Some((first, below)) = path.split_once('.') else { return json.without(path) };
     let Some(inner) = json.get(first).filter(|inner| inner.members().is_some()).cloned() else { return json };
     let inner = without(inner, below);
@@ -353,9 +353,9 @@ mod tests {
         let rows = [
             (
                 Protocol::OpenAi,
-                r#"{"model":"m","temperature":1,"n":2,"user":null,"frequency_penalty":0.5,"response_format":{"type":"json_object"},"prompt_cache_key":"abc"}"#,
-                r#"{"frequency_penalty":0.5,"response_format":{"type":"json_object"}}"#,
-                vec!["n", "prompt_cache_key"],
+                r#"{"model":"m","temperature":1,"n":2,"user":null,"frequency_penalty":0.5,"response_format":{"type":"json_object"},"prompt_cache_key":"abc","api_key":"abc"}"#,
+                r#"{"frequency_penalty":0.5,"response_format":{"type":"json_object"},"prompt_cache_key":"abc"}"#,
+                vec!["n", "api_key"],
             ),
             (
                 Protocol::Responses,

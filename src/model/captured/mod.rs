@@ -9,6 +9,7 @@ mod chat;
 mod coding;
 mod extra_members;
 mod fetched;
+mod frame;
 mod gemini;
 mod generate;
 mod media;
@@ -25,6 +26,7 @@ use ptc_core::value::{Json, json};
 pub use body::{pack_body, unpack_body};
 pub use coding::{Coding, DECODED_MAX_BYTES};
 pub use extra_members::{ExtraMembers, extra_members};
+pub use frame::{first_message_difference, frame_differences};
 pub use media::{MediaPart, media_of};
 pub(crate) use media::{listed_messages, listed_parts};
 pub use pending_calls::PendingCalls;
@@ -91,7 +93,7 @@ fn endpoint_of(path: &str) -> Cow<'_, str> {
 const GENERATE: &str = "/api/generate";
 
 /// Returns whether a request with this path has a prompt instead of messages.
-fn is_generate(path: &str) -> bool {
+pub fn is_generate(path: &str) -> bool {
     endpoint_of(path).ends_with(GENERATE)
 }
 

@@ -14,7 +14,6 @@ use crate::model;
 use crate::model::dialect::TokensKey;
 use crate::model::history::accepted;
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
-use crate::model::schema::{is_strict, written};
 
 #[skip_serializing_none]
 #[derive(Serialize)]
@@ -131,7 +130,7 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
         .collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
-        all.push(Tool::function(RESPOND, Some(RESPOND_ABOUT), Some(written(schema, draft.dialect.form))));
+        all.push(Tool::function(RESPOND, Some(RESPOND_ABOUT), Some(draft.written_schema(schema).0)));
         if by_name { ToolChoice::Tool(Tool::function(RESPOND, None, None)) } else { ToolChoice::Word("required") }
     });
     (all, choice.or_else(|| draft.tool_choice().map(chosen)))
@@ -150,8 +149,8 @@ fn format(draft: &Draft<'_>) -> Option<ResponseFormat> {
     let Some(schema) = draft.schema(StructuredBy::JsonSchema) else {
         return draft.asks_for_object().then_some(ResponseFormat::JsonObject);
     };
-    let schema = written(schema, draft.dialect.form);
-    let strict = is_strict(&schema).then_some(true);
+    let (schema, is_strict) = draft.written_schema(schema);
+    let strict = is_strict.then_some(true);
     let name = accepted(&draft.request.agent, "answer");
     Some(ResponseFormat::JsonSchema { json_schema: NamedSchema { name, schema, strict } })
 }

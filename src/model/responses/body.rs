@@ -15,7 +15,7 @@ use crate::model;
 use crate::model::attached_file::{AttachedFile, FileKind};
 use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments_text, conversation_turns};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
-use crate::model::schema::{is_strict, written};
+use crate::model::schema::is_strict;
 
 /// Value of `include` that adds encrypted reasoning to the reply, for a client that keeps the history.
 const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
@@ -155,7 +155,7 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
         tools.map(|tool| function(&tool.name, tool.description.as_deref(), draft.parameters(tool))).collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
-        let parameters = written(schema, draft.dialect.form);
+        let (parameters, _) = draft.written_schema(schema);
         let strict = is_strict(&parameters);
         all.push(function(RESPOND, Some(RESPOND_ABOUT), (parameters, strict)));
         if by_name { ToolChoice::Function { r#type: "function", name: RESPOND } } else { ToolChoice::Word("required") }
@@ -176,8 +176,7 @@ fn format(draft: &Draft<'_>) -> Option<Format> {
     let Some(schema) = draft.schema(StructuredBy::JsonSchema) else {
         return draft.asks_for_object().then_some(Format::JsonObject);
     };
-    let schema = written(schema, draft.dialect.form);
-    let strict = is_strict(&schema);
+    let (schema, strict) = draft.written_schema(schema);
     Some(Format::JsonSchema { name: accepted(&draft.request.agent, "answer"), schema, strict })
 }
 

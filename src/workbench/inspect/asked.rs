@@ -86,8 +86,9 @@ fn of_options(made: &RequestMade, sent: &Sent) -> Vec<Row> {
         let got = if is_sent { "sent" } else { "omitted" }.to_owned();
         Row { name: key.to_owned(), asked: cut(&value.to_text(), MOST), got, differs: !is_sent }
     };
-    // `strict_tools` is a property of each tool, and has a row of its own.
-    let members = asked.members().unwrap_or_default().iter().filter(|member| member.key != "strict_tools");
+    // They are properties of the tools and of the schema, which have rows of their own.
+    let others = ["strict_tools", "strict_schema"];
+    let members = asked.members().unwrap_or_default().iter().filter(|member| !others.contains(&&*member.key));
     members.map(|member| row(&member.key, &member.value)).collect()
 }
 
