@@ -3,6 +3,7 @@
 //! In: the program's arguments. Out: numbers, or errors that name the argument. Compiled code handles small integers
 //! and floats itself and calls this module for the rest.
 
+use super::error::not_integer;
 use super::machine::Machine;
 use super::{Error, EvalResult, described};
 use crate::limits::INTEGER_BITS;
@@ -96,9 +97,15 @@ impl Operation {
 #[expect(clippy::unnecessary_box_returns, reason = "the error of `R`")]
 pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, args: &[&Value]) -> Box<super::Halt> {
     let wrong = |position: u8, expected: &str| {
+        if let Some(Value::Float(float)) = args.get(usize::from(position) - 1)
+            && expected.starts_with("an integer")
+        {
+            let error = not_integer(wrong_kind, skipped + usize::from(position), expected, *float);
+            return error.caught_as(Reason::TypeError).into();
+        }
         let got = args.get(usize::from(position) - 1).map_or("something else", |value| described(value));
         let problem = format!("argument {} must be {expected}, got {got}", skipped + usize::from(position));
-        Error::new(wrong_kind, problem).into()
+        Error::new(wrong_kind, problem).caught_as(Reason::TypeError).into()
     };
     match error {
         NumberError::NotNumber(position) => wrong(position, "a number"),

@@ -48,6 +48,9 @@ pub struct Error {
     pub span: Option<Span>,
     /// The stage of classification.
     pub(super) stage: Stage,
+    /// The reason that it had where it arose: builtins that call a function change the reason of its errors. It decides
+    /// which `catch` gets the error.
+    pub(super) origin: Reason,
 }
 
 /// The stages of an error on its way out of the program.
@@ -80,7 +83,15 @@ pub(super) enum Cause {
 impl Error {
     /// An error without a span.
     pub fn new(reason: Reason, problem: impl Into<String>) -> Self {
-        Self { reason, op: None, problem: problem.into(), hint: None, span: None, stage: Stage::Raised }
+        let (problem, stage) = (problem.into(), Stage::Raised);
+        Self { reason, op: None, problem, hint: None, span: None, stage, origin: reason }
+    }
+
+    /// Sets the reason by which `catch` chooses, where the reason of the reference is another.
+    #[must_use]
+    pub(super) fn caught_as(mut self, origin: Reason) -> Self {
+        self.origin = origin;
+        self
     }
 
     /// Adds the span of the failing form, unless a narrower one is known.
@@ -134,10 +145,23 @@ impl From<Error> for Box<Halt> {
 /// `type_error`: argument `position` (from 1) must be `expected` ("an integer", "a map").
 #[cold]
 pub fn wrong(position: usize, expected: &str, got: &Value) -> Box<Halt> {
+    if let Value::Float(float) = got
+        && expected.starts_with("an integer")
+    {
+        return not_integer(Reason::TypeError, position, expected, *float).into();
+    }
     let problem = format!("argument {position} must be {expected}, got {}", described(got));
     let error = Error::new(Reason::TypeError, problem);
     let hint = if let Value::Function(function) = got { function.hint() } else { None };
     hint.map_or(error.clone(), |hint| error.hint(hint)).into()
+}
+
+/// The error of a float as argument `position`, where an integer is expected.
+#[cold]
+pub(super) fn not_integer(reason: Reason, position: usize, expected: &str, got: f64) -> Error {
+    let shown = Value::Float(got).brief(30);
+    Error::new(reason, format!("argument {position} must be {expected}, got the float {shown}"))
+        .hint("Convert it with int, quot, round or floor: / always gives a float")
 }
 
 /// The way from an endless sequence to a collection.

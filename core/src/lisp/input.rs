@@ -11,7 +11,7 @@ use crate::limits::{
 use super::{Error, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
-use crate::value::{Keyword, Map, Value};
+use crate::value::{FloatDigits, Keyword, Map, RegexRules, Value};
 
 /// The complete input of a program. Equal inputs with a host that returns equal results have equal outcomes.
 #[derive(Debug, Clone)]
@@ -91,6 +91,18 @@ pub enum Dialect {
     Legacy,
     /// As `Current`; as `Legacy` if that fails in analysis and the program uses such a form.
     Auto,
+}
+
+impl Dialect {
+    /// The rules of regular expressions.
+    pub(crate) fn regex_rules(self) -> RegexRules {
+        if self == Self::Reference { RegexRules::Perl } else { RegexRules::Java }
+    }
+
+    /// The digits of floats in readable text.
+    pub fn float_digits(self) -> FloatDigits {
+        if self == Self::Reference { FloatDigits::Binary } else { FloatDigits::Shortest }
+    }
 }
 
 /// The value of `data/key` if the key is missing.

@@ -26,6 +26,7 @@ pub mod format;
 #[doc(hidden)]
 pub mod hidden;
 mod host;
+mod infix;
 mod input;
 #[doc(hidden)]
 pub mod ir;

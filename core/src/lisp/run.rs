@@ -16,7 +16,7 @@ use super::machine::Callable;
 use super::machine::{Machine, SharedCounters, Target, World};
 use super::read::read_watched;
 use super::stack::{Stack, catch_panic};
-use super::{Budget, Call, Error, EvalResult, Form, Halt, Host, Names, builtins, ir};
+use super::{Budget, Call, Error, EvalResult, Form, Halt, Host, Names, builtins, infix, ir};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
@@ -235,7 +235,7 @@ impl PreparedProgram {
         Outcome {
             result: match result {
                 Ok(value) => Ok((signal, value)),
-                Err(halt) => Err(ended(halt)),
+                Err(halt) => Err(with_infix_hint(ended(halt), input.source)),
             },
             memory,
             prints: machine.prints,
@@ -286,6 +286,16 @@ fn ended(halt: Box<Halt>) -> Error {
         Halt::Throw(thrown) => builtins::uncaught(thrown),
         // They end a program with a value; these arms keep the match complete.
         Halt::Return(value) | Halt::Fail(value) => Error::new(Reason::InternalError, value.brief(80)),
+    }
+}
+
+/// Adds the hint about a call such as `(a > b)`.
+fn with_infix_hint(error: Error, source: &str) -> Error {
+    let called = error.span.filter(|_| error.reason == Reason::NotCallable);
+    let text = called.and_then(|span| source.get(span.start..span.end));
+    match text.and_then(infix::hint_of_text) {
+        Some(hint) => error.hint(hint),
+        None => error,
     }
 }
 

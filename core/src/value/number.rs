@@ -22,7 +22,7 @@ use crate::limits::INTEGER_BITS;
 pub use bits::{Bit, and, and_not, not, or, set_bit, shift_left, shift_right, test_bit, xor};
 pub use division::{div, modulo, quot, rem};
 pub use round::{Rounding, decimals, fixed, to_double, whole};
-pub use text::{compact, parse_double, parse_long, shortest};
+pub use text::{compact, parse_double, parse_long, shortest, shortest_fixed, shortest_scientific};
 
 /// An arithmetic error. Arguments are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

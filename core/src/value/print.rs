@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::number::fixed;
+use super::number::{fixed, shortest_fixed};
 use super::{Map, Value};
 use crate::limits::JSON_DEPTH;
 
@@ -16,6 +16,8 @@ use crate::limits::JSON_DEPTH;
 const LEAST_CHARS: usize = 10;
 /// Characters of space per entry of a map.
 const CHARS_PER_ENTRY: usize = 30;
+/// Decimals of a printed float at most.
+const DECIMALS: u8 = 10;
 
 /// Bounds of printed values. `None` = unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,6 +26,16 @@ pub struct Bounds {
     pub items: Option<usize>,
     /// Characters (grapheme clusters) shown of each string; maps show at most one entry per 30 of them.
     pub chars: Option<usize>,
+}
+
+/// The digits of printed floats: at most ten decimals of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FloatDigits {
+    /// The fewest that read back as the float: `1234567.1`.
+    #[default]
+    Shortest,
+    /// Those of its binary value, as the reference implementation prints them: `1234567.1000000001`.
+    Binary,
 }
 
 /// A printed value.
@@ -54,7 +66,12 @@ impl Value {
 
     /// Writes the readable form within bounds; true if anything was omitted. Fails only if `out` does.
     pub fn write(&self, out: &mut impl Write, bounds: Bounds) -> Result<bool, fmt::Error> {
-        let mut printer = Printer { out, items: bounds.items.unwrap_or(usize::MAX), cut: false };
+        self.write_floats(out, bounds, FloatDigits::default())
+    }
+
+    /// As [`Value::write`], with these digits of floats.
+    pub fn write_floats(&self, out: &mut impl Write, bounds: Bounds, floats: FloatDigits) -> Result<bool, fmt::Error> {
+        let mut printer = Printer { out, items: bounds.items.unwrap_or(usize::MAX), floats, cut: false };
         printer.value(self, bounds.chars, 0)?;
         Ok(printer.cut)
     }
@@ -93,6 +110,7 @@ impl Write for Brief {
 struct Printer<'a, W> {
     out: &'a mut W,
     items: usize,
+    floats: FloatDigits,
     cut: bool,
 }
 
@@ -107,7 +125,7 @@ impl<W: Write> Printer<'_, W> {
             Value::Bool(value) => write!(self.out, "{value}"),
             Value::Int(value) => write!(self.out, "{value}"),
             Value::Big(value) => write!(self.out, "{value}"),
-            Value::Float(value) => self.out.write_str(&float(*value)),
+            Value::Float(value) => self.out.write_str(&float(*value, self.floats)),
             Value::Keyword(word) => write!(self.out, ":{}", word.name()),
             Value::Str(text) => self.string(text, chars),
             Value::List(items) => self.items("[", items.iter(), "]", chars, depth),
@@ -271,14 +289,17 @@ fn key_chars(key: &Value) -> usize {
 }
 
 /// At most ten decimals, trailing zeros removed except the first; never an exponent.
-fn float(value: f64) -> String {
+fn float(value: f64, digits: FloatDigits) -> String {
     if value.is_nan() {
         return "##NaN".to_owned();
     }
     if value.is_infinite() {
         return if value > 0.0 { "##Inf" } else { "##-Inf" }.to_owned();
     }
-    let text = fixed(value, 10);
+    let text = match digits {
+        FloatDigits::Shortest => shortest_fixed(value, DECIMALS.into()),
+        FloatDigits::Binary => fixed(value, DECIMALS.into()),
+    };
     let digits = text.trim_end_matches('0');
     if digits.ends_with('.') { format!("{digits}0") } else { digits.to_owned() }
 }
@@ -299,6 +320,9 @@ mod tests {
             (Value::Float(0.1 + 0.2), "0.3"),
             (Value::Float(1e20), "100000000000000000000.0"),
             (Value::Float(1e-12), "0.0"),
+            (Value::Float(1_234_567.1), "1234567.1"),
+            (Value::Float(-98_765_432.1), "-98765432.1"),
+            (Value::Float(0.999_999_999_96), "1.0"),
             (Value::Float(f64::INFINITY), "##Inf"),
             (Value::Float(f64::NEG_INFINITY), "##-Inf"),
             (Value::Float(f64::NAN), "##NaN"),
@@ -309,6 +333,14 @@ mod tests {
         for (value, expected) in cases {
             assert_eq!(value.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn the_digits_of_the_reference_are_those_of_the_binary_value() {
+        let mut text = String::new();
+        let list = Value::list([Value::Float(1_234_567.1), Value::Float(0.1)]);
+        assert_eq!(list.write_floats(&mut text, Bounds::default(), FloatDigits::Binary), Ok(false));
+        assert_eq!(text, "[1234567.1000000001 0.1]");
     }
 
     #[test]

@@ -74,7 +74,7 @@ const ABSENT: &[NameHint] = &[
         ("[(string? \"a\") (number? 1) (map? {})]", "[true true true]"),
     ),
     absent(
-        &["future", "promise", "deliver", "delay", "force", "thread", "go", "chan", "Thread.", "Thread"],
+        &["future", "promise", "deliver", "thread", "go", "chan", "Thread.", "Thread"],
         "Use pmap or pcalls",
         ("(pcalls (fn [] 1) (fn [] 2))", "[1 2]"),
     ),
@@ -94,9 +94,34 @@ const ABSENT: &[NameHint] = &[
         ("(str/join \"-\" [\"a\" \"b\"])", "\"a-b\""),
     ),
     absent(
-        &["ArrayList.", "HashMap.", "HashSet.", "LinkedList.", "ArrayDeque.", "Object.", "Date.", "aset", "make-array"],
+        &["ArrayList.", "HashMap.", "HashSet.", "LinkedList.", "ArrayDeque.", "Object.", "aset", "make-array"],
         "Java objects are not supported: use [] {} #{} with conj, assoc and dissoc, or an atom that holds one",
         ("(let [m (atom {})] (swap! m assoc :a 1) @m)", "{:a 1}"),
+    ),
+    absent(
+        &["delay", "force", "delay?"],
+        "Values are computed at once: write (let [x …] …), or a function (fn [] …) that is called later",
+        ("(let [later (fn [] (+ 1 2))] (later))", "3"),
+    ),
+    absent(
+        &["symbol", "intern", "find-var"],
+        "Names cannot be made at run time: use keywords, (keyword \"name\")",
+        ("(keyword \"name\")", ":name"),
+    ),
+    absent(
+        &["re-groups", "re-matcher"],
+        "Use (re-find #\"…\" text) for the first match with its groups, (re-seq #\"…\" text) for all",
+        ("(re-find #\"(a)(b)\" \"xab\")", "[\"ab\" \"a\" \"b\"]"),
+    ),
+    absent(
+        &["new", "String."],
+        "Java objects are not supported: write the value itself, such as \"text\" or []; (str x) makes a text",
+        ("(str 1)", "\"1\""),
+    ),
+    absent(
+        &["clojure.pprint/cl-format", "cl-format"],
+        "Use (format \"%s %d %.2f\" …), which has the directives of Java",
+        ("(format \"%s %d\" \"a\" 1)", "\"a 1\""),
     ),
     absent(&["pr"], "Use (println (pr-str x))", ("(println (pr-str \"a\"))", "nil")),
     absent(&["time"], "Omit it: the workbench shows the time of each program", ("(+ 1 2)", "3")),

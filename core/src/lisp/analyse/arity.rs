@@ -35,7 +35,7 @@ impl Analyser<'_> {
         let slot = self.scope().slot();
         debug_assert_eq!(slot, ARGUMENTS, "the rest arrives in the first slot");
         let mut clauses = Vec::new();
-        let mut default = self.no_arity(op, shown_name.map(Keyword::name), &arities, span);
+        let mut default = no_arity(op, shown_name.map(Keyword::name), &arities, span);
         for arity in &arities {
             let body = self.arity_body(arity)?;
             if arity.rest.is_none() {
@@ -76,14 +76,14 @@ impl Analyser<'_> {
         self.leave(mark);
         Ok(Node::new(Expr::Loop { binds, body }, span))
     }
+}
 
-    /// Fails when no arity fits.
-    fn no_arity(&self, op: &str, name: Option<&str>, arities: &[Arity<'_>], span: Span) -> Node {
-        let shown = arities.iter().map(shown_arity).collect::<Vec<_>>().join(" or ");
-        let problem = format!("no parameters fit the number of arguments: it takes {shown}");
-        let error = Error::new(Reason::ArityMismatch, problem).within(name.unwrap_or(op).to_owned());
-        Node::new(Expr::Raise(Box::new(error.at(span))), span)
-    }
+/// Fails when no arity fits. The caller adds its position to the error.
+fn no_arity(op: &str, name: Option<&str>, arities: &[Arity<'_>], span: Span) -> Node {
+    let shown = arities.iter().map(shown_arity).collect::<Vec<_>>().join(" or ");
+    let problem = format!("no parameters fit the number of arguments: it takes {shown}");
+    let error = Error::new(Reason::ArityMismatch, problem).within(name.unwrap_or(op).to_owned());
+    Node::new(Expr::Raise(Box::new(error)), span)
 }
 
 fn arity<'f>(op: &str, form: &'f Form) -> AnalysisResult<Arity<'f>> {

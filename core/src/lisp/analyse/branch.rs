@@ -1,7 +1,7 @@
 //! Choices: `if` and its variants, `cond`, `case`, `condp`.
 
 use super::bind::is_keyword;
-use super::call::{constant_builtin, count};
+use super::call::{builtin, constant_builtin, count};
 use super::expand::{list, literal, symbol, vector};
 use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::builtins;
@@ -206,7 +206,17 @@ impl Analyser<'_> {
             };
             clauses.push((constants, self.expr(&pair[1], tail)?));
         }
-        let default = Box::new(self.body(default, form.span, tail)?);
+        let default = match clauses.last() {
+            Some((constants, _)) if default.is_empty() && self.is_current() && is_meant_as_default(constants) => {
+                builtin(
+                    &builtins::NO_MATCH,
+                    constants.iter().map(|value| Node::constant(value.clone(), form.span)).collect(),
+                    form.span,
+                )
+            }
+            _ => self.body(default, form.span, tail)?,
+        };
+        let default = Box::new(default);
         Ok(Node::new(Expr::Case { subject, clauses, default }, form.span))
     }
 
@@ -357,6 +367,11 @@ pub(super) fn local(slot: u32, span: Span) -> Node {
 
 fn nil(span: Span) -> Node {
     Node::constant(Value::Nil, span)
+}
+
+/// True for the constant of a last clause that other forms have as their default: `:else`.
+fn is_meant_as_default(constants: &[Value]) -> bool {
+    matches!(constants, [Value::Keyword(word)] if matches!(word.name(), "else" | "default" | "otherwise"))
 }
 
 /// A constant of `case`.

@@ -5,7 +5,7 @@ use super::{Analyser, AnalysisResult, Tail, form_error, form_error_with_hint};
 use crate::lisp::builtins::{self, Builtin, Implementation, namespaces};
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::machine::Callable;
-use crate::lisp::{Dialect, Error, Form, Shape};
+use crate::lisp::{Dialect, Error, Form, Shape, infix};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
@@ -48,11 +48,17 @@ impl Analyser<'_> {
 
     /// A list that begins with a symbol.
     fn named_call(&mut self, form: &Form, head: Keyword, at: Span, args: &[Form], tail: Tail) -> AnalysisResult {
-        let head = self.unaliased(head);
+        let head = match self.unaliased(head) {
+            date if date.name() == "Date." && self.is_current() => Keyword::intern("java.util.Date."),
+            head => head,
+        };
         let (local, word) = (self.is_local(head), self.word(head));
         if let Some(Word { form: Some(analyse), is_fixed, .. }) = word
             && (!local || *is_fixed)
         {
+            if *is_fixed {
+                self.check_fixed(head, form.span)?;
+            }
             return analyse(self, form, args, tail);
         }
         if local {
@@ -89,8 +95,9 @@ impl Analyser<'_> {
         match namespaces::split(name) {
             Some(("tool", tool)) => return self.tool_call(form, tool, at, args),
             Some(("data", key)) => {
-                let hint =
-                    format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it");
+                let hint = infix::hint(head, args).unwrap_or_else(|| {
+                    format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it")
+                });
                 return Err(form_error_with_hint(
                     Reason::InvalidForm,
                     name,
@@ -113,6 +120,9 @@ impl Analyser<'_> {
         let is_unknown = self.unknown.mark() > unknown;
         if let Some(row) = constant_builtin(&callee) {
             return self.builtin_call(row, args, form.span);
+        }
+        if args.is_empty() && self.is_current() && is_static_field(name, &callee) {
+            return Ok(callee);
         }
         let known = self.unknown.mark();
         let args = self.all(args)?;
@@ -235,6 +245,12 @@ impl Analyser<'_> {
 /// True for the name of a class of exceptions.
 fn is_exception(class: &str) -> bool {
     ["Exception", "Error", "Throwable", "ExceptionInfo"].iter().any(|suffix| class.ends_with(suffix))
+}
+
+/// True for a constant of a class, such as `Math/PI`, whose form in parentheses is its value too.
+fn is_static_field(name: &str, node: &Node) -> bool {
+    let is_constant = matches!(&node.expr, Expr::Const(Value::Int(_) | Value::Float(_) | Value::Str(_)));
+    is_constant && namespaces::split(name).is_some()
 }
 
 /// The builtin that a constant node holds.

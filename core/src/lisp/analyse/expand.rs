@@ -129,7 +129,8 @@ impl Analyser<'_> {
     }
 
     /// `(letfn [(f [x] …) …] body…)`. Functions that call only themselves and earlier ones are bound in sequence. Others
-    /// become one function that gets the number of the function to call, so that no function holds itself.
+    /// are made by one function that gets the number of the function to make, so that no function holds itself: each
+    /// body begins with the functions that it mentions.
     pub(super) fn letfn_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
         count("letfn", args, form.span)?;
         let hint = "Write (letfn [(f [x] body) (g [y] body)] body)";
@@ -143,43 +144,92 @@ impl Analyser<'_> {
                 let problem = "a function must be a list that begins with its name";
                 return Err(form_error_with_hint(Reason::InvalidForm, "letfn", problem, hint, function.span));
             };
-            named.push((name, parts, function.span));
+            named.push(LocalFunction { name, parts, span: function.span });
         }
         let span = args[0].span;
-        let function = |parts: &[Form], span| list([symbol("fn", span)].into_iter().chain(parts.iter().cloned()), span);
         let mut later = HashSet::new();
-        let mentions_later = named.iter().rev().any(|(name, parts, _)| {
-            let found = mentions(&parts[1..], &later);
-            later.insert(*name);
+        let mentions_later = named.iter().rev().any(|function| {
+            let found = mentions(&function.parts[1..], &later);
+            later.insert(function.name);
             found
         });
-        let mut binds = Vec::new();
-        if mentions_later {
-            let (group, key, rest) = (self.hidden_symbol(span), self.hidden_symbol(span), self.hidden_symbol(span));
-            let number = |at: usize| literal(Value::Int(i64::try_from(at).unwrap_or(i64::MAX)), span);
-            let names: Vec<Form> = (named.iter().enumerate())
-                .flat_map(|(at, (name, ..))| {
-                    let partial = list([symbol("clojure.core/partial", span), group.clone(), number(at)], span);
-                    [Form { shape: Shape::Symbol(*name), span }, partial]
-                })
-                .collect();
-            let choices = named.iter().enumerate().flat_map(|(at, (_, parts, span))| {
-                let apply = symbol("clojure.core/apply", *span);
-                [number(at), list([apply, function(parts, *span), rest.clone()], *span)]
+        let maker = mentions_later.then(|| self.hidden_symbol(span));
+        let mut binds = Vec::with_capacity(2 * named.len() + 2);
+        if let Some(maker) = &maker {
+            let key = self.hidden_symbol(span);
+            let choices = named.iter().enumerate().flat_map(|(at, function)| {
+                [number(at, function.span), function.form(&|body| siblings(body, function, &named, maker))]
             });
             let choice = list([symbol("case", span), key.clone()].into_iter().chain(choices), span);
-            let body = list([symbol("let", span), vector(names.clone(), span), choice], span);
-            let params = vector([key, symbol("&", span), rest.clone()], span);
-            binds.extend([group.clone(), list([symbol("fn", span), group, params, body], span)]);
-            binds.extend(names);
-        } else {
-            for (name, parts, span) in &named {
-                binds.extend([Form { shape: Shape::Symbol(*name), span: *span }, function(parts, *span)]);
-            }
+            let make = list([symbol("fn", span), maker.clone(), vector([key], span), choice], span);
+            binds.extend([maker.clone(), make]);
+        }
+        for (at, function) in named.iter().enumerate() {
+            let value = match &maker {
+                Some(maker) => list([maker.clone(), number(at, span)], span),
+                None => function.form(&|_| Vec::new()),
+            };
+            binds.extend([Form { shape: Shape::Symbol(function.name), span: function.span }, value]);
         }
         let parts: Vec<Form> = [vector(binds, span)].into_iter().chain(args[1..].iter().cloned()).collect();
         self.let_form(form, &parts, tail)
     }
+}
+
+/// A function of `letfn`.
+struct LocalFunction<'f> {
+    name: Keyword,
+    /// Its name, and its parameters and body or its arities.
+    parts: &'f [Form],
+    span: Span,
+}
+
+impl LocalFunction<'_> {
+    /// The form `fn`; each body is preceded by the bindings that it needs.
+    fn form(&self, bindings: &dyn Fn(&[Form]) -> Vec<Form>) -> Form {
+        let body = |arity: &[Form]| -> Vec<Form> {
+            let binds = bindings(arity);
+            let [params, body @ ..] = arity else { return arity.to_vec() };
+            if binds.is_empty() {
+                return arity.to_vec();
+            }
+            // Conditions come before the body.
+            let conditions = usize::from(matches!(body, [Form { shape: Shape::Map(_), .. }, _, ..]));
+            let (conditions, body) = body.split_at(conditions);
+            let binds = vector(binds, self.span);
+            let body = list([symbol("let", self.span), binds].into_iter().chain(body.iter().cloned()), self.span);
+            [params.clone()].into_iter().chain(conditions.iter().cloned()).chain([body]).collect()
+        };
+        let parts: Vec<Form> = match &self.parts[1..] {
+            arities @ [Form { shape: Shape::List(_), .. }, ..] => arities
+                .iter()
+                .map(|arity| arity.list().map_or(arity.clone(), |parts| list(body(parts), arity.span)))
+                .collect(),
+            parts => body(parts),
+        };
+        let name = Form { shape: Shape::Symbol(self.name), span: self.span };
+        list([symbol("fn", self.span), name].into_iter().chain(parts), self.span)
+    }
+}
+
+/// The bindings of the other functions that an arity mentions in its body and does not shadow by a parameter.
+fn siblings(arity: &[Form], function: &LocalFunction<'_>, all: &[LocalFunction<'_>], maker: &Form) -> Vec<Form> {
+    let Some((params, body)) = arity.split_first() else { return Vec::new() };
+    let is_needed = |other: &LocalFunction<'_>| {
+        let name = HashSet::from([other.name]);
+        other.name != function.name && mentions(body, &name) && !mentions(std::slice::from_ref(params), &name)
+    };
+    let needed = all.iter().enumerate().filter(|(_, other)| is_needed(other));
+    needed
+        .flat_map(|(at, other)| {
+            let made = list([maker.clone(), number(at, function.span)], function.span);
+            [Form { shape: Shape::Symbol(other.name), span: function.span }, made]
+        })
+        .collect()
+}
+
+fn number(at: usize, span: Span) -> Form {
+    literal(Value::Int(i64::try_from(at).unwrap_or(i64::MAX)), span)
 }
 
 /// True if one of the symbols appears in the forms.

@@ -106,7 +106,7 @@ forms! {
     "require" header_form;
     "use" header_form;
     "import" header_form;
-    "set!" header_form;
+    "set!" set_form;
     "with-out-str" capture_form;
 }
 

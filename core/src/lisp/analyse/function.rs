@@ -185,6 +185,10 @@ impl Analyser<'_> {
         self.shorts += 1;
         let body = match &**parts {
             [] => self.body(&[], form.span, Tail::Yes)?,
+            [only] if self.is_current() && may_give_function(only) => {
+                let value = self.expr(only, Tail::No)?;
+                builtin(&builtins::CALLED, vec![value], form.span)
+            }
             [only] if !is_called(only) => self.expr(only, Tail::Yes)?,
             _ => {
                 let call = Form { shape: Shape::List(Rc::clone(parts)), span: form.span };
@@ -206,6 +210,24 @@ pub(super) fn written(op: &str) -> String {
 fn is_called(form: &Form) -> bool {
     let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
     is_tool || plain(form).is_some_and(|name| !is_placeholder(name.name()))
+}
+
+/// True for the only part of a short function whose value may be a function that Clojure calls: `#(%)`, `#((f %))`.
+fn may_give_function(form: &Form) -> bool {
+    match &form.shape {
+        Shape::Symbol(name) => is_placeholder(name.name()),
+        Shape::List(parts) => !parts.is_empty(),
+        _ => false,
+    }
+}
+
+/// True for a form that makes a function: `(fn …)`, `#(…)`.
+pub(super) fn is_function(form: &Form) -> bool {
+    match &form.shape {
+        Shape::Short(_) => true,
+        Shape::List(parts) => parts.first().and_then(Form::symbol) == Some("fn"),
+        _ => false,
+    }
 }
 
 /// True for a parameter list with a body, as in a function with several arities.

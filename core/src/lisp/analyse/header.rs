@@ -1,10 +1,11 @@
 //! Headers without effect: `ns`, `require`, `use`, `import`, `declare`, `set!`. All functions are always available; only
 //! the aliases of namespaces matter.
 
-use super::{Analyser, AnalysisResult, Tail};
+use super::{Analyser, AnalysisResult, Tail, form_error_with_hint};
 use crate::lisp::builtins::namespaces;
 use crate::lisp::ir::Node;
 use crate::lisp::{Form, Shape};
+use crate::reasons::Reason;
 use crate::value::{Keyword, Value};
 
 use super::bind::is_keyword;
@@ -27,6 +28,18 @@ impl Analyser<'_> {
         Ok(Node::constant(Value::Nil, form.span))
     }
 
+    /// `(set! *setting* value)` has no effect; other names and fields do not change.
+    pub(super) fn set_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> AnalysisResult {
+        match args.first() {
+            Some(target) if target.symbol().is_none_or(|name| !name.starts_with('*')) => {
+                let hint =
+                    "Use an atom: (def n (atom 1)) (reset! n 2) @n; or bind the new value with let, loop or reduce";
+                Err(form_error_with_hint(Reason::InvalidForm, "set!", "values do not change", hint, form.span))
+            }
+            _ => self.header_form(form, args, tail),
+        }
+    }
+
     /// Collects the aliases of a header: each `[namespace :as alias]` in it.
     pub(super) fn collect_aliases(&mut self, parts: &[Form]) {
         let mut rest: Vec<&Form> = parts.iter().collect();
@@ -38,9 +51,9 @@ impl Analyser<'_> {
             let alias = parts.iter().skip_while(|part| !is_as(part)).nth(1).and_then(Form::symbol);
             let known =
                 LIBRARIES.iter().find(|(name, _)| *name == library).map_or(library, |(_, namespace)| *namespace);
-            if let Some(alias) = alias.filter(|alias| !INPUTS.contains(alias))
-                && namespaces::named(known).is_some()
-            {
+            // An alias of an unknown library hides no namespace, but errors name the library.
+            let may_name = |alias: &&str| namespaces::named(known).is_some() || namespaces::named(alias).is_none();
+            if let Some(alias) = alias.filter(|alias| !INPUTS.contains(alias)).filter(may_name) {
                 self.aliases.insert(alias, known);
             }
         }

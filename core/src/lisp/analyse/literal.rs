@@ -60,7 +60,9 @@ impl<'f> LiteralKey<'f> {
 impl Analyser<'_> {
     /// `#"…"`
     fn regex(&mut self, source: &str, span: Span) -> AnalysisResult {
-        let compiled = compile(source).map_err(|error| crate::lisp::Error { reason: Reason::InvalidForm, ..error });
+        let rules = self.names.dialect.regex_rules();
+        let compiled =
+            compile(source, rules).map_err(|error| crate::lisp::Error { reason: Reason::InvalidForm, ..error });
         let compiled = compiled.and_then(|pattern| {
             self.regex_steps += pattern.program().work();
             if self.regex_steps > MOST_REGEX_STEPS {

@@ -16,6 +16,7 @@ mod call;
 mod cell;
 mod control;
 mod expand;
+mod fixed;
 mod foreign;
 mod form;
 mod function;
@@ -102,6 +103,8 @@ struct Analyser<'a> {
     tools: HashSet<&'a str>,
     /// Names that the program itself defines anywhere.
     defined: HashSet<Keyword>,
+    /// Functions that the program itself makes with the name of a form of the agent.
+    fixed: HashSet<Keyword>,
     /// Namespaces by the alias that the program gives them.
     aliases: HashMap<&'static str, &'static str>,
     globals: Vec<Keyword>,
@@ -128,6 +131,7 @@ impl<'a> Analyser<'a> {
             watch,
             tools: names.tools.iter().map(|tool| tool.name.as_str()).collect(),
             defined: HashSet::new(),
+            fixed: HashSet::new(),
             aliases: HashMap::new(),
             globals: Vec::new(),
             numbers: HashMap::new(),
@@ -167,6 +171,7 @@ impl<'a> Analyser<'a> {
                     if defines && let Some(name) = parts.get(1).and_then(Form::name) {
                         self.defined.insert(name);
                     }
+                    self.collect_fixed(parts);
                     if matches!(head, Some("swap!" | "vswap!" | "swap-vals!")) {
                         self.changes_cells = true;
                     }

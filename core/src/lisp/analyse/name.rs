@@ -213,7 +213,10 @@ impl<'a> Analyser<'a> {
             _ => match namespaces::find(namespace, member, self.names.dialect) {
                 Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => {
-                    let hint = absent::hint(&format!("{namespace}/{member}"), self.is_current());
+                    // A hint about `str/x` is one about `clojure.string/x` too.
+                    let names = namespaces::named(namespace).map_or(&[][..], |space| space.names);
+                    let mut names = std::iter::once(&namespace).chain(names);
+                    let hint = names.find_map(|name| absent::hint(&format!("{name}/{member}"), self.is_current()));
                     let hint = hint.map(ToOwned::to_owned).or_else(|| self.misplaced(namespace, member));
                     let error = match hint {
                         Some(hint) => error.hint(hint),
@@ -250,6 +253,12 @@ impl<'a> Analyser<'a> {
         }
         if let Some((0 | 1, near)) = nearest::closest(name, own.iter().copied()) {
             return Some(did_you_mean(near.to_owned()));
+        }
+        // `Math.floor` for `Math/floor`.
+        if let Some((class, member)) = name.rsplit_once('.')
+            && namespaces::find(class, member, self.names.dialect).is_ok()
+        {
+            return Some(did_you_mean(format!("{class}/{member}")));
         }
         if let Some(hint) = absent::hint(name, self.is_current()) {
             return Some(format!("{name}: {}", lower(hint)));

@@ -10,6 +10,11 @@ use crate::lisp::{Error, EvalResult, Halt, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Value};
 
+/// The keys that a write finds; into and merge-with write in the same way.
+pub(super) const WRITES: Clojure = Clojure::Differs(
+    "A key that get finds is the one that is written: :a finds \"a\", and a name with - finds one with _, of strings too.",
+);
+
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("assoc", Arity::from(0), assoc)
@@ -24,8 +29,10 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(assoc nil :a 1)", "{:a 1}"),
             ("(assoc [1 2] 2 3)", "[1 2 3]"),
             ("(assoc {\"a\" 1} :a 2)", "{\"a\" 2}"),
+            ("(assoc {\"a_b\" 1} \"a-b\" 2)", "{\"a_b\" 2}"),
         ])
-        .cost(Cost::Logarithmic),
+        .cost(Cost::Logarithmic)
+        .clojure(WRITES),
     Builtin::new("assoc-in", Arity::exactly(3), assoc_in)
         .calls_nothing()
         .doc(&["(assoc-in m path value)"], "The map with the value at the end of a path; missing maps are created.")
@@ -43,7 +50,8 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(update {} :n (fnil inc 0))", "{:n 1}"),
             ("(update [1 2] 0 inc)", "[2 2]"),
         ])
-        .cost(Cost::Logarithmic),
+        .cost(Cost::Logarithmic)
+        .clojure(WRITES),
     Builtin::new("update-in", Arity::from(0), update_in)
         .calls_argument(2)
         .doc(
@@ -68,7 +76,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(merge {\"a\" 1} {:a 2})", "{\"a\" 2}"),
             ("(merge nil nil)", "{}"),
         ])
-        .clojure(Clojure::Differs("All nil gives {}.")),
+        .clojure(Clojure::Differs("All nil gives {}; keys are written as by assoc.")),
     Builtin::new("merge-with", Arity::from(1), merge_with)
         .calls_argument(0)
         .doc(&["(merge-with f m …)"], "One map of all entries; the values of equal keys become `(f old new)`.")
@@ -76,7 +84,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(merge-with + {:a 1} {:a 2 :b 3})", "{:a 3 :b 3}"),
             ("(merge-with concat {:a [1]} {:a [2]})", "{:a [1 2]}"),
         ])
-        .clojure(Clojure::Differs("All nil gives {}.")),
+        .clojure(Clojure::Differs("All nil gives {}; keys are written as by assoc.")),
     Builtin::new("update-vals", Arity::exactly(2), update_vals)
         .calls_argument(1)
         .doc(&["(update-vals m f)"], "The map with every value replaced by `(f value)`; nil for nil.")

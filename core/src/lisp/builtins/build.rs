@@ -41,6 +41,11 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("cons", Arity::exactly(2), cons).calls_nothing()
         .doc(&["(cons item coll)"], "A list with the item added in front.")
         .examples(&[("(cons 0 [1 2])", "[0 1 2]"), ("(cons 0 nil)", "[0]"), ("(cons 0 \"ab\")", "[0 \"a\" \"b\"]")]),
+    Builtin::new("list*", Arity::from(1), list_with)
+        .doc(&["(list* item… coll)"], "A list of the items, followed by those of the collection.")
+        .examples(&[("(list* 1 2 [3 4])", "[1 2 3 4]"), ("(list* 1 nil)", "[1]")])
+        .clojure(Clojure::Differs("lists and vectors are one type"))
+        .current(),
     Builtin::new("conj", Arity::from(0), conj).calls_nothing()
         .doc(
             &["(conj coll & items)"],
@@ -63,7 +68,9 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(into [1] #{2})", "[1 2]"),
             ("(into {} [[:a 1] [:b 2]])", "{:a 1 :b 2}"),
             ("(into #{} [1 1])", "#{1}"),
-        ]),
+            ("(into {} [{:a 1} {:b 2}])", "{:a 1 :b 2}"),
+        ])
+        .clojure(super::assoc::WRITES),
     Builtin::new("zip", Arity::exactly(2), zip)
         .doc(&["(zip list1 list2)"], "Pairs of the items of two lists, as many as in the shorter one.")
         .examples(&[("(zip [1 2] [:a :b])", "[[1 :a] [2 :b]]"), ("(zip [1 2] [:a])", "[[1 :a]]")])
@@ -126,6 +133,16 @@ fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let mut items = collect(machine, coll)?;
     machine.ticks(items.len() / 4)?;
     items.insert(0, item);
+    Ok(items.into())
+}
+
+fn list_with(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let position = args.len();
+    let Some((coll, firsts)) = args.split_last_mut() else { return Ok(Vec::new().into()) };
+    CollectionKinds::All.check(position, coll)?;
+    machine.ticks(firsts.len())?;
+    let mut items: Vec<Value> = firsts.iter_mut().map(std::mem::take).collect();
+    items.extend(collect(machine, std::mem::take(coll))?);
     Ok(items.into())
 }
 
@@ -310,7 +327,16 @@ fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
             if let Value::Map(source) = source {
                 put(machine, map, Arc::unwrap_or_clone(source))?;
             } else {
+                let takes_maps = !machine.is_reference();
                 for item in collect(machine, source)? {
+                    let item = match item {
+                        Value::Map(more) if takes_maps => {
+                            put(machine, map, Arc::unwrap_or_clone(more))?;
+                            continue;
+                        }
+                        Value::Nil if takes_maps => continue,
+                        item => item,
+                    };
                     let (key, value) = pair(item).map_err(|item| no_pair(&item))?;
                     machine.ticks(2)?;
                     let key = written(machine, map, key);
@@ -326,7 +352,12 @@ fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 #[cold]
 fn no_pair(item: &Value) -> Box<crate::lisp::Halt> {
     let problem = format!("every item of argument 2 must be [key value], got {}", described(item));
-    Error::new(Reason::TypeError, problem).hint("Merge maps with merge").into()
+    let hint = match item {
+        Value::Map(_) => "Merge maps with merge",
+        Value::List(_) => "A key with several values is written [key [value value]]",
+        _ => "Make entries first: (into {} (map (fn [x] [key value]) coll))",
+    };
+    Error::new(Reason::TypeError, problem).hint(hint).into()
 }
 
 fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::machine::Machine;
+use crate::lisp::machine::{Callable, Callee, Machine};
 use crate::lisp::{Error, EvalResult};
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -25,6 +25,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(== x & more)"], "The same as =.")
         .examples(&[("(== 2 2.0)", "true"), ("(== \"a\" 1)", "false")])
         .clojure(Clojure::Differs("takes any values")),
+    Builtin::new("identical?", Arity::exactly(2), |_, args| Ok(Value::Bool(args[0] == args[1])))
+        .calls_nothing()
+        .doc(&["(identical? x y)"], "True if both values are equal, including the type of numbers.")
+        .examples(&[("(identical? :a :a)", "true"), ("(identical? 1 1.0)", "false")])
+        .clojure(Clojure::Differs("values are compared, since equal values cannot be told apart"))
+        .current(),
     Builtin::new("not=", Arity::from(1), |machine, args| {
         every_pair(machine, args, Ordering::is_eq).map(|all| Value::Bool(!all.is_truthy()))
     })
@@ -57,6 +63,13 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(compare x y)"], "-1, 0 or 1 if x sorts before, equal to or after y.")
         .examples(&[("(compare 1 2)", "-1"), ("(compare \"b\" \"a\")", "1"), ("(compare 1 1.0)", "0")])
         .clojure(ALL_KINDS),
+    Builtin::new("comparator", Arity::exactly(1), comparator)
+        .doc(
+            &["(comparator less?)"],
+            "A function like compare from a function that tells if its first argument is less.",
+        )
+        .examples(&[("(sort (comparator >) [1 3 2])", "[3 2 1]"), ("((comparator <) 1 2)", "-1")])
+        .current(),
     Builtin::new("max", Arity::from(1), |machine, args| extreme(machine, args, Ordering::Greater))
         .calls_nothing()
         .doc(&["(max x & more)"], "The largest argument, the first of equal ones; NaN if any of them is NaN.")
@@ -77,6 +90,25 @@ fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> 
         }
     }
     Ok(Value::Bool(true))
+}
+
+fn comparator(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let function = std::mem::take(&mut args[0]);
+    Callee::of(machine, 1, &function)?;
+    Ok(Callable::bound("comparator", vec![function], |machine, parts, args| {
+        let count = args.len();
+        let ([function], [one, other]) = (parts, args) else {
+            let problem = format!("needs 2 arguments, got {count}");
+            return Error::new(Reason::ArityError, problem).halt();
+        };
+        let less = Callee::of(machine, 1, function)?;
+        let order = if less.call(machine, &mut [one.clone(), other.clone()])?.is_truthy() {
+            -1
+        } else {
+            i64::from(less.call(machine, &mut [other.clone(), one.clone()])?.is_truthy())
+        };
+        Ok(Value::Int(order))
+    }))
 }
 
 fn compare(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {

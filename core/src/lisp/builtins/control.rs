@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .calls_argument(0)
         .doc(
             &["(apply f coll)", "(apply f a b … coll)"],
-            "Calls f with the given arguments, followed by the items of a list, set or map.",
+            "Calls f with the given arguments, followed by the items of a list, set or map; nil has no items.",
         )
         .examples(&[
             ("(apply + [1 2 3])", "6"),
@@ -34,6 +34,16 @@ pub(super) const ROWS: &[Builtin] = &[
     PRINTLN
         .named("prn", &["(prn x…)"])
         .clojure(Clojure::Differs("The same as println: strings are printed without quotes.")),
+    Builtin::new("newline", Arity::exactly(0), println)
+        .doc(&["(newline)"], "Prints an empty line; the same as (println).")
+        .examples(&[("(with-out-str (print 1) (newline))", "\"1\\n\"")])
+        .cost(Cost::Constant)
+        .current(),
+    Builtin::new("flush", Arity::exactly(0), |_, _| Ok(Value::Nil))
+        .doc(&["(flush)"], "Nothing: printed text is shown at once.")
+        .examples(&[("(flush)", "nil")])
+        .cost(Cost::Constant)
+        .current(),
     Builtin::new("printf", Arity::from(1), printf)
         .doc(&["(printf template & values)"], "Prints the text that format makes; a line break at its end is dropped.")
         .examples(&[("(printf \"%s=%d%n\" \"a\" 1)", "nil")])
@@ -63,10 +73,11 @@ pub(super) const ROWS: &[Builtin] = &[
 const PRINTLN: Builtin = Builtin::new("println", Arity::from(0), println)
     .doc(
         &["(println x…)"],
-        "Prints the values, separated by spaces: strings without quotes, everything else in readable form. Returns nil.",
+        "Prints the values, separated by spaces: strings without quotes, everything else in readable form, but a list of one-character strings as one text. Returns nil.",
     )
-    .examples(&[("(println \"a\" 1)", "nil")])
-    .cost(Cost::Output);
+    .examples(&[("(println \"a\" 1)", "nil"), ("(with-out-str (println [\"a\" \"b\"] [\"ab\"]))", "\"ab [\\\"ab\\\"]\\n\"")])
+    .cost(Cost::Output)
+    .clojure(Clojure::Differs("A list of one-character strings is printed as one text."));
 
 fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let position = args.len();
@@ -74,6 +85,7 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let Some((last, firsts)) = args.split_last_mut() else { return Ok(Value::Nil) };
     let spread = match std::mem::take(last) {
         list @ (Value::List(_) | Value::Set(_) | Value::Map(_)) => collect(machine, list)?,
+        Value::Nil if !machine.is_reference() => Vec::new(),
         other => {
             let expected = "a list, set or map";
             let refuse = if is_record(&other) { no_entries } else { wrong };
@@ -90,6 +102,18 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     all.extend(spread);
     machine.apply(&function[0], &mut all)
 }
+
+/// The value of a `case` whose last constant, the argument, is probably meant as its default: nil, with a warning. The
+/// analyser inserts it.
+pub(crate) static NO_MATCH: Builtin = Builtin::new("case", Arity::exactly(1), |machine, args| {
+    let shown = args[0].brief(20);
+    let warning =
+        format!("case: {shown} is a constant, not the default, and nothing matched: write (case x 1 :one :other)");
+    if !machine.warnings.contains(&warning) {
+        machine.warnings.push(warning);
+    }
+    Ok(Value::Nil)
+});
 
 /// The form `with-out-str`, called with the body as a function. The analyser inserts it.
 pub(crate) static CAPTURE: Builtin = Builtin::new(CAPTURE_NAME, Arity::exactly(1), |machine, args| {
@@ -117,6 +141,7 @@ fn print_values(machine: &mut Machine<'_>, args: &mut [Value], end: &str) -> Eva
             *value = visible(value);
         }
     }
+    let floats = machine.float_digits();
     let mut entry = Entry { text: String::new(), machine, halt: None };
     let mut is_cut = false;
     for (index, value) in args.iter().enumerate() {
@@ -126,7 +151,7 @@ fn print_values(machine: &mut Machine<'_>, args: &mut [Value], end: &str) -> Eva
             Value::List(list) if !list.is_empty() && list.iter().all(is_char) => {
                 list.iter().filter_map(Value::as_str).try_for_each(|text| entry.write_str(text))
             }
-            value => value.write(&mut entry, Bounds::default()).map(|cut| is_cut |= cut),
+            value => value.write_floats(&mut entry, Bounds::default(), floats).map(|cut| is_cut |= cut),
         });
         if written.is_err()
             && let Some(halt) = entry.halt.take()
@@ -255,9 +280,11 @@ fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> Ev
             _ => error.message(),
         },
     };
-    let span = if let Halt::Error(error) = &*halt { error.span } else { None };
     let mut error = Error::new(reason, format!("branch {}: {problem}", branch + 1));
-    error.span = span;
+    if let Halt::Error(cause) = &*halt {
+        error.span = cause.span;
+        error = error.caught_as(cause.origin);
+    }
     error.halt()
 }
 

@@ -186,7 +186,7 @@ fn throw(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 pub(crate) fn class_of(halt: &Halt) -> &'static str {
     match halt {
         Halt::Throw(Thrown { exception, .. }) => thrown_class(exception),
-        Halt::Error(error) => match error.reason {
+        Halt::Error(error) => match error.origin {
             Reason::ArithmeticError => "ArithmeticException",
             Reason::TypeError => "ClassCastException",
             Reason::ArityError | Reason::ArityMismatch => "ArityException",

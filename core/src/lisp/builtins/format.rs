@@ -10,7 +10,8 @@ use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, EvalResult, Halt, described};
 use crate::reasons::Reason;
-use crate::value::Value;
+use crate::value::number::{shortest_fixed, shortest_scientific};
+use crate::value::{FloatDigits, Value};
 
 /// All doubles from here on are whole numbers.
 const WHOLE_FROM: f64 = 9_007_199_254_740_992.0;
@@ -131,6 +132,10 @@ fn numbered(mut halt: Box<Halt>, number: usize) -> Box<Halt> {
 }
 
 fn write(machine: &mut Machine<'_>, out: &mut TextWriter, directive: &Directive<'_>, value: &Value) -> EvalResult<()> {
+    if directive.has(' ') && "sbc".contains(directive.conversion) && !machine.is_reference() {
+        let problem = format!("the directive `% {}` has a space, which only numbers can have", directive.conversion);
+        return fault(problem).hint("Write %% for a percent sign").halt();
+    }
     match directive.conversion {
         's' => {
             let mut shown = TextWriter::default();
@@ -204,15 +209,23 @@ fn real(machine: &mut Machine<'_>, out: &mut TextWriter, directive: &Directive<'
     let precision = directive.precision.unwrap_or(6);
     machine.reserve(precision)?;
     let decimals = precision.min(MOST_DECIMALS);
-    let shown = if directive.conversion == 'e' { scientific(number, decimals) } else { rounded(number, decimals) };
+    let shown = match (directive.conversion, machine.float_digits()) {
+        ('e', FloatDigits::Binary) => scientific(&format!("{number:.decimals$e}")),
+        ('e', FloatDigits::Shortest) => {
+            let (mantissa, exponent) = shortest_scientific(number, decimals);
+            scientific(&format!("{mantissa}e{exponent}"))
+        }
+        (_, FloatDigits::Binary) => rounded(number, decimals),
+        (_, FloatDigits::Shortest) => shortest_fixed(number, decimals),
+    };
     let (sign, digits) = signed(directive, &shown);
     let (mantissa, exponent) = digits.split_at(digits.find('e').unwrap_or(digits.len()));
     let zeros = "0".repeat(precision - decimals);
     pad(machine, out, directive, sign, &format!("{}{zeros}{exponent}", grouped(directive, mantissa)))
 }
 
-/// Formats with this many decimals. The scaled fraction is rounded as a double, halves away from zero: 1.115 becomes
-/// 1.12 (as in the suite's reference), although the double is slightly less.
+/// Formats with this many decimals, as in the reference. The scaled fraction is rounded as a double, halves away from
+/// zero: 1.115 becomes 1.12, although the double is slightly less, but 1.005 becomes 1.00.
 fn rounded(number: f64, decimals: usize) -> String {
     let size = number.abs();
     let scale = u32::try_from(decimals).ok().and_then(|places| 10_u64.checked_pow(places));
@@ -230,10 +243,9 @@ fn rounded(number: f64, decimals: usize) -> String {
     format!("{sign}{whole:.0}.{fraction:0>decimals$.0}")
 }
 
-/// Formats with one digit before the point, and an exponent of at least two digits.
-fn scientific(number: f64, decimals: usize) -> String {
-    let shown = format!("{number:.decimals$e}");
-    let (mantissa, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+/// A number with an exponent of at least two digits.
+fn scientific(shown: &str) -> String {
+    let (mantissa, exponent) = shown.split_once('e').unwrap_or((shown, "0"));
     let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
     format!("{mantissa}e{sign}{digits:0>2}")
 }

@@ -34,10 +34,7 @@ pub(crate) const NAMESPACES: &[Namespace] = &[
         names: &["clojure.edn", "edn", "clojure.tools.reader.edn"],
         members: Members::Named(&[("read-string", "read-string")]),
     },
-    Namespace {
-        names: &["clojure.pprint", "pprint", "pp"],
-        members: Members::Named(&[("pprint", "println"), ("cl-format", "format")]),
-    },
+    Namespace { names: &["clojure.pprint", "pprint", "pp"], members: Members::Named(&[("pprint", "println")]) },
     Namespace {
         names: &["clojure.string", "str", "string"],
         members: Members::Named(&[("reverse", "clojure.string/reverse"), ("escape", "clojure.string/escape")]),
@@ -134,6 +131,7 @@ pub(crate) const NAMESPACES: &[Namespace] = &[
             ("isLowerCase", "Character/isLowerCase"),
             ("isWhitespace", "Character/isWhitespace"),
             ("getNumericValue", "Character/getNumericValue"),
+            ("digit", "Character/digit"),
             ("toUpperCase", "upper-case"),
             ("toLowerCase", "lower-case"),
             ("toString", "str"),
@@ -317,6 +315,7 @@ const FILES: &str = "Programs have no files: read data/name or call a tool";
 const PROCESSES: &str = "Programs start no processes: call a tool, (tool/name {…})";
 const NETWORK: &str = "Programs have no network: call a tool, (tool/name {…})";
 const PARALLEL: &str = "There are no threads: (pmap f coll) calls f in parallel";
+const CSV: &str = "Split the text: (map (fn [line] (str/split line #\",\")) (str/split-lines text))";
 const RANDOM: &str = "Random numbers are not supported: equal inputs give equal results";
 
 /// Namespaces that stay out, and the way to their purpose.
@@ -340,6 +339,9 @@ const WAYS: &[(&str, &str)] = &[
     ("clojure.core.async", PARALLEL),
     ("async", PARALLEL),
     ("UUID", RANDOM),
+    ("clojure.data.csv", CSV),
+    ("data.csv", CSV),
+    ("csv", CSV),
     ("clojure.test", "Check with (assert condition)"),
     ("clojure.spec.alpha", "Check values with predicates such as int? and string?"),
 ];

@@ -2,7 +2,7 @@
 
 use super::parts::{replace_text, split_text};
 use super::position::{self, Position, number, offset, position};
-use super::regex;
+use super::regex::{self, Groups};
 use super::strings::{self, pass, text};
 use super::text_writer::TextWriter;
 use super::{Arity, Builtin, Clojure};
@@ -167,7 +167,7 @@ fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         }
         other => {
             let pattern = regex::regex_or_text(machine, 2, other)?;
-            regex::split(machine, &pattern, s, usize::MAX)?
+            regex::split(machine, &pattern, s, usize::MAX, Groups::of_split(machine))?
         }
     };
     let Value::List(list) = &parts else { return Ok(parts) };

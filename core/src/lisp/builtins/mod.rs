@@ -72,7 +72,7 @@ use super::machine::Callable;
 use crate::value::Value;
 
 pub(crate) use cells::change_cell;
-pub(crate) use control::{CAPTURE, CAPTURE_NAME};
+pub(crate) use control::{CAPTURE, CAPTURE_NAME, NO_MATCH};
 pub(crate) use exceptions::{ASSERTION, EXCEPTION, class_of, exception_of, uncaught};
 pub(crate) use multi::{METHOD, MULTIMETHOD, NAMED_ARGUMENTS};
 
@@ -80,6 +80,7 @@ pub use super::machine::{Arity, Builtin, Clojure, Cost, FunctionUse, Implementat
 pub use reference::{card, card_of_try, reference};
 
 pub(crate) use pipeline::Pipeline;
+pub(crate) use recall::{CALLED, CALLED_NAME};
 pub(crate) use texts::joined;
 
 /// A group of related rows.

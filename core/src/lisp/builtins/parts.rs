@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::argument::{hinted, swapped};
 use super::endless::transformed;
-use super::regex::{self, SearchedText};
+use super::regex::{self, Groups, SearchedText};
 use super::strings::{pass, text};
 use super::text_writer::TextWriter;
 use super::view::items;
@@ -49,12 +49,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[
             ("(replace \"a.b.c\" \".\" \"-\")", "\"a-b-c\""),
             ("(replace \"a1b2\" #\"(\\d)\" \"<$1>\")", "\"a<1>b<2>\""),
-            ("(replace \"a1\" #\"\\d\" \"<&>\")", "\"a<1>\""),
+            ("(replace \"a<b\" #\"<\" \"&lt;\")", "\"a&lt;b\""),
             ("(replace \"a1\" #\"\\d\" (fn [m] (str m m)))", "\"a11\""),
             ("(replace {1 :one} [1 2])", "[:one 2]"),
         ])
         .cost(Cost::Output)
-        .clojure(Clojure::Differs("Both clojure.core/replace and clojure.string/replace; with a regex, groups are \\1 or $1, & is the match, and \\& is &.")),
+        .clojure(Clojure::Differs("Both clojure.core/replace and clojure.string/replace; with a regex, groups are $1 or \\1.")),
     Builtin::new("replace-first", Arity::exactly(3), replace_first)
         .doc(
             &["(replace-first s pattern replacement)"],
@@ -75,7 +75,7 @@ fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Some(other) => return Err(wrong(3, "an integer", other)),
     };
     match &args[1] {
-        Value::Regex(pattern) => regex::split(machine, pattern, s, most),
+        Value::Regex(pattern) => regex::split(machine, pattern, s, most, Groups::of_split(machine)),
         Value::Str(separator) => split_text(machine, s, separator, most),
         other => Err(wrong(2, "a regex or string", other)),
     }
@@ -264,9 +264,8 @@ fn replace_matches(
     Ok(out.finish())
 }
 
-/// Writes a replacement: `&` is the whole match (as in the suite's reference); `\1`, `\g1`, `\g{1}`, `$1` and `${name}`
-/// are groups; any other character after a backslash is literal. A `$` before anything but a group of the regex is
-/// literal.
+/// Writes a replacement: `\1`, `\g1`, `\g{1}`, `$1` and `${name}` are groups; any other character after a backslash is
+/// literal. A `$` before anything but a group of the regex is literal. In the dialect `reference`, `&` is the match.
 fn expand(
     machine: &mut Machine<'_>,
     texts: &SearchedText<'_>,
@@ -275,7 +274,8 @@ fn expand(
     out: &mut TextWriter,
 ) -> EvalResult<()> {
     let mut rest = to;
-    while let Some(at) = rest.find(['\\', '$', '&']) {
+    let signs: &[char] = if machine.is_reference() { &['\\', '$', '&'] } else { &['\\', '$'] };
+    while let Some(at) = rest.find(signs) {
         out.push(machine, &rest[..at])?;
         let (sign, after) = rest[at..].split_at(1);
         let (group, used) = match sign {

@@ -73,6 +73,11 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(seq? x)"], "True for a list.")
         .examples(&[("(seq? (seq [1]))", "true"), ("(seq? nil)", "false")])
         .clojure(LISTS),
+    question!("list?", is_list)
+        .doc(&["(list? x)"], "True for a list.")
+        .examples(&[("(list? (list 1))", "true"), ("(list? {})", "false")])
+        .clojure(Clojure::Differs("true for vectors as well: lists and vectors are one type"))
+        .current(),
     question!("map?", |value| matches!(value, Value::Map(_)))
         .doc(&["(map? x)"], "True for a map.")
         .examples(&[("(map? {:a 1})", "true"), ("(map? [1])", "false")]),

@@ -1,7 +1,7 @@
-//! Functions that run other functions over and over: `memoize` and `trampoline`; and `char`.
+//! Functions that run other functions over and over: `memoize` and `trampoline`; characters; and the call in `#(%)`.
 
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::machine::{Callable, Callee, Machine};
+use crate::lisp::machine::{Callable, Callee, Machine, REDUCED};
 use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
@@ -28,6 +28,16 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(char n)"], "The character with this code point, as a string.")
         .examples(&[("(char 97)", "\"a\""), ("(char (+ 1 (int \\a)))", "\"b\""), ("(char \\a)", "\"a\"")])
         .clojure(Clojure::Differs("characters are strings"))
+        .cost(Cost::Constant)
+        .current(),
+    Builtin::new("Character/digit", Arity::exactly(2), digit)
+        .doc(&["(Character/digit c radix)"], "The value of a digit in a base from 2 to 36, -1 for other characters.")
+        .examples(&[
+            ("(Character/digit \\7 10)", "7"),
+            ("(Character/digit \\f 16)", "15"),
+            ("(Character/digit \\9 8)", "-1"),
+        ])
+        .clojure(Clojure::Named("java.lang.Character/digit"))
         .cost(Cost::Constant)
         .current(),
 ];
@@ -58,6 +68,34 @@ fn memoize(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         Ok(value)
     }))
 }
+
+fn digit(_: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    let mut chars = args[0].as_str().unwrap_or_default().chars();
+    let (Some(character), None) = (chars.next(), chars.next()) else {
+        return Err(wrong(1, "a character", &args[0]));
+    };
+    let base = match args[1] {
+        Value::Int(base) => u32::try_from(base).ok().filter(|base| (2..=36).contains(base)),
+        _ => None,
+    };
+    let Some(base) = base else { return Err(wrong(2, "an integer from 2 to 36", &args[1])) };
+    Ok(Value::Int(character.to_digit(base).map_or(-1, i64::from)))
+}
+
+/// The name of [`CALLED`], whose errors are those of the function.
+pub(crate) const CALLED_NAME: &str = "#()";
+
+/// The result of a short function whose only part is not a literal, as in `#(%)` and `#((f %))`: a function is called,
+/// any other value is the result. The analyser inserts it.
+pub(crate) static CALLED: Builtin = Builtin::new(CALLED_NAME, Arity::exactly(1), |machine, args| {
+    let is_called = match Callable::of_value(&args[0]) {
+        Some(Callable::Bound(bound)) => bound.name != REDUCED,
+        Some(Callable::Closure(_) | Callable::Builtin(_) | Callable::Tool(_)) => true,
+        Some(Callable::Cell(_) | Callable::Transducer(_) | Callable::Endless(_)) | None => false,
+    };
+    let value = std::mem::take(&mut args[0]);
+    if is_called { machine.apply(&value, &mut []) } else { Ok(value) }
+});
 
 fn trampoline(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (function, args) = args.split_at_mut(1);

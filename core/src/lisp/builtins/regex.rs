@@ -11,8 +11,10 @@ use crate::limits::{REGEX_BYTES, REGEX_INPUT, REGEX_STEPS};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, EvalResult, wrong};
 use crate::reasons::Reason;
-use crate::value::{Captures, NonEmpty, Regex, RegexError, Search, SearchError, Value};
+use crate::value::{Captures, NonEmpty, Regex, RegexError, RegexRules, Search, SearchError, Value};
 
+/// The character of `\b` in a string.
+const BACKSPACE: char = '\u{8}';
 /// Number of cached patterns made at run time.
 const CACHED_PATTERNS: usize = 16;
 
@@ -88,26 +90,31 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 /// Compiles a regex from its source; `runtime_error` with the position if it is too long or invalid.
-pub(crate) fn compile(source: &str) -> Result<Regex, Error> {
+pub(crate) fn compile(source: &str, rules: RegexRules) -> Result<Regex, Error> {
     if source.len() as u64 > REGEX_BYTES.max {
         let problem = format!("a regex of {} bytes; at most {} are allowed", source.len(), REGEX_BYTES.max);
         return Err(Error::new(Reason::RuntimeError, problem).hint("Use a shorter regex, or several in sequence"));
     }
-    Regex::new(source).map_err(|RegexError { problem, offset }| {
+    Regex::new(source, rules).map_err(|RegexError { problem, offset }| {
         let position = offset.and_then(|offset| source.get(..offset)).map(|before| before.chars().count() + 1);
         let position = position.map(|position| format!(" at character {position}")).unwrap_or_default();
         Error::new(Reason::RuntimeError, format!("the regex #\"{source}\" is not valid{position}: {problem}"))
     })
 }
 
-/// As [`compile`], with a cache: programs often compile the same pattern for each row.
+/// As [`compile`], with a cache: programs often compile the same pattern for each row. `\b` in a string is a backspace
+/// in Clojure, but who writes it in the source of a regex means the boundary of a word.
 fn compiled(machine: &mut Machine<'_>, source: &str) -> EvalResult<Arc<Regex>> {
+    if source.contains(BACKSPACE) && !machine.is_reference() {
+        return compiled(machine, &source.replace(BACKSPACE, "\\b"));
+    }
+    let rules = machine.regex_rules();
     let latest = &mut machine.patterns;
     if let Some(position) = latest.iter().position(|have| have.source() == source) {
         latest[..=position].rotate_right(1);
         return Ok(latest[0].clone());
     }
-    let pattern = Arc::new(compile(source)?);
+    let pattern = Arc::new(compile(source, rules)?);
     latest.truncate(CACHED_PATTERNS - 1);
     latest.insert(0, pattern.clone());
     machine.ticks(pattern.program().work())?;
@@ -258,24 +265,47 @@ fn re_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 
 fn re_split(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
     let (pattern, whole) = regex_and_text(args, "(re-split regex text)")?;
-    split(machine, pattern, whole, usize::MAX)
+    split(machine, pattern, whole, usize::MAX, Groups::Parts)
 }
 
-/// The parts of `whole` between the matches, at most `most` (then the last one is the rest). Groups are parts too.
-pub(super) fn split(machine: &mut Machine<'_>, pattern: &Regex, whole: &str, most: usize) -> EvalResult {
+/// The groups of a separator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Groups {
+    /// They are parts of the result.
+    Parts,
+    /// They are dropped with the separator.
+    Dropped,
+}
+
+impl Groups {
+    /// The groups in `split`: the reference keeps them, Clojure does not.
+    pub(super) fn of_split(machine: &Machine<'_>) -> Self {
+        if machine.is_reference() { Self::Parts } else { Self::Dropped }
+    }
+}
+
+/// The parts of `whole` between the matches, at most `most` (then the last one is the rest).
+pub(super) fn split(
+    machine: &mut Machine<'_>,
+    pattern: &Regex,
+    whole: &str,
+    most: usize,
+    groups: Groups,
+) -> EvalResult {
     let texts = SearchedText::new(pattern, whole);
     let (mut parts, mut from, mut pieces) = (Vec::new(), 0, 1);
     if most > 1 {
         texts.each(machine, |machine, found| {
             machine.ticks(found.len() * 4)?;
             let (start, end) = found.first().copied().flatten().unwrap_or_default();
-            let mut groups = (1..texts.groups()).map(|group| texts.group(found, group).unwrap_or_default());
+            let kept = if groups == Groups::Parts { texts.groups() } else { 1 };
+            let kept = (1..kept).map(|group| texts.group(found, group).unwrap_or_default());
             // An empty match directly after the previous one separates nothing.
-            if start == end && start <= from && groups.clone().all(str::is_empty) {
+            if start == end && start <= from && kept.clone().all(str::is_empty) {
                 return Ok(true);
             }
             parts.push(Value::from(whole.get(from..start).unwrap_or_default()));
-            parts.extend(groups.by_ref().map(Value::from));
+            parts.extend(kept.map(Value::from));
             from = end;
             pieces += 1;
             Ok(pieces < most)

@@ -47,6 +47,14 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(reverse coll)"], "The items of a list or string in reverse order.")
         .examples(&[("(reverse [1 2])", "[2 1]"), ("(reverse \"abc\")", "[\"c\" \"b\" \"a\"]"), ("(reverse nil)", "[]")])
         .clojure(super::access::ORDERED),
+    Builtin::new("rseq", Arity::exactly(1), |machine, args| {
+        let reversed = reverse(machine, args)?;
+        Ok(if reversed.as_list().is_some_and(<[Value]>::is_empty) { Value::Nil } else { reversed })
+    })
+        .doc(&["(rseq coll)"], "The items of a list or string in reverse order; nil if there are none.")
+        .examples(&[("(rseq [1 2])", "[2 1]"), ("(rseq [])", "nil")])
+        .clojure(super::access::ORDERED)
+        .current(),
 ];
 
 /// The order of the items.

@@ -69,8 +69,9 @@ impl TextWriter {
 
     /// Appends the readable form of a value; `runtime_error` if it is nested too deeply to be printed completely.
     pub(super) fn readable(&mut self, machine: &mut Machine<'_>, value: &Value) -> EvalResult<()> {
+        let floats = machine.float_digits();
         let mut sink = Sink { written: self, machine, halt: None };
-        match (value.write(&mut sink, Bounds::default()), sink.halt) {
+        match (value.write_floats(&mut sink, Bounds::default(), floats), sink.halt) {
             (Err(_), Some(halt)) => Err(halt),
             // Only shortened output is bounded.
             (Ok(true), _) => {

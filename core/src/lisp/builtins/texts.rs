@@ -28,6 +28,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(pr-str \"a\" 1 nil)", "\"\\\"a\\\" 1 nil\""), ("(pr-str {:a \"x\"})", "\"{:a \\\"x\\\"}\"")])
         .cost(Cost::Output)
         .clojure(Clojure::Differs("maps are sorted and have no commas; floats have at most 10 decimals")),
+    Builtin::new("prn-str", Arity::from(0), prn_str)
+        .doc(&["(prn-str & xs)"], "Like pr-str, with a line break at the end.")
+        .examples(&[("(prn-str \"a\" 1)", "\"\\\"a\\\" 1\\n\"")])
+        .cost(Cost::Output)
+        .clojure(Clojure::Differs("maps are sorted and have no commas; floats have at most 10 decimals"))
+        .current(),
     Builtin::new("name", Arity::exactly(1), name)
         .calls_nothing()
         .doc(&["(name x)"], "The name of a keyword or symbol without its namespace; a string unchanged.")
@@ -68,6 +74,15 @@ pub(crate) fn joined<'v>(machine: &mut Machine<'_>, values: impl Iterator<Item =
 }
 
 fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    readable(machine, args, "")
+}
+
+fn prn_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    readable(machine, args, "\n")
+}
+
+/// The values in readable form with spaces between them, and `end` after them.
+fn readable(machine: &mut Machine<'_>, args: &[Value], end: &str) -> EvalResult {
     let mut text = TextWriter::default();
     for (place, arg) in args.iter().enumerate() {
         if place > 0 {
@@ -75,6 +90,7 @@ fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
         }
         text.readable(machine, arg)?;
     }
+    text.push(machine, end)?;
     Ok(text.finish())
 }
 

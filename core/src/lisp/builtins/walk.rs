@@ -8,7 +8,7 @@ use super::sort::members_of;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callable, Callee, Machine};
-use crate::lisp::{Error, EvalResult, Items, described};
+use crate::lisp::{Error, EvalResult, Items, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
@@ -99,6 +99,9 @@ fn stringify_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
 }
 
 fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> EvalResult {
+    if Callable::is_endless(&args[0]) {
+        return Err(wrong(1, "a list", &args[0]));
+    }
     let mut flat = Vec::new();
     let mut levels = Vec::new();
     if matches!(args[0], Value::List(_)) {

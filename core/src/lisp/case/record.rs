@@ -11,7 +11,7 @@ use crate::reasons::Reason;
 use crate::signature::{Issue, check};
 use crate::text::LineCol;
 use crate::value::json::{Node, TOO_DEEP};
-use crate::value::{Json, Map, Value};
+use crate::value::{Bounds, Json, Map, Value};
 
 /// Integers up to this size are plain JSON numbers: every JSON reader keeps them exact.
 const EXACT_IN_DOUBLES: u64 = (1 << 53) - 1;
@@ -29,7 +29,7 @@ impl Case {
             Ok((signal, value)) => {
                 let leaving = self.float_digits.map_or_else(|| value.clone(), |digits| rounded(value, digits));
                 members.push(("value", encoded(&leaving)));
-                members.push(("prn", Json::str(value.to_string())));
+                members.push(("prn", self.printed(value)));
                 match signal {
                     Signal::Value => {}
                     Signal::Return => members.push(("signal", Json::str("return"))),
@@ -43,7 +43,7 @@ impl Case {
         members.extend(
             [
                 ("prints", Json::list(outcome.prints.iter().map(text))),
-                ("memory_out", memory(&outcome.memory)),
+                ("memory_out", self.memory(&outcome.memory)),
                 ("journal_out", outcome.journal.as_ref().map(map).unwrap_or_default()),
                 ("summaries", Json::object(summaries)),
                 ("tool_calls", Json::list(outcome.calls.iter().map(call))),
@@ -53,6 +53,18 @@ impl Case {
             .filter(|(_, json)| !is_empty(json)),
         );
         Json::object(members)
+    }
+
+    /// A value in readable form.
+    fn printed(&self, value: &Value) -> Json {
+        let mut text = String::new();
+        _ = value.write_floats(&mut text, Bounds::default(), self.dialect.float_digits());
+        Json::str(text)
+    }
+
+    /// The public view of memory, in readable form.
+    fn memory(&self, memory: &Memory) -> Json {
+        Json::object(memory.iter().map(|(name, binding)| (name.name(), self.printed(&externalize(&binding.value).0))))
     }
 
     /// The record of a case that cannot be run.
@@ -96,13 +108,6 @@ fn is_empty(json: &Json) -> bool {
         Node::Object(members) => members.is_empty(),
         _ => false,
     }
-}
-
-/// The public view of memory, in readable form.
-fn memory(memory: &Memory) -> Json {
-    Json::object(
-        memory.iter().map(|(name, binding)| (name.name(), Json::str(externalize(&binding.value).0.to_string()))),
-    )
 }
 
 fn call(call: &Call) -> Json {

@@ -8,7 +8,7 @@ use super::Compiler;
 use super::expression::{Expression, copy};
 use crate::lisp::ir::{Entry, Pattern};
 use crate::lisp::machine::{CodePosition, CurrentClosure, Flow, Frame, Machine};
-use crate::lisp::{Error, EvalResult, Halt, described};
+use crate::lisp::{Error, EvalResult, Halt, described, graphemes};
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Field, List, Map, Value};
@@ -107,6 +107,7 @@ impl Bind {
                 let list = match value {
                     Value::Nil => Arc::default(),
                     Value::List(list) => list,
+                    Value::Str(text) if !machine.is_reference() => characters(machine, &text)?,
                     other => return Err(mismatch(machine, "a list", &other, position)),
                 };
                 bind_items(items, rest.as_deref(), list, machine, slots, closed)?;
@@ -194,6 +195,17 @@ fn pairs(rest: Value) -> EvalResult {
             let problem = format!("keys and values must come in pairs, got {} arguments", items.len());
             Error::new(Reason::DestructureError, problem).hint("Write (f :key value …) or (f {:key value})").halt()
         }
+    }
+}
+
+/// The items of a string.
+#[cold]
+fn characters(machine: &mut Machine<'_>, text: &str) -> EvalResult<Arc<List>> {
+    machine.ticks(text.len())?;
+    machine.reserve(text.len().saturating_mul(size_of::<Value>()))?;
+    match Value::from(graphemes(text)) {
+        Value::List(list) => Ok(list),
+        _ => Ok(Arc::default()),
     }
 }
 

@@ -5,7 +5,7 @@
 //! of the reference implementation.
 
 use super::builtin::{Arity, Builtin};
-use crate::lisp::builtins::CAPTURE_NAME;
+use crate::lisp::builtins::{CALLED_NAME, CAPTURE_NAME};
 use crate::lisp::error::{Cause, Stage};
 use crate::lisp::{Error, Halt};
 use crate::reasons::Reason;
@@ -55,7 +55,7 @@ impl CallerKind {
 pub(super) fn program_error(mut halt: Box<Halt>, builtin: &Builtin) -> Box<Halt> {
     match &mut *halt {
         // A function called with a list of arguments is treated as if the program had called it.
-        Halt::Error(_) if builtin.name == "apply" => {}
+        Halt::Error(_) if matches!(builtin.name, "apply" | CALLED_NAME) => {}
         // The body of `with-out-str` is a part of the program's text.
         Halt::Error(_) if builtin.name == CAPTURE_NAME => return halt,
         Halt::Error(error) if error.op.is_none() && error.stage == Stage::Raised => {

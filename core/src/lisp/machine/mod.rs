@@ -48,7 +48,7 @@ use super::{Binding, Call, Error, EvalResult, Halt, Limits, Stack, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{Keyword, Map, Regex, Value, has_uncharged, take_uncharged};
+use crate::value::{FloatDigits, Keyword, Map, Regex, RegexRules, Value, has_uncharged, take_uncharged};
 
 /// Steps between two checks of the clock, the memory and the interruption.
 const STEPS_PER_CHECK: u64 = 1_024;
@@ -338,6 +338,16 @@ impl<'h> Machine<'h> {
     /// True in the dialect `reference`.
     pub(crate) fn is_reference(&self) -> bool {
         self.world.exact_keys
+    }
+
+    /// The rules of regular expressions in the dialect.
+    pub(crate) fn regex_rules(&self) -> RegexRules {
+        if self.is_reference() { RegexRules::Perl } else { RegexRules::Java }
+    }
+
+    /// The digits of printed floats in the dialect.
+    pub(crate) fn float_digits(&self) -> FloatDigits {
+        if self.is_reference() { FloatDigits::Binary } else { FloatDigits::Shortest }
     }
 
     /// The limits of the program.

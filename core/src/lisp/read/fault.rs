@@ -148,7 +148,19 @@ pub(super) fn unknown(source: &str, span: Span) -> Error {
             }
         }
         '\\' => fault("the text ends after a backslash where a character must follow".into()),
-        '#' => fault("`#` must begin one of #{…}, #(…), #\"…\", #'name, ##Inf, ##-Inf, ##NaN".into()),
+        '#' => {
+            let error = fault("`#` must begin one of #{…}, #(…), #\"…\", #'name, ##Inf, ##-Inf, ##NaN".into());
+            let rest = &source[span.end..];
+            if rest.starts_with("inst") {
+                error.hint("Write (Instant/parse \"2026-01-31T10:00:00Z\") or (LocalDate/parse \"2026-01-31\")")
+            } else if rest.starts_with("uuid") {
+                error.hint("Write the text alone: \"…\"")
+            } else if rest.starts_with(':') {
+                error.hint("Write the namespace before each key: {:user/name 1}")
+            } else {
+                error
+            }
+        }
         '“' | '”' | '„' | '‘' | '’' => {
             fault(format!("`{text}` is a typographic quote")).hint("Write \" instead")
         }

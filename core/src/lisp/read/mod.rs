@@ -4,8 +4,8 @@
 //! and nothing is expanded, except `@x` to a call of `deref` and `'(…)` to a list that begins with `quote`. Linear
 //! time, no recursion.
 //!
-//! All dialects but `reference` read adjacent atoms as one token (`1N`, `0x1F`, `:order/id`, `2x`), and have the prefixes
-//! of [`prefix`].
+//! All dialects but `reference` read adjacent atoms as one token (`1N`, `0x1F`, `:order/id`, `2x`), names with `$`, more
+//! escapes in strings, and have the prefixes of [`prefix`].
 
 mod fault;
 mod literal;
@@ -125,6 +125,7 @@ impl<'a> Reader<'a> {
             return self.open(opener, span);
         }
         let text = span.text(self.source);
+        self.check_name(lexeme, text, span)?;
         let shape = match lexeme {
             Lexeme::Symbol if self.dialect != Dialect::Reference && number::is_signed(text) => {
                 Shape::Literal(number::token(text, span)?)
@@ -135,7 +136,12 @@ impl<'a> Reader<'a> {
             Lexeme::Float => Shape::Literal(literal::float(text, span)?),
             Lexeme::SpecialFloat => Shape::Literal(literal::special_float(text)),
             Lexeme::Constant => Shape::Literal(literal::constant(text)),
-            Lexeme::String(Ending::Closed) => Shape::Literal(Value::str(literal::unescaped(&text[1..text.len() - 1]))),
+            Lexeme::String(Ending::Closed) => {
+                let contents = &text[1..text.len() - 1];
+                let is_reference = self.dialect == Dialect::Reference;
+                let resolved = if is_reference { literal::unescaped(contents) } else { literal::string(contents) };
+                Shape::Literal(Value::str(resolved))
+            }
             Lexeme::Regex(Ending::Closed) => Shape::Regex(literal::unescaped(&text[2..text.len() - 1]).into()),
             Lexeme::String(Ending::Open) | Lexeme::Regex(Ending::Open) => {
                 return Err(fault::open_text(lexeme, span));
@@ -149,6 +155,16 @@ impl<'a> Reader<'a> {
         };
         self.push(Form { shape, span });
         Ok(())
+    }
+
+    /// Fails for a name with `$` in the dialect `reference`.
+    #[inline]
+    fn check_name(&self, lexeme: Lexeme, text: &str, span: Span) -> Result<(), Error> {
+        if self.dialect != Dialect::Reference || !matches!(lexeme, Lexeme::Symbol | Lexeme::Quoted | Lexeme::Var) {
+            return Ok(());
+        }
+        let Some(at) = text.find('$') else { return Ok(()) };
+        Err(fault::unknown(self.source, Span::new(span.start + at, span.start + at + 1)))
     }
 
     /// Several atoms without separators: a number, a keyword with a namespace, or a name.

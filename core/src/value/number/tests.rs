@@ -134,6 +134,31 @@ fn halves_are_rounded_away_from_zero() {
 }
 
 #[test]
+fn the_shortest_digits_are_rounded_as_text() {
+    let cases = [
+        (1_234_567.1, 10, "1234567.1000000000"),
+        (1.005, 2, "1.01"),
+        (2.675, 2, "2.68"),
+        (-10.235, 2, "-10.24"),
+        (2.5, 0, "3"),
+        (0.49, 0, "0"),
+        (-9.5, 0, "-10"),
+        (0.4, 0, "0"),
+        (9.995, 2, "10.00"),
+        (99.95, 1, "100.0"),
+        (-0.001, 2, "-0.00"),
+        (1.0, 3, "1.000"),
+        (7.0, 0, "7"),
+        (1e20, 1, "100000000000000000000.0"),
+        (1e-12, 10, "0.0000000000"),
+        (0.1, 20, "0.10000000000000000000"),
+    ];
+    for (float, places, expected) in cases {
+        assert_eq!(shortest_fixed(float, places), expected, "{float} {places}");
+    }
+}
+
+#[test]
 fn integers_beyond_the_limit_are_refused() {
     let largest = Value::integer((BigInt::from(1) << INTEGER_BITS.max) - 1);
     assert_eq!(inc(&largest), Err(NumberError::TooLarge));

@@ -55,6 +55,53 @@ pub fn compact(float: f64) -> String {
     if plain.len() <= scientific.len() { plain } else { scientific }
 }
 
+/// The fewest digits that parse to this finite float, rounded as text to exactly this many decimals, halves away from
+/// zero: 1.005 becomes 1.01, as its text says, although the double is slightly less. Never an exponent.
+pub fn shortest_fixed(float: f64, places: usize) -> String {
+    round_text(float.to_string(), places)
+}
+
+/// As [`shortest_fixed`], with one digit before the point and an exponent: the two parts.
+pub fn shortest_scientific(float: f64, places: usize) -> (String, i32) {
+    let text = format!("{float:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent = exponent.parse().unwrap_or(0);
+    let digits = round_text(digits.to_owned(), places);
+    if !digits.trim_start_matches('-').starts_with("10") {
+        return (digits, exponent);
+    }
+    (round_text(digits.replacen("10", "1", 1), places), exponent + 1)
+}
+
+/// A decimal number rounded to exactly this many decimals, halves away from zero.
+fn round_text(mut text: String, places: usize) -> String {
+    let dot = text.find('.').unwrap_or(text.len());
+    if dot == text.len() && places > 0 {
+        text.push('.');
+    }
+    let end = if places == 0 { dot } else { dot + 1 + places };
+    if end >= text.len() {
+        text.extend(std::iter::repeat_n('0', end - text.len()));
+        return text;
+    }
+    let first_dropped = if places == 0 { end + 1 } else { end };
+    let is_up = text.as_bytes().get(first_dropped).is_some_and(|digit| *digit >= b'5');
+    text.truncate(end);
+    if is_up { one_more(&text) } else { text }
+}
+
+/// A decimal number with its last digit raised by one, away from zero.
+fn one_more(number: &str) -> String {
+    let kept = number.trim_end_matches(['9', '.']);
+    let (sign, digits) = kept.strip_prefix('-').map_or(("", kept), |digits| ("-", digits));
+    let nines: String = number[kept.len()..].chars().map(|c| if c == '9' { '0' } else { c }).collect();
+    let Some(last) = digits.chars().next_back().and_then(|digit| digit.to_digit(10)) else {
+        return format!("{sign}1{nines}");
+    };
+    let raised = char::from_digit(last + 1, 10).unwrap_or('0');
+    format!("{sign}{}{raised}{nines}", &digits[..digits.len() - 1])
+}
+
 /// A finite float with the fewest digits that parse back, without and with an exponent.
 fn forms(float: f64) -> (String, String) {
     // `{:e}` gives those digits: `1.5e10`, `1e-7`.

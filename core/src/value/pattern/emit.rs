@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use fancy_regex::{Absent, Assertion, BacktrackingControlVerb, Expr, LookAround};
 
+use super::RegexRules;
 use super::program::Class;
 use super::program::{Anchor, Insn, MOST_INSNS, RegexError, Test};
 
@@ -24,6 +25,7 @@ pub(super) struct Emitter {
     next_group: usize,
     groups: usize,
     slots: usize,
+    rules: RegexRules,
     /// The meaning of `$`: `\z` in the source makes it strict, since both are equal in the tree.
     text_end: Anchor,
     /// The sets so far by their source: one that a counted repetition expands many times is built once.
@@ -33,14 +35,19 @@ pub(super) struct Emitter {
 }
 
 impl Emitter {
-    pub(super) fn new(source: &str, tree: &Expr) -> Self {
+    pub(super) fn new(source: &str, tree: &Expr, rules: RegexRules) -> Self {
         let groups = 1 + count_groups(tree);
-        let text_end = if source.contains("\\z") { Anchor::TextEnd } else { Anchor::LastLineEnd };
+        let text_end = match rules {
+            _ if source.contains("\\z") => Anchor::TextEnd,
+            RegexRules::Perl => Anchor::LastLineEnd,
+            RegexRules::Java => Anchor::JavaLastLineEnd,
+        };
         Self {
             insns: Vec::new(),
             next_group: 1,
             groups,
             slots: groups * 2,
+            rules,
             text_end,
             classes: HashMap::new(),
             ranges: 0,
@@ -80,7 +87,10 @@ impl Emitter {
     fn single(&mut self, expr: &Expr) -> Result<Option<Test>, RegexError> {
         Ok(match expr {
             Expr::Any { newline: true, .. } => Some(Test::Any),
-            Expr::Any { newline: false, .. } => Some(Test::Line),
+            Expr::Any { newline: false, .. } => Some(match self.rules {
+                RegexRules::Perl => Test::Line,
+                RegexRules::Java => Test::JavaLine,
+            }),
             Expr::Literal { val, casei } => {
                 let mut chars = val.chars();
                 match (chars.next(), chars.next()) {
@@ -146,12 +156,16 @@ impl Emitter {
     }
 
     fn place(&self, assertion: Assertion) -> Anchor {
+        let [last_line_end, line_start, line_end] = match self.rules {
+            RegexRules::Perl => [Anchor::LastLineEnd, Anchor::LineStart, Anchor::LineEnd],
+            RegexRules::Java => [Anchor::JavaLastLineEnd, Anchor::JavaLineStart, Anchor::JavaLineEnd],
+        };
         match assertion {
             Assertion::StartText => Anchor::TextStart,
             Assertion::EndText => self.text_end,
-            Assertion::EndTextIgnoreTrailingNewlines { .. } => Anchor::LastLineEnd,
-            Assertion::StartLine { .. } | Assertion::StartLineOniguruma { .. } => Anchor::LineStart,
-            Assertion::EndLine { .. } => Anchor::LineEnd,
+            Assertion::EndTextIgnoreTrailingNewlines { .. } => last_line_end,
+            Assertion::StartLine { .. } | Assertion::StartLineOniguruma { .. } => line_start,
+            Assertion::EndLine { .. } => line_end,
             Assertion::LeftWordBoundary => Anchor::WordStart,
             Assertion::LeftWordHalfBoundary => Anchor::NoWordBefore,
             Assertion::RightWordBoundary => Anchor::WordEnd,

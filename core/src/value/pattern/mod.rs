@@ -1,7 +1,7 @@
 //! Regular expressions as values: compared, ordered and hashed by their source.
 //!
 //! In: a source text. Out: a program that searches texts by backtracking, in steps that are counted and can be
-//! interrupted. It must never search without counting, and must follow Perl's rules.
+//! interrupted. It must never search without counting, and must follow Perl's rules, or Java's for lines and sets.
 
 mod emit;
 mod perl;
@@ -14,6 +14,15 @@ pub(crate) use program::Program;
 pub use program::RegexError;
 pub(crate) use search::{Captures, NonEmpty, Search, SearchError};
 
+/// The rules in which regular expressions differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegexRules {
+    /// Lines end with `\n`.
+    Perl,
+    /// Lines also end with `\r\n`, `\r` and the ends of lines beyond ASCII; `&&[` in a set is an intersection.
+    Java,
+}
+
 /// A compiled regular expression.
 #[derive(Debug)]
 pub struct Regex {
@@ -23,8 +32,8 @@ pub struct Regex {
 
 impl Regex {
     /// Compiles a source. The caller limits its length.
-    pub fn new(source: &str) -> Result<Self, RegexError> {
-        Ok(Self { source: source.into(), program: Program::new(source)? })
+    pub fn new(source: &str, rules: RegexRules) -> Result<Self, RegexError> {
+        Ok(Self { source: source.into(), program: Program::new(source, rules)? })
     }
 
     /// The text it was compiled from.

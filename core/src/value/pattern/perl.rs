@@ -1,4 +1,4 @@
-//! Perl notations that the parser of regular expressions interprets differently.
+//! Perl and Java notations that the parser of regular expressions interprets differently.
 //!
 //! In: a program's source. Out: the same pattern in the parser's notation, or an error. It must never change notations
 //! that the parser already interprets as Perl does.
@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
+use super::RegexRules;
 use super::program::RegexError;
 
 /// Blank characters of a line: the contents of a set equal to `\h`.
@@ -15,18 +16,19 @@ const BLANK: &str = r" \t\u{a0}\u{1680}\u{180e}\u{2000}-\u{200a}\u{202f}\u{205f}
 const LINE_ENDS: &str = r"\n\x0b\x0c\r\u{85}\u{2028}\u{2029}";
 
 /// Translates the source to the parser's notation.
-pub(super) fn translated(source: &str) -> Result<Cow<'_, str>, RegexError> {
+pub(super) fn translated(source: &str, rules: RegexRules) -> Result<Cow<'_, str>, RegexError> {
     let special = ["\\h", "\\H", "\\v", "\\V", "\\Q", "\\E", "{,", "(?", "["];
     if !special.iter().any(|part| source.contains(part)) {
         return Ok(source.into());
     }
-    let mut speller = Translator { rest: source.chars().peekable(), out: String::with_capacity(source.len()) };
+    let mut speller = Translator { rest: source.chars().peekable(), rules, out: String::with_capacity(source.len()) };
     speller.pattern()?;
     Ok(if speller.out == source { source.into() } else { speller.out.into() })
 }
 
 struct Translator<'s> {
     rest: Peekable<Chars<'s>>,
+    rules: RegexRules,
     out: String,
 }
 
@@ -71,7 +73,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A set of characters after its bracket: only named classes are nested, and there are no set operations.
+    /// A set of characters after its bracket. Only named classes are nested, and what Java intersects: `[a-z&&[^e]]`.
     fn set(&mut self) {
         self.out.push('[');
         self.out.extend(self.rest.next_if_eq(&'^'));
@@ -91,10 +93,24 @@ impl Translator<'_> {
                         }
                     }
                 }
+                '&' if self.rules == RegexRules::Java && self.takes_intersection() => {
+                    self.out.push_str("&&");
+                    self.set();
+                }
                 '[' | '&' | '~' => self.out.extend(['\\', c]),
                 _ => self.out.push(c),
             }
         }
+    }
+
+    /// Skips `&[` after a first `&`.
+    fn takes_intersection(&mut self) -> bool {
+        let mut ahead = self.rest.clone();
+        let is_intersection = ahead.next() == Some('&') && ahead.next() == Some('[');
+        if is_intersection {
+            self.rest = ahead;
+        }
+        is_intersection
     }
 
     /// A group with a special meaning. Recursive patterns are not supported.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fancy_regex::{Error, Expr, ParseError};
 use regex_syntax::hir::{Class as Ranges, HirKind};
 
+use super::RegexRules;
 use super::emit::Emitter;
 use super::perl;
 
@@ -33,6 +34,8 @@ pub(super) enum Test {
     Char(char),
     /// Any character except a newline.
     Line,
+    /// Any character except those that end a line in Java.
+    JavaLine,
     /// Any character.
     Any,
     /// A character of a set.
@@ -45,13 +48,20 @@ impl Test {
         match self {
             Self::Char(own) => *own == c,
             Self::Line => c != '\n',
+            Self::JavaLine => !ends_java_line(c),
             Self::Any => true,
             Self::Class(class) => class.contains(c),
         }
     }
 }
 
-/// A condition on an offset in the text.
+/// True for a character that ends a line in Java.
+#[inline]
+pub(super) fn ends_java_line(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// A condition on an offset in the text. Java's lines also end with `\r\n` and other characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     TextStart,
@@ -60,6 +70,9 @@ pub(super) enum Anchor {
     LastLineEnd,
     LineStart,
     LineEnd,
+    JavaLastLineEnd,
+    JavaLineStart,
+    JavaLineEnd,
     SearchStart,
     WordStart,
     WordEnd,
@@ -121,14 +134,14 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    pub(super) fn new(source: &str) -> Result<Self, RegexError> {
-        let spelled = perl::translated(source)?;
+    pub(super) fn new(source: &str, rules: RegexRules) -> Result<Self, RegexError> {
+        let spelled = perl::translated(source, rules)?;
         let tree = Expr::parse_tree(&spelled).map_err(|error| {
             let problem = explain(&spelled, &error);
             // An offset in the translated source would be misleading.
             if *spelled == *source { problem } else { RegexError { offset: None, ..problem } }
         })?;
-        let mut emitter = Emitter::new(&spelled, &tree.expr);
+        let mut emitter = Emitter::new(&spelled, &tree.expr, rules);
         emitter.emit(&tree.expr)?;
         let (mut insns, groups, slots, work) = emitter.finish();
         insns.push(Insn::Accept);

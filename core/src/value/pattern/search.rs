@@ -3,7 +3,7 @@
 //! Every backtracking step is counted against a limit per start of a match, and all work is reported to the caller
 //! while it is done, who may stop it.
 
-use super::program::{Anchor, Insn, Program, Test};
+use super::program::{Anchor, Insn, Program, Test, ends_java_line};
 use crate::limits::REGEX_STEPS;
 
 /// Work between two reports.
@@ -377,6 +377,11 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
             Anchor::LastLineEnd => after.is_empty() || after == "\n",
             Anchor::LineStart => at == 0 || (before.ends_with('\n') && !after.is_empty()),
             Anchor::LineEnd => after.is_empty() || after.starts_with('\n'),
+            Anchor::JavaLastLineEnd => {
+                is_java_line_end(before, after) && (after == "\r\n" || after.chars().nth(1).is_none())
+            }
+            Anchor::JavaLineStart => at == 0 || (is_java_line_start(before, after) && !after.is_empty()),
+            Anchor::JavaLineEnd => is_java_line_end(before, after),
             Anchor::SearchStart => at == self.begin,
             Anchor::WordStart => !word_before() && word_after(),
             Anchor::WordEnd => word_before() && !word_after(),
@@ -386,6 +391,17 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
             Anchor::NoWordBoundary => word_before() == word_after(),
         }
     }
+}
+
+/// True at the end of the text and before the end of a line, but not within `\r\n`.
+fn is_java_line_end(before: &str, after: &str) -> bool {
+    let is_end = after.chars().next().is_none_or(ends_java_line);
+    is_end && !(before.ends_with('\r') && after.starts_with('\n'))
+}
+
+/// True after the end of a line, but not within `\r\n`.
+fn is_java_line_start(before: &str, after: &str) -> bool {
+    before.ends_with(ends_java_line) && !(before.ends_with('\r') && after.starts_with('\n'))
 }
 
 /// The requirement on a match at the start of the search.

@@ -2,14 +2,18 @@
 
 use proptest::prelude::*;
 
-use super::{Captures, NonEmpty, Regex, Search, SearchError};
+use super::{Captures, NonEmpty, Regex, RegexError, RegexRules, Search, SearchError};
+
+fn perl(source: &str) -> Result<Regex, RegexError> {
+    Regex::new(source, RegexRules::Perl)
+}
 
 fn find(pattern: &Regex, text: &str) -> Result<Option<Captures>, SearchError<()>> {
     Search::new(pattern.program(), text, |_| Ok(())).find(0, NonEmpty::Nowhere)
 }
 
 fn shown(pattern: &str, text: &str) -> Option<Vec<Option<String>>> {
-    let pattern = Regex::new(pattern).unwrap_or_else(|bad| panic!("{pattern}: {}", bad.problem));
+    let pattern = perl(pattern).unwrap_or_else(|bad| panic!("{pattern}: {}", bad.problem));
     let found = find(&pattern, text).unwrap_or_else(|_| panic!("{text}: stuck"));
     found.map(|found| found.into_iter().map(|place| place.map(|(from, to)| text[from..to].to_owned())).collect())
 }
@@ -38,14 +42,14 @@ fn what_comes_before_and_after_can_be_looked_at() {
 
 #[test]
 fn backtracking_without_end_is_noticed() {
-    let pattern = Regex::new("^(a+)+$").unwrap_or_else(|bad| panic!("{}", bad.problem));
+    let pattern = perl("^(a+)+$").unwrap_or_else(|bad| panic!("{}", bad.problem));
     assert!(matches!(find(&pattern, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"), Err(SearchError::TooComplex)));
-    assert!(Regex::new("((a{100}){100}){100}").is_err());
+    assert!(perl("((a{100}){100}){100}").is_err());
 }
 
 #[test]
 fn a_search_ends_when_its_caller_stops_it() {
-    let pattern = Regex::new("(?=(a+))b").unwrap_or_else(|bad| panic!("{}", bad.problem));
+    let pattern = perl("(?=(a+))b").unwrap_or_else(|bad| panic!("{}", bad.problem));
     let mut reports = 0;
     let text = "a".repeat(30_000);
     let mut search = Search::new(pattern.program(), &text, |_| {
@@ -83,7 +87,7 @@ proptest! {
     #[test]
     fn matches_are_those_of_another_engine(pattern in pattern(), text in "[abcé ]{0,12}") {
         let Ok(theirs) = fancy_regex::Regex::new(&pattern) else { return Ok(()) };
-        let ours = Regex::new(&pattern);
+        let ours = perl(&pattern);
         prop_assert!(ours.is_ok(), "{}", pattern);
         let (Ok(ours), Ok(theirs)) = (ours, theirs.find(&text)) else { return Ok(()) };
         if let Ok(found) = find(&ours, &text) {
@@ -94,7 +98,7 @@ proptest! {
 
     #[test]
     fn no_text_is_a_pattern_that_panics(pattern in "[ab(){}\\[\\]?*+|\\\\^$.:=!<>0-9kgR]{0,14}", text in "[ab\n]{0,8}") {
-        if let Ok(pattern) = Regex::new(&pattern) {
+        if let Ok(pattern) = perl(&pattern) {
             _ = find(&pattern, &text);
         }
     }

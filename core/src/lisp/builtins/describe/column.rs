@@ -168,7 +168,8 @@ pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> EvalResult {
         other => {
             let mut text = Prefix::default();
             let shown = if machine.world.firewall { Cow::Owned(visible(other)) } else { Cow::Borrowed(other) };
-            _ = shown.write(&mut text, Bounds { items: None, chars: Some(EXAMPLE_CHARS) });
+            let bounds = Bounds { items: None, chars: Some(EXAMPLE_CHARS) };
+            _ = shown.write_floats(&mut text, bounds, machine.float_digits());
             machine.ticks(1 + text.0.len() / 16)?;
             Ok(Value::from(&*cut(&text.0)))
         }

@@ -303,7 +303,7 @@ const PARTS: [u8; 256] = {
         let is_letter = byte.is_ascii_alphabetic();
         let is_digit = byte.is_ascii_digit();
         let is_both = matches!(byte, b'+' | b'-' | b'*' | b'<' | b'>' | b'=' | b'?' | b'!' | b'_');
-        let starts_name = is_letter || is_both || matches!(byte, b'/' | b'%' | b'.' | b'&');
+        let starts_name = is_letter || is_both || matches!(byte, b'/' | b'%' | b'.' | b'&' | b'$');
         let kinds = [
             (SPACE, matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',')),
             (NAME_START, starts_name),
