@@ -16,6 +16,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use super::attached_file::refused_file;
 use super::calls::Respond;
 use super::connection::retries_text;
+use super::custom_tools::with_json_arguments;
 use super::dialect::{Dialect, UsedFeatures};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
 use super::gate::Gate;
@@ -227,6 +228,7 @@ impl Attempts for Answer<'_> {
             Framing::Lines | Framing::Events | Framing::Frames => listener.whole(response, tape).await,
         };
         let reply = Reply { structured_by, ..reply? };
+        let reply = if language.has_custom_tools() { with_json_arguments(reply, self.request) } else { reply };
         let reply = if draft.has_strict_tools() { without_added_nulls(reply, self.request) } else { reply };
         if self.request.schema.is_none() || keeps_to_json(&reply) {
             return Ok(reply);

@@ -36,8 +36,8 @@ pub(super) struct Assembly {
     pub(super) opaque: Vec<Value>,
     /// Names of tools that the service ran itself, each once; their calls and results are not calls of the reply.
     pub(super) server_tools: Vec<String>,
-    /// Calls of tools that are not functions are calls of the reply too. Requests of this program offer functions only; those of other
-    /// programs offer tools with a text in place of arguments, shells and the like, which the program executes.
+    /// Calls of tools that are not functions are calls of the reply too: for requests with custom tools, and for those of other programs,
+    /// which offer shells and the like.
     pub(super) reads_client_tools: bool,
 }
 

@@ -34,7 +34,7 @@ impl<'a> Draft<'a> {
     /// Returns the way in which the schema is sent or, without a schema, a control object is requested; `None` for other requests.
     pub(super) fn structured_by(&self) -> Option<StructuredBy> {
         match (&self.request.schema, self.request.want) {
-            (Some(_), _) => Some(self.schema_way()),
+            (Some(_), _) => Some(self.dialect.structured),
             (None, Want::ControlJson) if self.asks_for_control() => Some(StructuredBy::JsonObject),
             (None, Want::ControlJson) => Some(StructuredBy::Prompt),
             (None, _) => None,
@@ -103,7 +103,7 @@ impl<'a> Draft<'a> {
 
     /// The schema, when it is sent in this way.
     pub(super) fn schema(&self, way: StructuredBy) -> Option<&'a Json> {
-        self.request.schema.as_ref().filter(|_| self.schema_way() == way)
+        self.request.schema.as_ref().filter(|_| self.dialect.structured == way)
     }
 
     /// The schema in the form that the service requires, and whether it is strict.
@@ -114,14 +114,6 @@ impl<'a> Draft<'a> {
         let schema = written(schema, self.dialect.form);
         let is_strict = is_strict(&schema);
         (schema, is_strict)
-    }
-
-    /// The way of a schema. A tool that carries it would be the only one that may be called.
-    fn schema_way(&self) -> StructuredBy {
-        match self.dialect.structured {
-            StructuredBy::Tool if !self.request.tools.is_empty() => StructuredBy::Prompt,
-            way => way,
-        }
     }
 }
 
@@ -188,6 +180,11 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
     fn root(&self, segments: &[&str]) -> Root {
         let _ = segments;
         Root::AsIs
+    }
+
+    /// Returns whether the protocol has custom tools, whose argument is a text.
+    fn has_custom_tools(&self) -> bool {
+        false
     }
 
     /// Path of a question to a model, below the root, and its query.

@@ -6,6 +6,7 @@
 use super::assembly::{Assembly, ChunkError, joined};
 use super::bedrock::FrameReader;
 use super::calls::Respond;
+use super::custom_tools::has_custom;
 use super::history::calls_before;
 use super::http::{Response, Target};
 use super::language::{Language, Reader};
@@ -57,7 +58,7 @@ impl<'a> Listener<'a> {
             scrub: outlet.scrub,
             speech: StreamFilter::new(outlet),
             reader: language.reader(),
-            assembly: Assembly::new(respond),
+            assembly: Assembly { reads_client_tools: has_custom(request), ..Assembly::new(respond) },
             calls_before: calls_before(request),
             first_ms: None,
             is_extended: false,

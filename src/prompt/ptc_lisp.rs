@@ -54,6 +54,7 @@ pub fn lisp_eval() -> ToolSchema {
         name: LISP_EVAL.to_owned(),
         description: Some("Runs a PTC-Lisp program and returns its result".to_owned()),
         parameters: JsonText::of(&json::parse(PARAMETERS).unwrap_or_default()),
+        custom: None,
     }
 }
 

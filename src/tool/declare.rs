@@ -3,12 +3,13 @@
 //! In: name and table. Out: the tool, or all errors with their keys.
 
 use ptc_core::limits::{Limit, TOOL_OUTPUT, TOOL_TIMEOUT};
-use ptc_core::signature;
+use ptc_core::signature::{self, Signature};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
 use super::{AnswerShaper, Builtin, Expose, Kind, Returns, Table, Tool, answer_signature, declare_external};
 use crate::config::document::{KeyDoc, KeyTable, advice, out_of_range};
+use crate::model::{INPUT, custom_parameters};
 
 /// A key with its documentation.
 type ToolKey = (&'static str, KeyDoc);
@@ -200,6 +201,14 @@ const COMMON: &[ToolKey] = &[
             "The schema of the arguments as models get it, sent unchanged: a table, or JSON text. Without a signature, arguments are passed on unchecked.",
         ),
     ),
+    (
+        "custom",
+        KeyDoc::Text(
+            "true or a table",
+            "",
+            "In chat completions and the Responses API a custom tool, whose argument is a text: `input` for the tool. A table has further members of its definition (`format`). Other protocols get a function.",
+        ),
+    ),
     ("description", KeyDoc::Text("text", "", "What it does, for models.")),
     ("cache", KeyDoc::Text("true or false", "false", "An equal call of the same run is answered from memory.")),
     ("expose", KeyDoc::Text("native, ptc_lisp, both", "both", "Who may call it: models natively, programs, or both.")),
@@ -263,6 +272,9 @@ impl Tool {
             table.convert_args(params);
         }
         let parameters = parameters(name, table).map_err(&mut note).unwrap_or_default();
+        let custom = custom(name, table, parsed.as_ref(), parameters.as_ref()).map_err(&mut note).unwrap_or_default();
+        let only_text = || custom.is_some() && parsed.is_none();
+        let parameters = parameters.or_else(|| only_text().then(custom_parameters));
         let expose = named(name, table, "expose", &EXPOSES).map_err(&mut note).unwrap_or_default();
         let returns = named(name, table, "returns", &RETURNS).map_err(&mut note).unwrap_or_default();
         let timeout_ms = table.get("timeout_ms").map(|_| limited(table, "timeout_ms", &TOOL_TIMEOUT)).transpose();
@@ -273,6 +285,7 @@ impl Tool {
                 signature_text,
                 signature: parsed,
                 parameters,
+                custom,
                 description: text("description"),
                 cache: table.get("cache").is_some_and(|flag| flag.node == Node::Bool(true)),
                 expose,
@@ -339,6 +352,33 @@ fn parameters(name: &str, table: &Json) -> Result<Option<Json>, Wrong> {
             format!("the tool `{name}`: `parameters` must be a JSON Schema: a table, or a JSON object as text");
         ("parameters".to_owned(), message)
     })
+}
+
+/// Reads the members of a custom tool. Errors: it has other parameters than its text.
+fn custom(
+    name: &str,
+    table: &Json,
+    signature: Option<&Signature>,
+    parameters: Option<&Json>,
+) -> Result<Option<Json>, Wrong> {
+    let members = match table.get("custom").map(|written| (written, &written.node)) {
+        None | Some((_, Node::Bool(false))) => return Ok(None),
+        Some((_, Node::Bool(true))) => Json::empty(),
+        Some((members, Node::Object(_))) => members.clone(),
+        Some(_) => {
+            let message = format!("the tool `{name}`: `custom` must be true, or a table with `format`");
+            return Err(("custom".to_owned(), message));
+        }
+    };
+    let declared = signature.and_then(|signature| signature.params.as_ref());
+    let declared = declared.map(|params| params.iter().map(|field| field.name.as_str()).collect::<Vec<_>>());
+    let written = parameters.and_then(|schema| schema.get("properties")?.members());
+    let written = written.map(|members| members.iter().map(|member| member.key.as_str()).collect::<Vec<_>>());
+    if declared.or(written).is_some_and(|names| names != [INPUT]) {
+        let message = format!("the tool `{name}` is a custom tool: its only parameter is `{INPUT}`, the text");
+        return Err(("custom".to_owned(), message));
+    }
+    Ok(Some(members))
 }
 
 /// Reads a required text.

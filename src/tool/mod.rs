@@ -70,6 +70,8 @@ pub struct Tool {
     pub signature: Option<Signature>,
     /// JSON Schema of its arguments that models get instead of that of the signature.
     pub parameters: Option<Json>,
+    /// Further members of its definition as a custom tool, whose argument is a text; `None` for a function.
+    pub custom: Option<Json>,
     /// Its description for models and users.
     pub description: Option<String>,
     /// True if equal calls in the same run are answered from a cache.
@@ -294,6 +296,7 @@ impl Tool {
             name: if self.parameters.is_some() && is_accepted { self.name.clone() } else { self.provider_name() },
             description: self.description.clone(),
             parameters: JsonText::of(&self.parameters.clone().unwrap_or_else(derived)),
+            custom: self.custom.as_ref().map(JsonText::of),
         }
     }
 

@@ -268,7 +268,7 @@ fn add_inputs(file: &mut DocumentMut, inputs: &[(String, Json)]) {
 }
 
 /// The members of a table in one line; `None` without any.
-fn inline(members: &Json) -> Option<Value> {
+pub(super) fn inline(members: &Json) -> Option<Value> {
     members.members().filter(|members| !members.is_empty())?;
     to_inline(members)?.parse().ok()
 }

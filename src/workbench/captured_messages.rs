@@ -10,7 +10,7 @@ use toml_edit::{Array, ArrayOfTables, InlineTable, Table, value};
 
 use super::captured_tools::ToolNames;
 use crate::event::{NativeCall, Role, SentMessage, SentPart};
-use crate::model::PendingCalls;
+use crate::model::{PendingCalls, arguments_of};
 
 /// The messages of a request as parts of an agent.
 pub(super) struct CapturedMessages {
@@ -50,7 +50,7 @@ impl CapturedMessages {
             before: tables(&earlier),
             prompt: last.map(|message| message.text).unwrap_or_default(),
             after: tables(&after),
-            differences: differences(messages),
+            differences: differences(messages, names),
         };
         // An agent has a prompt, and a request may have a system text alone.
         if at.is_none()
@@ -75,6 +75,9 @@ fn agent_messages(messages: &[&SentMessage], names: &ToolNames) -> Vec<AgentMess
                 SentPart::File(file) => _ = write!(out.text, "[file {file}]"),
                 SentPart::Call(call) => {
                     let mut named = NativeCall { name: names.name(&call.name).to_owned(), ..call.clone() };
+                    if names.is_custom(&call.name) {
+                        named.args = arguments_of(&call.args).to_text();
+                    }
                     if named.id.is_empty() {
                         generated += 1;
                         named.id = format!("tc_{generated}");
@@ -138,7 +141,7 @@ fn row(members: [(&str, &String); 3]) -> InlineTable {
 }
 
 /// The differences between messages of the request and those that the agent sends.
-fn differences(messages: &[SentMessage]) -> Vec<String> {
+fn differences(messages: &[SentMessage], names: &ToolNames) -> Vec<String> {
     let texts =
         |message: &SentMessage| message.parts.iter().filter(|part| matches!(part, SentPart::Text { .. })).count();
     let is_user = |message: &SentMessage| message.role == Role::User && !message.parts.is_empty();
@@ -167,11 +170,11 @@ fn differences(messages: &[SentMessage]) -> Vec<String> {
         found.push(format!("parts of replies are sent by name only: {}", others.join(", ")));
     }
     let mut calls = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-        SentPart::Call(call) if !call.args.trim().is_empty() => Some(call.json_args()),
+        SentPart::Call(call) if !call.args.trim().is_empty() && !names.is_custom(&call.name) => Some(call.json_args()),
         _ => None,
     });
     if calls.any(|args| args.members().is_none()) {
-        found.push("arguments other than JSON objects, such as the text of a custom tool, are not sent".to_owned());
+        found.push("arguments other than JSON objects are not sent".to_owned());
     }
     let mut results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         SentPart::Result { result, .. } => json::parse(result).ok(),

@@ -7,9 +7,10 @@ use std::collections::HashSet;
 use ptc_core::value::{Json, json};
 use toml_edit::{Table, Value, value};
 
+use super::captured_agent::inline;
 use crate::config::document::to_inline;
 use crate::event::{SentMessage, SentPart, ToolSchema};
-use crate::model::{PendingCalls, plain_name};
+use crate::model::{PendingCalls, arguments_of, plain_name};
 use crate::tool::provider_name;
 
 /// Longest name of a tool.
@@ -18,7 +19,12 @@ const NAME_MAX_CHARS: usize = 64;
 const RESERVED: [&str; 2] = ["lisp_eval", "lisp-eval"];
 
 /// The names of captured tools in the agent file.
-pub(super) struct ToolNames(Vec<(String, String)>);
+pub(super) struct ToolNames {
+    /// Captured names with those in the file, in the order of the tools.
+    names: Vec<(String, String)>,
+    /// The captured names of tools whose argument is a text.
+    custom: Vec<String>,
+}
 
 impl ToolNames {
     /// Names the tools. A name stays as it is where agent files and providers accept it.
@@ -39,17 +45,23 @@ impl ToolNames {
                 .unwrap_or_default();
             names.push((tool.name.clone(), free));
         }
-        Self(names)
+        let custom = tools.iter().filter(|tool| tool.custom.is_some()).map(|tool| tool.name.clone()).collect();
+        Self { names, custom }
+    }
+
+    /// Returns whether the argument of a captured tool is a text.
+    pub(super) fn is_custom(&self, captured: &str) -> bool {
+        self.custom.iter().any(|name| name == captured)
     }
 
     /// The names, in the order of the tools.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(_, name)| name.as_str())
+        self.names.iter().map(|(_, name)| name.as_str())
     }
 
     /// Returns the name of a tool in the agent file; a tool that the request does not offer keeps its name.
     pub(super) fn name<'n>(&'n self, captured: &'n str) -> &'n str {
-        self.0.iter().find(|(known, _)| known == captured).map_or(captured, |(_, name)| name)
+        self.names.iter().find(|(known, _)| known == captured).map_or(captured, |(_, name)| name)
     }
 
     /// Renames the tools in the tool choice of a body.
@@ -70,7 +82,7 @@ impl ToolNames {
 
     /// Returns the names that were changed, with the new ones.
     pub(super) fn changed(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().filter(|(captured, name)| captured != name).map(|(captured, name)| (&**captured, &**name))
+        self.names.iter().filter(|(captured, name)| captured != name).map(|(captured, name)| (&**captured, &**name))
     }
 }
 
@@ -88,14 +100,18 @@ pub(super) fn tool_table(tool: &ToolSchema, all: &[SentMessage]) -> Table {
     if let Some(description) = &tool.description {
         table["description"] = value(description);
     }
-    table["parameters"] = value(parameters(tool).to_pretty());
+    match &tool.custom {
+        Some(members) => table["custom"] = inline(&members.json()).map_or_else(|| value(true), value),
+        None => table["parameters"] = value(parameters(tool).to_pretty()),
+    }
+    let args_of = |args: &str| match tool.custom {
+        Some(_) => arguments_of(args),
+        None => json_of(args).filter(|args| args.members().is_some()).unwrap_or_else(Json::empty),
+    };
     let answers = answers_of(&tool.name, all);
     if !answers.is_empty() {
         let rows = Json::list(answers.into_iter().map(|(args, result)| {
-            Json::object([
-                ("args", json_of(args).filter(|args| args.members().is_some()).unwrap_or_else(Json::empty)),
-                ("result", json_of(result).unwrap_or_default()),
-            ])
+            Json::object([("args", args_of(args)), ("result", json_of(result).unwrap_or_default())])
         }));
         // Values that TOML cannot represent are stored as JSON text.
         let inline = to_inline(&rows).and_then(|text| text.parse::<Value>().ok());
@@ -159,6 +175,7 @@ mod tests {
             name: name.to_owned(),
             description: None,
             parameters: JsonText::of(&Json::empty()),
+            custom: None,
         };
         let names = ToolNames::of(&[tool("_t.x"), tool("plain")]);
         for (captured, expected) in [
@@ -189,6 +206,7 @@ mod tests {
             name: name.to_owned(),
             description: None,
             parameters: JsonText::of(&Json::empty()),
+            custom: None,
         };
         let long = "x".repeat(70);
         let captured = ["resolve-library-id", "a.b", "a_b", "_end", "lisp_eval", long.as_str()];

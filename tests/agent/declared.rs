@@ -82,3 +82,19 @@ fn placeholders_name_parameters() {
     );
     assert_eq!(command("{{.Names}}"), "");
 }
+
+#[test]
+fn a_custom_tool_has_its_text_as_the_only_parameter() {
+    let custom = |rest: &str| texts(&format!("kind = 'table'\ndefault = 1\n{rest}"));
+    for (text, message) in [
+        ("custom = 1", "`custom` must be true, or a table with `format`"),
+        ("custom = true\nsignature = '(a :string) -> :any'", "its only parameter is `input`, the text"),
+        ("custom = true\nparameters = '{\"properties\": {\"b\": {}}}'", "its only parameter is `input`, the text"),
+        ("custom = true\nsignature = '(input :string) -> :any'", ""),
+        ("custom = { format = { type = 'text' } }", ""),
+        ("custom = false", ""),
+    ] {
+        let found = custom(text);
+        assert!(found.contains(message) && found.is_empty() == message.is_empty(), "{text}: {found}");
+    }
+}

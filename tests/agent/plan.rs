@@ -208,8 +208,10 @@ fn verbatim_messages_are_refused_where_the_model_needs_texts_of_this_program() {
         ("mode = 'json_loop'\nprompt = 'x'\nverbatim = true", &[needs]),
         (
             "prompt = '{{a}}'\nverbatim = true\nsignature = '(a :string) -> :int'",
-            &["error signature 1..2: the input `a` would not be sent: with `verbatim` an agent has inputs of type :file only; write \
-               the text into the prompt"],
+            &[
+                "error signature 1..10: the input `a` would not be sent: with `verbatim` an agent has inputs of type :file only; write \
+               the text into the prompt",
+            ],
         ),
     ];
     for (toml, expected) in cases {

@@ -241,6 +241,7 @@ async fn a_completion_can_require_a_tool_that_it_has() {
             name: "respond".into(),
             description: None,
             parameters: JsonText::of(&ptc_core::value::json::parse("{}").unwrap()),
+            custom: None,
         }],
         tool_choice: Some(ToolChoice::Tool(name.into())),
         ..CompletionRequest::from("Answer")

@@ -7,6 +7,7 @@
 mod bedrock;
 mod bodies;
 mod check;
+mod custom_tools;
 mod documents;
 mod faults;
 mod files;
@@ -75,6 +76,7 @@ fn tool(name: &str) -> ToolSchema {
         name: name.into(),
         description: Some("Tells the weather.".into()),
         parameters: JsonText::of(&json::parse(schema).unwrap()),
+        custom: None,
     }
 }
 

@@ -15,7 +15,7 @@ const STRICT: [Protocol; 3] = [Protocol::OpenAi, Protocol::Responses, Protocol::
 
 fn tool(name: &str, schema: &Value) -> ToolSchema {
     let parameters = JsonText::of(&core_json::parse(&schema.to_string()).unwrap());
-    ToolSchema { name: name.into(), description: None, parameters }
+    ToolSchema { name: name.into(), description: None, parameters, custom: None }
 }
 
 /// One tool with an optional parameter, and one whose schema cannot be strict.

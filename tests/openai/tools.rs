@@ -14,7 +14,7 @@ fn tool(name: &str, description: Option<&str>) -> ToolSchema {
     let schema =
         r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}"#;
     let parameters = JsonText::of(&json::parse(schema).unwrap());
-    ToolSchema { name: name.into(), description: description.map(str::to_owned), parameters }
+    ToolSchema { name: name.into(), description: description.map(str::to_owned), parameters, custom: None }
 }
 
 fn with_tools(text: &str) -> Request {

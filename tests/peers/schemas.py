@@ -97,9 +97,15 @@ def responses():
     # Requests that are not streamed are the same otherwise.
     schema["properties"]["stream"] = {"type": "boolean"}
     # Only what this program sends is looked at; the rest of the unions would be most of the file.
-    wanted = ["EasyInputMessageParam", "ResponseFunctionToolCallParam", "FunctionCallOutput", "ResponseReasoningItemParam"]
+    wanted = [
+        "EasyInputMessageParam", "ResponseFunctionToolCallParam", "FunctionCallOutput", "ResponseReasoningItemParam",
+        "ResponseCustomToolCallParam", "ResponseCustomToolCallOutputParam",
+    ]
     schema["properties"]["input"] = {"type": "array", "items": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in wanted]}}
-    schema["properties"]["tools"] = {"type": "array", "items": {"$ref": "#/$defs/FunctionToolParam"}}
+    schema["properties"]["tools"] = {
+        "type": "array",
+        "items": {"anyOf": [{"$ref": "#/$defs/FunctionToolParam"}, {"$ref": "#/$defs/CustomToolParam"}]},
+    }
     words = {"enum": ["none", "auto", "required"]}
     schema["properties"]["tool_choice"] = {"anyOf": [words, {"$ref": "#/$defs/ToolChoiceFunctionParam"}]}
     sent = [
@@ -114,10 +120,12 @@ def responses():
     defs["EasyInputMessageParam"]["properties"]["content"] = {"anyOf": [{"type": "string"}, parts]}
     # The parts of an output have types of their own with the same fields.
     defs["FunctionCallOutput"]["properties"]["output"] = {"anyOf": [{"type": "string"}, parts]}
+    defs["ResponseCustomToolCallOutputParam"]["properties"]["output"] = {"anyOf": [{"type": "string"}, parts]}
     # JSON Schemas, of any content.
     for name, key in [("FunctionToolParam", "parameters"), ("ResponseFormatTextJSONSchemaConfigParam", "schema")]:
         defs[name]["properties"][key] = {"type": "object"}
-    for name in ("ResponseFunctionToolCallParam", "FunctionToolParam", "FunctionCallOutput"):
+    calls = ["ResponseFunctionToolCallParam", "FunctionCallOutput", "ResponseCustomToolCallParam", "ResponseCustomToolCallOutputParam"]
+    for name in [*calls, "FunctionToolParam", "CustomToolParam"]:
         unused = ["caller", "namespace", "allowed_callers", "defer_loading", "output_schema"]
         defs[name]["properties"] = {key: value for key, value in defs[name]["properties"].items() if key not in unused}
     return reachable(schema)

@@ -170,6 +170,7 @@ fn tool(name: &str) -> Tool {
         signature_text: None,
         signature: None,
         parameters: None,
+        custom: None,
         description: None,
         cache: false,
         expose: None,

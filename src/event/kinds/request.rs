@@ -210,6 +210,9 @@ pub struct ToolSchema {
     pub description: Option<String>,
     /// JSON Schema of its arguments.
     pub parameters: JsonText,
+    /// Further members of its definition as a custom tool, whose argument is a text; an object. Absent for functions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom: Option<JsonText>,
 }
 
 /// Model options; absent means the provider's default.
@@ -238,7 +241,7 @@ pub struct Options {
     /// Arguments of native tool calls are kept to the schemas of the tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict_tools: Option<bool>,
-    /// Whether the schema of the answer is sent in the form that services require for exact adherence; `false`: as it is.
+    /// Form of the schema of the answer: the one that services require for exact adherence, or with `false` the schema as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict_schema: Option<bool>,
     /// Further members of the request's body, an object.

@@ -134,7 +134,7 @@ const MESSAGE: &[Field] = &[
 const REQUEST: &[Field] = &[
     shape(&["want"]), field(&["schema"], Group::Agent),
     id(&["tools", "*", "name"]), field(&["tools", "*", "description"], Group::Agent),
-    field(&["tools", "*", "parameters"], Group::Agent), id(&["tool_names", "*"]),
+    field(&["tools", "*", "parameters"], Group::Agent), field(&["tools", "*", "custom"], Group::Agent), id(&["tool_names", "*"]),
     field(&["options", "stop", "*"], Group::Agent), shape(&["options", "reasoning"]),
     field(&["options", "extra_body"], Group::Agent),
 ];

@@ -5,7 +5,7 @@
 use ptc_core::value::Json;
 
 use super::parts::{REFUSAL, call, content, result, result_text, text};
-use super::{CapturedMessage, CapturedRequest, is_true, number, text_of, texts, tool};
+use super::{CapturedMessage, CapturedRequest, custom_tool, is_true, number, text_of, texts, tool};
 use crate::event::{JsonText, MessagePart, Options, Role};
 
 /// Reads a body for chat completions.
@@ -57,11 +57,11 @@ pub(super) fn of_ollama(body: &Json, read: CapturedRequest) -> CapturedRequest {
 fn common(body: &Json) -> CapturedRequest {
     // `functions` is the older form of tools.
     let tools = ["tools", "functions"].iter().filter_map(|key| body.get(key)?.items()).flatten();
-    let declared = tools.map(|item| ["function", "custom"].iter().find_map(|key| item.get(key)).unwrap_or(item));
+    let function = |item: &Json| tool(item.get("function").unwrap_or(item), &["parameters"]);
     CapturedRequest {
         model: text_of(body, "model").unwrap_or_default(),
         messages: body.get("messages").and_then(Json::items).unwrap_or_default().iter().map(message).collect(),
-        tools: declared.filter_map(|item| tool(item, &["parameters"])).collect(),
+        tools: tools.filter_map(|item| custom_tool(item).or_else(|| function(item))).collect(),
         ..CapturedRequest::default()
     }
 }

@@ -7,7 +7,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::parts::kind_of;
-use super::{CapturedRequest, gemini, is_true, texts, tool};
+use super::{CapturedRequest, custom_tool, gemini, is_true, texts, tool};
 use crate::config::document::to_inline;
 use crate::config::{Protocol, carries_key};
 use crate::event::{Options, ToolSchema};
@@ -30,7 +30,7 @@ pub struct ExtraMembers {
 }
 
 /// Members of tools that are sent, or have no meaning for other requests.
-const TOOL_MEMBERS: [&str; 9] = [
+const TOOL_MEMBERS: [&str; 11] = [
     "name",
     "description",
     "type",
@@ -40,6 +40,8 @@ const TOOL_MEMBERS: [&str; 9] = [
     "parametersJsonSchema",
     "parameters_json_schema",
     "cache_control",
+    "custom",
+    "format",
 ];
 
 /// Members that options have, or that this program decides about.
@@ -247,20 +249,22 @@ impl ExtraMembers {
                 functions.extend(declared.items().unwrap_or_default().iter().cloned());
                 let group = item.clone().without("functionDeclarations").without("function_declarations");
                 others.extend(Some(group).filter(|group| group.members().is_some_and(|members| !members.is_empty())));
-            } else if let Some(function) = function(protocol, item) {
+            } else if let Some(function) = function(protocol, item).or_else(|| custom(protocol, item)) {
                 functions.push(function.clone());
             } else {
                 others.push(item.clone());
             }
         }
         let read = |item: &Json| match protocol {
+            _ if custom(protocol, item).is_some() => custom_tool(item),
             Protocol::Gemini => gemini::function(item),
             Protocol::Anthropic => tool(item, &["input_schema"]),
             _ => tool(item, &["parameters"]),
         };
         self.tools = Some(functions.iter().filter_map(read).collect());
         let strict = functions.iter().filter(|item| is_true(item, "strict")).count();
-        self.has_strict_tools = strict > 0 && strict == functions.len();
+        let all = functions.iter().filter(|item| custom(protocol, item).is_none()).count();
+        self.has_strict_tools = strict > 0 && strict == all;
         if strict > 0 && !self.has_strict_tools {
             self.omitted.push("strict (of some tools)".to_owned());
         }
@@ -287,6 +291,12 @@ fn function(protocol: Protocol, item: &Json) -> Option<&Json> {
         Protocol::Anthropic => Some(item).filter(|item| item.get("input_schema").is_some()),
         _ => item.get("function").or_else(|| Some(item).filter(is_function).filter(|item| item.get("name").is_some())),
     }
+}
+
+/// The item of a custom tool, in the protocols that have them.
+fn custom(protocol: Protocol, item: &Json) -> Option<&Json> {
+    let is_custom = matches!(protocol, Protocol::OpenAi | Protocol::Responses) && custom_tool(item).is_some();
+    is_custom.then_some(item)
 }
 
 /// The choice of a function in its older form becomes a choice of a tool.

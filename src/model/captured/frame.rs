@@ -159,7 +159,7 @@ fn canonical(protocol: Protocol, body: &Json) -> Json {
         }
     }
     let tools = ["tools", "functions"].iter().filter_map(|key| body.get(key)?.items()).flatten();
-    let tools = Json::object(tools.flat_map(|item| declared(protocol, item)));
+    let tools = Json::object(tools.flat_map(declared));
     let members = body.members().unwrap_or_default().iter();
     let kept = members.filter(|member| !NOT_COMPARED.contains(&member.key.as_str()));
     let kept = Json::object(kept.map(|member| (member.key.clone(), member.value.clone())));
@@ -167,10 +167,10 @@ fn canonical(protocol: Protocol, body: &Json) -> Json {
 }
 
 /// The tools of an item of a list, by name. Tools of the service are named by their type.
-fn declared(protocol: Protocol, item: &Json) -> Vec<(String, Json)> {
+fn declared(item: &Json) -> Vec<(String, Json)> {
     if let Some(functions) = item.get("functionDeclarations").and_then(Json::items) {
         let rest = item.clone().without("functionDeclarations");
-        let rest = rest.members().is_some_and(|members| !members.is_empty()).then(|| declared(protocol, &rest));
+        let rest = rest.members().is_some_and(|members| !members.is_empty()).then(|| declared(&rest));
         let functions = functions.iter().filter_map(|function| {
             let tool = gemini::function(function)?;
             let others = ["name", "parameters", "parametersJsonSchema", "parameters_json_schema"];

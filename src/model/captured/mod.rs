@@ -33,6 +33,7 @@ pub use pending_calls::PendingCalls;
 pub use reply::{CapturedReply, Echoes, ReplyOutcome};
 pub use responses::CREATE;
 
+use super::custom_tools::parameters as custom_parameters;
 use crate::config::Protocol;
 use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
 
@@ -161,7 +162,21 @@ fn texts(json: Option<&Json>) -> Vec<String> {
 fn tool(json: &Json, parameters: &[&str]) -> Option<ToolSchema> {
     let schema = parameters.iter().find_map(|key| json.get(key)).cloned().unwrap_or_else(Json::empty);
     let name = text_of(json, "name").or_else(|| text_of(json, "type"))?;
-    Some(ToolSchema { name, description: text_of(json, "description"), parameters: JsonText::of(&schema) })
+    let parameters = JsonText::of(&schema);
+    Some(ToolSchema { name, description: text_of(json, "description"), parameters, custom: None })
+}
+
+/// A custom tool, whose argument is a text; `None` for other items. In chat completions its definition is a member.
+fn custom_tool(item: &Json) -> Option<ToolSchema> {
+    let own =
+        item.get("custom").or_else(|| Some(item).filter(|_| text_of(item, "type").as_deref() == Some("custom")))?;
+    let further = ["name", "description", "type"].iter().fold(own.clone(), |rest, key| rest.without(key));
+    Some(ToolSchema {
+        name: text_of(own, "name")?,
+        description: text_of(own, "description"),
+        parameters: JsonText::of(&custom_parameters()),
+        custom: Some(JsonText::of(&further)),
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use ptc_core::value::Json;
 
 use super::parts::{content, other, result, result_text, shortened, text};
-use super::{CapturedMessage, CapturedRequest, is_true, number, text_of, tool};
+use super::{CapturedMessage, CapturedRequest, custom_tool, is_true, number, text_of, tool};
 use crate::event::{JsonText, MessagePart, NativeCall, Options, Role};
 use crate::model::responses::{client_call, is_service_execution};
 
@@ -38,7 +38,7 @@ pub(super) fn read(body: &Json) -> CapturedRequest {
     CapturedRequest {
         model: text_of(body, "model").unwrap_or_default(),
         messages,
-        tools: tools.filter_map(|item| tool(item, &["parameters"])).collect(),
+        tools: tools.filter_map(|item| custom_tool(item).or_else(|| tool(item, &["parameters"]))).collect(),
         schema: body.at("text.format.schema").map(JsonText::of),
         options: Options {
             temperature: number(body, "temperature"),

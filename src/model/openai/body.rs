@@ -11,6 +11,7 @@ use serde_with::skip_serializing_none;
 use super::messages::{Message, messages};
 use crate::event::StructuredBy;
 use crate::model;
+use crate::model::custom_tools::definition;
 use crate::model::dialect::TokensKey;
 use crate::model::history::accepted;
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
@@ -43,14 +44,24 @@ struct StreamOptions {
 
 /// A tool as the protocol describes it.
 #[derive(Serialize)]
-pub(in crate::model) struct Tool<'a> {
-    r#type: &'static str,
-    function: Function<'a>,
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in crate::model) enum Tool<'a> {
+    /// A function.
+    Function {
+        /// Its definition.
+        function: Function<'a>,
+    },
+    /// A tool whose argument is a text.
+    Custom {
+        /// Its definition.
+        custom: Json,
+    },
 }
 
+/// The definition of a function.
 #[skip_serializing_none]
 #[derive(Serialize)]
-struct Function<'a> {
+pub(in crate::model) struct Function<'a> {
     name: &'a str,
     description: Option<&'a str>,
     parameters: Option<Json>,
@@ -60,13 +71,7 @@ struct Function<'a> {
 impl<'a> Tool<'a> {
     /// A function; without parameters only its name.
     pub(in crate::model) fn function(name: &'a str, description: Option<&'a str>, parameters: Option<Json>) -> Self {
-        Self { r#type: "function", function: Function { name, description, parameters, strict: None } }
-    }
-
-    /// The same function, whose arguments the service keeps to the parameters.
-    fn strict(mut self) -> Self {
-        self.function.strict = Some(true);
-        self
+        Self::Function { function: Function { name, description, parameters, strict: None } }
     }
 }
 
@@ -123,9 +128,13 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
     let tools = draft.request.tools.iter();
     let mut all: Vec<Tool<'_>> = tools
         .map(|tool| {
+            if let Some(custom) = definition(tool) {
+                return Tool::Custom { custom };
+            }
             let (parameters, is_strict) = draft.parameters(tool);
-            let function = Tool::function(&tool.name, tool.description.as_deref(), Some(parameters));
-            if is_strict { function.strict() } else { function }
+            let description = tool.description.as_deref();
+            let (parameters, strict) = (Some(parameters), is_strict.then_some(true));
+            Tool::Function { function: Function { name: &tool.name, description, parameters, strict } }
         })
         .collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {

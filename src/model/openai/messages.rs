@@ -9,6 +9,7 @@ use serde_with::skip_serializing_none;
 use crate::event::{JsonText, NativeCall};
 use crate::model::Request;
 use crate::model::attached_file::{AttachedFile, FileKind};
+use crate::model::custom_tools::{input_of, is_custom};
 use crate::model::history::{ConversationTurn, accepted, arguments_text, conversation_turns};
 
 /// A message. Reasoning is sent back under the name that the server used.
@@ -81,8 +82,21 @@ fn user<'a>(text: String, files: &[AttachedFile<'a>]) -> Message<'a> {
 #[derive(Serialize)]
 struct ToolCall<'a> {
     id: &'a str,
-    r#type: &'static str,
-    function: Function<'a>,
+    #[serde(flatten)]
+    called: Called<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Called<'a> {
+    Function { function: Function<'a> },
+    Custom { custom: Custom<'a> },
+}
+
+#[derive(Serialize)]
+struct Custom<'a> {
+    name: &'a str,
+    input: String,
 }
 
 #[derive(Serialize)]
@@ -100,7 +114,7 @@ pub(super) fn messages<'a>(request: &'a Request, provider: &str) -> Vec<Message<
             ConversationTurn::System(text) => out.push(message("system", text)),
             ConversationTurn::User { text, files } => out.push(user(text, &AttachedFile::all(request, &files))),
             ConversationTurn::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
-            ConversationTurn::Assistant { text, calls, opaque } => out.push(calling(text, &calls, opaque)),
+            ConversationTurn::Assistant { text, calls, opaque } => out.push(calling(request, text, &calls, opaque)),
             ConversationTurn::Results(results) => out.extend(results.iter().map(|answer| Message {
                 tool_call_id: Some(answer.id),
                 ..message("tool", answer.text_without_images().into_owned())
@@ -123,7 +137,7 @@ fn message<'a>(role: &'static str, text: impl Into<Cow<'a, str>>) -> Message<'a>
 
 /// A message with calls. Its reasoning goes back with it: servers that reason between calls ask for that, and refuse it in other
 /// messages.
-fn calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) -> Message<'a> {
+fn calling<'a>(request: &Request, text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>) -> Message<'a> {
     let given = opaque.map(JsonText::json);
     let given = given.as_ref().and_then(|parts| parts.items()?.first());
     let reasoning = |name: &str| given.and_then(|part| part.get(name)).cloned();
@@ -132,12 +146,17 @@ fn calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>
         content,
         reasoning_content: reasoning("reasoning_content"),
         reasoning_details: reasoning("reasoning_details"),
-        tool_calls: calls.iter().map(|call| tool_call(call)).collect(),
+        tool_calls: calls.iter().map(|call| tool_call(request, call)).collect(),
         ..message("assistant", "")
     }
 }
 
-fn tool_call(call: &NativeCall) -> ToolCall<'_> {
-    let function = Function { name: accepted(&call.name, "unknown"), arguments: arguments_text(call) };
-    ToolCall { id: &call.id, r#type: "function", function }
+fn tool_call<'a>(request: &Request, call: &'a NativeCall) -> ToolCall<'a> {
+    let called = if is_custom(request, &call.name) {
+        Called::Custom { custom: Custom { name: &call.name, input: input_of(call) } }
+    } else {
+        let function = Function { name: accepted(&call.name, "unknown"), arguments: arguments_text(call) };
+        Called::Function { function }
+    };
+    ToolCall { id: &call.id, called }
 }

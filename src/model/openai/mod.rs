@@ -17,6 +17,10 @@ use crate::event::StructuredBy;
 pub(super) struct Completions;
 
 impl Language for Completions {
+    fn has_custom_tools(&self) -> bool {
+        true
+    }
+
     fn question(&self, _: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>) {
         (vec!["chat".to_owned(), "completions".to_owned()], None)
     }

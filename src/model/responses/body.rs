@@ -11,11 +11,12 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
-use crate::model;
 use crate::model::attached_file::{AttachedFile, FileKind};
+use crate::model::custom_tools::{definition, input_of, is_custom};
 use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments_text, conversation_turns};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::is_strict;
+use crate::model::{self, Request};
 
 /// Value of `include` that adds encrypted reasoning to the reply, for a client that keeps the history.
 const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
@@ -45,10 +46,17 @@ struct Reasoning<'a> {
     summary: &'static str,
 }
 
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Tool<'a> {
+    Function(Function<'a>),
+    Custom(Json),
+}
+
 /// A function. The service takes every schema for a strict one unless the opposite is stated.
 #[skip_serializing_none]
 #[derive(Serialize)]
-struct Tool<'a> {
+struct Function<'a> {
     r#type: &'static str,
     name: &'a str,
     description: Option<&'a str>,
@@ -108,6 +116,12 @@ enum Item<'a> {
         name: String,
         arguments: &'a str,
     },
+    CustomCall {
+        r#type: &'static str,
+        call_id: &'a str,
+        name: &'a str,
+        input: String,
+    },
     Result {
         r#type: &'static str,
         call_id: &'a str,
@@ -143,16 +157,14 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
 /// Returns the tools that may be called, and what the model must do with them. The tool that carries the schema is the only one to be
 /// called when there is no other.
 fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
-    let function = |name: &'a str, description: Option<&'a str>, (parameters, strict): (Json, bool)| Tool {
-        r#type: "function",
-        name,
-        description,
-        parameters,
-        strict,
+    let function = |name: &'a str, description: Option<&'a str>, (parameters, strict): (Json, bool)| {
+        Tool::Function(Function { r#type: "function", name, description, parameters, strict })
     };
-    let tools = draft.request.tools.iter();
-    let mut all: Vec<Tool<'a>> =
-        tools.map(|tool| function(&tool.name, tool.description.as_deref(), draft.parameters(tool))).collect();
+    let tools = draft.request.tools.iter().map(|tool| match definition(tool) {
+        Some(definition) => Tool::Custom(definition.with("type", Json::str("custom"))),
+        None => function(&tool.name, tool.description.as_deref(), draft.parameters(tool)),
+    });
+    let mut all: Vec<Tool<'a>> = tools.collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
         let (parameters, _) = draft.written_schema(schema);
@@ -187,11 +199,13 @@ fn input<'a>(draft: &Draft<'a>) -> Vec<Item<'a>> {
             ConversationTurn::System(text) => out.push(message("developer", text)),
             ConversationTurn::User { text, files } => out.push(user(text, &AttachedFile::all(draft.request, &files))),
             ConversationTurn::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", text)),
-            ConversationTurn::Assistant { text, calls, opaque } => add_calling(text, &calls, opaque, &mut out),
-            ConversationTurn::Results(results) => out.extend(results.iter().map(|answer| Item::Result {
-                r#type: "function_call_output",
-                call_id: answer.id,
-                output: output(draft, answer),
+            ConversationTurn::Assistant { text, calls, opaque } => {
+                add_calling(draft.request, (text, &calls), opaque, &mut out);
+            }
+            ConversationTurn::Results(results) => out.extend(results.iter().map(|answer| {
+                let is_custom = is_custom(draft.request, answer.name);
+                let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
+                Item::Result { r#type: kind, call_id: answer.id, output: output(draft, answer) }
             })),
         }
     }
@@ -232,7 +246,12 @@ fn user<'a>(text: String, files: &[AttachedFile<'a>]) -> Item<'a> {
 
 /// Adds text and calls with the reasoning between them in the recorded order. Reasoning is sent back with calls only: it
 /// belongs to the work that is not finished.
-fn add_calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonText>, out: &mut Vec<Item<'a>>) {
+fn add_calling<'a>(
+    request: &Request,
+    (text, calls): (String, &[&'a NativeCall]),
+    opaque: Option<&JsonText>,
+    out: &mut Vec<Item<'a>>,
+) {
     let given = opaque.map(JsonText::json).unwrap_or_default();
     let add_reasoning = |place: usize, out: &mut Vec<Item<'a>>| {
         let here = given.items().unwrap_or_default().iter();
@@ -245,6 +264,11 @@ fn add_calling<'a>(text: String, calls: &[&'a NativeCall], opaque: Option<&JsonT
     }
     for (number, call) in calls.iter().enumerate() {
         add_reasoning(number + 1, out);
+        if is_custom(request, &call.name) {
+            let (call_id, name) = (call.id.as_str(), call.name.as_str());
+            out.push(Item::CustomCall { r#type: "custom_tool_call", call_id, name, input: input_of(call) });
+            continue;
+        }
         let (name, arguments) = (accepted(&call.name, "unknown"), arguments_text(call));
         out.push(Item::Call { r#type: "function_call", call_id: &call.id, name, arguments });
     }

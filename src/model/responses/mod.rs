@@ -17,6 +17,10 @@ use crate::event::StructuredBy;
 pub(super) struct Responses;
 
 impl Language for Responses {
+    fn has_custom_tools(&self) -> bool {
+        true
+    }
+
     fn question(&self, _: &Endpoint) -> (Vec<String>, Option<(&'static str, &'static str)>) {
         (vec!["responses".to_owned()], None)
     }

@@ -48,7 +48,12 @@ fn request(want: Want, signature: &str) -> Request {
 
 fn schema(name: &str, parameters: &str) -> ToolSchema {
     let parameters = json::parse(parameters).unwrap();
-    ToolSchema { name: name.into(), description: None, parameters: crate::event::JsonText::of(&parameters) }
+    ToolSchema {
+        name: name.into(),
+        description: None,
+        parameters: crate::event::JsonText::of(&parameters),
+        custom: None,
+    }
 }
 
 /// The reply to a request, and everything that was streamed.

@@ -307,6 +307,7 @@ fn tool() -> ToolSchema {
         name: TOOL.to_owned(),
         description: Some("Returns the temperature in a city.".to_owned()),
         parameters: JsonText::of(&object(Json::empty().with("city", text()).with("unit", text()), &["city"])),
+        custom: None,
     }
 }
 
