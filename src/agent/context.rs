@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Field, InputMode, Issue, Path, Segment, Signature, Type, underscored};
 use ptc_core::template::{self, DiagnosticKind, Template};
-use ptc_core::text::{Span, nearest};
+use ptc_core::text::{Span, did_you_mean, nearest};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Map, Value};
 
@@ -25,6 +25,28 @@ pub struct Context {
     pub descriptions: Vec<(String, String)>,
     /// The files that the user named for it; the records of them are in the data.
     pub files: Vec<InputFile>,
+}
+
+impl Agent {
+    /// Returns a finding for each input of a context that the signature does not declare, with the nearest declared name. An agent whose
+    /// signature has no parameters accepts any input.
+    pub fn undeclared_inputs(&self, context: &Json) -> Vec<Diagnostic> {
+        let signature = self.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
+        let Some(signature) =
+            signature.filter(|signature| signature.params.as_ref().is_some_and(|all| !all.is_empty()))
+        else {
+            return Vec::new();
+        };
+        let names = || signature.params.iter().flatten().map(|field| field.name.as_str());
+        let members = context.members().unwrap_or_default().iter();
+        let undeclared = members.map(|member| &member.key).filter(|name| signature.param(name).is_none());
+        let found = undeclared.map(|name| {
+            let (near, known) = (did_you_mean(name, names()), names().collect::<Vec<_>>().join(", "));
+            let message = format!("no input `{name}`{near} (inputs: {known})");
+            Diagnostic::error(Place::Context, Reason::InvalidContext, message).key(name.clone())
+        });
+        found.collect()
+    }
 }
 
 impl From<Json> for Context {

@@ -245,8 +245,9 @@ impl Turn {
             by: last.and_then(|end| end.by.clone()),
             other_model: OtherModel::of_turn(turn),
             finish_reason: last.and_then(|end| end.finish.clone()),
-            latency_ms: turn.latency_ms(),
-            first_ms: last.and_then(|end| end.first_ms),
+            // A stop ends the run inside a turn, which has no end of its own.
+            latency_ms: run.end.as_ref().map_or_else(|| turn.latency_ms(), |_| turn.elapsed_ms()),
+            first_ms: turn.time_to_first_ms(),
             attempts: turn.attempts.made(),
         }
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use ptc_core::signature::{self, Type};
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
-use ptc_core::value::json::{self, Node};
+use ptc_core::value::json::{self, JsonError, Node};
 
 use super::arguments::AgentFlags;
-use super::output::UsageError;
+use super::output::{UsageError, print_warning};
 use crate::agent::{Agent, Context, InputFile, Step};
 use crate::config::{read_named_bytes, read_named_file};
 use crate::session::shell_word;
@@ -42,7 +42,10 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
 fn context_of_text(text: &str, set: &[String], agent: &Agent) -> Result<Context, UsageError> {
     let (name, json) = object(text)?;
     match step(&json) {
-        None => Ok(json.into()),
+        None => {
+            warn_undeclared(&json, agent);
+            Ok(json.into())
+        }
         Some(step) => {
             let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
             let signature = signature.unwrap_or(signature::Signature { params: None, output: None });
@@ -53,12 +56,19 @@ fn context_of_text(text: &str, set: &[String], agent: &Agent) -> Result<Context,
     }
 }
 
+/// Warns of inputs of `--context` that the agent does not declare: they reach its prompt all the same.
+pub(super) fn warn_undeclared(context: &Json, agent: &Agent) {
+    for found in agent.undeclared_inputs(context) {
+        print_warning(&format!("--context: {}", found.message));
+    }
+}
+
 /// The JSON object of `JSON|@FILE`, and the name to call it by.
 pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
     let name = text.strip_prefix('@').unwrap_or("--context").to_owned();
     let written = text;
     let text = text_of(text)?;
-    let json = json::parse(&text).map_err(|error| {
+    let json = given_json(&text, &name)?.map_err(|error| {
         let instead = instead_of_json(written);
         UsageError(format!("{name}: {}: the context is not JSON: {}{instead}", error.line_col(&text), error.message))
     })?;
@@ -66,6 +76,24 @@ pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
         return Err(UsageError(format!("{name}: the context must be a JSON object")));
     }
     Ok((name, json))
+}
+
+/// Reason why an object with two members of one name is refused.
+pub(super) const READERS_DISAGREE: &str = "readers of JSON disagree about which one counts";
+
+/// Reads JSON that the user gives; the inner error is that of a text which is not JSON.
+///
+/// Errors: an object has two members of one name. `name` is what the error calls the text.
+pub(super) fn given_json(text: &str, name: &str) -> Result<Result<Json, JsonError>, UsageError> {
+    let read = json::parse_unique(text);
+    match &read {
+        Err(error) if json::parse(text).is_ok() => Err(UsageError(format!(
+            "{name}: {}: the JSON is ambiguous: {}, and {READERS_DISAGREE}",
+            error.line_col(text),
+            error.message
+        ))),
+        _ => Ok(read),
+    }
 }
 
 /// Returns a hint for the end of an error message: a text that is not JSON is probably the name of a file, or NAME=VALUE.
@@ -157,7 +185,8 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
     let field = signature.as_ref().and_then(|signature| signature.param(name));
     let Some(field) = field else {
         if params.is_empty() {
-            return Ok((name.to_owned(), json::parse(&text).unwrap_or_else(|_| Json::str(text))));
+            let json = given_json(&text, &format!("--set {name}"))?;
+            return Ok((name.to_owned(), json.unwrap_or_else(|_| Json::str(text))));
         }
         let names = || params.iter().map(|field| field.name.as_str());
         let near = did_you_mean(name, names());
@@ -169,10 +198,13 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
         Type::Bool if !is_file && !["true", "false", "null"].contains(&text.trim()) => {
             Err(UsageError(format!("--set {name}: must be true or false, found {text:?}")))
         }
-        _ => json::parse(&text).map(|json| (field.name.clone(), json)).map_err(|error| {
-            let ty = field.ty.render();
-            UsageError(format!("--set {name}: {}: {} (the parameter is {ty})", error.line_col(&text), error.message))
-        }),
+        _ => {
+            let json = given_json(&text, &format!("--set {name}"))?;
+            json.map(|json| (field.name.clone(), json)).map_err(|error| {
+                let (at, ty) = (error.line_col(&text), field.ty.render());
+                UsageError(format!("--set {name}: {at}: {} (the parameter is {ty})", error.message))
+            })
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `sessions export` and `sessions import`: where the text goes, and the reports about it.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -12,8 +12,9 @@ use super::output::{UsageError, exit, print_json, print_line, print_note, safe_l
 use super::printer::Printer;
 use super::screenshot::{InterfaceServices, size};
 use crate::export::{Content, Format, Piece, Removal, asciicast};
+use crate::session::Session;
 use crate::workbench::format::plural;
-use crate::workbench::{PreparedExport, Secrets, Workbench, write_export};
+use crate::workbench::{ExportError, PreparedExport, Secrets, Workbench, check_new_export, write_export};
 
 /// Columns and rows of a picture by default.
 const USUAL_SIZE: &str = "120x40";
@@ -49,6 +50,15 @@ pub(super) async fn export(
     if !prepared.findings.is_empty() {
         print_note("warning: the export contains text that looks like a secret");
     }
+    match file {
+        Some(_) if flags.force && format == Format::Bundle => {
+            return Err(UsageError(
+                "--force replaces files: a bundle is a folder, name another one with -o".to_owned(),
+            ));
+        }
+        Some(path) if !flags.force && format != Format::Bundle => check_new(path, &session)?,
+        _ => {}
+    }
     let bytes = match (format, file) {
         (Format::Bundle, Some(folder)) => {
             let findings = doctor::findings_offline(workbench).await;
@@ -78,6 +88,18 @@ pub(super) async fn export(
         print_note(&format!("{} of {}, {size}, {}", path.display(), session.header.id, removed(&prepared.removals)));
     }
     Ok(exit::OK)
+}
+
+/// Checks that an export replaces nothing. The error names what to write.
+fn check_new(path: &Path, session: &Session) -> Result<(), UsageError> {
+    check_new_export(path, session).map_err(|error| {
+        UsageError(match error {
+            ExportError::Exists(path) => {
+                format!("{} exists: name another file with -o, or replace it with --force", path.display())
+            }
+            other => other.to_string(),
+        })
+    })
 }
 
 /// The format that was asked for, or that the file's name ends with.

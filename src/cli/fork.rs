@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
 
 use super::arguments::ForkFlags;
 use super::context::{self, text_of};
@@ -71,11 +71,13 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
             )));
         }
         let value = text_of(value)?;
-        changes
-            .push(ForkChange::new(format!("option.{key}"), json::parse(&value).unwrap_or_else(|_| Json::str(value))));
+        let json = context::given_json(&value, &format!("--option {key}"))?;
+        changes.push(ForkChange::new(format!("option.{key}"), json.unwrap_or_else(|_| Json::str(value))));
     }
     if let Some(context) = &flags.context {
-        changes.push(ForkChange::new("context", context::object(context)?.1));
+        let (_, json) = context::object(context)?;
+        context::warn_undeclared(&json, &agent(flags, session, workbench)?);
+        changes.push(ForkChange::new("context", json));
     }
     if !flags.set.is_empty() {
         let agent = agent(flags, session, workbench)?;
@@ -106,7 +108,7 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
 /// `JSON|@FILE`
 fn json_of(text: &str, flag: &str) -> Result<Json, UsageError> {
     let written = text_of(text)?;
-    json::parse(&written).map_err(|error| {
+    context::given_json(&written, flag)?.map_err(|error| {
         UsageError(format!("{flag}: {}: {} (strings need quotes)", error.line_col(&written), error.message))
     })
 }

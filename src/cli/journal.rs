@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
-use ptc_core::value::{Map, Value, json};
+use ptc_core::value::{Map, Value};
 
+use super::context::given_json;
 use super::output::{UsageError, exit, print_note, safe_line};
 use crate::agent::Step;
 use crate::config::read_named_file;
@@ -22,7 +23,8 @@ pub(super) fn load(file: &Path) -> Result<Map, UsageError> {
     }
     let text = read_named_file(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let journal = json::parse(text).map_err(|error| wrong(format!("{}: {}", error.line_col(text), error.message)))?;
+    let journal = given_json(text, &format!("--journal {}", file.display()))?;
+    let journal = journal.map_err(|error| wrong(format!("{}: {}", error.line_col(text), error.message)))?;
     match journal.to_value() {
         Value::Map(map) => Ok((*map).clone()),
         _ => Err(wrong("a journal is a JSON object: results by the ids of their tasks".to_owned())),

@@ -8,16 +8,16 @@ use serde_with::skip_serializing_none;
 use super::agent_source;
 use super::arguments::JudgeFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
-use super::run::stop_on_signal;
+use super::run::{stop_on_signal, stopped_code};
 use crate::agent::{JudgesUsage, Rubric, Ruling};
 use crate::event::{Address, FromCache};
 use crate::port::{EndSignals, Stop};
 use crate::session::Label;
-use crate::workbench::format::{cache_line, judges_line, plural};
+use crate::workbench::format::{Marks, cache_line, judges_line, plural};
 use crate::workbench::matrix::Pace;
 use crate::workbench::{Agreement, AgreementSpec, AgreementTable, Kappa, LabelledRun, Workbench};
 
-pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) async fn judge(flags: &JudgeFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let access = workbench.file_access();
     let agent = agent_source(&flags.agent, access)?;
     let folder = Path::new(&flags.agent).parent().unwrap_or(Path::new(""));
@@ -51,11 +51,11 @@ pub(super) async fn judge(flags: &JudgeFlags, workbench: &Workbench) -> Result<u
     if flags.json {
         print_json(&AgreementJson::new(&spec.agent.name, &runs, table));
     } else {
-        print(&spec.agent.name, &runs, table);
+        print(&spec.agent.name, &runs, table, Marks::of(plain));
     }
     if stopped {
         print_note("stopped: the remaining runs were not judged");
-        return Ok(exit::CANCELLED);
+        return Ok(stopped_code(&stop));
     }
     if let Some(most) = flags.max_cost {
         if is_spent {
@@ -81,8 +81,8 @@ fn rubric(flags: &JudgeFlags) -> Result<Option<Rubric>, UsageError> {
     Ok(Some(Rubric { models: flags.models.clone(), votes, at_least, ..rubric }))
 }
 
-fn print(agent: &str, runs: &[LabelledRun], table: AgreementTable) {
-    print_line(&safe_line(&format!("{agent} · {}", plural(runs.len() as u64, "labelled run"))));
+fn print(agent: &str, runs: &[LabelledRun], table: AgreementTable, marks: &Marks) {
+    print_line(&safe_line(&format!("{agent}{}{}", marks.dot, plural(runs.len() as u64, "labelled run"))));
     print_line("             label pass  label fail");
     print_line(&format!("judge pass   {:>10}  {:>10}", table.both_pass, table.only_judge));
     print_line(&format!("judge fail   {:>10}  {:>10}", table.only_label, table.both_fail));

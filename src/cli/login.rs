@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::{LoginFlags, ServerFlags};
 use super::output::{UsageError, exit, print_error, print_line, print_note, safe_line};
+use super::run::signal_code;
 use super::source::agent_source;
 use crate::port::EndSignals;
 use crate::tool::{LoginError, LoginReport, LogoutReport, open_browser};
@@ -61,9 +62,11 @@ pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u
     let cancel = CancellationToken::new();
     let waiting = login.finish(receiver, Duration::from_secs(flags.timeout), &cancel);
     tokio::pin!(waiting);
+    let mut stopped = exit::CANCELLED;
     let done = tokio::select! {
         done = &mut waiting => done,
-        _ = signals.next() => {
+        signal = signals.next() => {
+            stopped = signal_code(signal);
             cancel.cancel();
             waiting.await
         }
@@ -75,7 +78,7 @@ pub(super) async fn login(flags: &LoginFlags, workbench: &Workbench) -> Result<u
         }
         Err(error) => {
             print_error(&error.to_string());
-            Ok(if error == LoginError::Cancelled { exit::CANCELLED } else { exit::FAILED })
+            Ok(if error == LoginError::Cancelled { stopped } else { exit::FAILED })
         }
     }
 }

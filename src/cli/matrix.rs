@@ -11,7 +11,7 @@ use std::path::Path;
 use super::arguments::{CompareFlags, MatrixFlags, MergeFlags};
 use super::output::{UsageError, columns, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
 use super::results::{self, GrowingRows};
-use super::run::stop_on_signal;
+use super::run::{stop_on_signal, stopped_code};
 use super::source::{agent_source, mode};
 use crate::agent::Agent;
 use crate::port::{EndSignals, Stop};
@@ -205,7 +205,7 @@ async fn finish(
             state.done(),
             plural(state.total() as u64, "trial")
         ));
-        return Ok(exit::CANCELLED);
+        return Ok(stopped_code(&stop));
     }
     if !flags.json {
         print_line(&report_lines(&reports, &all, (&pairs, changes.as_deref()), plain).join("\n"));
@@ -295,7 +295,7 @@ fn report_lines(
     }
     lines.extend(sections::unfit(reports));
     lines.extend(sections::answers(reports, columns, Marks::of(plain)));
-    lines.extend(sections::errors(reports, columns));
+    lines.extend(sections::errors(reports, columns, Marks::of(plain)));
     lines.extend(paired::lines(pairs, Marks::of(plain)));
     lines.extend(changes.map(|changes| sections::changes(changes, plain)).unwrap_or_default());
     lines

@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::McpFlags;
 use super::output::{UsageError, exit, print_note, safe_line};
-use crate::port::{EndSignal, EndSignals};
+use super::run::signal_code;
+use crate::port::EndSignals;
 use crate::serve::ServedAgent;
 use crate::serve::mcp::{AgentTools, McpOptions, serve};
 use crate::tool::ConsentPolicy;
@@ -41,8 +42,5 @@ pub(super) async fn mcp(flags: &McpFlags, allow_tools: bool, workbench: &Workben
         served = served => served?,
         _ = signals.next() => {}
     }
-    Ok(match signal {
-        EndSignal::Interrupt => exit::CANCELLED,
-        EndSignal::Terminate => exit::TERMINATED,
-    })
+    Ok(signal_code(signal))
 }

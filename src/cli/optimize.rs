@@ -10,29 +10,29 @@ use serde_with::skip_serializing_none;
 use super::arguments::{OptimizeAction, OptimizeFlags};
 use super::keyboard::confirm;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
-use super::run::stop_on_signal;
+use super::run::{stop_on_signal, stopped_code};
 use super::{agent_source, source};
 use crate::port::{EndSignals, Stop};
 use crate::workbench::Workbench;
-use crate::workbench::format::plural;
+use crate::workbench::format::{Marks, plural};
 use crate::workbench::optimize::{
     Action, AgentChanges, CandidateCase, CandidateDetail, CandidateLine, CandidateStatus, Component, Ending, Gain,
     Hunk, OptimizeError, OptimizeJob, Progress, SearchOutline, Settings, candidate_file,
 };
 
-pub(super) async fn optimize(flags: &OptimizeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) async fn optimize(flags: &OptimizeFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     match (&flags.action, &flags.agent) {
         (Some(OptimizeAction::Show { screen: true, .. }), _) => {
             Err(UsageError("--screen needs a terminal and no --plain; omit --screen, or use --json".to_owned()))
         }
         (Some(OptimizeAction::Show { dir, candidate, json, .. }), _) => {
-            show(dir, candidate.as_deref(), *json, workbench)
+            show(dir, candidate.as_deref(), *json, Marks::of(plain), workbench)
         }
         (Some(OptimizeAction::Apply { dir, candidate, yes, hunks }), _) => {
             let choice = if *yes { Choice::All } else { Choice::of(hunks) };
             apply(dir, candidate.as_deref(), &choice, workbench)
         }
-        (None, Some(agent)) => search(agent, flags, &flags.cache.apply(workbench)?).await,
+        (None, Some(agent)) => search(agent, flags, plain, &flags.cache.apply(workbench)?).await,
         (None, None) => Err(UsageError("name an agent file".to_owned())),
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn refused(error: OptimizeError) -> UsageError {
     UsageError(error.0)
 }
 
-async fn search(name: &str, flags: &OptimizeFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+async fn search(name: &str, flags: &OptimizeFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let agent = agent_source(name, workbench.file_access())?;
     let mode = flags.mode.as_deref().map(source::mode).transpose()?;
     let in_mode = agent.for_mode(mode.unwrap_or(agent.mode)).map_err(|found| {
@@ -99,13 +99,13 @@ async fn search(name: &str, flags: &OptimizeFlags, workbench: &Workbench) -> Res
     if flags.json {
         print_json(&SearchJson::of(&progress, &SearchOutline::of(&progress)));
     } else {
-        print_tree(&progress, &dir);
+        print_tree(&progress, &dir, Marks::of(plain));
     }
     if progress.ending.is_some() {
         return Ok(exit::OK);
     }
     print_note("not finished: the same command continues the search");
-    Ok(if stop.reason().is_some() { exit::CANCELLED } else { exit::FAILED })
+    Ok(if stop.reason().is_some() { stopped_code(&stop) } else { exit::FAILED })
 }
 
 /// Returns the line that reports the result of an action; empty for the end of the search.
@@ -148,12 +148,18 @@ fn text_of(name: &str) -> Result<String, UsageError> {
     }
 }
 
-fn show(dir: &Path, candidate: Option<&str>, json: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+fn show(
+    dir: &Path,
+    candidate: Option<&str>,
+    json: bool,
+    marks: &Marks,
+    workbench: &Workbench,
+) -> Result<u8, UsageError> {
     let progress = workbench.read_optimization(dir).map_err(refused)?;
     match candidate {
         _ if json => print_json(&SearchJson::of(&progress, &SearchOutline::of(&progress))),
-        Some(name) => print_candidate(&progress, number(&progress, name)?),
-        None => print_tree(&progress, dir),
+        Some(name) => print_candidate(&progress, number(&progress, name)?, marks),
+        None => print_tree(&progress, dir, marks),
     }
     Ok(exit::OK)
 }
@@ -167,12 +173,10 @@ fn number(progress: &Progress, name: &str) -> Result<usize, UsageError> {
 
 /// Prints the candidates below their first parent, with their changes, score, cost and the cases that they won and lost against
 /// their parents.
-fn print_tree(progress: &Progress, dir: &Path) {
+fn print_tree(progress: &Progress, dir: &Path, marks: &Marks) {
     let outline = SearchOutline::of(progress);
-    print_line(&safe_line(&format!(
-        "{} · {} · {} · proposals by {}",
-        outline.agent, outline.mode, outline.model, outline.reflect_model
-    )));
+    let proposals = format!("proposals by {}", outline.reflect_model);
+    print_line(&safe_line(&[&*outline.agent, &outline.mode, &outline.model, &proposals].join(marks.dot)));
     let [training, validation, held_out] = outline.cases;
     print_line(&format!("{} training, {validation} validation, {held_out} held out", plural(training as u64, "case")));
     outline.lines.iter().for_each(|line| print_line(&safe_line(&candidate_line(line))));
@@ -192,7 +196,7 @@ fn print_tree(progress: &Progress, dir: &Path) {
     } else {
         for (name, gain) in [("validation", &outline.validation), ("held-out", &outline.held_out)] {
             if let Some(gain) = gain {
-                print_line(&format!("c{best:02} against c00, {name}: {}", gain_text(gain)));
+                print_line(&format!("c{best:02} against c00, {name}: {}", gain_text(gain, marks)));
             }
         }
         print_line(&safe_line(&format!(
@@ -213,10 +217,11 @@ fn print_tree(progress: &Progress, dir: &Path) {
     }
 }
 
-fn gain_text(gain: &Gain) -> String {
+fn gain_text(gain: &Gain, marks: &Marks) -> String {
     let Gain { cases, before, after, won, lost, probability } = gain;
     let chance = if *probability < 0.001 { "p < 0.001".to_owned() } else { format!("p = {probability:.3}") };
-    format!("{before:.2} → {after:.2} ({}: {won} won, {lost} lost, {chance})", plural(*cases as u64, "case"))
+    let (to, cases) = (marks.to, plural(*cases as u64, "case"));
+    format!("{before:.2} {to} {after:.2} ({cases}: {won} won, {lost} lost, {chance})")
 }
 
 fn candidate_line(line: &CandidateLine) -> String {
@@ -242,7 +247,7 @@ fn against_parents(line: &CandidateLine) -> String {
 }
 
 /// Prints the changes of a candidate to each of its parents, and its cases with their sessions.
-fn print_candidate(progress: &Progress, candidate: usize) {
+fn print_candidate(progress: &Progress, candidate: usize, marks: &Marks) {
     let parents = progress.search.candidates()[candidate].parents.len().max(1);
     let details: Vec<CandidateDetail> =
         (0..parents).filter_map(|place| CandidateDetail::of(progress, candidate, place)).collect();
@@ -257,7 +262,7 @@ fn print_candidate(progress: &Progress, candidate: usize) {
             print_line(&format!("against c{parent:02}: won {won}, lost {lost}"));
         }
         for (component, hunks) in &detail.changes {
-            print_line(&safe_line(&format!("{component} (c{parent:02} → c{candidate:02})")));
+            print_line(&safe_line(&format!("{component} (c{parent:02} {} c{candidate:02})", marks.to)));
             hunks.iter().for_each(print_hunk);
         }
     }

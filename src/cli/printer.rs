@@ -16,7 +16,7 @@ use crate::event::{
 use crate::model::OtherModel;
 use crate::record::{Records, RunRecord, TurnRecord};
 
-use crate::workbench::format::{Marks, cached, cost, inflected, plural};
+use crate::workbench::format::{Marks, cached, cost, inflected, plural, running};
 use crate::workbench::wording::{describe_issue, describe_reason, in_plain_words};
 use crate::workbench::{Definitions, next_step};
 use thought::{Rest, Thought};
@@ -404,8 +404,8 @@ impl<W: Write> Printer<W> {
         let root = !envelope.address.is_call();
         self.ended |= root;
         let Some(run) = self.records.run(&envelope.address) else { return };
-        let seconds = std::time::Duration::from_millis(run.elapsed_ms()).as_secs_f64();
-        let turns = plural(end.usage.totals.turns.into(), "turn");
+        let time = running(run.elapsed_ms());
+        let turns = plural(run.ledger.own().turns.into(), "turn");
         let usage = self.records.usage(&envelope.address);
         let tokens = usage
             .tokens
@@ -416,12 +416,11 @@ impl<W: Write> Printer<W> {
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
-                let text = format!("returned after {turns}, {seconds:.1} s{spent}{from}");
+                let text = format!("returned after {turns}, {time}{spent}{from}");
                 self.line(&self.marks.line(self.marks.good, &text));
             }
             Some(fail) => {
-                let text =
-                    format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, in_plain_words(&fail.message));
+                let text = format!("{} after {turns}, {time}{spent}: {}", fail.reason, in_plain_words(&fail.message));
                 self.failure(&text, next.as_deref());
             }
         }

@@ -4,11 +4,12 @@ use super::arguments::PromptFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::source::{described, described_in, first_step, in_file, mode, pipeline_of};
 use crate::agent::{Agent, Context, Mode};
+use crate::workbench::format::Marks;
 use crate::workbench::{Pipeline, Preview, StartError, Workbench, compared_with};
 
-pub(super) fn prompt(flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) fn prompt(flags: &PromptFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(pipeline) = pipeline_of(&flags.agent, workbench.file_access())? {
-        return of_pipeline(&pipeline, flags, workbench);
+        return of_pipeline(&pipeline, flags, Marks::of(plain), workbench);
     }
     let (agent, context) = described(&flags.agent, workbench.file_access())?;
     match &flags.against {
@@ -37,7 +38,12 @@ fn against(
 }
 
 /// Prints the first request of the first step, and lists the later steps; checks the types between them.
-fn of_pipeline(pipeline: &Pipeline, flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+fn of_pipeline(
+    pipeline: &Pipeline,
+    flags: &PromptFlags,
+    marks: &Marks,
+    workbench: &Workbench,
+) -> Result<u8, UsageError> {
     if flags.against.is_some() {
         return Err(UsageError(
             "--against cannot be given for a pipeline: its steps have modes of their own".to_owned(),
@@ -48,12 +54,8 @@ fn of_pipeline(pipeline: &Pipeline, flags: &PromptFlags, workbench: &Workbench) 
     let context = super::context::context(&flags.agent, first)?;
     for plan in &plans[1..] {
         let agent = &plan.agent;
-        print_note(&safe_line(&format!(
-            "then: {} · {} · {}",
-            agent.name,
-            agent.mode,
-            agent.signature.as_deref().unwrap_or("text")
-        )));
+        let parts = [&agent.name, agent.mode.name(), agent.signature.as_deref().unwrap_or("text")];
+        print_note(&safe_line(&format!("then: {}", parts.join(marks.dot))));
         for warning in &plan.warnings {
             print_note(&safe(&format!("warning: {}: {}", agent.name, warning.message)));
         }

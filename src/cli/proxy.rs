@@ -11,6 +11,7 @@ use futures::FutureExt as _;
 
 use super::arguments::ProxyFlags;
 use super::output::{UsageError, exit, print_error, print_note, safe_line};
+use super::run::signal_code;
 use crate::port::EndSignals;
 use crate::proxy::{
     Audience, ExchangeLine, ProxySpec, Report, Retention, UnrecordedReport, UnrecordedRequest, run_program,
@@ -44,14 +45,13 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
             signals.next().await;
             exit::OK
         }
-        // A signal that came while the recordings were read is for this program: the command is not started.
-        Some(_) if signals.next().now_or_never().is_some() => exit::CANCELLED,
-        Some((program, arguments)) => match run_program(program, arguments, proxy.variables(), &mut signals).await {
-            Ok(code) => code,
-            Err(error) => {
+        Some((program, arguments)) => match signals.next().now_or_never() {
+            // A signal that came while the recordings were read is for this program: the command is not started.
+            Some(signal) => signal_code(signal),
+            None => run_program(program, arguments, proxy.variables(), &mut signals).await.unwrap_or_else(|error| {
                 print_error(&safe_line(&format!("{}: {error}", program.to_string_lossy())));
                 exit::USAGE
-            }
+            }),
         },
     };
     tokio::select! {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::arguments::ReplayFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
-use super::run::watch;
+use super::run::{is_unended, watch};
 use super::sessions::verify::{FindingJson, outcome_name};
 use crate::event::Address;
 use crate::port::{EndSignals, Human};
@@ -202,6 +202,11 @@ async fn accept(
     let run = workbench.accept(session, missing, Arc::clone(&queue) as Arc<dyn Human>)?;
     let id = run.session.clone().unwrap_or_default();
     let step = watch(run, &queue, plain, signals).await?;
+    let code = super::run::code(&step);
+    if is_unended(code) && !flags.json {
+        print_note(&format!("not accepted: the run in the new session {} has not ended", safe_line(&id)));
+        return Ok(code);
+    }
     if flags.json {
         let fail = step.fail.as_ref().map(|fail| fail.reason.as_str());
         let (session, outcome) = (session.header.id.as_str(), outcome_name(&before.outcome));
@@ -209,5 +214,5 @@ async fn accept(
     } else {
         print_line(&format!("{text}\naccepted in the new session {}", safe_line(&id)));
     }
-    Ok(exit::OK)
+    Ok(if is_unended(code) { code } else { exit::OK })
 }

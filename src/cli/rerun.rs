@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::arguments::RerunFlags;
 use super::fork::with;
 use super::output::{UsageError, exit, print_json, print_line, print_note, print_waiting};
-use super::run::{print_run, watch};
+use super::run::{is_unended, print_run, watch};
 use super::source::{agent_source, mode};
 use crate::agent::Step;
 use crate::event::Address;
@@ -70,12 +70,12 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
         let step = watch(run, &queue, plain, signals).await?;
         code = super::run::code(&step);
         steps.push(step);
-        if code == exit::CANCELLED || code == exit::WAITING {
+        if is_unended(code) {
             break;
         }
     }
     // A run that waits or was stopped has not ended: it is not compared.
-    let is_over = code == exit::CANCELLED || code == exit::WAITING;
+    let is_over = is_unended(code);
     let ended = names.len() - usize::from(is_over);
     let (comparison, warnings) = workbench.compare_sessions(&names[..ended])?;
     for warning in &warnings {

@@ -11,7 +11,7 @@ use super::matrix::print_merged;
 use super::output::{UsageError, exit, print_note, safe, unwritable};
 use crate::agent::Step;
 use crate::workbench::Workbench;
-use crate::workbench::files::{check_place, emptied, write_lines, write_whole};
+use crate::workbench::files::{check_place, emptied, is_stream, write_lines, write_whole};
 use crate::workbench::matrix::{
     Failure, MatrixState, RESULTS_BEGIN, ResultRow, Results, SHOWN_FAILURES, matrix_markdown, matrix_page, merge_rows,
     paired, read_result_lines, totals,
@@ -40,9 +40,10 @@ pub(super) struct GrowingRows<'f> {
 }
 
 impl<'f> GrowingRows<'f> {
-    /// The rows of the file that the flags name. An earlier file stays until the first row.
+    /// The rows of the file that the flags name. An earlier file stays until the first row. A device or pipe gets the rows only once, at
+    /// the end.
     pub(super) fn of(flags: &'f ResultFlags) -> Self {
-        Self { file: flags.results.as_deref(), opened: None }
+        Self { file: flags.results.as_deref().filter(|file| !is_stream(file)), opened: None }
     }
 
     /// Adds a row. The first error is a warning and ends the growing: the file is written once more at the end.

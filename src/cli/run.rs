@@ -216,6 +216,27 @@ fn terminated_step(session: Option<String>) -> Step {
     Step { fail, session, ..Step::default() }
 }
 
+/// Returns whether this exit code means a run that has no end: it was stopped, or waits.
+pub(super) fn is_unended(code: u8) -> bool {
+    [exit::CANCELLED, exit::TERMINATED, exit::WAITING].contains(&code)
+}
+
+/// The exit code of a signal that ends a command.
+pub(super) fn signal_code(signal: EndSignal) -> u8 {
+    match signal {
+        EndSignal::Interrupt => exit::CANCELLED,
+        EndSignal::Terminate => exit::TERMINATED,
+    }
+}
+
+/// The exit code of a command that this stop has ended.
+pub(super) fn stopped_code(stop: &Stop) -> u8 {
+    match stop.reason() {
+        Some(Interrupt { by: InterruptSource::Signal, .. }) => exit::TERMINATED,
+        _ => exit::CANCELLED,
+    }
+}
+
 /// Stops with Ctrl-C and SIGTERM.
 pub(super) async fn stop_on_signal(mut signals: EndSignals, stop: Stop) {
     match signals.next().await {
@@ -228,9 +249,20 @@ pub(super) async fn stop_on_signal(mut signals: EndSignals, stop: Stop) {
 
 /// Ends the program at a signal: where questions on stdin follow, which wait for a line and not for signals.
 pub(super) async fn exit_on_interrupt() {
-    let code = match EndSignals::catch().next().await {
-        EndSignal::Interrupt => exit::CANCELLED,
-        EndSignal::Terminate => exit::TERMINATED,
-    };
-    std::process::exit(code.into());
+    std::process::exit(signal_code(EndSignals::catch().next().await).into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_has_the_exit_code_of_its_signal() {
+        let by_user = Stop::default();
+        by_user.by_user();
+        let by_signal = Stop::default();
+        by_signal.now(Interrupt { reason: InterruptReason::Cancelled, by: InterruptSource::Signal });
+        assert_eq!([stopped_code(&by_user), stopped_code(&by_signal)], [130, 143]);
+        assert_eq!([EndSignal::Interrupt, EndSignal::Terminate].map(signal_code), [130, 143]);
+    }
 }

@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use super::arguments::ScreenshotFlags;
 use super::output::{UsageError, exit, print_note, unwritable};
 use crate::export::Content;
-use crate::workbench::files::check_kind;
+use crate::workbench::files::{check_place, write_whole};
 
 /// Draws a screen by name at a size in columns and rows, as SVG. Errors name the known screens.
 pub type Draw<'a> = &'a dyn Fn(String, (u16, u16)) -> BoxFuture<'static, Result<String, String>>;
@@ -36,8 +36,8 @@ const LARGEST: (u16, u16) = (400, 200);
 pub(super) async fn screenshot(flags: &ScreenshotFlags, draw: Draw<'_>) -> Result<u8, UsageError> {
     let size = size(&flags.size)?;
     let svg = draw(flags.screen.clone(), size).await.map_err(UsageError)?;
-    check_kind(&flags.output, SVG)
-        .and_then(|()| std::fs::write(&flags.output, svg))
+    check_place(&flags.output, SVG)
+        .and_then(|()| write_whole(&flags.output, svg.as_bytes()))
         .map_err(|error| unwritable(&flags.output, &error))?;
     print_note(&format!("{} drawn into {}", flags.screen, flags.output.display()));
     Ok(exit::OK)

@@ -3,6 +3,7 @@
 //! In: agents, an address, limits. Out: one line on stderr per answered request. It must never listen beyond this machine without
 //! a key.
 
+use std::env::VarError;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::ServeFlags;
 use super::output::{UsageError, exit, print_note, safe_line};
+use super::run::signal_code;
 use crate::config::is_variable_name;
 use crate::port::EndSignals;
 use crate::serve::http::AgentService;
@@ -62,7 +64,7 @@ pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Wor
     closing.close();
     tokio::select! {
         _ = served => Ok(exit::OK),
-        _ = signals.next() => Ok(exit::CANCELLED),
+        signal = signals.next() => Ok(signal_code(signal)),
     }
 }
 
@@ -72,9 +74,39 @@ fn key_of(name: &str) -> Result<String, UsageError> {
         // It may be the key itself, which must not be printed.
         return Err(UsageError("--key-env takes the name of an environment variable, not the key itself".to_owned()));
     }
-    match std::env::var(name) {
-        Ok(key) if key.trim().len() >= 16 => Ok(key.trim().to_owned()),
-        Ok(_) => Err(UsageError(format!("--key-env {name}: a key has at least 16 characters"))),
-        Err(_) => Err(UsageError(format!("--key-env {name}: this environment variable is not set"))),
+    sendable_key(std::env::var(name)).map_err(|why| UsageError(format!("--key-env {name}: {why}")))
+}
+
+/// The key that a variable holds. Errors: requests cannot send it, or it is easy to guess.
+fn sendable_key(variable: Result<String, VarError>) -> Result<String, &'static str> {
+    const UNSENDABLE: &str =
+        "the key has characters that no request can send in its header; use letters, digits and punctuation of ASCII";
+    let key = variable.map_err(|error| match error {
+        VarError::NotPresent => "this environment variable is not set",
+        VarError::NotUnicode(_) => UNSENDABLE,
+    })?;
+    let key = key.trim();
+    if !key.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
+        return Err(UNSENDABLE);
+    }
+    if key.len() < 16 { Err("a key has at least 16 characters") } else { Ok(key.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_no_request_can_send_is_refused() {
+        let of = |key: &str| sendable_key(Ok(key.to_owned()));
+        assert_eq!(of(" 0123456789abcdef\n").as_deref(), Ok("0123456789abcdef"));
+        assert_eq!(of("0123456789 +/=~-_").as_deref(), Ok("0123456789 +/=~-_"));
+        for key in
+            ["0123456789abcdef\u{fc}", "schl\u{fc}ssel-schl\u{fc}ssel", "01234567\n89abcdef", "01234567\u{7f}89abcdef"]
+        {
+            assert!(of(key).unwrap_err().contains("no request can send"), "{key:?}");
+        }
+        assert_eq!(of("short"), Err("a key has at least 16 characters"));
+        assert!(sendable_key(Err(VarError::NotPresent)).unwrap_err().contains("not set"));
     }
 }

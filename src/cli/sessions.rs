@@ -18,7 +18,7 @@ use crate::agent::{Step, StepFold};
 use crate::event::{Address, Event};
 use crate::export::step;
 use crate::session::{Marks, RunState, Session, SessionRuling, Summary, shell_word, summarize};
-use crate::workbench::format::plural;
+use crate::workbench::format::{self, SIGNS, WORDS, plural};
 use crate::workbench::{
     CaseSpec, FileNaming, Workbench, check_captured_agent, sent_bytes, store_captured_files, write_new_agent,
 };
@@ -49,10 +49,10 @@ pub(super) async fn sessions(
         }
         SessionsCommand::Search(flags) => return search::search(flags, plain, workbench),
         SessionsCommand::Failures(flags) => return failures::failures(flags, plain, workbench),
-        SessionsCommand::Tag(flags) => return marks::tag(flags, workbench),
-        SessionsCommand::Note(flags) => return marks::note(flags, workbench),
-        SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
-        SessionsCommand::Label(flags) => return marks::label(flags, workbench),
+        SessionsCommand::Tag(flags) => return marks::tag(flags, plain, workbench),
+        SessionsCommand::Note(flags) => return marks::note(flags, plain, workbench),
+        SessionsCommand::Mark(flags) => return marks::mark(flags, plain, workbench),
+        SessionsCommand::Label(flags) => return marks::label(flags, plain, workbench),
         SessionsCommand::Verify(flags) => return verify::verify(flags, workbench).await,
         SessionsCommand::Recover(flags) => return verify::recover(flags, workbench),
         SessionsCommand::Export(flags) => return export::export(flags, workbench, interface).await,
@@ -231,7 +231,7 @@ fn spoken(summary: &Summary, marks: &Marks) -> String {
         Some(damage) => format!("damaged: {damage}"),
         None => format!("{}: {}", summary.state.name(), summary.result),
     };
-    let own = marks::words(&marks.of(&summary.id, None));
+    let own = marks::words(&marks.of(&summary.id, None), &WORDS);
     let gap = if own.is_empty() { "" } else { ", " };
     let text = format!(
         "{}, {example}{}, {}, {}, {turns}{tokens}, {}{gap}{own}",
@@ -257,7 +257,7 @@ fn line(summary: &Summary, marks: &Marks) -> String {
         None if summary.example => format!("example  {}", summary.result),
         None => summary.result.clone(),
     };
-    let own = marks::words(&marks.of(&summary.id, None));
+    let own = marks::words(&marks.of(&summary.id, None), &SIGNS);
     let text = format!(
         "{}  {}  {}  {}  {:>3}  {:>7}  {mark} {}  {own}",
         safe_line(&summary.id),
@@ -301,7 +301,7 @@ fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
     }
     for (at, mark) in marks.of_session(&summarize(session).id) {
         let at = at.map_or_else(|| "session".to_owned(), |at| safe_line(at.as_str()));
-        print_note(&format!("{at}: {}", marks::words(mark)));
+        print_note(&format!("{at}: {}", marks::words(mark, format::Marks::of(plain))));
     }
     if as_json {
         print_json(&steps(session).iter().map(step).collect::<Vec<_>>());

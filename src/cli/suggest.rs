@@ -12,7 +12,7 @@ use super::arguments::SuggestFlags;
 use super::keyboard::confirm;
 use super::optimize::{print_hunk, refused};
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
-use super::run::{exit_on_interrupt, stop_on_signal};
+use super::run::{exit_on_interrupt, stop_on_signal, stopped_code};
 use crate::event::{Address, Tokens};
 use crate::port::{EndSignals, Stop};
 use crate::workbench::Workbench;
@@ -37,7 +37,7 @@ pub(super) async fn suggest(flags: &SuggestFlags, workbench: &Workbench) -> Resu
     signals.abort();
     let Some(suggestion) = suggestion.map_err(refused)? else {
         print_note("stopped: nothing was suggested");
-        return Ok(exit::CANCELLED);
+        return Ok(stopped_code(&stop));
     };
     print_note(&safe_line(&after(&suggestion)));
     let accepted = if flags.json {

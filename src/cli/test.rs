@@ -8,7 +8,7 @@ use super::agent_source;
 use super::arguments::TestFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line, unwritable};
 use super::results::{self, GrowingRows};
-use super::run::stop_on_signal;
+use super::run::{stop_on_signal, stopped_code};
 use super::source;
 use crate::agent::Verdict;
 use crate::port::{EndSignals, Stop};
@@ -56,7 +56,8 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         rows.add(&suite_row(&ended, flags.trials));
         let EndedTrial { agent, case, trial, .. } = ended;
         let number = if suite.trials > 1 { format!(" [{}]", trial.number) } else { String::new() };
-        let text = format!("{} · {}{number}  {}", agent.name, case.name, duration(trial.duration_ms));
+        let (dot, time) = (marks.dot, duration(trial.duration_ms));
+        let text = format!("{}{dot}{}{number}  {time}", agent.name, case.name);
         print_note(&safe_line(&judged(&trial.verdict, &text, marks)));
     };
     let report = workbench.run_suite(&suite, &stop, &mut watch).await;
@@ -86,7 +87,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         spent_note(&report, most);
     }
     Ok(match report.counts().is_pass() && !report.is_spent {
-        _ if report.stopped => exit::CANCELLED,
+        _ if report.stopped => stopped_code(&stop),
         true => exit::OK,
         false => exit::FAILED,
     })
@@ -134,7 +135,7 @@ fn judged(verdict: &Verdict, text: &str, marks: &Marks) -> String {
 
 fn summary(report: &SuiteReport, marks: &Marks) {
     for agent in &report.agents {
-        print_line(&safe_line(&format!("{} · {} · {}", agent.name, agent.mode, agent.model)));
+        print_line(&safe_line(&[&agent.name, agent.mode.name(), &agent.model].join(marks.dot)));
         agent.cases.iter().for_each(|case| of_case(case, marks));
     }
     let cases: usize = report.agents.iter().map(|agent| agent.cases.len()).sum();
@@ -154,7 +155,7 @@ fn summary(report: &SuiteReport, marks: &Marks) {
     if let Some(judges) = report.judges() {
         print_line(&judges_line(&judges));
     }
-    let skipped: u64 = report.agents.iter().map(|agent| agent.skipped).sum();
+    let skipped = report.skipped();
     if skipped > 0 {
         print_note(&format!("{} skipped", plural(skipped, "case")));
     }

@@ -11,7 +11,7 @@ use super::source::{described, in_file};
 use crate::agent::{Agent, Plan};
 use crate::event::ToolSchema;
 use crate::tool::{Grant, Grants, Kind, Listing, ServerState, Tool};
-use crate::workbench::format::plural;
+use crate::workbench::format::{Marks, plural};
 use crate::workbench::{StartError, ToolState, Workbench};
 
 /// Lines of a server's log that are shown.
@@ -66,7 +66,7 @@ struct GrantJson<'a> {
     grant: &'a Grant,
 }
 
-pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) async fn tools(flags: &ToolsFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     match &flags.action {
         Some(ToolsAction::Grants { revoke, json }) => return grants(&workbench.grants(), revoke.as_deref(), *json),
         Some(ToolsAction::Resources(flags)) => return resources(flags, workbench).await,
@@ -98,7 +98,7 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
         print_json(&states.iter().map(|state| tool_json(&plan, state)).collect::<Vec<_>>());
     } else {
         for state in &states {
-            show(&plan, state);
+            show(&plan, state, Marks::of(plain));
         }
         for (server, state) in &servers {
             show_server(server, state);
@@ -209,13 +209,13 @@ fn logs(flags: &ToolsFlags, agent: &Agent, workbench: &Workbench) -> u8 {
     exit::OK
 }
 
-fn show(plan: &Plan, state: &ToolState) {
+fn show(plan: &Plan, state: &ToolState, marks: &Marks) {
     let tool = &state.tool;
     print_line(&safe_line(&format!("{}  {}  {}", tool.name, signature(tool), tool.kind_name())));
     if let Some(text) = &tool.description {
         print_line(&format!("    {}", safe_line(text)));
     }
-    print_line(&format!("    called by {}{}", callers(tool), notes(plan, tool)));
+    print_line(&format!("    called by {}{}", callers(tool), notes(plan, tool, marks.dot)));
     if let Some(definition) = &state.definition {
         let allowed = if state.allowed { "always allowed" } else { "needs consent before it is called" };
         let lines = safe(definition).replace('\n', "\n    ");
@@ -257,8 +257,8 @@ fn callers(tool: &Tool) -> &'static str {
     }
 }
 
-/// Returns notes about a tool: its child agent, cache, effects and time limit.
-fn notes(plan: &Plan, tool: &Tool) -> String {
+/// Returns notes about a tool, each after `dot`: its child agent, cache, effects and time limit.
+fn notes(plan: &Plan, tool: &Tool, dot: &str) -> String {
     let child = plan.child(&tool.name);
     let notes = [
         child.map(|child| {
@@ -269,7 +269,7 @@ fn notes(plan: &Plan, tool: &Tool) -> String {
         tool.is_effectful().then(|| "may have external effects".to_owned()),
         tool.max_ms().map(|ms| format!("limit {ms} ms")),
     ];
-    notes.into_iter().flatten().fold(String::new(), |all, note| all + " · " + &note)
+    notes.into_iter().flatten().fold(String::new(), |all, note| all + dot + &note)
 }
 
 fn tool_json<'a>(plan: &'a Plan, state: &'a ToolState) -> ToolJson<'a> {

@@ -8,8 +8,8 @@ use ptc_core::value::{Json, Value};
 
 use super::input::EditedInputs;
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Edit, Envelope, Event, Interrupt, ProgramEnd, QuestionAsked, QuestionKind,
-    ToolCall, ToolEnd,
+    Address, AnswerGiven, CallStatus, Edit, Envelope, ErrorRecord, Event, Interrupt, ProgramEnd, ProgramStatus,
+    QuestionAsked, QuestionKind, ToolCall, ToolEnd,
 };
 use crate::port::SinkError;
 use crate::program::Job;
@@ -179,6 +179,19 @@ pub struct InterruptedProgram {
     pub end: ProgramEnd,
     /// The events of its calls, in order.
     pub inside: Vec<Envelope>,
+}
+
+impl InterruptedProgram {
+    /// A program that was stopped before its first call.
+    pub(crate) fn before_calls() -> Self {
+        Self { end: Self::stopped(), inside: Vec::new() }
+    }
+
+    /// The end of a program that was stopped.
+    pub(super) fn stopped() -> ProgramEnd {
+        let error = ErrorRecord::new(Reason::Cancelled, "the program was stopped");
+        ProgramEnd { status: ProgramStatus::Error, error: Some(error), interrupted: true, ..ProgramEnd::default() }
+    }
 }
 
 /// The text of a recorded answer. `shown`: the text at a gate, which an answer without a change passes on.

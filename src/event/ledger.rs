@@ -57,7 +57,8 @@ impl RunLedger {
             Event::ReplyEnd(end) => self.add_attempt(end),
             Event::TurnEnd(end) => self.end_turn(end),
             Event::RunEnd(end) => {
-                self.is_open = false;
+                // A stop ends the run inside a turn: what the turn used is used.
+                self.close_turn();
                 self.add_lost(&end.usage.totals);
             }
             _ => {}
@@ -83,13 +84,19 @@ impl RunLedger {
 
     /// Takes the end of a turn. Recordings that do not contain the ends of all attempts have the sum there.
     fn end_turn(&mut self, end: &TurnEnd) {
-        self.is_open = false;
-        self.spent.turns = self.spent.turns.saturating_add(1);
-        self.spent.requests = self.spent.requests.saturating_add(std::mem::take(&mut self.open_requests));
-        if let (None, Some(tokens)) = (self.open_tokens.take(), end.usage) {
+        self.is_open = true;
+        if let (None, Some(tokens)) = (self.close_turn(), end.usage) {
             self.spent.add_tokens(self.model().price, tokens);
         }
         self.add_lost(&end.totals);
+    }
+
+    /// Counts the open turn, if there is one, and its requests. Returns the tokens of its attempts, which are counted already.
+    fn close_turn(&mut self) -> Option<Tokens> {
+        let turns = u32::from(std::mem::take(&mut self.is_open));
+        self.spent.turns = self.spent.turns.saturating_add(turns);
+        self.spent.requests = self.spent.requests.saturating_add(std::mem::take(&mut self.open_requests));
+        self.open_tokens.take()
     }
 
     /// Adds what a damaged session has lost: running totals count it.
@@ -117,7 +124,7 @@ impl RunLedger {
         self.models().join(", ")
     }
 
-    /// Usage of all turns; of the open one as far as its attempts have ended.
+    /// Usage of all turns that have begun; of the open one as far as its attempts have ended.
     pub fn own(&self) -> OwnUsage {
         let turns = self.spent.turns.saturating_add(self.is_open.into());
         let requests = self.spent.requests.saturating_add(self.open_requests);
@@ -128,6 +135,7 @@ impl RunLedger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{RunEnd, TurnStart, UsageRecord};
 
     fn model(alias: &str, price: f64) -> ModelRecord {
         let price = Some(Price { input: price, ..Price::default() });
@@ -184,6 +192,33 @@ mod tests {
             .apply(&ReplyEnd { model: Some(ReplyEnd::EDITOR.to_owned()), ..ReplyEnd::new(2, ReplyStatus::Ok) }.into());
         ledger.apply(&TurnEnd { usage: Some(tokens(1_000_000)), ..TurnEnd::default() }.into());
         assert_eq!(seen(&ledger), ("dear".to_owned(), Some(100.0)));
+    }
+
+    #[test]
+    fn a_run_that_a_stop_ended_inside_a_turn_counts_it_once_whatever_its_end_says() {
+        let own = |turns: u32| {
+            let mut ledger = RunLedger::new(model("cheap", 1.0));
+            turn(&mut ledger, None, 1_000_000);
+            ledger.apply(&TurnStart::default().into());
+            ledger.apply(&attempt(1, ReplyStatus::Ok, None, 1_000_000).into());
+            let before = ledger.own();
+            let totals = Totals { turns, requests: 2, tokens: Some(tokens(2_000_000)) };
+            ledger
+                .apply(&RunEnd { usage: UsageRecord { totals, ..UsageRecord::default() }, ..RunEnd::default() }.into());
+            assert_eq!(ledger.own(), before, "the end changes nothing");
+            (ledger.own().totals(), ledger.own().cost())
+        };
+        let expected = (Totals { turns: 2, requests: 2, tokens: Some(tokens(2_000_000)) }, Some(2.0));
+        // Earlier versions did not count the turn there.
+        assert_eq!([own(2), own(1)], [expected, expected]);
+    }
+
+    #[test]
+    fn a_turn_that_a_budget_did_not_allow_does_not_count() {
+        let mut ledger = RunLedger::new(model("cheap", 1.0));
+        ledger.apply(&TurnStart { stop: Some("mission_timeout".to_owned()), ..TurnStart::default() }.into());
+        ledger.apply(&RunEnd::default().into());
+        assert_eq!(ledger.own().totals(), Totals::default());
     }
 
     #[test]

@@ -320,7 +320,7 @@ fn chat(trace: Trace<'_>, run: &Run, turn: &TurnRecord, parent: &str) -> Value {
     }
     attributes.real(
         "gen_ai.response.time_to_first_chunk",
-        last.and_then(|end| end.first_ms).map(|ms| std::time::Duration::from_millis(ms).as_secs_f64()),
+        turn.time_to_first_ms().map(|ms| std::time::Duration::from_millis(ms).as_secs_f64()),
     );
     if trace.detail == SpanDetail::Content {
         messages(&mut attributes, run, turn, finish);

@@ -174,11 +174,16 @@ impl Recorder {
                 let Some(open) = self.open.get_mut(&id) else { return };
                 open.line.status = Some(status);
                 let Begun { protocol, scrub, .. } = &*open.begun;
-                open.reply = Some(match open.fetches {
+                let mut reply = match open.fetches {
                     Some(_) => OpenReply::fetched(status, &headers, scrub.clone()),
                     None => OpenReply::new(open.begun.asked_in(), status, &headers, scrub.clone()),
-                });
-                let (came, withheld) = came.map(|came| clean_came(*protocol, &came, scrub)).unzip();
+                };
+                let replaced = came.map(|came| clean_came(*protocol, &came, scrub));
+                if by.is_some() {
+                    reply.set_replaced_usage(replaced.as_ref().and_then(|replaced| replaced.usage));
+                }
+                open.reply = Some(reply);
+                let (came, withheld) = replaced.map(|replaced| (replaced.body, replaced.withheld)).unzip();
                 if let Some(session) = self.sessions.get_mut(&open.conversation) {
                     let headers = headers::recorded(&headers, scrub);
                     session.head(at_ms, RawReply { attempt: 1, status, headers, by, came });

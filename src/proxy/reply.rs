@@ -8,7 +8,7 @@ use hyper::header::{CONTENT_TYPE, HeaderMap};
 use super::exchange::Came;
 use super::headers;
 use crate::config::Protocol;
-use crate::event::{Event, Notice, NoticeLevel, PartKind, RawBody, ReplyPart, Wire};
+use crate::event::{Event, Notice, NoticeLevel, PartKind, RawBody, ReplyPart, Tokens, Wire};
 use crate::model::{CapturedReply, Echoes, ReplyOutcome, Scrub, pack, pack_body};
 
 /// Bytes of a reply that are kept before they are written.
@@ -24,9 +24,18 @@ const TEXT_MS: u64 = 1_000;
 const PACKED: &str = "they are compressed and hold a known secret, or cannot be searched for one";
 const IN_PIECES: &str = "they contain a known secret split across pieces";
 
+/// Origin of the token counts of a reply.
+enum TokenCounts {
+    /// The reply itself.
+    Own,
+    /// The reply of the service that it replaces, if that came: it was paid for. What is written here counts nothing.
+    Replaced(Option<Tokens>),
+}
+
 /// A reply that is being recorded.
 pub(super) struct OpenReply {
     reader: CapturedReply,
+    counts: TokenCounts,
     bytes: ReplyBytes,
     text: Option<ReplyPart>,
     text_since_ms: u64,
@@ -44,7 +53,13 @@ impl OpenReply {
     }
 
     fn of(reader: CapturedReply, status: u16, scrub: Scrub) -> Self {
-        Self { reader, bytes: ReplyBytes::new(status, scrub), text: None, text_since_ms: 0 }
+        let (counts, bytes) = (TokenCounts::Own, ReplyBytes::new(status, scrub));
+        Self { reader, counts, bytes, text: None, text_since_ms: 0 }
+    }
+
+    /// Gives it the tokens that the service counted in the reply that it replaces; none where no reply of the service came.
+    pub(super) fn set_replaced_usage(&mut self, usage: Option<Tokens>) {
+        self.counts = TokenCounts::Replaced(usage);
     }
 
     /// The id of the reply, once it is known.
@@ -99,8 +114,11 @@ impl OpenReply {
 
     /// Ends the reply: returns the remaining events and the outcome.
     pub(super) fn finish(self) -> (Vec<Event>, ReplyOutcome) {
-        let Self { reader, mut bytes, text, .. } = self;
-        let (pieces, outcome) = reader.finish();
+        let Self { reader, counts, mut bytes, text, .. } = self;
+        let (pieces, mut outcome) = reader.finish();
+        if let TokenCounts::Replaced(usage) = counts {
+            outcome.usage = usage;
+        }
         // What a secret in pieces is part of is known only now.
         let part = NextPart { reads: bytes.reads.len(), ahead: 0 };
         let wire = bytes.take(part, outcome.echoes);
@@ -249,18 +267,28 @@ fn withheld_by(echoes: Echoes, blotted: usize) -> Option<&'static str> {
     if echoes.is_packed { Some(PACKED) } else { (echoes.is_joined || blotted < echoes.found).then_some(IN_PIECES) }
 }
 
-/// The bytes of a reply that the client did not get, with secrets overwritten. They are withheld, with a notice, when they hold a secret
-/// that they do not show.
-pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> (RawBody, Option<String>) {
+/// A reply that the client did not get.
+pub(super) struct ReplacedReply {
+    /// Its bytes, with secrets overwritten. They are withheld when they hold a secret that they do not show.
+    pub(super) body: RawBody,
+    /// The notice that they are withheld.
+    pub(super) withheld: Option<String>,
+    /// Tokens as the service counted them.
+    pub(super) usage: Option<Tokens>,
+}
+
+/// Reads a reply that the client did not get, for its record.
+pub(super) fn clean_came(protocol: Protocol, came: &Came, scrub: &Scrub) -> ReplacedReply {
     let mut reader = reader(Some(protocol), came.status, &came.headers, scrub.clone());
     _ = reader.push(&came.body);
-    let echoes = reader.finish().1.echoes;
+    let ReplyOutcome { echoes, usage, .. } = reader.finish().1;
     let mut body = came.body.clone();
     let blotted = scrub.blot(&mut body);
     let withheld = withheld_by(echoes, blotted);
     let masked = blotted.max(echoes.found).max(usize::from(echoes.is_packed)) as u64;
     let body = pack_body(if withheld.is_none() { &body } else { b"" }, None, masked);
-    (body, withheld.map(|why| format!("the bytes of the reply that was replaced are not recorded: {why}")))
+    let withheld = withheld.map(|why| format!("the bytes of the reply that was replaced are not recorded: {why}"));
+    ReplacedReply { body, withheld, usage }
 }
 
 #[cfg(test)]

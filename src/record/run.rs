@@ -235,7 +235,14 @@ impl RunRecord {
                     turn.excluded_ms = waits.within(&run, turn.started_ms, envelope.at_ms);
                 }
             }
-            Event::RunWait(_) | Event::RunEnd(_) => {}
+            Event::RunEnd(_) => {
+                // A stop ends the run inside a turn.
+                if let Some(turn) = self.turns.values_mut().next_back().filter(|turn| turn.end.is_none()) {
+                    let turn = Arc::make_mut(turn);
+                    turn.excluded_ms = waits.within(&run, turn.started_ms, turn.last_ms);
+                }
+            }
+            Event::RunWait(_) => {}
             _ => return,
         }
         self.excluded_ms = waits.within(&run, self.started_ms, envelope.at_ms);

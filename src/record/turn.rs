@@ -382,4 +382,30 @@ impl TurnRecord {
     pub fn latency_ms(&self) -> u64 {
         self.end.as_ref().map_or(0, |_| self.elapsed_ms())
     }
+
+    /// Returns the time from sending the last attempt to its first delta, in ms. It is never longer than the turn: older recordings contain
+    /// longer ones, where the user was waited for.
+    pub fn time_to_first_ms(&self) -> Option<u64> {
+        self.last_end()?.first_ms.map(|first_ms| first_ms.min(self.elapsed_ms()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_text_of_a_reply_is_never_later_than_its_end() {
+        let at = Address::run(0).turn(1);
+        let mut turn = TurnRecord::new(at.clone());
+        let mut apply = |at_ms: i64, event: Event| {
+            turn.apply(&Envelope { seq: 1, at_ms, address: at.clone(), event });
+            turn.time_to_first_ms()
+        };
+        assert_eq!(apply(1_000, TurnStart::default().into()), None);
+        let end = |first_ms: u64| ReplyEnd { first_ms: Some(first_ms), ..ReplyEnd::new(1, ReplyStatus::Ok) };
+        // As in recordings of a user who was waited for.
+        assert_eq!(apply(2_901, end(7_187).into()), Some(1_901));
+        assert_eq!(apply(2_901, end(300).into()), Some(300));
+    }
 }

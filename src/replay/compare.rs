@@ -13,7 +13,7 @@ use super::layer::{Layer, Policy, Rules};
 use super::order::{RecordedOrder, order_difference};
 use super::recording::is_of_begun_turn;
 use super::{Recording, ReplayOutcome};
-use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd, TurnEnd};
+use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd, TurnEnd, TurnStart};
 use crate::port::SinkError;
 
 /// An event that differs from the recording.
@@ -284,7 +284,7 @@ impl<'a> Comparer<'a> {
         is_passed: bool,
         found: &mut RunComparison,
     ) -> Verdict {
-        let now = &*as_older_version(recorded.map(|old| &old.event), now);
+        let now = &*self.as_older_version(address, recorded.map(|old| &old.event), now);
         if recorded.is_some_and(|old| old.event == *now) {
             return Verdict::Same;
         }
@@ -382,18 +382,40 @@ pub(super) fn input_divergence(recorded: &Envelope, difference: EventDifference)
     Divergence { address, line: Some(recorded.seq + 1), layer: Layer::Input, kind, difference }
 }
 
-/// Removes from a computed event what older recordings do not contain: the hash of the inputs, the journal of a run's
-/// end.
-fn as_older_version<'e>(recorded: Option<&Event>, now: &'e Event) -> Cow<'e, Event> {
-    match (recorded, now) {
-        (Some(Event::RunEnd(old)), Event::RunEnd(end)) => {
-            let journal = end.journal.clone().filter(|_| old.journal.is_some());
-            let inputs = end.inputs.clone().filter(|_| old.inputs.is_some());
-            Cow::Owned(RunEnd { journal, inputs, ..end.clone() }.into())
+impl Comparer<'_> {
+    /// Removes from a computed event what older recordings do not contain: the hash of the inputs, the journal of a run's end, the turn in
+    /// which a stop ended the run.
+    fn as_older_version<'e>(&self, run: &Address, recorded: Option<&Event>, now: &'e Event) -> Cow<'e, Event> {
+        match (recorded, now) {
+            (Some(Event::RunEnd(old)), Event::RunEnd(end)) => {
+                let journal = end.journal.clone().filter(|_| old.journal.is_some());
+                let inputs = end.inputs.clone().filter(|_| old.inputs.is_some());
+                let mut usage = end.usage.clone();
+                if omits_last_turn(self.recording, run) {
+                    usage.totals.turns = old.usage.totals.turns;
+                }
+                let is_below = |child: &&Address| *child != run && child.is_within(run);
+                let mut below = self.recording.all_runs().iter().filter(is_below);
+                if usage.children != old.usage.children && below.any(|child| omits_last_turn(self.recording, child)) {
+                    usage.children = old.usage.children;
+                }
+                Cow::Owned(RunEnd { journal, usage, inputs, ..end.clone() }.into())
+            }
+            (Some(Event::TurnEnd(old)), Event::TurnEnd(end)) if old.inputs.is_none() => {
+                Cow::Owned(TurnEnd { inputs: None, ..end.clone() }.into())
+            }
+            _ => Cow::Borrowed(now),
         }
-        (Some(Event::TurnEnd(old)), Event::TurnEnd(end)) if old.inputs.is_none() => {
-            Cow::Owned(TurnEnd { inputs: None, ..end.clone() }.into())
-        }
-        _ => Cow::Borrowed(now),
     }
+}
+
+/// Returns whether the end of this run is of an earlier version, which did not count the turn in which a stop ended the run.
+fn omits_last_turn(recording: &Recording, run: &Address) -> bool {
+    let turns = recording.turns(run);
+    let last = run.turn(turns);
+    let ends =
+        |at: &Address, is_one: &dyn Fn(&Event) -> bool| recording.at(at).iter().any(|known| is_one(&known.event));
+    recording.turn_start(&last).is_some_and(TurnStart::is_allowed)
+        && !ends(&last, &|event| matches!(event, Event::TurnEnd(_)))
+        && ends(run, &|event| matches!(event, Event::RunEnd(end) if end.usage.totals.turns.saturating_add(1) == turns))
 }

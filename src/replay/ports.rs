@@ -123,7 +123,9 @@ impl History for RecordedPorts<'_> {
     }
 
     fn program(&self, turn: &Address) -> Option<InterruptedProgram> {
-        self.recording.stopped_program(turn)
+        // What the comparison needs of an unfinished program is recorded: it is not computed.
+        let unfinished = || self.comparer.and_then(|_| self.recording.unfinished_program(turn));
+        self.recording.stopped_program(turn).or_else(unfinished)
     }
 
     fn watch_program(&self, turn: &Address, job: &Job) {
@@ -247,7 +249,7 @@ pub(super) async fn play_reply(
                 let usage = end.usage.filter(|_| recording.counts_discarded(at));
                 call.emit(ModelEvent::Discarded(Box::new(ReplyEnd { usage, ..end.clone() }))).await;
             }
-            Event::ReplyEnd(end) => return reply_result(end, attempts.text().to_owned()),
+            Event::ReplyEnd(end) => return reply_result(end, attempts.text().to_owned(), pace),
             _ => {}
         }
     }
@@ -282,7 +284,9 @@ async fn play_deltas(part: &ReplyPart, start: Instant, call: &Call, pace: ReplyP
     Ok(())
 }
 
-fn reply_result(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
+fn reply_result(end: &ReplyEnd, text: String, pace: ReplyPace) -> Result<Reply, ModelError> {
+    // A reply without delay has no recorded times.
+    let recorded = |ms: Option<u64>| ms.filter(|_| pace != ReplyPace::Immediate);
     let failed = |error: ModelError| ModelError {
         attempt: end.attempt,
         requests: end.requests,
@@ -305,8 +309,8 @@ fn reply_result(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
             calls: end.calls.clone(),
             opaque: end.opaque.as_deref().cloned(),
             requests: end.requests,
-            queued_ms: end.queued_ms,
-            first_ms: end.first_ms,
+            queued_ms: recorded(end.queued_ms),
+            first_ms: recorded(end.first_ms),
             cached: end.cached,
         }),
     }

@@ -257,6 +257,13 @@ impl Recording {
         Some(InterruptedProgram { end, inside: self.events_within(turn) })
     }
 
+    /// Returns the program of a turn as stopped, if the recording ends within it, before its first call.
+    pub(super) fn unfinished_program(&self, turn: &Address) -> Option<InterruptedProgram> {
+        let ends = |envelope: &Envelope| matches!(envelope.event, Event::ProgramEnd(_) | Event::TurnEnd(_));
+        let has_ended = self.is_root_turn_over(turn) || self.at(turn).iter().any(ends);
+        (!has_ended && self.events_within(turn).is_empty()).then(InterruptedProgram::before_calls)
+    }
+
     /// Returns the interrupt that cancelled this turn's reply.
     pub fn interrupted_reply(&self, turn: &Address) -> Option<&Interrupt> {
         let cancelled = |envelope: &Envelope| matches!(&envelope.event, Event::ReplyEnd(end) if end.status == ReplyStatus::Cancelled);

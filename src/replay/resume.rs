@@ -36,13 +36,9 @@ pub struct ResumePorts<'a> {
     edits: Option<&'a RecordedEdits>,
     /// Recorded events that have not been repeated yet; `None` when all events are emitted.
     unrepeated: Option<Mutex<HashMap<Address, Vec<Envelope>>>>,
-    watch: Option<RepeatWatch>,
     /// Recorded waiting time for answers, plus the time since the last event, in ms.
     waited_ms: u64,
 }
-
-/// Callback for each recorded event that the run repeats.
-type RepeatWatch = Box<dyn Fn(&Envelope) + Send + Sync>;
 
 /// Answers given before the run is resumed.
 #[derive(Debug, Clone, Default)]
@@ -59,7 +55,7 @@ impl<'a> ResumePorts<'a> {
         let waited_ms = recording.waited_ms().saturating_add(recording.age_ms(live.clock.now_ms(&run)));
         let recorded = RecordedModel::new(Arc::clone(&recording), run);
         let answers = Mutex::new(answers);
-        Self { recording, recorded, live, answers, edits: None, unrepeated: None, watch: None, waited_ms }
+        Self { recording, recorded, live, answers, edits: None, unrepeated: None, waited_ms }
     }
 
     /// For a sink that appends to the recording: it gets only new events.
@@ -72,12 +68,6 @@ impl<'a> ResumePorts<'a> {
     #[must_use]
     pub fn edited_by(self, edits: &'a RecordedEdits) -> Self {
         Self { edits: Some(edits), ..self }
-    }
-
-    /// Passes each recorded event to `watch` when the run repeats it.
-    #[must_use]
-    pub fn watched_by(self, watch: impl Fn(&Envelope) + Send + Sync + 'static) -> Self {
-        Self { watch: Some(Box::new(watch)), ..self }
     }
 
     /// Returns the ports of the run.
@@ -120,11 +110,7 @@ impl<'a> ResumePorts<'a> {
 
 impl History for ResumePorts<'_> {
     fn settle(&self, address: &Address, event: Event) -> Result<SettledEvent, SinkError> {
-        let Some(recorded) = self.take_repeated(address, &event) else { return Ok(SettledEvent::New(event)) };
-        if let Some(watch) = &self.watch {
-            watch(&recorded);
-        }
-        Ok(SettledEvent::Recorded(recorded))
+        Ok(self.take_repeated(address, &event).map_or(SettledEvent::New(event), SettledEvent::Recorded))
     }
 
     fn work_done(&self, run: &Address) -> WorkDone {

@@ -77,7 +77,8 @@ pub struct ActiveRun {
 
 impl ActiveRun {
     pub(super) fn new(run: BackgroundRun, account: Account, timeout: Option<Duration>, end: CancellationToken) -> Self {
-        let BackgroundRun { session, feed, stop, task, .. } = run;
+        let BackgroundRun { session, feed, stop, task, saver, .. } = run;
+        let task = BackgroundRun::saved_task(task, saver);
         let deadline = timeout.map(|timeout| account.started + timeout);
         Self { session, feed, stop, open: Some((task, account)), ended: None, deadline, end, stopped: None }
     }

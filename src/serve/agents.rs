@@ -87,9 +87,11 @@ impl ServedAgent {
         })
     }
 
-    /// The JSON Schema of its context.
+    /// The JSON Schema of its context. It is closed when the agent declares inputs: others are refused.
     pub fn input_schema(&self) -> Json {
-        json_schema::tool(self.plan.signature.params.as_deref().unwrap_or_default())
+        let params = self.plan.signature.params.as_deref().unwrap_or_default();
+        let schema = json_schema::tool(params);
+        if params.is_empty() { schema.without("additionalProperties") } else { schema }
     }
 
     /// The JSON Schema of its answer as an object: lists and scalars are wrapped in one. `None` for any JSON, and for a schema of its

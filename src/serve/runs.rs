@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::ServedAgent;
 use super::active::{Account, ActiveRun, answer_hint};
 use super::metrics::{Metrics, Spent};
-use crate::agent::{Agent, Diagnostic, Place, Step, StepFold};
+use crate::agent::{Agent, Step, StepFold};
 use crate::event::{Address, ErrorRecord, Event, RunStart};
 use crate::port::{Human, NoUser};
 use crate::session::{RecorderError, Session, SessionId};
@@ -53,6 +53,10 @@ pub enum RunRefusal {
     Session(String),
     /// Another request, or another program, continues the run.
     Conflict,
+    /// The run has ended: no question waits.
+    Ended,
+    /// The agent does not take this context.
+    Context(String),
     /// The run cannot start.
     Start(StartError),
 }
@@ -88,6 +92,14 @@ impl RunRefusal {
                 "this run is being continued by another request".to_owned(),
                 "Read it with GET /runs/ID.",
             ),
+            Self::Ended => own(
+                Reason::InvalidContext,
+                "this run has ended: no question waits for an answer".to_owned(),
+                "Read its result with GET /runs/ID, or start another run with POST /agents/NAME/run.",
+            ),
+            Self::Context(message) => {
+                ErrorRecord { hint: None, ..ErrorRecord::new(Reason::InvalidContext, message.clone()) }
+            }
             // Clients do not learn where sessions are stored.
             Self::Start(StartError::Recorder(error)) => {
                 let message = format!("the session of the run cannot be written: {}", error.error);
@@ -128,15 +140,15 @@ pub struct Runs {
     end: CancellationToken,
 }
 
-/// Refuses files in a context from outside: a client must not make the server read or send what is stored here.
-pub(super) fn refuse_files(agent: &Agent, context: &Json) -> Result<(), StartError> {
+/// Refuses in a context from outside inputs that the agent does not declare, and files: a client must not make the server read or send
+/// what is stored here.
+pub(super) fn check_given(agent: &Agent, context: &Json) -> Result<(), String> {
+    if let Some(found) = agent.undeclared_inputs(context).into_iter().next() {
+        return Err(found.message);
+    }
     match agent.file_inputs(context).first() {
         None => Ok(()),
-        Some(name) => {
-            let message = format!("`{name}` is a file, and clients cannot give files; give its content as text");
-            let found = Diagnostic::error(Place::Context, Reason::InvalidContext, message);
-            Err(StartError::Agent(vec![found.key(name.clone())]))
-        }
+        Some(name) => Err(format!("`{name}` is a file, and clients cannot give files; give its content as text")),
     }
 }
 
@@ -152,7 +164,7 @@ impl Runs {
     /// Starts a run.
     pub fn start(&self, served: &ServedAgent, context: Json, seed: u64) -> Result<ActiveRun, RunRefusal> {
         self.check_tools(served)?;
-        refuse_files(&served.agent, &context)?;
+        check_given(&served.agent, &context).map_err(RunRefusal::Context)?;
         let slot = self.slot()?;
         let spec = RunSpec {
             agent: served.agent.clone(),
@@ -173,6 +185,9 @@ impl Runs {
         self.check_tools(served)?;
         if session.is_being_written() {
             return Err(RunRefusal::Conflict);
+        }
+        if has_ended(&session) {
+            return Err(RunRefusal::Ended);
         }
         let slot = self.slot()?;
         let before = Spent::from(&session.skeleton().usage());
@@ -220,14 +235,21 @@ impl Runs {
         self.metrics.render()
     }
 
-    /// The session of this id, in the folder of the sessions, whose agent is served. A request names no files.
+    /// The session of this id, in the folder of the sessions or the spare one, whose agent is served. A request names no files.
     fn session(&self, id: &str) -> Result<(&ServedAgent, Session), RunRefusal> {
         let unknown = || RunRefusal::Session(format!("no run `{id}` of a served agent"));
         let is_id = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         let name = SessionId::from_file_name(&format!("{id}.jsonl")).filter(|_| is_id).ok_or_else(unknown)?;
-        let key = self.workbench.find_session(name.as_str()).map_err(|_| unknown())?;
+        // A session that its own folder could not take is whole in the spare one.
+        let spare = self.workbench.folders.spare_dir.join(format!("{name}.jsonl"));
+        let key = if spare.is_file() {
+            SessionKey::File(spare)
+        } else {
+            self.workbench.find_session(name.as_str()).map_err(|_| unknown())?
+        };
         let SessionKey::File(path) = &key else { return Err(unknown()) };
-        if path.parent() != Some(&*self.workbench.folders.sessions_dir) {
+        let folders = &self.workbench.folders;
+        if ![&folders.sessions_dir, &folders.spare_dir].into_iter().any(|dir| path.parent() == Some(dir)) {
             return Err(unknown());
         }
         let session = self.workbench.open_found(&key).map_err(|_| unknown())?;
@@ -260,6 +282,12 @@ pub(super) fn maker<'a>(agents: &'a [ServedAgent], session: &Session) -> Option<
     agents.iter().find(|served| served.has_made(&start.agent))
 }
 
+/// Returns whether the only run of a session has ended. A pipeline ends with its last run.
+pub(super) fn has_ended(session: &Session) -> bool {
+    only_start(session).is_some_and(|start| start.pipeline.is_none())
+        && matches!(state_of(session), SessionState::Ended(_))
+}
+
 /// The start of the only run of a session, child runs aside.
 fn only_start(session: &Session) -> Option<RunStart> {
     let mut roots = session.skeleton().roots();
@@ -287,10 +315,15 @@ enum SessionState {
 
 fn state_of(session: &Session) -> SessionState {
     let (mut fold, mut waits_for, root) = (StepFold::default(), None, Address::run(0));
+    let mut is_resumed = false;
     for envelope in session.events().filter(|envelope| envelope.address.root() == root) {
         match &envelope.event {
-            Event::RunWait(wait) if envelope.address == root => waits_for = Some(Address::from(wait.question.as_str())),
-            Event::Resume(_) => waits_for = None,
+            Event::RunWait(wait) if envelope.address == root => {
+                (waits_for, is_resumed) = (Some(Address::from(wait.question.as_str())), false);
+            }
+            Event::Resume(_) => is_resumed = true,
+            // A program that ended right after it had resumed the run answered nothing.
+            _ if is_resumed => waits_for = None,
             _ => {}
         }
         fold.apply(&envelope);
@@ -299,6 +332,7 @@ fn state_of(session: &Session) -> SessionState {
     let step = Step { session: Some(session.header.id.to_string()), waits_for: None, ..fold.step() };
     match waits_for {
         _ if fold.is_complete() => SessionState::Ended(Box::new(step)),
+        Some(_) if is_resumed && session.is_being_written() => SessionState::Running(Box::new(step)),
         Some(question) => SessionState::Waiting(Box::new(step), question),
         None if session.is_being_written() => SessionState::Running(Box::new(step)),
         None => SessionState::Interrupted(Box::new(step)),

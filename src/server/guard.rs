@@ -24,6 +24,13 @@ pub enum Refusal {
     Host(String),
     /// Its `Origin` is a page of another machine.
     Origin(String),
+    /// Its `Origin` is a page of another host than the one that the request is for.
+    OtherHost {
+        /// The origin of the page.
+        origin: String,
+        /// The host that the request is for.
+        host: String,
+    },
 }
 
 impl std::fmt::Display for Refusal {
@@ -31,6 +38,9 @@ impl std::fmt::Display for Refusal {
         match self {
             Self::Host(host) => write!(f, "Host `{host}` is not this machine"),
             Self::Origin(origin) => write!(f, "Origin `{origin}`: pages of other machines are not served"),
+            Self::OtherHost { origin, host } => {
+                write!(f, "Origin `{origin}`: only pages of the host of the request, `{host}`, are served")
+            }
         }
     }
 }
@@ -41,6 +51,9 @@ impl Refusal {
         match self {
             Self::Host(_) => "Send requests to 127.0.0.1 or localhost.",
             Self::Origin(_) => "Send requests from a program, or from a page of the same machine.",
+            Self::OtherHost { .. } => {
+                "Send requests from a program, or from a page with the same host and port; pages of this machine are served when the server listens on 127.0.0.1."
+            }
         }
     }
 }
@@ -64,7 +77,11 @@ impl Guard {
             Self::Loopback => is_loopback(name_of(authority)),
             Self::Open => host.as_deref().is_some_and(|host| host.eq_ignore_ascii_case(authority)),
         });
-        if is_own { Ok(()) } else { Err(Refusal::Origin(origin)) }
+        match self {
+            _ if is_own => Ok(()),
+            Self::Loopback => Err(Refusal::Origin(origin)),
+            Self::Open => Err(Refusal::OtherHost { origin, host: host.unwrap_or_default() }),
+        }
     }
 }
 
@@ -137,10 +154,16 @@ mod tests {
         {
             assert!(matches!(check(Guard::Loopback, host, Some(origin)), Err(Refusal::Origin(_))), "{origin}");
             assert!(
-                matches!(check(Guard::Open, Some("agents.example"), Some(origin)), Err(Refusal::Origin(_))),
+                matches!(check(Guard::Open, Some("agents.example"), Some(origin)), Err(Refusal::OtherHost { .. })),
                 "{origin}"
             );
         }
+        // Beyond loopback a page of this machine is one of another host, and the refusal says so.
+        let refused = check(Guard::Open, Some("10.0.0.1:4142"), Some("http://localhost:3000")).unwrap_err();
+        let expected =
+            "Origin `http://localhost:3000`: only pages of the host of the request, `10.0.0.1:4142`, are served";
+        assert_eq!(refused.to_string(), expected);
+        assert!(refused.hint().contains("the same host and port") && !refused.hint().contains("same machine"));
         assert_eq!(check(Guard::Open, Some("agents.example"), Some("https://agents.example")), Ok(()));
         assert_eq!(check(Guard::Open, Some("agents.example"), None), Ok(()));
     }

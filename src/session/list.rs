@@ -31,6 +31,7 @@ impl SessionKey {
 
 /// Summary of a session, as shown in lists.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one property of a session")]
 pub struct Summary {
     /// The session's id: from the file name, or from the header when the file has another name.
     pub id: String,
@@ -67,6 +68,9 @@ pub struct Summary {
     /// It is a trial of a matrix, of a comparison or of a suite.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_trial: bool,
+    /// A program is writing it; known only where whoever reads the list has looked.
+    #[serde(skip)]
+    pub is_in_use: bool,
 }
 
 impl Summary {
@@ -210,6 +214,7 @@ pub fn summarize(session: &Session) -> Summary {
         parent: session.header.parent.clone(),
         is_foreign: session.header.foreign_origin().is_some(),
         is_trial: session.header.group.is_some(),
+        is_in_use: false,
     }
 }
 

@@ -59,6 +59,8 @@ pub enum ArchiveRequest {
     PreviewExport(SessionKey, Vec<String>),
     /// Export; answers [`ArchiveResponse::Exported`].
     Export(SessionKey, ExportSpec),
+    /// Look whether a model of this name can be used; answers [`ArchiveResponse::ModelLooked`].
+    LookAtModel(String),
     /// Read all events of a session; answers [`ArchiveResponse::Events`].
     Events(SessionKey),
     /// Read an agent for the editors; answers [`ArchiveResponse::AgentOpened`], or [`ArchiveResponse::FileQuestion`].
@@ -124,6 +126,8 @@ pub enum ArchiveResponse {
     ExportPreview(SessionKey, Vec<String>, Result<ExportPreview, ErrorRecord>),
     /// An export was written.
     Exported(Result<ExportReport, ExportError>),
+    /// The name of a model, and whether it can be used.
+    ModelLooked(String, bool),
     /// All events of a session.
     Events(SessionKey, Result<Arc<[Envelope]>, ErrorRecord>),
     /// An agent for the editors.

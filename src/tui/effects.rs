@@ -29,7 +29,9 @@ use super::traffic::TrafficRequest;
 use super::transcript::Transcript;
 use super::{recovery, update};
 use crate::agent::{DraftTexts, Mode};
+use crate::config::{LockedFile, open_resolved_file};
 use crate::event::{Address, ErrorRecord};
+use crate::session::{RunState, Summary};
 use crate::workbench::inspect::LazyBench;
 use crate::workbench::{RequestPart, RunHandle, SaveError, SessionKey, compared_with};
 
@@ -246,8 +248,20 @@ fn list(driver: &mut Driver) {
     driver.counts.listings += 1;
     // Marks that cannot be read hide nothing else; a search and every change of them report why.
     work(driver, move |services| {
-        EffectResult::Msg(Msg::Listed(services.workbench.sessions(), services.workbench.marks().unwrap_or_default()))
+        EffectResult::Msg(Msg::Listed(sessions(services), services.workbench.marks().unwrap_or_default()))
     });
+}
+
+/// Reads the list of sessions, and which of the unfinished ones a program is writing.
+fn sessions(services: &Services) -> Vec<Summary> {
+    let mut all = services.workbench.sessions();
+    for session in &mut all {
+        if session.state == RunState::Open && !session.example && session.damage.is_none() {
+            let file = open_resolved_file(&session.path);
+            session.is_in_use = file.is_ok_and(|file| LockedFile::is_held_elsewhere(&file));
+        }
+    }
+    all
 }
 
 /// A listing has ended: another one follows when it was asked for meanwhile. Does one?
@@ -346,5 +360,41 @@ fn read_turns(driver: &mut Driver, session: &SessionKey, turns: Vec<(Address, Ra
             let body = reader.read(&turn, places);
             EffectResult::Msg(Msg::TurnRead(session, turn, body))
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+    use crate::agent::Agent;
+    use crate::config::{Config, Folders};
+    use crate::event::{Envelope, RunStart};
+    use crate::session::{Header, SessionId};
+    use crate::workbench::Workbench;
+
+    #[test]
+    fn an_unfinished_session_is_in_use_as_long_as_a_program_writes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::at(dir.path().to_owned(), dir.path(), None);
+        let services = Services::new(Workbench::new(Config::built_in().unwrap(), folders), &Agent::default(), None);
+        let folder = services.workbench.folders.sessions_dir.clone();
+        fs::create_dir_all(&folder).unwrap();
+        let header = Header::new(SessionId::new(1, 7), 1);
+        let start = RunStart { mode: "text".to_owned(), ..RunStart::default() };
+        let event = Envelope { seq: 1, at_ms: 1, address: Address::run(0), event: start.into() };
+        let lines = [serde_json::to_string(&header).unwrap(), event.to_line(None).unwrap()];
+        let path = folder.join(header.id.file_name());
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let is_in_use = || {
+            let all = sessions(&services);
+            all.into_iter().find(|session| session.path == path).map(|session| session.is_in_use)
+        };
+        let open = || File::options().read(true).append(true).open(&path).unwrap();
+        let writer = LockedFile::lock(open()).unwrap();
+        assert_eq!(is_in_use(), Some(true));
+        drop(writer);
+        assert_eq!(is_in_use(), Some(false));
     }
 }

@@ -48,6 +48,7 @@ pub use tour::TOUR;
 mod saved;
 mod sessions;
 
+pub(super) use sessions::SEARCHING;
 pub use sessions::{Differs, Search, Sessions, status_mark};
 
 /// The smallest usable screen.

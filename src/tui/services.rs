@@ -18,9 +18,9 @@ use crate::export::{Content, Piece};
 use crate::session::ParentKind;
 use crate::workbench::optimize::SearchReader;
 use crate::workbench::{
-    AgentFiles, Answers, CapturedAgent, DraftSummary, FileNaming, ForkSpec, Intercept, NewAgent, OpenAgent, Pipeline,
-    PipelineSpec, QuestionQueue, RunHandle, RunSpec, SessionKey, Source, StartError, Workbench, captured_agent,
-    store_captured_files,
+    AgentFiles, Answers, BY_FLAG, CapturedAgent, DraftSummary, FileNaming, ForkSpec, Intercept, NewAgent, OpenAgent,
+    Pipeline, PipelineSpec, QuestionQueue, RunHandle, RunSpec, SessionKey, Source, StartError, Workbench,
+    captured_agent, store_captured_files,
 };
 
 /// The name of the agent of a captured request.
@@ -174,7 +174,9 @@ impl Services {
     /// Errors: the session cannot be read or resumed.
     pub fn resume(&self, key: &SessionKey) -> Result<RunHandle, ErrorRecord> {
         let (session, queue) = (self.workbench.open_found(key)?, self.queue());
-        let running = wait(self.workbench.resume(&session, Answers::default(), None, queue.clone()))?;
+        let running = wait(self.workbench.resume(&session, Answers::default(), None, queue.clone()));
+        let by_command = format!("`ptc-workbench resume {} --model NAME` takes another one", session.header.id);
+        let running = running.map_err(|error| with_model_named(error.into(), &by_command))?;
         Ok(RunHandle::of_run(running, queue))
     }
 
@@ -187,8 +189,9 @@ impl Services {
             let queue = Arc::<QuestionQueue>::default();
             let (at, by, kind) = (format!("{}:request", request.turn), Editor::User, ParentKind::Fork);
             let spec = ForkSpec { at, changes: Vec::new(), model: None, by, kind };
-            let running = wait(self.workbench.ask_without(&session, request.place.clone(), spec, queue.clone()))?;
-            Ok(RunHandle::of_run(running, queue))
+            let running = wait(self.workbench.ask_without(&session, request.place.clone(), spec, queue.clone()));
+            let by_fork = "fork the session with another one";
+            Ok(RunHandle::of_run(running.map_err(|error| with_model_named(error.into(), by_fork))?, queue))
         };
         (0..request.times).map(start).collect()
     }
@@ -268,6 +271,11 @@ fn read_captured(captured: &CapturedAgent) -> Result<Agent, ErrorRecord> {
     Agent::from_toml(&captured.text, "captured.toml").map_err(|error| {
         ErrorRecord::new(ptc_core::reasons::Reason::InvalidAgent, format!("the request makes no agent: {error}"))
     })
+}
+
+/// An error about the recorded model that says how another one is chosen here, instead of the flag of a command.
+fn with_model_named(error: ErrorRecord, how: &str) -> ErrorRecord {
+    ErrorRecord { message: error.message.replace(BY_FLAG, how), ..error }
 }
 
 /// The first finding that makes an agent unusable.

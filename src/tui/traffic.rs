@@ -131,6 +131,40 @@ pub enum Writes {
     Answer,
 }
 
+/// Unfinished texts about a held exchange: the edit of its request or reply, and the answer in the model's place.
+#[derive(Debug, Clone, Default)]
+pub struct UnfinishedTexts {
+    edit: Option<Box<Editor>>,
+    answer: Option<Box<Editor>>,
+    /// The answer was written last.
+    is_answered: bool,
+}
+
+impl UnfinishedTexts {
+    /// Keeps a text. One that was written last is shown first when the question is opened again; an empty answer is not.
+    pub fn keep(&mut self, writes: Writes, editor: Box<Editor>) {
+        self.is_answered = writes == Writes::Answer && !editor.draft.text().trim().is_empty();
+        *self.place(writes) = Some(editor);
+    }
+
+    /// Takes the kept text, if there is one.
+    pub fn take(&mut self, writes: Writes) -> Option<Box<Editor>> {
+        self.place(writes).take()
+    }
+
+    /// Returns whether the answer in the model's place was written last.
+    pub fn is_answered(&self) -> bool {
+        self.is_answered
+    }
+
+    fn place(&mut self, writes: Writes) -> &mut Option<Box<Editor>> {
+        match writes {
+            Writes::Request | Writes::Reply => &mut self.edit,
+            Writes::Answer => &mut self.answer,
+        }
+    }
+}
+
 /// The traffic screen.
 #[derive(Debug, Clone, Default)]
 pub struct Traffic {
@@ -142,12 +176,14 @@ pub struct Traffic {
     pub lines: Vec<ConversationLine>,
     /// Held exchanges, the oldest first.
     pub held: Vec<Arc<HeldExchange>>,
-    /// Unfinished texts for held exchanges whose question was postponed, by number.
-    pub aside: HashMap<u64, Box<Editor>>,
+    /// Unfinished texts for held exchanges whose question was opened and postponed, by number.
+    pub aside: HashMap<u64, UnfinishedTexts>,
     /// The selected row.
     pub selected: Option<TrafficRow>,
-    /// First visible row.
+    /// Rows that are scrolled out of sight: those below the pinned ones.
     pub top: usize,
+    /// Rows of held exchanges that are always visible, above the scrolled ones.
+    pub pinned: usize,
     /// Area of the rows.
     pub area: Rect,
     /// Area of the conversation.
@@ -171,6 +207,26 @@ impl Traffic {
     pub fn rows(&self) -> impl Iterator<Item = TrafficRow> {
         let held = self.held.iter().map(|held| TrafficRow::Held(held.id));
         held.chain(self.lines.iter().map(|line| TrafficRow::Conversation(line.session.clone())))
+    }
+
+    /// Returns the row that a line of the list shows.
+    pub fn row_of_line(&self, line: usize) -> usize {
+        if line < self.pinned { line } else { line + self.top }
+    }
+
+    /// Scrolls a list of this many lines so that the selected row is visible. Held exchanges take up to half of the lines and stay there.
+    pub fn scroll_to_selected(&mut self, lines: usize) {
+        self.pinned = self.held.len().min(lines / 2);
+        let (selected, last) = (self.selected_row().unwrap_or(0), self.rows().count().saturating_sub(lines));
+        self.top = match selected.checked_sub(self.pinned) {
+            None => 0,
+            Some(below) => self.top.min(last).clamp((selected + 1).saturating_sub(lines), below),
+        };
+    }
+
+    /// Numbers of rows above and below the visible ones, in a list of this many lines.
+    pub fn hidden_rows(&self, lines: usize) -> (usize, usize) {
+        (self.top, self.rows().count().saturating_sub(self.top + lines))
     }
 
     /// The number of the selected row.

@@ -73,8 +73,7 @@ impl Workbench {
         let parent = Parent::whole(recording.id.as_str(), ParentKind::Accept);
         let header = header_of(parent);
         let clock = Arc::new(RunClock::start());
-        let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::clone(&clock) as _)
-            .map_err(StartError::Recorder)?;
+        let (recorder, _) = self.in_writable_folder(|dir| Recorder::create(dir, &header, Arc::clone(&clock) as _))?;
         let path = recorder.path().to_owned();
         copy_files(session.events(), &session.path, &path).map_err(unusable)?;
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::reasons::Reason;
 
 use super::Workbench;
-use super::files::write_whole;
+use super::files::{has_content, write_whole};
 use super::format::plural;
 use crate::event::ErrorRecord;
 use crate::export::{Content, Format, Removal, Rules, redact, redact_text, remaining_secrets, render};
@@ -187,15 +187,35 @@ fn clean(data: &mut serde_json::Value, rules: &Rules) {
     }
 }
 
+/// Checks that writing an export loses nothing: there is no file, an empty one, or a device or pipe.
+pub fn check_new_export(path: &Path, session: &Session) -> Result<(), ExportError> {
+    check_no_session(path, session)?;
+    match has_content(path) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(ExportError::Exists(path.to_owned())),
+        Err(error) => Err(unwritable(path, &error)),
+    }
+}
+
 /// Writes an export so that its file is whole or as it was before. The session itself is never overwritten.
 pub fn write_export(path: &Path, text: &str, session: &Session) -> Result<(), ExportError> {
-    let fail = |message: String| ExportError::File { path: path.to_owned(), message };
+    check_no_session(path, session)?;
+    write_whole(path, text.as_bytes()).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> ExportError {
+    ExportError::File { path: path.to_owned(), message: format!("cannot be written: {error}") }
+}
+
+/// Checks that the file is neither the session nor another one.
+fn check_no_session(path: &Path, session: &Session) -> Result<(), ExportError> {
+    let fail = |message: &str| Err(ExportError::File { path: path.to_owned(), message: message.to_owned() });
     let same = |own: &Path| own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own));
     if same(&session.path) {
-        return Err(fail("this is the session itself; choose another file".to_owned()));
+        return fail("this is the session itself; choose another file");
     }
     if Session::header_of(path).is_ok() {
-        return Err(fail("this file is a session and would be overwritten; choose another file".to_owned()));
+        return fail("this file is a session and would be overwritten; choose another file");
     }
-    write_whole(path, text.as_bytes()).map_err(|error| fail(format!("cannot be written: {error}")))
+    Ok(())
 }

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
-use tokio::sync::{Notify, OnceCell};
+use tokio::sync::Notify;
 
 use super::telemetry::SessionSpans;
-use crate::event::{Address, Envelope, Event, Notice, NoticeLevel, Resume};
+use crate::event::{Address, Envelope, Event, Notice, NoticeLevel};
 use crate::port::{Sink, SinkError, UnsavedSink};
 use crate::session::{Recorder, RecorderStatus};
 
@@ -66,11 +66,6 @@ impl Tee {
         Self { sink, keeping, feed }
     }
 
-    /// Passes what this sink takes to the feed; `keeping` is that of its recorder.
-    pub(super) fn over(sink: Box<dyn Sink>, keeping: RecorderStatus, feed: Feed) -> Self {
-        Self { sink, keeping: Some(keeping), feed }
-    }
-
     async fn report_trouble(&self, at: Address) -> Result<(), SinkError> {
         let Some(text) = self.keeping.as_ref().and_then(RecorderStatus::take_notice) else { return Ok(()) };
         let notice = Notice { level: NoticeLevel::Warning, text };
@@ -91,37 +86,6 @@ impl Sink for Tee {
                 self.report_trouble(run).await?;
             }
             Ok(envelope)
-        })
-    }
-}
-
-/// Appends to a session. Before the first new event it notes that the run continues, so that the time since the last
-/// one is not counted.
-pub(super) struct ResumeSink {
-    recorder: Recorder,
-    feed: Feed,
-    run: Address,
-    after: u64,
-    noted: OnceCell<()>,
-}
-
-impl ResumeSink {
-    /// For this run of a session whose last event has the number `after`.
-    pub(super) fn new(recorder: Recorder, feed: Feed, run: Address, after: u64) -> Self {
-        Self { recorder, feed, run, after, noted: OnceCell::new() }
-    }
-}
-
-impl Sink for ResumeSink {
-    fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
-        Box::pin(async move {
-            let note = || async {
-                let going_on = Resume { after: self.after };
-                self.feed.push(self.recorder.emit(self.run.clone(), going_on.into()).await?);
-                Ok::<(), SinkError>(())
-            };
-            self.noted.get_or_try_init(note).await?;
-            self.recorder.emit(address, event).await
         })
     }
 }

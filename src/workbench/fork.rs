@@ -46,8 +46,9 @@ impl ForkChange {
     /// Errors: the text is not JSON, or not an object where a context is needed.
     pub fn parse(target: &str, text: &str) -> Result<Self, ErrorRecord> {
         let after = match target {
-            "context" | Edit::RESULT => json::parse(text).map_err(|error| {
-                let message = format!("this is not JSON: {}: {}", error.line_col(text), error.message);
+            "context" | Edit::RESULT => json::parse_unique(text).map_err(|error| {
+                let problem = if json::parse(text).is_ok() { "is ambiguous" } else { "is not JSON" };
+                let message = format!("this {problem}: {}: {}", error.line_col(text), error.message);
                 ErrorRecord::new(Reason::InvalidContext, message)
             })?,
             _ => Json::str(text),

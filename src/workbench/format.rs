@@ -35,6 +35,16 @@ pub struct Marks {
     pub done: &'static str,
     /// Before an item that is not.
     pub open: &'static str,
+    /// It is bookmarked.
+    pub bookmark: &'static str,
+    /// After a count of equal things.
+    pub times: &'static str,
+    /// Before what is left out.
+    pub more: &'static str,
+    /// Between the ends of a range.
+    pub through: &'static str,
+    /// In the place of an unknown value.
+    pub unknown: &'static str,
 }
 
 /// Marks as signs.
@@ -55,6 +65,11 @@ pub const SIGNS: Marks = Marks {
     gone: "-",
     done: "[x]",
     open: "[ ]",
+    bookmark: "★",
+    times: "×",
+    more: "… ",
+    through: "–",
+    unknown: "–",
 };
 
 /// Marks as words, for screen readers.
@@ -75,6 +90,11 @@ pub const WORDS: Marks = Marks {
     gone: "gone",
     done: "done:",
     open: "open:",
+    bookmark: "bookmarked",
+    times: " times",
+    more: "",
+    through: " to ",
+    unknown: "unknown",
 };
 
 impl Marks {
@@ -94,16 +114,23 @@ use crate::event::{FromCache, Tokens};
 
 /// A duration: `412 ms`, `3.1 s`, `2 min 05 s`.
 pub fn duration(ms: u64) -> String {
-    match ms {
-        0..1_000 => format!("{ms} ms"),
-        1_000..100_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
-        _ => format!("{} min {:02} s", ms / 60_000, ms % 60_000 / 1_000),
-    }
+    if ms < 1_000 { format!("{ms} ms") } else { running(ms) }
 }
 
-/// A duration that grows on screen: tenths of seconds from the start, so that nothing jumps.
+/// A duration that grows on screen, and one next to others: tenths of seconds from the start, so that nothing jumps. All durations for people
+/// are rounded here, to the nearest tenth, from 100 s on to the nearest second.
 pub fn running(ms: u64) -> String {
-    if ms < 100_000 { format!("{}.{} s", ms / 1_000, ms % 1_000 / 100) } else { duration(ms) }
+    let tenths = rounded(ms, 100);
+    if tenths < 1_000 {
+        return format!("{}.{} s", tenths / 10, tenths % 10);
+    }
+    let seconds = rounded(ms, 1_000);
+    format!("{} min {:02} s", seconds / 60, seconds % 60)
+}
+
+/// A number in units of this size, the nearest one.
+fn rounded(number: u64, unit: u64) -> u64 {
+    number / unit + u64::from(number % unit >= unit / 2)
 }
 
 /// A count with thousands separated: `2,406`.
@@ -185,6 +212,13 @@ mod tests {
     fn numbers_are_human() {
         assert_eq!([duration(412), duration(3_149), duration(125_000)], ["412 ms", "3.1 s", "2 min 05 s"]);
         assert_eq!([running(412), running(12_000)], ["0.4 s", "12.0 s"]);
+        // The same everywhere: a card, a comparison, the line of a run.
+        for (ms, text) in [(4_882, "4.9 s"), (4_850, "4.9 s"), (4_849, "4.8 s"), (1_999, "2.0 s"), (99_949, "99.9 s")] {
+            assert_eq!([duration(ms), running(ms)], [text, text], "{ms} ms");
+        }
+        for (ms, text) in [(99_950, "1 min 40 s"), (119_499, "1 min 59 s"), (119_500, "2 min 00 s")] {
+            assert_eq!([duration(ms), running(ms)], [text, text], "{ms} ms");
+        }
         assert_eq!([count(0), count(999), count(2_406), count(1_234_567)], ["0", "999", "2,406", "1,234,567"]);
         assert_eq!([size(191), size(1_900), size(18_400), size(1_250_000)], ["191 B", "1.9 KB", "18 KB", "1.2 MB"]);
         assert_eq!([plural(1, "turn"), plural(2_000, "turn")], ["1 turn", "2,000 turns"]);

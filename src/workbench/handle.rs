@@ -417,6 +417,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_run_without_a_user_ends_when_its_session_is_in_the_spare_folder_and_fails_when_no_folder_takes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        for (number, spare, expected) in [(1, "spare", None), (2, "file/spare", Some("recorder_failed"))] {
+            let path = dir.path().join(format!("2026-01-01T00-00-00Z-0000000{number}.jsonl"));
+            std::fs::write(&path, "").unwrap();
+            let recorder = Recorder::with_medium(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
+            let notice = Event::Notice(Notice { level: NoticeLevel::Info, text: "one".to_owned() });
+            recorder.emit(Address::run(0), notice).await.unwrap();
+            let saver = SessionSaver { status: recorder.status(), spare_dir: dir.path().join(spare) };
+            drop(recorder);
+            let task = tokio::spawn(async { crate::agent::Step::default() });
+            let step = BackgroundRun::saved_task(task, Some(saver)).await.unwrap();
+            assert_eq!(step.fail.map(|fail| fail.reason).as_deref(), expected);
+            let moved = dir.path().join(spare).join(path.file_name().unwrap());
+            assert_eq!(std::fs::read_to_string(moved).is_ok_and(|text| text.contains("one")), expected.is_none());
+        }
+    }
+
+    #[tokio::test]
     async fn a_suspended_run_whose_disk_is_full_is_saved_in_the_spare_folder_without_a_question() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("2026-01-01T00-00-00Z-00000001.jsonl");

@@ -99,7 +99,9 @@ pub use definitions::Definitions;
 pub use doctor::{Finding, FindingsJson, Health};
 pub use draft::{DraftSummary, OpenAgent};
 pub use ending::next_step;
-pub use export::{ExportError, ExportPreview, ExportReport, ExportSpec, PreparedExport, Secrets, write_export};
+pub use export::{
+    ExportError, ExportPreview, ExportReport, ExportSpec, PreparedExport, Secrets, check_new_export, write_export,
+};
 pub use failures::{FailureGroup, FailurePlace, FailureReport};
 pub use feed::Feed;
 pub use few_shot::AddedExample;
@@ -110,7 +112,7 @@ pub use inspect::RequestPlace;
 pub use keys::SECRET;
 pub use line_diff::{LineChange, LineDiff};
 pub use marks::MarkPlace;
-pub use models::{ModelLine, ModelState, ProviderLine, ServerLine};
+pub use models::{BY_FLAG, ModelLine, ModelState, ProviderLine, ServerLine};
 pub use new_agent::NewAgent;
 pub use open::{OpenSession, RunOutline, TurnBody, TurnReader};
 pub use pipeline::{Pipeline, PipelineOutline, PipelineSpec, StepOutline};

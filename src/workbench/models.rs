@@ -61,7 +61,23 @@ pub struct ModelLine {
 /// Time limit for a server on this machine to accept a connection when it is checked.
 pub(super) const LOOPBACK_WAIT: Duration = Duration::from_millis(300);
 
+/// Advice of a command that takes another model than the recorded one. An interface that has a field for the model replaces it.
+pub const BY_FLAG: &str = "choose another one with --model NAME (`ptc-workbench models` lists what can be used)";
+
 impl Workbench {
+    /// Returns whether a model of this name can be used: it is known, and the key of its provider is there. Nothing is opened or built.
+    pub fn is_usable_model(&self, name: &str) -> bool {
+        match self.choose(name) {
+            Ok(ModelChoice::Http(model)) => {
+                let key = self.config.provider(&model.provider).and_then(|provider| provider.key.as_ref());
+                key.is_none_or(|key| key.check().is_ok())
+            }
+            Ok(ModelChoice::Sample(options)) => Sample::parse(&options).is_ok(),
+            Ok(_) => true,
+            Err(_) => false,
+        }
+    }
+
     pub(super) fn choose(&self, name: &str) -> Result<ModelChoice, StartError> {
         self.config.resolve_model(name).map_err(|error| match error {
             ConfigError::Model { reason, message } => StartError::Model { reason, message },
@@ -102,9 +118,7 @@ impl Workbench {
         }
         self.choose(named.unwrap_or(recorded)).map_err(|error| match (error, named) {
             (StartError::Model { reason, .. }, None) => {
-                let message = format!(
-                    "the recorded model `{recorded}` is not known here: choose another one with --model NAME (`ptc-workbench models` lists what can be used)"
-                );
+                let message = format!("the recorded model `{recorded}` is not known here: {BY_FLAG}");
                 StartError::Model { reason, message }
             }
             (error, _) => error,

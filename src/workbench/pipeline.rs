@@ -307,9 +307,10 @@ impl Workbench {
             self.refuse_keys(&stage.plan.agent, &context)?;
         }
         notices.extend(later.iter().flat_map(|stage| self.secret_findings(&stage.plan.agent, &Context::default())));
-        let recorder = spec.save.then(|| self.new_session()).transpose()?;
-        let session = recorder.as_ref().map(|(_, id)| id.to_string());
-        let recorder = recorder.map(|(recorder, _)| recorder);
+        let created = spec.save.then(|| self.new_session()).transpose()?;
+        let session = created.as_ref().map(|created| created.id.to_string());
+        notices.extend(created.as_ref().and_then(|created| created.notice.clone()));
+        let recorder = created.map(|created| created.recorder);
         let clock = clock_of(recorder.as_ref());
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saver = recorder.as_ref().map(|recorder| self.saver(recorder));

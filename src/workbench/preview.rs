@@ -10,11 +10,11 @@ use super::format::{count, distinct};
 use super::inspect::{Line, Mark};
 use super::models::http;
 use super::prepare::{Ready, ReplySource};
-use super::{StartError, Workbench};
+use super::{PromptSizes, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, InputReach};
 use crate::config::ModelChoice;
 use crate::engine;
-use crate::event::{Address, MessageAdded, Options, RunText, ToolSchema};
+use crate::event::{Address, JsonText, MessageAdded, Options, RunText, ToolSchema};
 use crate::model::Request;
 
 /// The first request of a run that has not started.
@@ -61,6 +61,8 @@ pub struct RequestPart {
     pub title: String,
     /// Its text.
     pub text: String,
+    /// Estimated tokens, as the request itself is counted: JSON on one line.
+    pub tokens: u64,
     /// True if the text is JSON.
     pub is_json: bool,
 }
@@ -71,13 +73,27 @@ impl Preview {
         let texts = self.messages.iter().flat_map(|message| {
             message.parts_with(&RunText::default()).into_iter().map(|part| {
                 let title = format!("{} · {}", message.role.name(), part.section());
-                RequestPart { title, text: part.text().into_owned(), is_json: false }
+                let text = part.text().into_owned();
+                RequestPart { title, tokens: estimate_tokens(&text), text, is_json: false }
             })
         });
-        let json = |title: String, json: &Json| RequestPart { title, text: json.to_pretty(), is_json: true };
-        let schema = self.request.schema.iter().map(|schema| json("schema of the answer".to_owned(), schema));
-        let tools = self.request.tools.iter();
-        let tools = tools.map(|tool| json(format!("tool · {}", tool.name), &tool.parameters.json()));
+        let beside = |tools: &[ToolSchema], schema: Option<&JsonText>| {
+            let mut sizes = PromptSizes::default();
+            sizes.add_beside(tools, schema);
+            sizes.tokens()
+        };
+        let schema = self.request.schema.iter().map(|schema| RequestPart {
+            title: "schema of the answer".to_owned(),
+            text: schema.to_pretty(),
+            tokens: beside(&[], Some(&JsonText::of(schema))),
+            is_json: true,
+        });
+        let tools = self.request.tools.iter().map(|tool| RequestPart {
+            title: format!("tool · {}", tool.name),
+            text: tool.parameters.json().to_pretty(),
+            tokens: beside(std::slice::from_ref(tool), None),
+            is_json: true,
+        });
         texts.chain(schema).chain(tools).collect()
     }
 
@@ -116,9 +132,12 @@ pub fn compared_with(one: &[RequestPart], other: &[RequestPart]) -> Vec<Compared
     let text = |parts: &[RequestPart], title: &str| -> String {
         parts.iter().filter(|part| part.title == title).map(|part| part.text.as_str()).collect()
     };
+    let tokens = |parts: &[RequestPart], title: &str| -> u64 {
+        parts.iter().filter(|part| part.title == title).map(|part| part.tokens).sum()
+    };
     let held = |title: &str| {
         let (now, was) = (text(one, title), text(other, title));
-        let sizes = [&was, &now].map(|text| count(estimate_tokens(text)));
+        let sizes = [other, one].map(|parts| count(tokens(parts, title)));
         let lines = if now == was { vec![Line::new(Mark::Dim, "= the same")] } else { Line::difference(&was, &now) };
         (format!("{title} · about {} tok", sizes.join(" → ")), lines)
     };

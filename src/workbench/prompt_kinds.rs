@@ -6,7 +6,7 @@
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::json::to_json;
 
-use crate::event::{Role, SentMessage, Source, ToolSchema};
+use crate::event::{JsonText, Role, SentMessage, Source, ToolSchema};
 
 /// A kind of content of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,9 +86,14 @@ impl PromptSizes {
         }
     }
 
-    /// Counts the definition of a tool as providers get it.
-    pub fn add_tool(&mut self, tool: &ToolSchema) {
-        self.add(PromptKind::Tools, &to_json(tool).to_text());
+    /// Counts what a request contains next to its messages, as providers get it: the tools, and the schema of the answer on one line.
+    pub fn add_beside(&mut self, tools: &[ToolSchema], schema: Option<&JsonText>) {
+        for tool in tools {
+            self.add(PromptKind::Tools, &to_json(tool).to_text());
+        }
+        if let Some(schema) = schema {
+            self.add(PromptKind::Schema, &schema.json().to_text());
+        }
     }
 
     /// Counts a message.

@@ -11,7 +11,7 @@ use ptc_core::value::json::Node;
 use super::accept::Onto;
 use super::child_models::LiveModels;
 use super::ending::more_turns;
-use super::feed::{ResumeSink, Tee};
+use super::feed::Tee;
 use super::fork::inputs_at;
 use super::prepare::refuse_closures;
 use super::question_queue::PreparedHuman;
@@ -20,7 +20,7 @@ use super::stages::{follow, later_steps};
 use super::{BackgroundRun, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, Envelope, Event, QuestionKind, RunEnd};
+use crate::event::{Address, Envelope, Event, QuestionKind, Resume, RunEnd};
 use crate::model::Model;
 use crate::port::{Human, RunClock, Sink, Stop, named_option};
 use crate::replay::{Answers, RecordedEdits, Recording, ResumePorts, carry_of, input_of, plan_of};
@@ -108,22 +108,27 @@ impl Workbench {
         let models = LiveModels::of(self, asked);
         let saver = self.saver(&recorder);
         let after = session.events().map(|envelope| envelope.seq).last().unwrap_or_default();
-        let onward = ResumeSink::new(recorder, feed.clone(), run.clone(), after);
-        let tee = Tee::over(Box::new(onward), saver.status.clone(), feed.clone());
+        if ended.is_none() {
+            for envelope in session.events().filter(|envelope| envelope.address.root() == run) {
+                feed.push(envelope);
+            }
+        }
+        let tee = Tee::new(Some(recorder), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
         let (next, tools) = (recording.runs().len(), self.outside());
         let files = AttachmentStore::of_session(&session.path);
-        let repeated = feed.clone();
-        let repeats = move |envelope: &Envelope| repeated.push(envelope.clone());
         let task = tokio::spawn(async move {
+            // The time before it is excluded from all durations, and what the run does from now on is not, however late its first event is.
+            // If this event cannot be recorded, the next one cannot either, and ends the run.
+            _ = tee.emit(run.clone(), Resume { after }.into()).await;
             let ports = Ports::new(&*live, &*clock, &tee, task_stop.clone());
             let ports = Ports { models: &models, tools: &tools, human: &human, files: &files, ..ports };
             let step = if let Some(step) = ended {
                 step
             } else {
                 let resumed = ResumePorts::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
-                let resumed = resumed.edited_by(&edits).appending().watched_by(repeats);
+                let resumed = resumed.edited_by(&edits).appending();
                 let continues = carry_of(&start, &onto.adopted.carries);
                 let input = Input { continues, notices: onto.notices, ..input_of(&run, &start) };
                 let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
@@ -189,12 +194,15 @@ impl Workbench {
         let max_turns = more.as_ref().and_then(|hit| hit.next.parse().ok()).unwrap_or(old.max_turns);
         // The message is not a template, and it has no parameters.
         let signature = without_parameters(old.signature.as_deref());
-        let agent = Agent { prompt: message.to_owned(), signature, max_turns, ..old }
+        // Only programs read the earlier inputs; a model has them in the transcript.
+        let (own, context) =
+            if old.has_programs() { (old.context.clone(), context) } else { (Json::empty(), Json::empty()) };
+        let agent = Agent { prompt: message.to_owned(), signature, max_turns, context: own, ..old }
             .with_option("literal", Node::Bool(true).into());
         self.refuse_keys(&agent, &Context::default())?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
-        let Onto { mut adopted, notices } = self.onto(&recording, session).await?;
+        let Onto { mut adopted, mut notices } = self.onto(&recording, session).await?;
         let carry = adopted.carries.remove(&earlier).unwrap_or_default();
         let live = self.build_model(self.chosen(model, &asked)?, Arc::clone(&human))?;
         let events: Vec<Envelope> = session.events().collect();
@@ -209,8 +217,9 @@ impl Workbench {
         let header = header_of(parent);
         let last_ms = events.iter().map(|envelope| envelope.at_ms).max().unwrap_or_default();
         let clock = Arc::new(RunClock::start_after(last_ms));
-        let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::clone(&clock) as _)
-            .map_err(StartError::Recorder)?;
+        let create = |dir: &Path| Recorder::create_from(dir, &header, &events, Arc::clone(&clock) as _);
+        let (recorder, moved) = self.in_writable_folder(create)?;
+        notices.extend(moved);
         let path = Some(recorder.path().to_owned());
         copy_files(session.events(), &session.path, recorder.path()).map_err(unusable)?;
         let saver = Some(self.saver(&recorder));

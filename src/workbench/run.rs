@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use super::Workbench;
 use super::child_models::LiveModels;
 use super::feed::{Feed, Tee};
+use super::files::is_refusal;
 use super::prepare::{Ready, in_own_mode};
 use super::session_saver::SessionSaver;
 use super::tools::Looks;
@@ -150,9 +151,10 @@ impl Workbench {
         let human = Arc::clone(&spec.human);
         let models = LiveModels::of(self, Arc::clone(&human));
         let model = self.model_of(source, spec.human)?;
-        let recorder = spec.save.then(|| self.new_session_in(origin)).transpose()?;
-        let session = recorder.as_ref().map(|(_, id)| id.to_string());
-        let recorder = recorder.map(|(recorder, _)| recorder);
+        let created = spec.save.then(|| self.new_session_in(origin)).transpose()?;
+        let session = created.as_ref().map(|created| created.id.to_string());
+        notices.extend(created.as_ref().and_then(|created| created.notice.clone()));
+        let recorder = created.map(|created| created.recorder);
         let clock = clock_of(recorder.as_ref());
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let files = stored_files(path.as_deref(), &context)?;
@@ -189,19 +191,61 @@ impl Workbench {
     }
 }
 
+/// A session that was created for a run.
+pub(super) struct NewSession {
+    pub(super) recorder: Recorder,
+    pub(super) id: SessionId,
+    /// The reason why it is not in the folder of the sessions.
+    pub(super) notice: Option<String>,
+}
+
 impl Workbench {
-    /// A new session file and its id.
-    pub(super) fn new_session(&self) -> Result<(Recorder, SessionId), StartError> {
+    /// A new session.
+    pub(super) fn new_session(&self) -> Result<NewSession, StartError> {
         self.new_session_in(Origin::default())
     }
 
     /// Like `new_session`, with an origin.
-    fn new_session_in(&self, origin: Origin) -> Result<(Recorder, SessionId), StartError> {
+    fn new_session_in(&self, origin: Origin) -> Result<NewSession, StartError> {
         let now = SystemClock.now();
         let Origin { group, parent, .. } = origin;
         let header = Header { parent, group, ..Header::new(SessionId::draw(now), now) };
-        let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(RunClock::start()));
-        Ok((recorder.map_err(StartError::Recorder)?, header.id))
+        let clock = Arc::new(RunClock::start());
+        let (recorder, notice) =
+            self.in_writable_folder(|dir| Recorder::create(dir, &header, Arc::clone(&clock) as _))?;
+        Ok(NewSession { recorder, id: header.id, notice })
+    }
+
+    /// Creates a session in the folder of the sessions, or in the spare one if that takes nothing, for example on a full disk. Returns it
+    /// with a notice of the second case.
+    ///
+    /// Errors: that of the folder of the sessions.
+    pub(super) fn in_writable_folder<T>(
+        &self,
+        create: impl Fn(&Path) -> Result<T, RecorderError>,
+    ) -> Result<(T, Option<String>), StartError> {
+        let spare_dir = &self.folders.spare_dir;
+        let error = match create(&self.folders.sessions_dir) {
+            Ok(created) => return Ok((created, None)),
+            Err(error) if is_refusal(&error.error) => error,
+            Err(error) => return Err(StartError::Recorder(error)),
+        };
+        match create(spare_dir) {
+            Ok(created) => {
+                let notice = format!(
+                    "a session could not be created in {}: {}; it is in {} (--spare-sessions names another folder)",
+                    self.folders.sessions_dir.display(),
+                    error.error,
+                    spare_dir.display()
+                );
+                tracing::warn!(notice, "a new session");
+                Ok((created, Some(notice)))
+            }
+            Err(spare) => {
+                tracing::warn!(error = %spare, "a new session in the spare folder");
+                Err(StartError::Recorder(error))
+            }
+        }
     }
 }
 
@@ -238,4 +282,35 @@ pub(super) fn clock_of(recorder: Option<&Recorder>) -> Arc<dyn Clock> {
 pub(super) fn header_of(parent: Parent) -> Header {
     let now = SystemClock.now();
     Header { parent: Some(parent), ..Header::new(SessionId::draw(now), now) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+    use crate::config::{Config, Folders};
+
+    #[test]
+    fn a_session_that_its_folder_refuses_is_created_in_the_spare_folder_with_a_notice() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("own");
+        let folders =
+            Folders::at(dir.path().to_owned(), dir.path(), Some(&own)).with_spare(Some(&dir.path().join("spare")));
+        let workbench = Workbench::new(Config::built_in().unwrap(), folders.clone());
+        let error =
+            |dir: &Path, kind: ErrorKind| RecorderError { path: dir.to_owned(), error: kind.into(), is_append: false };
+        let created = |kind: ErrorKind| {
+            workbench.in_writable_folder(|dir| if dir == own { Err(error(dir, kind)) } else { Ok(dir.to_owned()) })
+        };
+        for kind in [ErrorKind::StorageFull, ErrorKind::ReadOnlyFilesystem, ErrorKind::PermissionDenied] {
+            let Ok((place, Some(notice))) = created(kind) else { panic!("{kind}") };
+            assert!(place == folders.spare_dir && notice.contains("--spare-sessions"), "{notice}");
+        }
+        // Another folder would hide a mistake in the name of the folder.
+        assert!(created(ErrorKind::NotADirectory).is_err());
+        let full = workbench.in_writable_folder(|dir| Err::<(), _>(error(dir, ErrorKind::StorageFull)));
+        assert!(matches!(full, Err(StartError::Recorder(error)) if error.path == own), "the error of the first folder");
+        assert!(matches!(workbench.in_writable_folder(|dir| Ok(dir.to_owned())), Ok((place, None)) if place == own));
+    }
 }

@@ -6,8 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use ptc_core::reasons::Reason;
+use tokio::task::JoinHandle;
 
-use super::Workbench;
+use super::{BackgroundRun, Workbench};
+use crate::agent::Step;
+use crate::event::ErrorRecord;
 use crate::session::{Recorder, RecorderError, RecorderStatus, UnwrittenEvents};
 
 /// Saves the session of a run: the status of its recorder, and the spare folder.
@@ -91,6 +94,28 @@ impl std::fmt::Display for SaveOutcome {
     }
 }
 
+impl BackgroundRun {
+    /// Returns the task of a run without a user who could name a folder: it ends when the session is saved. A run whose session is
+    /// incomplete everywhere fails. Must be called inside of the runtime.
+    pub fn saved_task(task: JoinHandle<Step>, saver: Option<SessionSaver>) -> JoinHandle<Step> {
+        let failed = |step: Step, reason: Reason, message: String| Step {
+            fail: Some(ErrorRecord::new(reason, message)),
+            waits_for: None,
+            ..step
+        };
+        tokio::spawn(async move {
+            let step = match task.await {
+                Ok(step) => step,
+                Err(error) => failed(Step::default(), Reason::InternalError, error.to_string()),
+            };
+            match settled(saver).await {
+                Ok(()) => step,
+                Err(message) => failed(step, Reason::RecorderFailed, message),
+            }
+        })
+    }
+}
+
 /// Waits until the session is saved. A trial whose session is incomplete everywhere cannot be looked at later: it was not tried.
 ///
 /// Errors: what is lost and what to do.
@@ -99,7 +124,7 @@ pub(super) async fn settled(saver: Option<SessionSaver>) -> Result<(), String> {
     match tokio::task::spawn_blocking(move || saver.settle()).await {
         Ok(SaveOutcome::Whole) => Ok(()),
         Ok(settled @ SaveOutcome::Elsewhere { .. }) => {
-            tracing::warn!(%settled, "the session of a trial");
+            tracing::warn!(%settled, "a session");
             Ok(())
         }
         Ok(settled @ SaveOutcome::Partly { .. }) => Err(settled.to_string()),

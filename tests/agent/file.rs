@@ -152,7 +152,18 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
             "a.toml:1:10: `schema`: the JSON text is not JSON at line 1, column 7: expected a JSON value, found '}'",
         ),
         ("[context]\na = nan", "a.toml:2:5: `a` is not a finite number; JSON cannot hold it"),
-        ("[context]\na = 99999999999999999999", "a.toml:2:5: `a` is an integer beyond 64 bits; write it as text"),
+        (
+            "[context]\na = 99999999999999999999",
+            "a.toml:2:5: `a` must be between -9223372036854775808 and 9223372036854775807, as every integer of TOML, found 99999999999999999999",
+        ),
+        (
+            "max_turns = 99999999999999999999",
+            "a.toml:1:13: `max_turns` must be between 1 and 10000 turns, found 99999999999999999999",
+        ),
+        (
+            "pmap_max_concurrency = 0xFFFFFFFFFFFFFFFFFF",
+            "a.toml:1:24: `pmap_max_concurrency` must be between 1 and 64 threads, found 0xFFFFFFFFFFFFFFFFFF",
+        ),
         ("prompt = \"a\nb\"", "a.toml:1:12: not TOML: invalid basic string, expected `\"`"),
         ("prompt \"a\"", "a.toml:1:8: not TOML: key with no value, expected `=`"),
         ("name = \"a\"\nname = \"b\"", "a.toml:2:1: not TOML: duplicate key"),

@@ -65,6 +65,65 @@ fn a_value_takes_the_type_of_its_parameter() {
 }
 
 #[test]
+fn an_input_of_context_that_is_not_declared_is_a_warning() {
+    let program = Program::new();
+    program.file("echo.toml", AGENT);
+    program.file("free.toml", "mode = \"text\"\nmodel = \"sample\"\nprompt = \"Hello\"\n");
+    let done = program.run(["run", "echo.toml", "--context", r#"{"text": "a", "txt": 1, "zz": 2}"#]);
+    let known = "(inputs: text, n, flag, tags)";
+    done.exits(0).reports(&format!("warning: --context: no input `txt`; did you mean `text`? {known}"));
+    done.reports(&format!("warning: --context: no input `zz` {known}"));
+    let declared = program.run(["run", "echo.toml", "--context", r#"{"text": "a"}"#]);
+    let free = program.run(["run", "free.toml", "--context", r#"{"zz": 2}"#]);
+    for done in [declared, free] {
+        assert!(!done.exits(0).stderr.contains("no input"), "{}", done.stderr);
+    }
+    let fork = [
+        "fork",
+        "last",
+        "--at",
+        "r0/t1",
+        "--signature",
+        "(number :int) -> :string",
+        "--context",
+        r#"{"number": 1, "numbr": 2}"#,
+    ];
+    program.run(fork).reports("warning: --context: no input `numbr`; did you mean `number`? (inputs: number)");
+}
+
+#[test]
+fn json_with_two_members_of_one_name_is_refused_because_readers_disagree() {
+    let program = Program::new();
+    program.file("echo.toml", AGENT);
+    program.file("free.toml", "mode = \"text\"\nmodel = \"sample\"\nprompt = \"Hello\"\n");
+    program.file("twice.json", "{\n  \"n\": 1,\n  \"n\": 2\n}");
+    let inline = r#"{"n":1,"n":2}"#;
+    let set = format!("rows={inline}");
+    let commands: [(&[&str], &str); 8] = [
+        (&["run", "echo.toml", "--context", inline], "--context: line 1, column 8"),
+        (&["run", "echo.toml", "--context", "@twice.json"], "twice.json: line 3, column 3"),
+        (&["run", "echo.toml", "--set", r#"tags=[{"n":1,"n":2}]"#], "--set tags: line 1, column 9"),
+        (&["run", "free.toml", "--set", &set], "--set rows: line 1, column 8"),
+        (&["run", "echo.toml", "--journal", "twice.json"], "--journal twice.json: line 3, column 3"),
+        (&["prompt", "echo.toml", "--context", inline], "--context: line 1, column 8"),
+        (&["lisp", "run", "-e", "data/n", "--context", inline], "--context: line 1, column 8"),
+        (&["lisp", "run", "-e", "data/n", "--context", "@twice.json"], "twice.json: line 3, column 3"),
+    ];
+    for (arguments, place) in commands {
+        let expected = format!(
+            "error: {place}: the JSON is ambiguous: an object has the member \"n\" twice, and readers of JSON disagree about which one counts"
+        );
+        program.run(arguments).exits(2).reports(&expected);
+    }
+    assert_eq!(program.session_files().len(), 0);
+    program.run(["run", "free.toml"]).exits(0);
+    let fork = |flag: &str, value: &str| program.run(["fork", "last", "--at", "r0/t1", flag, value]);
+    fork("--context", inline).exits(2).reports("--context: line 1, column 8");
+    fork("--reply-json", inline).exits(2).reports("--reply-json: line 1, column 8");
+    fork("--option", &format!("max_turns={inline}")).exits(2).reports("--option max_turns: line 1, column 8");
+}
+
+#[test]
 fn digits_of_a_whole_number_are_bounded_in_contexts() {
     // Limit json_digits.
     let program = Program::new();

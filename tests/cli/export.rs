@@ -198,6 +198,65 @@ fn the_session_itself_is_never_the_target() {
     assert!(done.stderr.contains("no/such/folder.md: cannot be written"), "{}", done.stderr);
 }
 
+#[test]
+fn a_file_that_exists_is_replaced_only_with_force() {
+    let program = with_session(Program::new(), "hello");
+    let read = |file: &str| fs::read_to_string(program.dir().join(file)).unwrap();
+    let agent = program.file("agent.toml", "prompt = \"mine\"\n");
+    program.file("empty.md", "");
+    program.run(["sessions", "export", "last", "-o", "page.md"]).exits(0);
+    for (file, format) in [(agent, "md"), ("page.md", "md"), ("page.md", "html")] {
+        let before = read(file);
+        let done = program.run(["sessions", "export", "last", "-f", format, "-o", file]);
+        let expected = format!("error: {file} exists: name another file with -o, or replace it with --force");
+        done.exits(2).reports(&expected);
+        assert_eq!(read(file), before);
+    }
+    program.run(["sessions", "export", "last", "-o", "empty.md"]).exits(0);
+    program.run(["sessions", "export", "last", "-f", "html", "-o", "page.md", "--force"]).exits(0);
+    assert!(read("page.md").starts_with("<!doctype html>"));
+    // A session is not replaced even so, and a bundle is a folder.
+    let session = program.session_file().display().to_string();
+    program
+        .run(["sessions", "export", "last", "-f", "md", "-o", &session, "--force"])
+        .exits(2)
+        .reports("the session itself");
+    program.run(["sessions", "export", "last", "-o", "a.bundle", "--force"]).exits(2).reports("a bundle is a folder");
+    program.run(["sessions", "export", "last", "-f", "md", "--force"]).exits(2).reports("--output");
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_and_pipes_are_written_to_as_they_are() {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let program = with_session(Program::new(), "hello");
+    let whole = program.run(["sessions", "export", "last", "-f", "md"]).exits(0).stdout.clone();
+    let stdout = program.run(["sessions", "export", "last", "-f", "md", "-o", "/dev/stdout"]).exits(0).stdout.clone();
+    assert_eq!(stdout, whole);
+    program.run(["sessions", "export", "last", "-f", "md", "-o", "/dev/null"]).exits(0);
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let pipe = program.dir().join("pipe.md");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    program.run(["sessions", "export", "last", "-o", "pipe.md"]).exits(0);
+    assert_eq!(reader.join().unwrap(), whole);
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    program
+        .run(["sessions", "export", "last", "-f", "md", "-o", "."])
+        .exits(2)
+        .reports(": this is a folder; name a file");
+    // A file that stdout is gets the report after what was printed before.
+    let out = fs::File::create(program.dir().join("all.txt")).unwrap();
+    let arguments = ["test", "sentiment", "--junit", "/dev/stdout"];
+    program.done(program.command(arguments).stdout(out).output().unwrap()).exits(0);
+    let all = fs::read_to_string(program.dir().join("all.txt")).unwrap();
+    assert!(all.starts_with("<?xml") && all.contains("</testsuites>\n") && all.contains("0 failed"), "{all}");
+}
+
 const TRACE: &str = include_str!("../export/trace.jsonl");
 
 #[test]
@@ -282,7 +341,7 @@ fn a_file_that_only_its_owner_may_read_stays_so() {
     let program = with_session(Program::new(), "hello");
     let page = program.dir().join(program.file("page.html", "old"));
     fs::set_permissions(&page, fs::Permissions::from_mode(0o600)).unwrap();
-    program.run(["sessions", "export", "last", "-o", "page.html"]).exits(0);
+    program.run(["sessions", "export", "last", "-o", "page.html", "--force"]).exits(0);
     assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"));
     assert_eq!(fs::metadata(&page).unwrap().permissions().mode() & 0o777, 0o600);
 }

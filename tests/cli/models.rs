@@ -244,6 +244,32 @@ fn where_no_screen_is_wanted_the_workbench_shows_its_commands() {
 }
 
 #[test]
+fn plain_output_of_commands_has_words_in_the_place_of_symbols() {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample"]).exits(0);
+    let listed = program.run(["--plain", "sessions", "list"]).exits(0).stdout.clone();
+    let found = program.run(["--plain", "sessions", "search", "sentiment -is:example"]).exits(0).stdout.clone();
+    assert_eq!(found.lines().next(), listed.lines().next(), "the same sentence");
+    let commands: &[&[&str]] = &[
+        &["sessions", "mark", "last"],
+        &["sessions", "list"],
+        &["sessions", "show", "last"],
+        &["sessions", "search", "sentiment -is:example"],
+        &["sessions", "failures", "sentiment -is:example"],
+        &["test", "sentiment"],
+        &["compare", "sentiment", "--modes", "json", "--models", "sample:wrong_type,sample", "--trials", "2"],
+        &["tools", "workshop"],
+    ];
+    for command in commands {
+        let done = program.run([&["--plain"], *command].concat());
+        let text = done.stdout.clone() + &done.stderr;
+        assert!(!text.is_empty() && !text.contains(['✓', '✗', '–', '★', '×', '→', '»']), "{command:?}: {text}");
+    }
+    let marked = program.run(["--plain", "sessions", "mark", "last"]).exits(0).stdout.clone();
+    assert!(marked.contains("bookmarked"), "{marked}");
+}
+
+#[test]
 fn a_fallback_that_cannot_be_asked_is_a_warning_that_names_its_key() {
     let program = Program::new();
     for (fallback, why) in [("haiku", "ANTHROPIC_API_KEY is not set"), ("haiku2", "did you mean `haiku`?")] {

@@ -118,6 +118,26 @@ fn sigterm_reaches_the_command_of_a_proxy_which_decides_about_the_end() {
 }
 
 #[test]
+fn sigterm_ends_every_command_with_143() {
+    let matrix = ["--modes", "json", "--models", "sample:slow", "--trials", "2", "--jobs", "1"];
+    let commands: [&[&str]; 3] = [
+        &["test", "sentiment", "--model", "sample:slow"],
+        &[&["compare", "sentiment"][..], &matrix].concat(),
+        &["rerun", "last", "--times", "3", "--model", "sample:slow"],
+    ];
+    for arguments in commands {
+        let program = Program::new();
+        program.run(["run", "sentiment"]).exits(0);
+        let child = program.command(arguments).spawn().unwrap();
+        wait_for("a session", || (program.session_files().len() == 2).then_some(()));
+        signal(&child, "TERM");
+        let done = program.done(child.wait_with_output().unwrap());
+        assert_eq!(done.code, Some(143), "{arguments:?}: {}", done.stderr);
+        assert_eq!(program.session_files().len(), 2, "{arguments:?}: nothing begins after it");
+    }
+}
+
+#[test]
 fn sigterm_stops_the_runs_of_an_mcp_server_and_their_requests_are_answered() {
     let program = Program::new();
     let mut command = program.command(["mcp", "--allow-runs"]);

@@ -1,9 +1,16 @@
 //! Runs that wait for the user: exit code 4, continued later in the same file, whatever happened in between.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use ptc_workbench::port::SystemClock;
-use ptc_workbench::session::Recorder;
+use futures::future::BoxFuture;
+use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::event::Envelope;
+use ptc_workbench::port::{Human, Question, SystemClock};
+use ptc_workbench::replay::Answers;
+use ptc_workbench::session::{Recorder, Session};
+use ptc_workbench::workbench::Workbench;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::program::Program;
 
@@ -243,4 +250,72 @@ fn the_session_says_why_a_pipeline_ended_between_two_steps() {
     let shown = program.run(["sessions", "show", "last"]).exits(0).stdout.clone();
     assert!(shown.contains("the pipeline ends here"), "{shown}");
     program.run(["resume", "last"]).exits(1).reports("missing: `colour`");
+}
+
+/// A user who is the model, and writes when the test wants it.
+struct Author {
+    asked: Mutex<Option<oneshot::Sender<()>>>,
+    reply: Mutex<Option<oneshot::Receiver<String>>>,
+}
+
+impl Human for Author {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        let (asked, reply) = (self.asked.lock().unwrap().take(), self.reply.lock().unwrap().take());
+        Box::pin(async move {
+            asked?.send(()).ok()?;
+            reply?.await.ok()
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_killed_continues_from_the_moment_it_is_resumed_and_not_from_its_next_event() {
+    let program = Program::new();
+    program.file("one.toml", "mode = 'text'\nprompt = 'go'\n");
+    program.run(["run", "one.toml", "--model", "human"]);
+    let path = program.session_file();
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let request = whole.lines().position(|line| line.contains(r#""k":"request""#)).unwrap();
+    let killed: String = whole.split_inclusive('\n').take(request + 1).collect();
+    std::fs::write(&path, &killed).unwrap();
+    let folders = Folders::at(program.dir().to_owned(), program.dir(), Some(program.dir()));
+    let workbench = Workbench::new(Config::built_in().unwrap(), folders);
+    let session = Session::open(&path).unwrap();
+    let before: Vec<(u64, String)> = numbered(session.events());
+    let ((asked, is_asked), (write, reply)) = (oneshot::channel(), oneshot::channel());
+    let author = Author { asked: Mutex::new(Some(asked)), reply: Mutex::new(Some(reply)) };
+    let run = workbench.resume(&session, Answers::default(), None, Arc::new(author)).await.unwrap();
+    is_asked.await.unwrap();
+    let shown = numbered(run.feed.drain());
+    let after = before.len() as u64 + 1;
+    assert_eq!(shown, [before, vec![(after, "resume".to_owned())]].concat(), "the file so far, before the user writes");
+    write.send("done".to_owned()).unwrap();
+    let step = run.task.await.unwrap();
+    assert_eq!(step.answer.map(|answer| answer.to_text()).as_deref(), Some("\"done\""), "{:?}", step.fail);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+/// The numbers and kinds of events.
+fn numbered(events: impl IntoIterator<Item = Envelope>) -> Vec<(u64, String)> {
+    events.into_iter().map(|envelope| (envelope.seq, envelope.event.kind().to_owned())).collect()
+}
+
+#[test]
+fn a_message_that_continues_a_run_is_sent_without_the_inputs_of_the_first_one() {
+    for (mode, output) in [("json", "{a :int}"), ("text", ":string"), ("json_loop", "{a :int}")] {
+        let program = Program::new();
+        let agent =
+            format!("mode = '{mode}'\nprompt = 'Judge {{{{text}}}}'\nsignature = '(text :string) -> {output}'\n");
+        program.file("judge.toml", agent);
+        program.run(["run", "judge.toml", "--model", "sample", "--set", "text=zebra"]).exits(0);
+        let more = program.run(["continue", "last", "Are you sure?", "--model", "sample", "--json"]);
+        let step = more.exits(0).json();
+        let messages = step["turns"][0]["messages"].as_array().unwrap();
+        let with = |words: &str| {
+            let of_user = messages.iter().filter(|message| message["role"] == "user");
+            of_user.filter(|message| message["content"].as_str().unwrap().contains(words)).count()
+        };
+        assert_eq!((with("zebra"), with("Are you sure?")), (1, 1), "{mode}: {messages:?}");
+        assert!(!more.stderr.contains("does not use"), "{mode}: {}", more.stderr);
+    }
 }

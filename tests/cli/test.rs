@@ -117,6 +117,28 @@ fn is_junit(xml: &str) -> Element {
 }
 
 #[test]
+fn cases_marked_skip_are_reported_in_junit_and_json() {
+    let program = Program::new();
+    let case = |name: &str, mark: &str| format!("[[cases]]\nname = \"{name}\"\n{mark}expect = {{ ok = true }}\n");
+    let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go\"\nsignature = \"{ok :bool}\"\n";
+    program.file("a.toml", [agent, &case("now", ""), &case("later", "skip = true\n")].concat());
+    program.file("b.toml", [agent, &case("both", "skip = true\n"), &case("one", "")].concat());
+    let done = program.run(["test", "a.toml", "b.toml", "--junit", "out.xml", "--json"]).json();
+    assert_eq!((&done["skipped"], &done["trials"]), (&json!(2), &json!(2)));
+    assert_eq!(done["agents"][1]["skipped"], 1);
+    let root = is_junit(&std::fs::read_to_string(program.dir().join("out.xml")).unwrap());
+    assert_eq!((root.get("tests"), root.get("skipped")), ("4", "2"));
+    let case = root.children[0].all("testcase").last().unwrap();
+    assert_eq!((case.get("name"), case.children[0].get("message")), ("later", "marked skip"));
+    // Each skipped case belongs to one shard, as it would when it ran.
+    let skipped = |shard: &str| {
+        let done = program.run(["test", "a.toml", "b.toml", "--shard", shard, "--json"]).json();
+        done["skipped"].as_u64().unwrap_or_default()
+    };
+    assert_eq!(skipped("1/2") + skipped("2/2"), 2);
+}
+
+#[test]
 fn the_examples_pass_offline() {
     let program = Program::new();
     let done = program.run(["test", "sentiment", "extract", "--junit", "out.xml"]);

@@ -2,8 +2,10 @@
 
 use super::*;
 use futures::future::pending;
-use ptc_workbench::event::{InterruptSource, ModelRecord};
+use ptc_workbench::event::{InterruptSource, ModelRecord, RunEnd};
 use ptc_workbench::model::{Call, ModelError, Reply};
+use ptc_workbench::session::Skeleton;
+use ptc_workbench::session::diff::{Side, compare};
 
 /// Sends a little text and then never ends, not even when it is asked to.
 struct Deaf;
@@ -151,4 +153,66 @@ async fn the_time_of_the_mission_holds_for_the_tools_of_agents_below() {
     replays(&ran.events).await;
     assert_eq!(ran.outcome(), "mission_timeout", "{:?}", ran.step.fail);
     assert_eq!(ran.step.children[0].fail.as_ref().unwrap().reason, "mission_timeout");
+}
+
+/// Stops the run instead of answering.
+struct Leaving(Stop);
+
+impl ptc_workbench::port::Human for Leaving {
+    fn ask<'a>(
+        &'a self,
+        _: &'a ptc_workbench::port::Question,
+        _: &'a tokio_util::sync::CancellationToken,
+    ) -> BoxFuture<'a, Option<String>> {
+        self.0.by_user();
+        Box::pin(async { None })
+    }
+}
+
+/// The end of the run, given its events.
+fn end_of(events: &[Envelope]) -> RunEnd {
+    let mut ends = events.iter().rev().filter_map(|envelope| match &envelope.event {
+        Event::RunEnd(end) => Some(end.clone()),
+        _ => None,
+    });
+    ends.next().expect("the run has ended")
+}
+
+#[tokio::test]
+async fn a_turn_in_which_a_stop_ends_the_run_counts_once_and_so_does_its_request() {
+    let agent = super::ptc::agent("builtin_tools = ['ask_user']\n");
+    let plan = Plan::new(&agent).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let (model, _) = recorded_script(&[&super::ptc::p("(return (tool/ask_user {:question \"Which?\"}))")]);
+    let (sink, stop) = (Memory::default(), Stop::default());
+    let human = Leaving(stop.clone());
+    let ports = Ports { human: &human, ..Ports::new(&model, &Ticks(10), &sink, stop) };
+    let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
+    let events = sink.events();
+    assert_eq!(step.fail.as_ref().map(|fail| fail.reason.as_str()), Some("cancelled"));
+    assert!(
+        !events.iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_))),
+        "the stop came inside the turn"
+    );
+    let totals = end_of(&events).usage.totals;
+    assert_eq!((totals.turns, totals.requests), (1, 1));
+    assert_eq!((step.usage.own.totals(), step.turns.len()), (totals, 1));
+    assert_eq!(Skeleton::of(events.clone()).usage().totals(), totals, "lists");
+    assert_eq!(step.turns[0].latency_ms, fold(&events).turns[0].latency_ms);
+    assert!(step.turns[0].latency_ms > 0, "its time is known");
+    let compared = compare(vec![Side::of("one", events.clone(), None), Side::of("other", events.clone(), None)]);
+    let shown = &compared.columns[0].totals;
+    assert_eq!((shown.all.spending.totals(), shown.duration_ms), (totals, step.usage.duration_ms));
+    replays(&events).await;
+    // Earlier versions did not count the turn at the end of the run: such a recording replays, and shows the same.
+    let older: Vec<Envelope> = events
+        .into_iter()
+        .map(|mut envelope| {
+            if let Event::RunEnd(end) = &mut envelope.event {
+                end.usage.totals.turns = 0;
+            }
+            envelope
+        })
+        .collect();
+    replays(&older).await;
+    assert_eq!(fold(&older).usage, step.usage);
 }

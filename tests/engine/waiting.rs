@@ -255,3 +255,25 @@ async fn the_time_in_which_a_user_thinks_is_no_time_of_the_run_nor_of_the_one_ab
     assert_eq!(fold(&events), step, "a file tells the same times");
     replays(&events).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_time_to_the_first_text_of_a_reply_does_not_contain_the_wait_for_the_user() {
+    let agent = Agent::from_toml("mode = 'text'\nprompt = 'go'\n", "test.toml").unwrap();
+    let plan = Plan::new(&agent).unwrap();
+    let first = run(&agent, "{}", &ptc_workbench::model::HumanModel::new(Arc::new(Away))).await;
+    assert_eq!(first.outcome(), "suspended");
+    let model = ptc_workbench::model::HumanModel::new(Arc::new(Away));
+    let new = Arc::new(Memory::default());
+    let (sink, stop, clock) = (Shared(Arc::clone(&new)), Stop::default(), Ticks(10));
+    let human = Slow(std::time::Duration::from_secs(7));
+    let live = Ports { human: &human, ..Ports::new(&model, &clock, &sink, stop.clone()) };
+    let answers = ptc_workbench::replay::Answers::default();
+    let ports = ResumePorts::new(recorded(&first.events), Address::run(0), live, answers).appending();
+    let step = engine::run(&plan, Input::new(parsed("{}")), &ports.ports(&sink, stop)).await;
+    assert_eq!(step.answer.as_ref().and_then(Json::as_str), Some("blue"), "{:?}", step.fail);
+    let ends = new.events().into_iter().filter_map(|envelope| match envelope.event {
+        Event::ReplyEnd(end) => Some(end.first_ms),
+        _ => None,
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), [Some(0)]);
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ptc_workbench::event::{Event, Tokens};
 use ptc_workbench::proxy::{Answers, ConversationState, HeldExchange, HeldSide, LiveTraffic, TrafficUpdate, Verdict};
 use ptc_workbench::replay::{Check, verify};
 use ptc_workbench::session::Session;
@@ -322,4 +323,52 @@ async fn a_conversation_without_requests_ends_by_itself() {
     }
     let (sessions, _dir) = proxied.end().await;
     assert!(std::fs::read_to_string(&sessions[0].path).unwrap().contains("run.end"));
+}
+
+/// Tokens of a session as its list shows them, and those of its turns.
+fn tokens_of(session: &Session) -> [Option<(u64, u64)>; 2] {
+    let pair = |tokens: Tokens| (tokens.input, tokens.output);
+    let ends = session.events().filter_map(|envelope| match envelope.event {
+        Event::TurnEnd(end) => Some(end.usage),
+        _ => None,
+    });
+    [session.skeleton().usage().tokens.map(pair), ends.last().flatten().map(pair)]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_is_replaced_was_paid_for_and_one_that_the_user_writes_counts_nothing() {
+    let body = r#"{"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"four"},"finish_reason":"stop"}],"usage":{"prompt_tokens":50,"completion_tokens":9}}"#;
+    let whole = || Play::page("200 OK", "content-type: application/json\r\n", body);
+    let edited = |text: &str| Verdict::Edited(text.to_owned());
+    let written = || Verdict::Answer("five".to_owned());
+    let rows = [
+        (HeldSide::Reply, answer("four"), edited("five"), Some((10, 7))),
+        (HeldSide::Reply, answer("four"), written(), Some((10, 7))),
+        (HeldSide::Reply, answer("four"), Verdict::Drop, Some((10, 7))),
+        (HeldSide::Reply, whole(), edited(&body.replace("four", "five").replace("50", "1")), Some((50, 9))),
+        (HeldSide::Reply, whole(), written(), Some((50, 9))),
+        (HeldSide::Request, whole(), written(), None),
+    ];
+    for (row, (side, play, verdict, tokens)) in rows.into_iter().enumerate() {
+        let (proxied, live) = held([play], "").await;
+        live.holds().set(side, true);
+        let asking = Arc::clone(&proxied);
+        let body = body_of(&[("user", "2 plus 2")]);
+        // The last one is whole: its zeros are not counts.
+        let body = if side == HeldSide::Request { body.replace("\"stream\":true", "\"stream\":false") } else { body };
+        let got = tokio::spawn(async move {
+            let reply = asking.post("/v1/chat/completions", body).send().await;
+            // A dropped connection has no reply.
+            if let Ok(reply) = reply {
+                drop(reply.bytes().await);
+            }
+        });
+        let waits = waiting(&live, 1).await;
+        assert!(live.holds().decide(waits[0].id, verdict));
+        got.await.unwrap();
+        let (_, path, _dir) = end(proxied).await;
+        let session = Session::open(Path::new(&path)).unwrap();
+        assert_eq!(tokens_of(&session), [tokens, tokens], "row {row}");
+        assert_eq!(verify(&session).await.findings, [], "row {row}");
+    }
 }

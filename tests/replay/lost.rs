@@ -9,6 +9,8 @@ use ptc_workbench::replay::{Recording, ReplayOutcome, replay};
 use ptc_workbench::session::{Session, SessionId, recover};
 use ptc_workbench::workbench::example_sessions;
 
+use crate::cli::program::Program;
+
 /// The outcome of a replay in one word.
 async fn outcome(recording: Recording) -> &'static str {
     match replay(&Arc::new(recording), None).await.map(|report| report.outcome) {
@@ -142,4 +144,22 @@ async fn what_was_recovered_without_a_line_is_not_identical_whatever_the_line_wa
 fn without_line(text: &str, place: usize, other: &str) -> String {
     let lines = text.split_inclusive('\n').enumerate();
     lines.map(|(number, line)| if number == place { other } else { line }).collect()
+}
+
+#[test]
+fn a_program_that_the_recording_does_not_end_is_not_computed_again() {
+    let program = Program::new();
+    program.file(
+        "sum.toml",
+        "mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '(n :int) -> :int'\nmax_turns = 1\nprogram_timeout_ms = 3600000\n\
+         program = '(return (reduce + (range data/n)))'",
+    );
+    program.run(["run", "sum.toml", "--set", "n=3"]).exits(0);
+    let file = program.session_file();
+    let text = std::fs::read_to_string(&file).unwrap();
+    // As if it had been killed during a computation of some minutes.
+    let (begun, _) = text.split_once("\"k\":\"program.end\"").unwrap();
+    let (begun, _) = begun.rsplit_once('\n').unwrap();
+    program.file("killed.jsonl", format!("{}\n", begun.replace("\"n\":3", "\"n\":3000000000")));
+    program.run(["replay", "killed.jsonl", "--lenient"]).exits(0);
 }

@@ -34,6 +34,7 @@ fn an_assistant_sees_the_agent_files_that_have_errors() {
     program.file("open.toml", "name = \"a\nprompt = \"Hi\"\n");
     program.file("steps.toml", "[[steps]]\nfile = \"none.toml\"\n");
     program.file("double.toml", DOUBLE);
+    program.file("untyped.toml", DOUBLE.replace("{twice :int}", "{twice :itn}"));
     program.file("other.toml", "secret = \"hunter2\"\n");
     program.file("torn.toml", "mode = \"release\"\n[db\npassword = \"hunter2\"\n");
     program.file("secret.txt", "prompt = \"hunter2\"\nfoo = 1\n");
@@ -53,7 +54,13 @@ fn an_assistant_sees_the_agent_files_that_have_errors() {
     let (replies, _) = mcp(&program, &[], &requests);
     let text = |reply: &Value| reply["content"][0]["text"].as_str().unwrap().to_owned();
     let listed = text(&replies[0]);
-    for line in ["broken.toml: error: ", "open.toml: error: ", "steps.toml: error: ", "double.toml: ptc_lisp"] {
+    for line in [
+        "broken.toml: error: ",
+        "open.toml: error: ",
+        "steps.toml: error: ",
+        "untyped.toml: error: signature: ",
+        "double.toml: ptc_lisp",
+    ] {
         assert!(listed.lines().any(|listed| listed.starts_with(line)), "{line}: {listed}");
     }
     assert!(listed.contains("foo") && !listed.contains("other.toml") && !listed.contains("hidden"), "{listed}");
@@ -93,7 +100,7 @@ fn names_that_clients_refuse_are_changed_with_a_note() {
 
 #[test]
 fn what_cannot_be_served_is_refused_before_anything_listens() {
-    let program = Program::new().with_env("SHORT", "0123456789");
+    let program = Program::new().with_env("SHORT", "0123456789").with_env("ACCENTS", "0123456789abcd\u{e9}f");
     program.file("broken.toml", "mode = \"json\"\nprompt = \"{{a\"\n");
     std::fs::create_dir(program.dir().join("other")).unwrap();
     let agent = "mode = \"text\"\nprompt = \"Go\"\n";
@@ -111,6 +118,7 @@ fn what_cannot_be_served_is_refused_before_anything_listens() {
         (&["serve", "sentiment", "--host", "0.0.0.0"], "--key-env"),
         (&["serve", "sentiment", "--host", "0.0.0.0", "--key-env", "NOT_SET"], "is not set"),
         (&["serve", "sentiment", "--key-env", "SHORT"], "at least 16 characters"),
+        (&["serve", "sentiment", "--key-env", "ACCENTS"], "characters that no request can send"),
         (&["serve", "sentiment", "--key-env", "sk-abcdef123456"], "variable, not the key itself"),
         (&["serve", "sentiment", "--port", &port], "cannot listen on 127.0.0.1"),
         (&["serve", "sentiment", "--max-runs", "0"], "--max-runs"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_workbench::agent::Agent;
+use ptc_workbench::agent::{Agent, Mode};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::serve::ServedAgent;
 use ptc_workbench::serve::mcp::{AgentTools, McpOptions, serve};
@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{ASK, DOUBLE};
+use super::{ASK, DOUBLE, FREE};
 
 /// A client of one server.
 pub(super) struct Client {
@@ -199,6 +199,55 @@ async fn arguments_that_do_not_fit_are_errors_of_the_tool_and_the_server_continu
     assert_eq!(client.call("lisp_run", json!({"program": "(+ data/a 1)", "data": {"a": 1}})).await.text, "2");
     let unknown = client.call("lisp_run", json!({"program": "(fitler odd? [1])"})).await.text;
     assert_eq!(unknown.matches("Did you mean").count(), 1, "the hint appears once: {unknown}");
+}
+
+#[tokio::test]
+async fn inputs_that_an_agent_does_not_declare_are_refused_with_the_nearest_name() {
+    let mut client = Client::start(&[("double", DOUBLE), ("free", FREE)], RUNS, None).await;
+    let tools = client.tools().await;
+    let schema = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap()["inputSchema"].clone();
+    assert_eq!(schema("double")["additionalProperties"], false);
+    let got = client.call("double", json!({"n": 1, "nn": "INJECTED"})).await;
+    assert!(got.is_error && got.text.contains("no input `nn`; did you mean `n`? (inputs: n)"), "{}", got.text);
+    for tool in ["agent_run", "agent_preview"] {
+        let got = client.call(tool, json!({"agent": "sentiment", "context": {"text": "a", "txt": "INJECTED"}})).await;
+        assert!(got.is_error && got.text.contains("no input `txt`; did you mean `text`?"), "{tool}: {}", got.text);
+    }
+    assert_eq!(client.workbench.sessions().iter().filter(|session| !session.example).count(), 0);
+    // An agent that declares no inputs takes any, and its schema says so.
+    assert!(schema("free").get("additionalProperties").is_none(), "{}", schema("free"));
+    let free = client.call("free", json!({"any": 1})).await;
+    assert!(!free.text.contains("no input"), "{}", free.text);
+}
+
+#[tokio::test]
+async fn a_run_that_has_ended_is_not_resumed_and_the_answer_names_tools_of_the_server() {
+    let mut client = Client::start(&[("double", DOUBLE)], RUNS, None).await;
+    client.call("double", json!({"n": 1})).await;
+    let refused = client.call("session_resume", json!({"session": "last", "answers": ["1"]})).await;
+    assert!(
+        refused.is_error && refused.text.contains("has ended: no question waits for an answer"),
+        "{}",
+        refused.text
+    );
+    assert!(refused.text.contains("session_show") && !refused.text.contains("`continue`"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn a_matrix_runs_each_agent_in_its_own_mode_unless_modes_are_named() {
+    let mut client = Client::start(&[], RUNS, None).await;
+    let tools = client.tools().await;
+    let schema = &tools.iter().find(|tool| tool["name"] == "matrix_run").unwrap()["inputSchema"];
+    let described = schema["properties"]["modes"]["description"].as_str().unwrap();
+    assert!(described.ends_with("default: each agent's own"), "{described}");
+    let modes = |text: &str| {
+        Mode::ALL.map(Mode::name).into_iter().filter(|name| text.contains(&format!("· {name} ·"))).collect::<Vec<_>>()
+    };
+    let own = client.call("matrix_run", json!({"agents": ["sentiment"], "models": ["sample"]})).await.text;
+    assert_eq!(modes(&own), ["json"], "{own}");
+    let named = json!({"agents": ["sentiment"], "models": ["sample"], "modes": ["json", "ptc_lisp"]});
+    let named = client.call("matrix_run", named).await.text;
+    assert_eq!(modes(&named).len(), 2, "{named}");
 }
 
 #[tokio::test]

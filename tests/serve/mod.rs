@@ -21,6 +21,16 @@ max_turns = 1
 program = "(return {:twice (* 2 data/n)})"
 "#;
 
+/// Declares no inputs.
+pub(crate) const FREE: &str = r#"
+name = "free"
+mode = "ptc_lisp"
+prompt = "go"
+signature = "() -> :int"
+max_turns = 1
+program = "(return 1)"
+"#;
+
 /// Waits for the user.
 pub(crate) const ASK: &str = r#"
 name = "ask"

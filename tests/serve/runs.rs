@@ -1,8 +1,11 @@
 //! `/agents` and `/runs`.
 
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ptc_workbench::event::Event;
+use ptc_workbench::session::Session;
 use serde_json::json;
 
 use super::kit::{Served, Wish};
@@ -75,6 +78,32 @@ async fn a_run_that_waits_is_resumed_over_http_question_by_question() {
     assert_eq!(served.session_files().len(), 1);
     let again = served.post(&format!("/runs/{id}/answers"), r#"{"answer": "large"}"#).await;
     assert!(again.status == 400 && again.text.contains("has ended"), "{} {}", again.status, again.text);
+    assert_eq!(again.json()["error"]["reason"], "invalid_context");
+    assert!(again.text.contains("GET /runs/ID") && !again.text.contains("`continue`"), "{}", again.text);
+}
+
+#[tokio::test]
+async fn a_session_whose_file_is_lost_is_whole_in_the_spare_folder_and_found_there() {
+    let folder: Arc<OnceLock<PathBuf>> = Arc::default();
+    let known = Arc::clone(&folder);
+    let model = Server::script(move |_, _| {
+        let files = std::fs::read_dir(known.get().unwrap()).unwrap().map(|entry| entry.unwrap().path());
+        for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "jsonl")) {
+            std::fs::remove_file(file).unwrap();
+        }
+        answer("a poem")
+    })
+    .await;
+    let served = Wish::of(&[("writer", TEXT)]).with_model_at(&model.base_url).start().await;
+    let folders = served.workbench.folders.clone();
+    folder.set(folders.sessions_dir.clone()).unwrap();
+    let got = served.post("/agents/writer/run", r#"{"context": {"subject": "rain"}}"#).await;
+    assert_eq!((got.status, got.json()["return"].clone()), (200, json!("a poem")), "{}", got.text);
+    let id = got.session.clone().unwrap();
+    let spare = Session::open(&folders.spare_dir.join(format!("{id}.jsonl"))).unwrap();
+    assert_eq!(spare.events().last().unwrap().event.kind(), "run.end");
+    let read = served.get(&format!("/runs/{id}")).await;
+    assert_eq!((read.status, read.json()["return"].clone()), (200, json!("a poem")));
 }
 
 #[tokio::test]
@@ -118,6 +147,7 @@ async fn unusable_requests_get_an_error_that_names_what_is_wrong() {
         ("POST", "/v1/chat/completions", r#"{"n": 1, "n": 1}"#, 400, r#"the member \"n\" twice"#),
         ("POST", "/agents/double/run", r#"{"contxt": {}}"#, 400, "did you mean `context`"),
         ("POST", "/agents/double/run", r#"{"context": 1}"#, 400, "`context`"),
+        ("POST", "/agents/double/run", r#"{"context": {"n": 1, "nn": 2}}"#, 400, "no input `nn`; did you mean `n`?"),
         ("POST", "/agents/double/run", r#"{"seed": -1}"#, 400, "`seed`"),
         ("POST", "/agents/double/run", r#"{"stream": 1}"#, 400, "`stream`"),
         ("POST", "/agents/double/run", r#"{"context": {"n": "many"}}"#, 400, "invalid_context"),
@@ -289,7 +319,25 @@ async fn a_client_cannot_name_a_file_of_the_server() {
     let record = json!({"name": "a", "type": "text/plain", "size": 1, "sha256": "0".repeat(64)});
     for photo in [json!({"file": "/etc/passwd"}), json!({"file": "seer.toml"}), record] {
         let got = served.post("/agents/seer/run", json!({"context": {"photo": photo}}).to_string()).await;
-        assert!(got.status >= 400 && got.text.contains("clients cannot give files"), "{} {}", got.status, got.text);
+        assert!(got.status == 400 && got.text.contains("clients cannot give files"), "{} {}", got.status, got.text);
     }
     assert_eq!(served.session_files().len(), 0);
+}
+
+#[tokio::test]
+async fn the_stream_of_a_resumed_run_has_every_event_with_its_number_in_the_session() {
+    let agent = "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"() -> :string\"\nmax_turns = 1\n[tools.ask_user]\nkind = \"builtin\"\n";
+    let model = Server::play([answer("```clojure\n(return (tool/ask_user {:question \"Which?\"}))\n```")]).await;
+    let served = Wish::of(&[("asks", agent)]).with_model_at(&model.base_url).start().await;
+    let id = served.post("/agents/asks/run", "{}").await.session.unwrap();
+    let got = served.post(&format!("/runs/{id}/answers"), r#"{"answer": "this", "stream": true}"#).await;
+    let events = got.events();
+    let (last, streamed) = events.split_last().unwrap();
+    assert_eq!(last.0, "step", "{}", got.text);
+    let data = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let numbers: Vec<(u64, String)> =
+        streamed.iter().map(|(name, line)| (data(line)["s"].as_u64().unwrap(), name.clone())).collect();
+    let session = served.session(&id);
+    let recorded = session.events().map(|envelope| (envelope.seq, envelope.event.kind().to_owned()));
+    assert_eq!(numbers, recorded.collect::<Vec<_>>());
 }

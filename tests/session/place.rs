@@ -167,6 +167,19 @@ fn a_run_whose_file_is_lost_and_that_no_folder_takes_is_no_success() {
     assert!(shown.contains("could not be written either") && !shown.contains("saved as"), "{shown}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_that_cannot_be_created_is_in_the_spare_folder() {
+    let program = Program::new();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ptc-workbench"));
+    program.surround(&mut command);
+    // Nobody can create folders there, not even root.
+    command.args(["--sessions", "/sys/ptc-sessions", "--spare-sessions", "spare", "run", "sentiment"]);
+    let done = program.done(command.output().unwrap());
+    done.exits(0).reports("a session could not be created in /sys/ptc-sessions").reports("saved as spare/");
+    assert_eq!(std::fs::read_dir(program.dir().join("spare")).unwrap().count(), 1);
+}
+
 #[test]
 fn a_limit_on_the_size_of_files_is_a_full_disk() {
     let program = Program::new();

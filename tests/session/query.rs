@@ -74,7 +74,11 @@ fn filters_and_places_are_distinguished_from_words() {
 fn an_error_names_its_place_and_the_nearest_name() {
     let cases = [
         ("a mod:json", "mod:", "(did you mean `mode`?)"),
-        ("status:okay x", "status:okay", "`okay` is not a status: ok, error, open (did you mean `ok`?)"),
+        (
+            "status:okay x",
+            "status:okay",
+            "`okay` is not a status: ok (or returned), error (or failed), open (did you mean `ok`?)",
+        ),
         ("reason:validation_eror", "reason:validation_eror", "(did you mean `validation_error`?)"),
         ("reason:quota,refused", "reason:quota,refused", "put reasons of other programs in quotes: reason:\"quota\""),
         ("in:promt", "in:promt", "(did you mean `prompt`?)"),

@@ -41,7 +41,7 @@ struct Played {
     counts: Counts,
     /// The last frame.
     text: String,
-    model: Model,
+    model: Box<Model>,
 }
 
 /// Runs the loop in a folder over a scenario that sends inputs.
@@ -52,7 +52,7 @@ where
     let (mut paper, inputs) = Paper::new();
     let last = paper.last.clone();
     let services = Arc::new(services_of_story(dir));
-    let mut model = Model::new(services.opened(), (100, 30), NOW_MS);
+    let mut model = Box::new(Model::new(services.opened(), (100, 30), NOW_MS));
     let mut driver = Box::new(Driver::new(services, Clock::starting_at(NOW_MS)));
     if let Some(run) = start.run {
         press(&mut model, "f5");

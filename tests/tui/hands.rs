@@ -241,6 +241,23 @@ fn questions_about_a_run_do_not_cover_it() {
 }
 
 #[test]
+fn the_focused_editor_and_the_status_line_are_visible_above_the_panel_of_breakpoints() {
+    for place in ["p", "s", "c", "o"] {
+        let mut model = running(SMALL);
+        press(&mut model, "alt-g");
+        press(&mut model, place);
+        press(&mut model, "ctrl-f7");
+        let shown = text(&mut model);
+        let above: Vec<&str> = shown.lines().take_while(|row| !row.contains("Breakpoints of programs")).collect();
+        let focused = above.iter().position(|row| row.contains('━')).unwrap_or_else(|| panic!("{place}: {shown}"));
+        let rules = |row: &str| row.contains('─') || row.contains('━');
+        assert!(!rules(above[focused + 1]), "{place}: a row of the text is visible: {shown}");
+        // The status line is the last but one of the rows that the panel leaves.
+        assert!(!rules(above[above.len() - 2]) && !rules(above[above.len() - 1]), "{place}: {shown}");
+    }
+}
+
+#[test]
 fn a_breakpoint_at_an_unknown_tool_is_refused_with_the_nearest_one() {
     let mut model = fresh(WIDE);
     let version = model.workbench.version();

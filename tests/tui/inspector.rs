@@ -199,6 +199,17 @@ fn the_value_of_the_form_under_the_cursor_is_shown() {
 }
 
 #[test]
+fn the_hint_of_an_error_in_the_repl_is_printed_once() {
+    let mut queue = QuestionQueue::open(SALES, 1, (120, 40));
+    queue.press("i");
+    write(&mut queue.model, "(/ 1 0)");
+    queue.press("enter");
+    let lines = &queue.model.inspector.as_ref().unwrap().repl.lines;
+    let hints = lines.iter().filter(|line| line.text.contains("Test the divisor with zero?")).count();
+    assert_eq!(hints, 1, "{lines:#?}");
+}
+
+#[test]
 fn the_repl_runs_on_what_the_turn_left_in_a_copy() {
     let mut queue = QuestionQueue::open(SALES, 1, (120, 40)).tab(Tab::Memory);
     queue.keys(&["end", "down", "down", "down", "down", "down", "down", "enter"]);

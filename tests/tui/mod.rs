@@ -36,6 +36,7 @@ mod reports;
 mod runs;
 mod saved;
 pub(crate) mod scenes;
+mod searches;
 mod server_prompts;
 pub(crate) mod services;
 mod sessions;

@@ -13,7 +13,8 @@ use super::press;
 use super::story::{NOW_MS, Story, apply_message, fresh, happened, ran, two_turns};
 
 fn part(title: &str, text: &str) -> RequestPart {
-    RequestPart { title: title.to_owned(), text: text.to_owned(), is_json: false }
+    let tokens = ptc_core::text::estimate_tokens(text);
+    RequestPart { title: title.to_owned(), text: text.to_owned(), tokens, is_json: false }
 }
 
 fn draft() -> Model {

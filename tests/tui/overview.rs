@@ -318,6 +318,11 @@ fn a_filter_that_cannot_be_read_is_reported_and_changes_nothing() {
     write(&mut model, "time>x");
     let shown = picture(&mut model);
     assert!(shown.contains("is not a number"), "{shown}");
+    press(&mut model, "enter");
+    assert!(
+        !model.popups.is_empty() && picture(&mut model).contains("is not a number"),
+        "it is not taken for a filter"
+    );
     press(&mut model, "esc");
     assert!(picture(&mut model).contains("34 turns"));
 }

@@ -5,6 +5,7 @@ use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::workbench::{FailureGroup, FailurePlace};
 
+use super::searches::found;
 use super::sessions::{key, list, session};
 use super::story::{NOW_MS, apply_message};
 use super::{press, write};
@@ -43,6 +44,7 @@ fn a_filtered_list_is_acted_on_after_moving_in_it() {
     press(&mut model, "/");
     write(&mut model, "m");
     assert_eq!(model.sessions.filter.text(), "m", "letters are typed first");
+    found(&mut model, "m", &["one", "two"]);
     press(&mut model, "down");
     assert!(!model.sessions.filtering, "the keys are in the list now");
     let effects = press(&mut model, "m");

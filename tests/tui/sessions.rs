@@ -117,7 +117,7 @@ fn an_answer_that_comes_after_the_query_was_cleared_changes_nothing() {
 }
 
 #[test]
-fn what_is_wrong_with_a_query_is_reported_and_what_was_found_stays() {
+fn what_is_wrong_with_a_query_is_reported() {
     let mut model = list(vec![session("b"), session("a")]);
     press(&mut model, "/");
     write(&mut model, "x");

@@ -240,3 +240,83 @@ fn unknown_programs_and_models_are_shown_as_dashes() {
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells[..9], ["▸", "●", "streams", "–", "openai", "–", "1", "–", "–"], "{shown}");
 }
+
+/// The text of the open question.
+fn written(model: &Model) -> &str {
+    model.active_draft().map_or("", |draft| draft.text())
+}
+
+#[test]
+fn the_edit_and_the_answer_of_a_held_exchange_are_both_kept() {
+    for side in [HeldSide::Request, HeldSide::Reply] {
+        let mut model = listening();
+        update(&mut model, vec![TrafficUpdate::Held(vec![held(1, side)])]);
+        press(&mut model, "ctrl-end");
+        write(&mut model, " edited");
+        let edited = format!("{BODY} edited");
+        press(&mut model, "alt-a");
+        assert_eq!(written(&model), "");
+        write(&mut model, "five");
+        press(&mut model, "alt-a");
+        assert_eq!(written(&model), edited, "the same key leads back to the edit");
+        press(&mut model, "alt-a");
+        assert_eq!(written(&model), "five");
+        press(&mut model, "esc");
+        press(&mut model, "home");
+        press(&mut model, "enter");
+        assert_eq!(written(&model), "five", "what was written last is shown again");
+        press(&mut model, "alt-a");
+        press(&mut model, "esc");
+        press(&mut model, "enter");
+        assert_eq!(written(&model), edited);
+        press(&mut model, "esc");
+        // From the list too.
+        press(&mut model, "a");
+        assert_eq!(written(&model), "five");
+        assert_eq!(press(&mut model, "f5"), decided(1, Verdict::Answer("five".to_owned())));
+        assert!(model.traffic.aside.is_empty());
+    }
+}
+
+#[test]
+fn an_answer_that_was_not_begun_does_not_hide_the_edit() {
+    let mut model = listening();
+    update(&mut model, vec![TrafficUpdate::Held(vec![held(1, HeldSide::Request)])]);
+    press(&mut model, "ctrl-end");
+    write(&mut model, " ");
+    press(&mut model, "alt-a");
+    press(&mut model, "esc");
+    press(&mut model, "home");
+    press(&mut model, "enter");
+    assert_eq!(written(&model), format!("{BODY} "));
+    assert_eq!(press(&mut model, "f5"), decided(1, Verdict::Edited(format!("{BODY} "))));
+}
+
+#[test]
+fn what_is_held_stays_visible_above_a_list_that_is_scrolled() {
+    let mut model = listening();
+    model.size = (80, 24);
+    let lines = (1..=9).map(|day| line(&format!("2026-01-0{day}"), ConversationState::Answered));
+    update(&mut model, lines.collect());
+    update(&mut model, vec![TrafficUpdate::Held(vec![held(1, HeldSide::Request)])]);
+    press(&mut model, "esc");
+    press(&mut model, "end");
+    let shown = text(&mut model);
+    assert!(shown.contains("‖ request") && shown.contains("▲ 3 more"), "{shown}");
+    // The time that it waits is whole at this width.
+    let row = shown.lines().find(|row| row.contains("‖ request")).unwrap_or_default();
+    assert!(row.contains("waits ") && !row.contains('…'), "{row}");
+    for key in ["p", "a", "x"] {
+        assert!(press(&mut model, key).is_empty(), "{key}");
+        let toast = model.toast.as_ref().map_or("", |toast| toast.text.as_str());
+        assert!(toast.contains("select the line of a held request or reply first"), "{key}: {toast}");
+    }
+    // A click is about the line that is seen.
+    let area = model.traffic.area;
+    assert_eq!(model.traffic.row_of_line(0), 0);
+    assert_eq!(model.traffic.row_of_line(usize::from(area.height) - 1), 9);
+    press(&mut model, "home");
+    assert!(text(&mut model).contains("▼ 3 more"));
+    press(&mut model, "enter");
+    assert!(asks(&model));
+}

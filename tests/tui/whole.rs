@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use ptc_workbench::agent::{Agent, DraftTexts};
+use ptc_workbench::agent::{Agent, BundledExample, DraftTexts, Mode};
 use ptc_workbench::event::{Address, MemoryChange, TextRecord};
 use ptc_workbench::tui::inspector::{Inspector, Subject};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::services::Services;
 use ptc_workbench::workbench::inspect::{Inspection, LazyBench};
-use ptc_workbench::workbench::{RunEnding, RunHandle, RunUpdate};
+use ptc_workbench::workbench::{RunEnding, RunHandle, RunUpdate, SessionKey};
 
 use super::services::workbench;
 use super::story::{Story, apply_message, fresh};
@@ -96,6 +96,27 @@ async fn a_value_that_the_recording_cut_has_its_true_size_and_is_computed_whole(
     inspector.take_value("big", whole.clone());
     let shown = inspector.inspection().unwrap().memory.iter().find(|part| part.title == "big").unwrap();
     assert_eq!((shown.is_cut, shown.text() == whole), (false, true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_size_of_a_request_is_the_same_before_the_run_in_its_parts_and_in_the_overview() {
+    for name in ["sentiment", "sales"] {
+        let dir = tempfile::tempdir().unwrap();
+        let agent = BundledExample::find(name).unwrap().agent().unwrap().for_mode(Mode::Json).unwrap();
+        let agent = Agent { model: Some("sample".to_owned()), ..agent };
+        let services = Services::new(workbench(dir.path()), &agent, None);
+        let preview = services.workbench.preview(&agent, None, None).unwrap();
+        assert!(preview.request.schema.is_some(), "{name}: JSON that is shown on several lines and sent on one");
+        let before: u64 = preview.parts().iter().map(|part| part.tokens).sum();
+        let run = services.start(&DraftTexts::of(&agent)).unwrap();
+        ended(&run).await;
+        let session = services.workbench.open_session(&run.session().unwrap()).unwrap();
+        let found = services.workbench.inspect(&session, &Address::run(0).turn(1)).unwrap();
+        let overview = services.workbench.overview(&SessionKey::of(&session)).unwrap();
+        let line = &overview.lines()[0];
+        assert!(!line.is_counted, "{name}: no provider has counted");
+        assert_eq!((found.request[0].tokens, line.prompt), (Some(before), before), "{name}");
+    }
 }
 
 #[test]

@@ -200,6 +200,7 @@ pub struct CapturedAgentFlags {
 
 /// Flags of `sessions export`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct ExportFlags {
     /// Path, id, unique beginning or end of an id, or `last`
     pub session: String,
@@ -209,6 +210,9 @@ pub struct ExportFlags {
     /// The file, or the folder of a bundle; without it, or with -, the export goes to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the file of -o if it exists
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Content to remove: none, secrets, summary, full, context, messages, arguments, results, memory, agent, field:NAME,
     /// field:A.B (separated by commas), regex:EXPRESSION
     #[arg(long, value_name = "RULES", allow_hyphen_values = true)]

@@ -13,6 +13,7 @@ use ptc_core::value::{Json, json};
 
 use super::input::perform;
 use crate::cli::arguments::lisp::TIMEOUT_MS;
+use crate::cli::context::READERS_DISAGREE;
 use crate::cli::output::Stdout;
 use crate::cli::output::{UsageError, exit};
 
@@ -88,19 +89,25 @@ fn answer(at: usize, line: &[u8], dialect: &str) -> String {
     if line.trim_ascii().is_empty() {
         return String::new();
     }
-    let mut text = match std::str::from_utf8(line)
-        .map_err(|error| error.to_string())
-        .and_then(|text| json::parse(text.trim()).map_err(|error| error.message))
-    {
+    let mut text = match parsed(at, line) {
         Ok(json) => record(&in_dialect(json, dialect)),
-        Err(problem) => {
-            let error = Error::new(Reason::InvalidConfig, format!("line {} is not JSON: {problem}", at + 1));
-            Case::refusal(Json::default(), &error)
-        }
+        Err(problem) => Case::refusal(Json::default(), &Error::new(Reason::InvalidConfig, problem)),
     }
     .to_text();
     text.push('\n');
     text
+}
+
+/// The JSON of a line. The error names the line.
+fn parsed(at: usize, line: &[u8]) -> Result<Json, String> {
+    let name = format!("line {}", at + 1);
+    let no_json = |problem: &str| format!("{name} is not JSON: {problem}");
+    let text = std::str::from_utf8(line).map_err(|error| no_json(&error.to_string()))?;
+    let text = text.trim();
+    json::parse_unique(text).map_err(|error| match json::parse(text) {
+        Ok(_) => format!("{name} is ambiguous: {error}, and {READERS_DISAGREE}"),
+        Err(error) => no_json(&error.message),
+    })
 }
 
 /// The case with this dialect, unless it names one or is not an object with options.
@@ -143,6 +150,11 @@ mod tests {
         assert!(
             answer(0, br#"{"id":7,"program":5}"#, "current")
                 .starts_with(r#"{"id":7,"ok":false,"reason":"invalid_config""#)
+        );
+        let twice = answer(1, br#"{"program":"1","context":{"n":1,"n":2}}"#, "current");
+        assert!(
+            twice.contains("line 2 is ambiguous") && twice.contains("at byte 32") && twice.contains("disagree"),
+            "{twice}"
         );
         assert_eq!(answer(0, b" \n", "current"), "");
     }

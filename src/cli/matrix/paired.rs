@@ -96,10 +96,10 @@ pub(super) fn lines(reports: &[PairedReport], marks: &Marks) -> Vec<String> {
             marks.line(mark, &format!("{}: {}", safe_line(&report.other.name()), verdict(report)))
         ));
         lines.extend(differences(report).into_iter().map(|line| format!("    {line}")));
-        let changed = report.changed.iter().take(SHOWN).map(|case| format!("    {}", changed(case)));
+        let changed = report.changed.iter().take(SHOWN).map(|case| format!("    {}", changed(case, marks)));
         lines.extend(changed);
         let left = report.changed.len().saturating_sub(SHOWN);
-        lines.extend((left > 0).then(|| format!("    … and {left} more")));
+        lines.extend((left > 0).then(|| format!("    {}and {left} more", marks.more)));
     }
     lines
 }
@@ -139,9 +139,10 @@ fn differences(report: &PairedReport) -> Vec<String> {
 }
 
 /// A case that differs, with a session of each side to open.
-fn changed(case: &PairedCase) -> String {
+fn changed(case: &PairedCase, marks: &Marks) -> String {
     let name = case.case.as_deref().unwrap_or("without a case");
     let passes = |(passed, trials): (u32, u32)| format!("{passed}/{trials}");
     let (then, now) = &case.sessions;
-    safe_line(&format!("{name}: {} → {}  compare {then} {now}", passes(case.then), passes(case.now)))
+    let (to, gap) = (marks.to, if marks.colon.is_empty() { "  " } else { ", " });
+    safe_line(&format!("{name}: {} {to} {}{gap}compare {then} {now}", passes(case.then), passes(case.now)))
 }

@@ -35,10 +35,10 @@ pub(super) fn answers(reports: &[CellReport], columns: usize, marks: &Marks) -> 
                 Outcome::Answer(text) => safe_line(text.text()),
                 Outcome::Fail(reason) => format!("failed: {}", safe_line(&describe_reason(reason))),
             };
-            let line = format!("    {}× {mark} {outcome_text}", group.count);
+            let line = format!("    {}{} {}", group.count, marks.times, marks.line(mark, &outcome_text));
             lines.push(width::truncate(&line, columns).into_owned());
         }
-        lines.extend(more(report.answers.len()));
+        lines.extend(more(report.answers.len(), marks));
         let whys = report.sessions.iter().filter_map(|trial| Some((trial.trial, trial.why.as_deref()?)));
         for (trial, why) in whys.take(SHOWN) {
             let line = format!("    trial {trial}: {}", safe_line(&why.replace('\n', "; ")));
@@ -49,17 +49,18 @@ pub(super) fn answers(reports: &[CellReport], columns: usize, marks: &Marks) -> 
 }
 
 /// Returns the section of the errors that were sent back to the model.
-pub(super) fn errors(reports: &[CellReport], columns: usize) -> Vec<String> {
+pub(super) fn errors(reports: &[CellReport], columns: usize, marks: &Marks) -> Vec<String> {
     let mut lines = Vec::new();
     for report in reports.iter().filter(|report| !report.errors.is_empty()) {
         lines.push(format!("  {}", safe_line(&report.cell.name())));
         let mut kinds: Vec<_> = report.errors.iter().collect();
         kinds.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
         let kind = |(kind, times): &(&String, &u32)| {
-            width::truncate(&format!("    {times}× {}", safe_line(&describe_reason(kind))), columns).into_owned()
+            let text = format!("    {times}{} {}", marks.times, safe_line(&describe_reason(kind)));
+            width::truncate(&text, columns).into_owned()
         };
         lines.extend(kinds.iter().take(SHOWN).map(kind));
-        lines.extend(more(kinds.len()));
+        lines.extend(more(kinds.len(), marks));
     }
     section("errors sent back to the model", lines)
 }
@@ -81,7 +82,7 @@ pub(super) fn changes(changes: &[Change], words: bool) -> Vec<String> {
         let name = change.cell().map(crate::workbench::matrix::Cell::name).unwrap_or_default();
         let why = if change.why.is_empty() { String::new() } else { format!(": {}", change.why) };
         let answers = change.answers_changed.then(|| "answers changed".to_owned());
-        let deltas = answers.into_iter().chain(deltas(change)).collect::<Vec<_>>().join(", ");
+        let deltas = answers.into_iter().chain(deltas(change, Marks::of(words))).collect::<Vec<_>>().join(", ");
         let deltas = if deltas.is_empty() { deltas } else { format!("; {deltas}") };
         format!("  {mark}{} {}{}{deltas}", change.kind.name(), safe_line(&name), safe_line(&why))
     });
@@ -89,10 +90,10 @@ pub(super) fn changes(changes: &[Change], words: bool) -> Vec<String> {
 }
 
 /// Turns, tokens, costs and times, where they are known then and now and differ.
-fn deltas(change: &Change) -> Vec<String> {
+fn deltas(change: &Change, marks: &Marks) -> Vec<String> {
     let (Some(then), Some(now)) = (&change.then, &change.now) else { return Vec::new() };
     let moved = |what: &str, from: Option<String>, to: Option<String>| {
-        from.zip(to).filter(|(from, to)| from != to).map(|(from, to)| format!("{what} {from} → {to}"))
+        from.zip(to).filter(|(from, to)| from != to).map(|(from, to)| format!("{what} {from} {} {to}", marks.to))
     };
     let turns = |turns: Option<f64>| turns.map(|turns| format!("{turns:.1}"));
     let tokens = |tokens: Option<f64>| tokens.map(|tokens| count(rounded(tokens)));
@@ -106,9 +107,9 @@ fn deltas(change: &Change) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-fn more(all: usize) -> Option<String> {
+fn more(all: usize, marks: &Marks) -> Option<String> {
     let left = all.saturating_sub(SHOWN);
-    (left > 0).then(|| format!("    … and {left} more"))
+    (left > 0).then(|| format!("    {}and {left} more", marks.more))
 }
 
 /// A title and its lines, a blank line in front; nothing without lines.

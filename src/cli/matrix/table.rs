@@ -3,7 +3,7 @@
 use ptc_core::text::width;
 
 use crate::cli::output::safe_line;
-use crate::workbench::format::{cost, count, duration, size};
+use crate::workbench::format::{Marks, cost, count, duration, size};
 use crate::workbench::matrix::CellReport;
 
 /// Columns between two columns of the table.
@@ -67,13 +67,14 @@ fn every(reports: &[&CellReport], words: bool) -> Vec<Column> {
     let case = reports.iter().any(|report| report.cell.case.is_some());
     let case = case.then(|| name("case", reports, |report| report.cell.case.as_deref().unwrap_or(UNKNOWN)));
     let longest = reports.iter().map(|report| report.pass_hat.len()).max().unwrap_or_default();
+    let marks = Marks::of(words);
     let mut columns: Vec<Column> = Vec::new();
     columns.extend(agent);
     columns.push(name("mode", reports, |report| &report.cell.mode));
     columns.push(name("model", reports, |report| &report.cell.model));
     columns.extend(case);
     columns.push(number("pass", 0, reports, |report| Some(format!("{}/{}", report.passed, report.trials))));
-    columns.push(number("95 %", 1, reports, interval));
+    columns.push(number("95 %", 1, reports, |report| interval(report, marks)));
     if !words {
         columns.push(Column { is_text: true, ..number("", 13, reports, bar) });
     }
@@ -102,6 +103,9 @@ fn every(reports: &[&CellReport], words: bool) -> Vec<Column> {
     columns.push(number("time", 3, reports, |report| report.time_ms.map(duration)));
     columns.push(number("p95", 9, reports, |report| report.time_p95_ms.map(duration)));
     columns.retain(|column| column.rank == 0 || column.cells.iter().any(|cell| cell != UNKNOWN));
+    for cell in columns.iter_mut().flat_map(|column| &mut column.cells).filter(|cell| *cell == UNKNOWN) {
+        marks.unknown.clone_into(cell);
+    }
     columns
 }
 
@@ -115,9 +119,9 @@ fn number(title: &str, rank: u8, reports: &[&CellReport], of: impl Fn(&CellRepor
     Column { title: title.to_owned(), rank, is_text: false, cells }
 }
 
-fn interval(report: &CellReport) -> Option<String> {
+fn interval(report: &CellReport, marks: &Marks) -> Option<String> {
     let (low, high) = report.interval;
-    (report.trials > 0).then(|| format!("{:.0}–{:.0}", low * 100.0, high * 100.0))
+    (report.trials > 0).then(|| format!("{:.0}{}{:.0}", low * 100.0, marks.through, high * 100.0))
 }
 
 /// The pass rate as a bar of ten.

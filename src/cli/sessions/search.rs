@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::{SummaryJson, line};
+use super::{SummaryJson, line, spoken};
 use crate::cli::arguments::SearchFlags;
 use crate::cli::output::{UsageError, exit, print_json, print_line, print_note, safe_line};
 use crate::event::Address;
-use crate::session::index::{FILTERS, FoundSession, QueryError, SearchMatch, TermSyntax};
+use crate::session::index::{FILTERS, FoundSession, QueryError, SearchMatch, TermSyntax, text_notice};
 use crate::workbench::Workbench;
-use crate::workbench::format::plural;
+use crate::workbench::format::{Marks, plural};
 
 /// An argument as one pattern, spaces included. Filters before and after it stay filters, and so does a pattern between slashes.
 fn pattern(argument: &str) -> String {
@@ -70,27 +70,17 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
         return Ok(exit::OK);
     }
     for found in shown {
-        print_line(&line(&found.summary, &marks));
+        print_line(&if plain { spoken(&found.summary, &marks) } else { line(&found.summary, &marks) });
         found.matches.iter().for_each(|found| print_line(&of_line(found, plain)));
         if let left @ 1.. = found.count - found.matches.len().min(found.count) {
-            print_line(&format!("    … {left} more in this session"));
+            print_line(&format!("    {}{left} more in this session", Marks::of(plain).more));
         }
     }
     print_note(&summary_line(&report.found, report.searched, limit));
-    if let Some(word) = taken_for_text(&text).filter(|_| report.found.is_empty()) {
-        let filters = FILTERS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
-        print_note(&format!("notice: `{}` was searched as text; filters are {filters}", safe_line(word)));
+    if let Some(notice) = text_notice(&text).filter(|_| report.found.is_empty()) {
+        print_note(&format!("notice: {}", safe_line(&notice)));
     }
     Ok(exit::OK)
-}
-
-/// A word that may have been meant as a filter, and is none.
-fn taken_for_text(text: &str) -> Option<&str> {
-    text.split_whitespace().find(|word| {
-        let (key, value) = word.trim_start_matches('-').split_once(':').unwrap_or_default();
-        let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase());
-        is_key && !value.starts_with([':', '/']) && FILTERS.iter().all(|known| known.name != key)
-    })
 }
 
 fn summary_line(found: &[FoundSession], searched: usize, limit: usize) -> String {

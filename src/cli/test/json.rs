@@ -16,6 +16,9 @@ pub(super) struct SuiteJson<'a> {
     passed: u64,
     failed: u64,
     errors: u64,
+    /// Cases marked `skip`.
+    #[serde(skip_serializing_if = "is_zero")]
+    skipped: u64,
     duration_ms: u64,
     stopped: bool,
     weighted: Option<f64>,
@@ -88,7 +91,7 @@ pub(super) fn suite_json(report: &SuiteReport) -> SuiteJson<'_> {
         mode: agent.mode.name(),
         model: &agent.model,
         cases: agent.cases.iter().map(case).collect(),
-        skipped: agent.skipped,
+        skipped: agent.skipped.len() as u64,
     });
     SuiteJson {
         agents: agents.collect(),
@@ -96,6 +99,7 @@ pub(super) fn suite_json(report: &SuiteReport) -> SuiteJson<'_> {
         passed,
         failed,
         errors,
+        skipped: report.skipped(),
         duration_ms: report.duration_ms,
         stopped: report.stopped,
         weighted: report.weighted_rate(),

@@ -2,6 +2,7 @@
 //!
 //! The `toml` crate parses and limits the nesting; its tree is converted to the one used for contexts and schemas.
 
+use ptc_core::limits::{LIMITS, Limit};
 use ptc_core::text::Span;
 use ptc_core::value::Json;
 use ptc_core::value::json::{Member, Node};
@@ -9,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Problem;
+use super::entry::out_of_range;
 
 /// Maximum depth of formatted values: the parser limits nesting to 80 levels, including sections and keys.
 const MAX_DEPTH: usize = 40;
@@ -56,7 +58,7 @@ fn json(key: &str, value: &Spanned<DeValue<'_>>) -> Result<Json, Problem> {
         DeValue::String(text) => Node::Str(text.to_string()),
         DeValue::Integer(int) => i64::from_str_radix(int.as_str(), int.radix())
             .map(Node::Int)
-            .map_err(|_| problem("is an integer beyond 64 bits; write it as text"))?,
+            .map_err(|_| Problem { key: key.to_owned(), span, message: beyond_range(key, int) })?,
         DeValue::Float(float) => match float.as_str().parse::<f64>() {
             Ok(number) if number.is_finite() => Node::Float(number),
             _ => return Err(problem("is not a finite number; JSON cannot hold it")),
@@ -67,6 +69,17 @@ fn json(key: &str, value: &Spanned<DeValue<'_>>) -> Result<Json, Problem> {
         DeValue::Table(inner) => table(inner)?,
     };
     Ok(Json { node, span })
+}
+
+/// The message for an integer that TOML cannot hold: it names the range of the key, where that is known.
+fn beyond_range(key: &str, found: impl std::fmt::Display) -> String {
+    let is_of = |limit: &&Limit| limit.name == key || limit.set.ends_with(&format!("`{key}`"));
+    match LIMITS.iter().find(is_of) {
+        Some(limit) => out_of_range(key, limit, found),
+        None => {
+            format!("`{key}` must be between {} and {}, as every integer of TOML, found {found}", i64::MIN, i64::MAX)
+        }
+    }
 }
 
 fn span_of<T>(spanned: &Spanned<T>) -> Span {

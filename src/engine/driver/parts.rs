@@ -30,6 +30,11 @@ impl Parts {
         Self { pending: None, due: now, attempt_started: (1, now), first_ms: None, structured_by: None }
     }
 
+    /// Begins the time of an attempt again: what was waited for before is no time of the model.
+    pub(super) fn restart(&mut self, attempt: u32) {
+        (self.attempt_started, self.first_ms) = ((attempt, Instant::now()), None);
+    }
+
     /// Takes a delta; returns the part that is complete because of it.
     pub(super) fn take(&mut self, attempt: u32, kind: PartKind, text: &str) -> Option<ReplyPart> {
         let now = Instant::now();

@@ -89,14 +89,7 @@ impl Driver<'_> {
 
     /// Records the end of a program that one of its calls aborted; which calls other branches still made is not deterministic.
     async fn broken_off(&self, at: &Address, record: ErrorRecord) -> Result<Halt, Halt> {
-        let error = ErrorRecord::new(Reason::Cancelled, "the program was stopped");
-        let end = ProgramEnd {
-            status: ProgramStatus::Error,
-            error: Some(error),
-            interrupted: true,
-            child_usage: self.usage.children(),
-            ..ProgramEnd::default()
-        };
+        let end = ProgramEnd { child_usage: self.usage.children(), ..InterruptedProgram::stopped() };
         self.emit(at, end).await?;
         Ok(Halt::Fail(record))
     }

@@ -139,6 +139,7 @@ impl Driver<'_> {
                     self.on_model_event(at, event, &mut parts).await?;
                 }
                 let reply = typed(request, self.ask_for_reply(at, request).await?);
+                parts.restart(error.attempt);
                 call.text(error.attempt, reply.text.clone()).await;
                 call.calls(error.attempt, &reply.calls).await;
                 Ok(Reply { attempt: error.attempt, ..reply })

@@ -106,7 +106,7 @@ impl Driver<'_> {
         };
         let schema = self.plan.schema.as_ref().map(|schema| schema.json.to_text().len() as u64);
         let usage = UsageRecord {
-            totals: self.usage.totals,
+            totals: self.usage.final_totals(),
             children: self.usage.children().map(|children| children.totals),
             schema_used: self.usage.schema_sent,
             schema_bytes: schema,

@@ -49,7 +49,10 @@ impl Driver<'_> {
         match stop {
             Some(Reason::MissionTimeout) => Err(Halt::Fail(self.mission_over())),
             Some(reason) => Err(Halt::fail(reason, "the turn budget shared by all agents (turn_budget) is exhausted")),
-            None => Ok(address),
+            None => {
+                self.usage.open_turn();
+                Ok(address)
+            }
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct BudgetShare {
 pub(super) struct Usage {
     /// Turns that ended, requests, and tokens of all attempts that ended.
     pub(super) totals: Totals,
+    /// A turn has begun and not ended.
+    is_turn_open: bool,
     /// Tokens of the attempts of the turn that has not ended.
     open_tokens: Option<Tokens>,
     /// Turns that were left in the tree of agents when this turn began.
@@ -64,12 +66,23 @@ fn tokens_of(child: &ChildUsage) -> u64 {
 }
 
 impl Usage {
-    /// Starts a turn, with `tree` turns left in the shared budget.
+    /// Sets what is left before a turn: `tree` turns in the shared budget. [`Self::open_turn`] starts it, if that and the time allow it.
     pub(super) fn begin_turn(&mut self, tree: u32) {
         self.tree = tree;
         self.first_tree.get_or_insert(tree);
         self.children_before = self.children_turns();
         self.lock_children().of_turn.clear();
+    }
+
+    /// Starts the turn: it counts from now on.
+    pub(super) fn open_turn(&mut self) {
+        self.is_turn_open = true;
+    }
+
+    /// Totals at the end of the run, which a stop may end inside a turn.
+    pub(super) fn final_totals(&self) -> Totals {
+        let turns = self.totals.turns.saturating_add(self.is_turn_open.into());
+        Totals { turns, ..self.totals }
     }
 
     /// Counts the tokens of an attempt that ended, whether its reply is used or not.
@@ -82,6 +95,7 @@ impl Usage {
     /// Ends the turn; returns the tokens of its attempts.
     pub(super) fn end_turn(&mut self) -> Option<Tokens> {
         self.totals.turns += 1;
+        self.is_turn_open = false;
         self.open_tokens.take()
     }
 

@@ -269,7 +269,7 @@ pub struct TurnEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Totals {
-    /// Turns so far.
+    /// Turns so far; at the end of a run also the turn in which a stop ended it. (Recordings of earlier versions do not count that one.)
     pub turns: u32,
     /// Model requests so far (HTTP attempts where there are any).
     pub requests: u32,

@@ -33,9 +33,15 @@ pub(super) fn failed(failure: &Failure) -> Reply {
 
 fn error_of(failure: &Failure) -> Value {
     let kind = if failure.status.is_client_error() { "invalid_request_error" } else { "server_error" };
-    let hint = failure.error.hint.as_deref().map(|hint| format!(" {hint}")).unwrap_or_default();
-    let message = format!("{}{hint}", failure.error.message);
+    let message = in_sentences(&failure.error.message, failure.error.hint.as_deref());
     json!({ "message": message, "type": kind, "code": failure.error.reason, "param": null })
+}
+
+/// A message with its hint: the protocol has no place for hints.
+fn in_sentences(message: &str, hint: Option<&str>) -> String {
+    let Some(hint) = hint else { return message.to_owned() };
+    let end = if message.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{message}{end} {hint}")
 }
 
 /// The list of agents.
@@ -323,5 +329,22 @@ impl Writer for ChunkWriter {
         }
         text.push_str(&sse::unnamed("[DONE]"));
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_sentences;
+
+    #[test]
+    fn a_message_and_its_hint_are_two_sentences() {
+        for (message, expected) in [
+            ("`n`: expected int, got string", "`n`: expected int, got string. Correct it."),
+            ("It ended.", "It ended. Correct it."),
+            ("why?", "why? Correct it."),
+        ] {
+            assert_eq!(in_sentences(message, Some("Correct it.")), expected);
+        }
+        assert_eq!(in_sentences("no hint", None), "no hint");
     }
 }

@@ -74,6 +74,7 @@ impl From<RunRefusal> for Failure {
             RunRefusal::Tools(_) => StatusCode::FORBIDDEN,
             RunRefusal::Session(_) => StatusCode::NOT_FOUND,
             RunRefusal::Conflict => StatusCode::CONFLICT,
+            RunRefusal::Ended | RunRefusal::Context(_) => StatusCode::BAD_REQUEST,
             RunRefusal::Start(error) => status_of(error.reason()),
         };
         Self { status, error: Box::new(refusal.record()) }

@@ -26,7 +26,7 @@ use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Human, Stop, SystemClock};
 use crate::program::{self, ProgramSettings, fail_message};
 use crate::serve::ServedAgent;
-use crate::serve::runs::refuse_files;
+use crate::serve::runs::check_given;
 use crate::workbench::format::{inflected, plural};
 use crate::workbench::{BackgroundRun, RunSpec, Source};
 
@@ -125,7 +125,10 @@ fn file_line(server: &WorkbenchServer, root: &Path, file: &Path) -> Option<Strin
         return None;
     }
     match Source::find(&name, file, server.workbench.file_access()) {
-        Ok(Source::Agent(agent)) => Some(line(&name, &agent)),
+        Ok(Source::Agent(agent)) => Some(match first_error(server, &agent) {
+            Some(error) => format!("{name}: error: {error}"),
+            None => line(&name, &agent),
+        }),
         Ok(Source::Pipeline(_)) => Some(format!("{name}: a pipeline")),
         Err(_) if read_regular_file(file).is_ok_and(|text| !may_define_agent(&text)) => None,
         Err(error) => {
@@ -134,6 +137,16 @@ fn file_line(server: &WorkbenchServer, root: &Path, file: &Path) -> Option<Strin
             Some(format!("{name}: error: {error}"))
         }
     }
+}
+
+/// The first error of an agent whose file can be read.
+fn first_error(server: &WorkbenchServer, agent: &Agent) -> Option<String> {
+    let connected = match server.workbench.connected(agent.clone()) {
+        Ok(connected) => connected,
+        Err(error) => return error.to_string().lines().next().map(ToOwned::to_owned),
+    };
+    let findings = Plan::new(&connected).err()?;
+    findings.iter().find(|found| found.severity == Severity::Error).map(keyed)
 }
 
 /// Returns whether a text with errors was written as an agent or a pipeline: it has one of their main keys. Other files may contain
@@ -207,14 +220,23 @@ pub(super) fn check(server: &WorkbenchServer, arguments: &Arguments) -> Result<S
 
 fn finding(found: &Diagnostic) -> String {
     let severity = if found.severity == Severity::Error { "error" } else { "warning" };
+    format!("{severity}: {}", keyed(found))
+}
+
+/// The message of a finding, after its key.
+fn keyed(found: &Diagnostic) -> String {
     let key = if found.key.is_empty() { String::new() } else { format!("{}: ", found.key) };
-    format!("{severity}: {key}{}", found.message)
+    format!("{key}{}", found.message)
 }
 
 pub(super) fn preview(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {
     let RunArguments { agent, context, model } = read(arguments)?;
     let agent = server.agent(&agent)?;
-    let context = context.map(|_| Context::from(arguments.exact("context")));
+    let context = context.map(|_| arguments.exact("context"));
+    if let Some(context) = &context {
+        check_given(&agent, context)?;
+    }
+    let context = context.map(Context::from);
     let preview = server.workbench.preview(&agent, model.as_deref(), context);
     preview.map(|preview| preview.to_json().to_pretty()).map_err(|error| error.to_string())
 }
@@ -295,7 +317,7 @@ async fn start(
     context: &RequestContext<RoleServer>,
 ) -> Result<Step, String> {
     if let Some(data) = &data {
-        refuse_files(&agent, data).map_err(|error| error.to_string())?;
+        check_given(&agent, data)?;
     }
     let spec = RunSpec {
         agent,
@@ -316,7 +338,8 @@ pub(super) async fn finish(
     run: BackgroundRun,
     context: &RequestContext<RoleServer>,
 ) -> Result<Step, String> {
-    let BackgroundRun { stop, feed, task, .. } = run;
+    let BackgroundRun { stop, feed, task, saver, .. } = run;
+    let task = BackgroundRun::saved_task(task, saver);
     stopped_with(server, context, &stop, await_run(context, feed, task)).await.map_err(|error| error.to_string())
 }
 

@@ -178,10 +178,10 @@ pub(super) struct CasesArguments {
 pub(super) struct MatrixArguments {
     /// Agent files in the folder of the server, or examples
     pub(super) agents: Vec<String>,
-    /// Modes: `ptc_lisp`, `json`, `text`, `json_loop`; default: the agents' own
+    /// Modes: `ptc_lisp`, `json`, `text`, `json_loop`; default: each agent's own
     #[serde(default)]
     pub(super) modes: Vec<String>,
-    /// Models; default: the agents' own
+    /// Models; default: each agent's own
     #[serde(default)]
     pub(super) models: Vec<String>,
     /// Runs of each case; default 1

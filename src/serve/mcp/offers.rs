@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use ptc_core::signature::{Field, Type};
+use ptc_core::text::did_you_mean;
 use ptc_core::value::{Json, json};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -112,7 +113,10 @@ pub(super) fn prompt(server: &WorkbenchServer, request: GetPromptRequestParams) 
     let mut context = Vec::new();
     for (name, value) in request.arguments.unwrap_or_default() {
         let field = params.iter().find(|field| field.name == name);
-        let field = field.ok_or_else(|| invalid(format!("the agent {} has no input `{name}`", agent.name)))?;
+        let field = field.ok_or_else(|| {
+            let near = did_you_mean(&name, params.iter().map(|field| field.name.as_str()));
+            invalid(format!("the agent {} has no input `{name}`{near}", agent.name))
+        })?;
         context.push((name, input(field, &value)));
     }
     let context = (!params.is_empty()).then(|| Context::from(Json::object(context)));

@@ -16,7 +16,7 @@ use super::arguments::{
 };
 use super::{Answer, WorkbenchServer};
 use crate::event::{Address, Editor};
-use crate::serve::runs::maker;
+use crate::serve::runs::{has_ended, maker};
 use crate::session::index::TermSyntax;
 use crate::session::{ParentKind, Session, SessionKey, Summary};
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};
@@ -254,6 +254,12 @@ pub(super) fn resume<'a>(
         let ResumeArguments { session, answers } = read(arguments)?;
         let session = server.session(&session)?;
         server.check_resumable(&session)?;
+        if has_ended(&session) {
+            let id = &session.header.id;
+            return Err(format!(
+                "the run of {id} has ended: no question waits for an answer (session_show shows it; session_fork runs it again from a turn)"
+            ));
+        }
         let answers = Answers { in_order: answers.into(), ..Answers::default() };
         let human = server.human(context);
         let run = server.workbench.resume(&session, answers, None, human).await.map_err(|error| error.to_string())?;

@@ -166,7 +166,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
     ),
     running(
         "matrix_run",
-        "Run the cases of agents in several modes with several models",
+        "Run the cases of agents, also in several modes and with several models",
         schema::<MatrixArguments>,
         Call::Wait(trials::run_matrix),
     ),

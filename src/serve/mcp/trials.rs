@@ -17,7 +17,7 @@ use crate::agent::Agent;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::format::{cost, duration, plural};
-use crate::workbench::matrix::{CellReport, MatrixEvent, MatrixSpec, MatrixState, split_models};
+use crate::workbench::matrix::{CellReport, DefaultModes, MatrixEvent, MatrixSpec, MatrixState, split_models};
 use crate::workbench::suite::{CaseFilter, CaseReport, EndedTrial, Suite, SuiteAgent};
 
 /// Trials at once.
@@ -103,6 +103,7 @@ pub(super) fn run_matrix<'a>(
         let spec = MatrixSpec {
             agents: agents.collect::<Result<_, String>>()?,
             modes: arguments.modes.iter().map(|name| mode(name)).collect::<Result<_, _>>()?,
+            default_modes: DefaultModes::Own,
             models: split_models(&arguments.models),
             trials: trials(arguments.trials)?,
             seed: 0,

@@ -84,15 +84,11 @@ impl ColumnTotals {
         };
         let own = sum(|run| RunTotals::own(&run.step, turns(run)));
         let children = sum(|run| RunTotals::of_children(&run.step));
-        let duration_ms = |run: &SideRun| match &run.step.usage {
-            usage if usage.own.turns > 0 => usage.duration_ms,
-            _ => turns(run).map(|turn| turn.latency_ms).sum(),
-        };
         Self {
             all: own.clone().plus(&children),
             own,
             children,
-            duration_ms: side.runs.iter().map(duration_ms).sum(),
+            duration_ms: side.runs.iter().map(|run| run.step.usage.duration_ms).sum(),
             data_bytes: side.data.0,
             kept_out_bytes: side.data.1,
             first_ms: side.runs.iter().flat_map(turns).find_map(|turn| turn.first_ms),

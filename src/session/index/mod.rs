@@ -14,4 +14,4 @@ pub use catalogue::{Catalogue, FoundSession, INDEX_FOLDER};
 pub use digest::{Facts, Failure, Field};
 pub use filter::{Filter, Flag, NumberCondition, Operator, WordList};
 pub use find::SearchMatch;
-pub use query::{FILTERS, FilterRow, Query, QueryError, Term, TermSyntax};
+pub use query::{FILTERS, FilterRow, Query, QueryError, Term, TermSyntax, text_notice};

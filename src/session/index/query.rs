@@ -135,6 +135,17 @@ fn names_of_numbers() -> impl Iterator<Item = &'static str> {
     FILTERS.iter().filter(|known| matches!(known.value_type, ValueType::Number(_))).map(|known| known.name)
 }
 
+/// Returns the notice about a word of a query that may have been meant as a filter and was searched as text; `None` without such a word.
+pub fn text_notice(text: &str) -> Option<String> {
+    let is_meant = |word: &&str| {
+        let (key, value) = word.trim_start_matches('-').split_once(':').unwrap_or_default();
+        let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase());
+        is_key && !value.starts_with([':', '/']) && names().all(|known| known != key)
+    };
+    let word = text.split_whitespace().find(is_meant)?;
+    Some(format!("`{word}` was searched as text; filters are {}", names().collect::<Vec<_>>().join(", ")))
+}
+
 impl Query {
     /// Parses a query. `now_ms` is the time that `7d` and `today` refer to, in Unix ms; days are in UTC.
     pub fn parse(text: &str, syntax: TermSyntax, now_ms: i64) -> Result<Self, QueryError> {
@@ -264,7 +275,8 @@ fn state(word: &str, item: &Item<'_>) -> Result<RunState, QueryError> {
         "open" => Ok(RunState::Open),
         other => {
             let near = nearest(other, ["ok", "error", "open", "returned", "failed"]).map(ToOwned::to_owned);
-            Err(QueryError { near, ..item.error(format!("`{other}` is not a status: ok, error, open")) })
+            let all = "ok (or returned), error (or failed), open";
+            Err(QueryError { near, ..item.error(format!("`{other}` is not a status: {all}")) })
         }
     }
 }

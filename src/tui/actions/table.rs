@@ -431,7 +431,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Intercept(Gate::Apply), "answer.intercept_apply", "intercept replies", "Runs stop before each reply is applied; press again to let them pass.", &["shift-f7"], C::Answer, 0),
     row(A::Intercept(Gate::Result), "answer.intercept_result", "intercept results", "Runs stop when a tool has answered; press again to let them pass.", &["alt-f7"], C::Answer, 0),
     row(A::SendAnswer, "answer.send", "send reply", "Sends the text as the model's reply.", &["f5", "ctrl-enter", "alt-enter"], C::Answer, 1),
-    row(A::InTraffic(W::Answer), "answer.held_answer", "answer for the model", "Answers in the model's place: the program gets your text as its reply.", &["alt-a"], C::Answer, 2),
+    row(A::InTraffic(W::Answer), "answer.held_answer", "answer for the model", "Switches to your reply in the model's place, and back; both texts are kept.", &["alt-a"], C::Answer, 2),
     row(A::InTraffic(W::Drop), "answer.held_drop", "drop", "Closes the connection of the held request or reply.", &["alt-x"], C::Answer, 2),
 
     row(A::Help, "transcript.help", "help", "Lists every key that works here.", &["?"], C::Transcript, 0),

@@ -99,6 +99,10 @@ pub(super) fn execute(request: Request, services: &Services, stop: &Stop) -> Eff
             Response::ExportPreview(key, rules, prepared.map(ExportPreview::from))
         }
         Request::Export(key, spec) => Response::Exported(export(services, &key, &spec)),
+        Request::LookAtModel(name) => {
+            let is_usable = workbench.is_usable_model(&name);
+            Response::ModelLooked(name, is_usable)
+        }
         Request::Events(key) => {
             let events = session(&key).and_then(|session| events(&session));
             Response::Events(key, events)

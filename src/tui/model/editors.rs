@@ -117,7 +117,7 @@ impl Model {
                 Err("a run is in progress")
             }
             Action::TakeAgent if self.is_foreign() => Err("the session has no agent: another program ran it"),
-            Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
+            Action::TakeAgent => rule(self.sessions.subject().is_some(), self.sessions.missing()),
             Action::Preview => rule(
                 self.screen == Screen::Workbench && self.inspector.is_none(),
                 "only for the draft, in the workbench",

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::agent::Place;
 use crate::replay::Policy;
-use crate::session::RunState;
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
@@ -101,20 +100,6 @@ impl Model {
     /// Checks that an action is possible now. Errors: why not.
     pub fn enabled(&self, action: Action) -> Result<(), &'static str> {
         self.enabled_under(action, &self.popups)
-    }
-
-    fn enabled_to_resume(&self) -> Result<(), &'static str> {
-        match self.saved_subject() {
-            _ if self.workbench.running() => Err("a run is in progress"),
-            None if self.awaits_listing() => Ok(()),
-            None => Err("no saved session is shown"),
-            Some(session) if session.damage.is_some() => Err("the session is damaged"),
-            Some(session) if session.is_foreign => Err(FOREIGN),
-            Some(session) if session.state != RunState::Open => Ok(()),
-            Some(session) if session.example => Err("examples are read-only"),
-            Some(_) if self.screen == Screen::Workbench => Err("the run has not ended"),
-            Some(_) => Ok(()),
-        }
     }
 
     /// Like `enabled`, with only these popups open.
@@ -317,7 +302,9 @@ impl Model {
             };
         }
         match self.sessions.current() {
-            None => Err("no session is selected"),
+            // It is opened as soon as the search has ended.
+            None if action == Action::OpenSession && self.sessions.is_stale() => Ok(()),
+            None => Err(self.sessions.missing()),
             Some(session) if session.damage.is_some() && action != Action::OpenSession => Err("the session is damaged"),
             Some(session) if session.is_foreign && action != Action::OpenSession => Err(FOREIGN),
             Some(_) => Ok(()),
@@ -343,6 +330,10 @@ impl Model {
             Action::Resume if self.has_ended() => "new message",
             Action::InTraffic(TrafficStep::Listen) if self.traffic.listens_at().is_some() => "end proxy",
             Action::InTraffic(TrafficStep::Listen) => "start proxy",
+            Action::InTraffic(TrafficStep::Answer) => match popup {
+                Some(Popup::Answer { asker: Asker::Held(asks), .. }) if asks.writes == Writes::Answer => "edit instead",
+                _ => row.title,
+            },
             Action::SendAnswer => match popup {
                 Some(Popup::Answer { asker: Asker::Held(asks), .. }) => match asks.writes {
                     Writes::Request => "send it",

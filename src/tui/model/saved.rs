@@ -7,7 +7,7 @@ use crate::session::{RunState, Summary};
 use crate::tui::actions::Action;
 use crate::tui::overview::OverviewPane;
 use crate::tui::sessions::{Purpose, SessionAction};
-use crate::tui::traffic::{ProxyPhase, Step as TrafficStep, Writes};
+use crate::tui::traffic::{ProxyPhase, Step as TrafficStep};
 use crate::tui::transcript::Transcript;
 
 /// The reason why nothing of another program's session runs again.
@@ -46,6 +46,21 @@ impl Model {
     pub fn has_ended(&self) -> bool {
         let saved = self.saved_subject().map(|session| session.state != RunState::Open);
         saved.unwrap_or_else(|| self.awaits_listing() && !self.workbench.running())
+    }
+
+    pub(super) fn enabled_to_resume(&self) -> Result<(), &'static str> {
+        match self.saved_subject() {
+            _ if self.workbench.running() => Err("a run is in progress"),
+            None if self.awaits_listing() => Ok(()),
+            None if self.screen == Screen::Sessions && self.sessions.viewer.is_none() => Err(self.sessions.missing()),
+            None => Err("no saved session is shown"),
+            Some(session) if session.damage.is_some() => Err("the session is damaged"),
+            Some(session) if session.is_foreign => Err(FOREIGN),
+            Some(session) if session.state != RunState::Open => Ok(()),
+            Some(session) if session.example => Err("examples are read-only"),
+            Some(_) if self.screen == Screen::Workbench => Err("the run has not ended"),
+            Some(_) => Ok(()),
+        }
     }
 
     /// Returns whether the workbench's run is saved, and missing in the list that was read last.
@@ -126,10 +141,7 @@ impl Model {
     pub(super) fn enabled_in_traffic(&self, step: TrafficStep, popups: &[Popup]) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let traffic = &self.traffic;
-        let in_question = match popups.last() {
-            Some(Popup::Answer { asker: Asker::Held(asks), .. }) => Some(asks.writes),
-            _ => None,
-        };
+        let in_question = matches!(popups.last(), Some(Popup::Answer { asker: Asker::Held(_), .. }));
         match step {
             TrafficStep::Go(_) | TrafficStep::Open => rule(traffic.selected.is_some(), "there is no traffic yet"),
             TrafficStep::Listen => match traffic.phase {
@@ -137,9 +149,13 @@ impl Model {
                 ProxyPhase::Ending => Err("the proxy is ending"),
                 ProxyPhase::Off | ProxyPhase::Listening(_) => Ok(()),
             },
-            TrafficStep::Answer if in_question == Some(Writes::Answer) => Err("you are writing the answer"),
             TrafficStep::Pass | TrafficStep::Drop | TrafficStep::Answer => {
-                rule(in_question.is_some() || traffic.selected_held().is_some(), "no held request or reply")
+                let reason = if traffic.held.is_empty() {
+                    "no held request or reply"
+                } else {
+                    "select the line of a held request or reply first"
+                };
+                rule(in_question || traffic.selected_held().is_some(), reason)
             }
             TrafficStep::EditAsAgent | TrafficStep::OtherModels
                 if self.screen != Screen::Traffic && !self.is_foreign() =>
@@ -172,7 +188,8 @@ impl Model {
                 Screen::Workbench | Screen::Tests => "no saved run is shown",
                 Screen::Traffic => "open the conversation first",
                 Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
-                Screen::Sessions | Screen::Compare | Screen::Candidates => "no session is selected",
+                Screen::Sessions => self.sessions.missing(),
+                Screen::Compare | Screen::Candidates => "no session is selected",
             });
         };
         let starts = action.starts_run();

@@ -70,11 +70,18 @@ pub struct Differs {
 pub struct Search {
     /// The query that is being looked for.
     pub running: Option<String>,
-    /// Results of the last valid query, by session; `None` without one.
+    /// The query that the results belong to; empty without one.
+    pub query: String,
+    /// Results by session, none for a query with an error; `None` without a query.
     pub found: Option<HashMap<SessionKey, FoundSession>>,
     /// Error of the query.
     pub problem: Option<SearchError>,
+    /// The selected session is opened as soon as the search has ended.
+    pub opens: bool,
 }
+
+/// The reason why nothing is done with a session while rows of another query are shown.
+pub(in crate::tui) const SEARCHING: &str = "the search has not ended yet";
 
 /// A line of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +107,16 @@ impl Sessions {
         self.order.iter().filter_map(|line| Some((all.get(line.index)?, line.depth)))
     }
 
+    /// The typed query.
+    pub fn typed(&self) -> &str {
+        self.filter.text().trim()
+    }
+
+    /// Returns whether the list shows the rows of another query than the typed one, whose search has not ended.
+    pub fn is_stale(&self) -> bool {
+        self.viewer.is_none() && self.typed() != self.search.query
+    }
+
     /// Returns whether the list has a query, or one is being typed.
     pub fn filters(&self) -> bool {
         self.viewer.is_none() && (self.filtering || !self.filter.text().is_empty())
@@ -118,10 +135,28 @@ impl Sessions {
         }
     }
 
-    /// The selected session, when it is shown.
-    pub fn current(&self) -> Option<&Summary> {
+    /// The session of the selected row, for display: actions need [`current`](Self::current).
+    pub fn selected_row(&self) -> Option<&Summary> {
         let selected = self.selected.as_ref()?;
         self.shown().find(|session| session.key() == *selected)
+    }
+
+    /// The selected session, when it is shown and its row belongs to the typed query.
+    pub fn current(&self) -> Option<&Summary> {
+        self.selected_row().filter(|_| !self.is_stale())
+    }
+
+    /// The reason why no session is in hand.
+    pub(super) fn missing(&self) -> &'static str {
+        if self.is_stale() { SEARCHING } else { "no session is selected" }
+    }
+
+    /// The sessions that can be resumed, newest first.
+    pub fn unfinished(&self) -> impl Iterator<Item = &Summary> {
+        // Runs of other programs are not resumed.
+        let own = |session: &&Summary| !session.example && !session.is_foreign && session.damage.is_none();
+        let sessions = self.all.iter().flatten();
+        sessions.filter(own).filter(|session| session.state == RunState::Open && !session.is_in_use)
     }
 
     /// Returns the target of tags, notes and marks: a session's id, and in an opened session the card's run or turn.
@@ -162,6 +197,7 @@ impl Sessions {
         }
         match keys.len() {
             count if COMPARED.contains(&count) => Ok(keys),
+            1 if self.is_stale() => Err(SEARCHING),
             count if count < *COMPARED.start() => Err("mark two to four sessions first"),
             _ => Err("more than four sessions are marked"),
         }

@@ -142,6 +142,9 @@ impl Fork {
             }
             Target::Program => ("The program of the reply; the rest of the reply is kept.", Language::Lisp),
             Target::Defined(_) => ("The value from the next turn on, as an expression.", Language::Lisp),
+            Target::Text(_, language) if form.choice("stage") == Stage::After.name() => {
+                ("The value from the next turn on.", *language)
+            }
             Target::Text(_, language) => ("The value from this turn on.", *language),
             Target::Memory => ("NAME = EXPRESSION, as a program would write the value.", Language::Lisp),
             Target::Result(_) => ("The new result of the tool, as JSON.", Language::Json),
@@ -320,16 +323,24 @@ fn stages(turn: &TurnPoints, target: &Target) -> Vec<Choice> {
         Target::Nothing => &[Stage::Request, Stage::Reply, Stage::After],
         Target::Reply | Target::Program => &[Stage::Reply],
         Target::Defined(_) => &[Stage::After],
-        Target::Result(_) => return vec![Choice::new("call", "the call is kept, its result is not")],
+        Target::Result(_) => return vec![Choice::new("call", "the call is kept, its result is the edited one")],
         Target::Text(..) | Target::Memory => &[Stage::Request, Stage::After],
     };
-    let meaning = |stage: Stage| match stage {
-        Stage::Request => "before the turn: its request is sent again",
-        Stage::Reply => "its request is kept, the reply is requested again",
-        _ => "the turn is kept, the next one runs live",
-    };
     let there = turn.stages.iter().filter(|stage| wanted.contains(*stage));
-    there.map(|stage| Choice::new(stage.name(), meaning(*stage))).collect()
+    there.map(|stage| Choice::new(stage.name(), meaning(*stage, target))).collect()
+}
+
+/// Returns what happens at a stage with this change.
+fn meaning(stage: Stage, target: &Target) -> &'static str {
+    match (stage, target) {
+        (Stage::Reply, Target::Reply) => "the edited reply is used at once, without a request",
+        (Stage::Reply, Target::Program) => "the edited program runs at once, without a request",
+        (Stage::Reply, _) => "its request is kept, the reply is requested again",
+        (Stage::Request, Target::Nothing) => "before the turn: its request is sent again",
+        (Stage::Request, _) => "before the turn: its request is sent with the edit",
+        (_, Target::Nothing) => "the turn is kept, the next one runs live",
+        _ => "the turn is kept, the next one gets the edit",
+    }
 }
 
 /// JSON on several lines; other texts as they are.

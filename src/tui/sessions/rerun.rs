@@ -6,7 +6,8 @@ use crate::event::Address;
 use crate::session::Summary;
 use crate::tui::archive::ArchiveRequest;
 use crate::tui::colours::Language;
-use crate::tui::form::{Choice, Field, Form};
+use crate::tui::draft::Draft;
+use crate::tui::form::{Choice, Field, Form, Input};
 use crate::workbench::{ForkPoints, RerunSpec, SessionKey};
 
 /// A re-run that is being described.
@@ -33,7 +34,7 @@ impl Rerun {
     }
 
     /// Fills the form after the session was read.
-    pub fn filled(&mut self, form: &mut Form, points: ForkPoints) {
+    pub fn filled(&mut self, form: &mut Form, points: ForkPoints) -> Vec<ArchiveRequest> {
         self.points = points;
         form.waiting = None;
         let start = |run: &Address| Choice::new(run.as_str(), "all turns run again");
@@ -45,6 +46,7 @@ impl Rerun {
         form.put(Field::line("model", "The model.", last_model(&self.points.summary)));
         form.focus = 1;
         self.changed(form);
+        look_at(last_model(&self.points.summary))
     }
 
     /// The mode can be changed from the start of a run only.
@@ -74,6 +76,22 @@ fn last_model(summary: &Summary) -> String {
     summary.models.last().cloned().unwrap_or_default()
 }
 
+/// Requests whether a recorded model can be used here.
+fn look_at(model: String) -> Vec<ArchiveRequest> {
+    if model.is_empty() { Vec::new() } else { vec![ArchiveRequest::LookAtModel(model)] }
+}
+
+/// Empties the field of a model that cannot be used, unless the user has written there.
+pub fn ask_for_model(form: &mut Form, unusable: &str) {
+    let Some(field) = form.field_mut("model") else { return };
+    if let Input::Line(draft) = &mut field.input
+        && draft.text() == unusable
+    {
+        *draft = Draft::default();
+        field.hint = "The model: the recorded one cannot be used here, so name another one.";
+    }
+}
+
 /// A message that is being written to a finished run.
 #[derive(Debug, Clone)]
 pub struct Message {
@@ -95,7 +113,8 @@ impl Message {
             ],
             ..Form::default()
         };
-        Dialog::new(form, Purpose::Message(Self { key: session.key(), model }))
+        let requests = look_at(model.clone());
+        Dialog { form, purpose: Purpose::Message(Self { key: session.key(), model }), requests }
     }
 
     /// The message.

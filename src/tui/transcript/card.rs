@@ -15,7 +15,7 @@ use crate::event::{
 use crate::record::{Attempt, TurnRecord, count_failed};
 use crate::session::TurnEntry;
 use crate::workbench::overview::first_error;
-use crate::workbench::{PromptKind, PromptSizes, wording};
+use crate::workbench::{PromptSizes, wording};
 
 /// One part of a run.
 #[derive(Debug, Clone)]
@@ -61,10 +61,7 @@ impl RequestCard {
     pub fn count<'a>(&mut self, messages: impl IntoIterator<Item = &'a SentMessage>) {
         self.sizes = PromptSizes::default();
         messages.into_iter().for_each(|message| self.sizes.add_message(message));
-        self.tools.iter().for_each(|tool| self.sizes.add_tool(tool));
-        if let Some(schema) = &self.schema {
-            self.sizes.add(PromptKind::Schema, &schema.json().to_text());
-        }
+        self.sizes.add_beside(&self.tools, self.schema.as_ref());
     }
 }
 

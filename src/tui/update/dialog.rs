@@ -17,12 +17,12 @@ use crate::tui::form::{Form, Input, TypedInput, first_listed};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::models::OtherModelsDialog;
-use crate::tui::sessions::rerun::Message;
+use crate::tui::sessions::rerun::{self, Message};
 use crate::tui::sessions::without::Without;
 use crate::tui::sessions::{Dialog, Purpose, SessionAction, workbench};
 use crate::workbench::format::{plural, size};
 use crate::workbench::{
-    CurrentText, ExportError, ExportPreview, ExportReport, ForkPoints, MadeCase, OpenAgent, SessionKey,
+    BY_FLAG, CurrentText, ExportError, ExportPreview, ExportReport, ForkPoints, MadeCase, OpenAgent, SessionKey,
 };
 
 /// Columns of the sign before a chosen value.
@@ -302,13 +302,22 @@ pub(super) fn points(model: &mut Model, key: &SessionKey, result: Result<ForkPoi
             Vec::new()
         }
         (Ok(points), Purpose::Fork(fork)) => fork.filled(form, points),
-        (Ok(points), Purpose::Rerun(rerun)) => {
-            rerun.filled(form, points);
-            Vec::new()
-        }
+        (Ok(points), Purpose::Rerun(rerun)) => rerun.filled(form, points),
         (Ok(_), _) => Vec::new(),
     };
     request(model, requests)
+}
+
+/// It is known whether a model can be used: a dialog that was filled in with one that cannot asks for another.
+pub(super) fn model_looked(model: &mut Model, name: &str, is_usable: bool) -> Vec<Effect> {
+    for popup in &mut model.popups {
+        if let Popup::Form(form, Purpose::Message(_) | Purpose::Rerun(_)) = popup
+            && !is_usable
+        {
+            rerun::ask_for_model(form, name);
+        }
+    }
+    Vec::new()
 }
 
 pub(super) fn text(model: &mut Model, target: &EditTarget, result: Result<CurrentText, ErrorRecord>) -> Vec<Effect> {
@@ -343,7 +352,10 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
         Err(error) => {
             match at.map(|at| &mut model.popups[at]) {
                 Some(Popup::Form(form, _)) if form.discarded_attempt => model.popups.retain(|popup| !starting(popup)),
-                Some(Popup::Form(form, _)) => form.fail(error.with_hint()),
+                Some(Popup::Form(form, _)) => {
+                    // A dialog has a field where a command has a flag.
+                    form.fail(error.with_hint().replace(BY_FLAG, "name another one in the field `model`"));
+                }
                 _ => model.show_toast(Tone::Bad, format!("not begun: {}", error.with_hint())),
             }
             Vec::new()

@@ -25,6 +25,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     model.toast = None;
     model.pointer.sweep = None;
     model.sessions.awaited = None;
+    model.sessions.search.opens = false;
     if !model.fits() {
         let action = model.keymap.action(key, &[Context::Always]);
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));

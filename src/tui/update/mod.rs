@@ -172,6 +172,7 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::CaseMade(result) => dialog::case_made(model, result),
         Response::ExportPreview(key, rules, result) => dialog::export_previewed(model, &key, rules, result),
         Response::Exported(result) => dialog::exported(model, result),
+        Response::ModelLooked(name, is_usable) => dialog::model_looked(model, &name, is_usable),
         Response::Events(key, result) => play::events(model, &key, result),
         Response::AgentOpened(source, result) => take::opened(model, source, result),
         Response::ChangedFile(choice, result) => save::file_taken(model, choice, result),

@@ -10,7 +10,7 @@ use crate::tui::direction::Leap;
 use crate::tui::draft::Reach;
 use crate::tui::form::Input;
 use crate::tui::message::Effect;
-use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen, Sweep};
+use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, SEARCHING, Screen, Sweep, Tone};
 use crate::tui::overview::Step;
 use crate::tui::transcript::Scroll;
 use crate::tui::view;
@@ -89,6 +89,11 @@ fn press(model: &mut Model, at: Position, reach: Reach) -> Vec<Effect> {
     }
     model.mouse.pressed = None;
     if model.screen == Screen::Sessions && model.sessions.viewer.is_none() && model.sessions.area.contains(at) {
+        // Another row may be here when the search has ended.
+        if model.sessions.is_stale() {
+            model.show_toast(Tone::Info, format!("open: {SEARCHING}"));
+            return Vec::new();
+        }
         return super::keys::act(model, Action::OpenSession);
     }
     if let (Screen::Workbench, Pane::Editor(place)) = (model.screen, model.workbench.focus)

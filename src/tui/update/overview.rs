@@ -185,6 +185,7 @@ pub(super) fn ask(model: &mut Model, what: TurnPrompt) -> Vec<Effect> {
     if let (TurnPrompt::Filter, Some((view, _))) = (what, on_screen(model)) {
         input.insert(&view.overview.typed);
         input.select_all();
+        view.overview.problem = None;
     }
     model.popups.push(Popup::Turns { what, input });
     Vec::new()
@@ -200,6 +201,11 @@ pub(super) fn typed(model: &mut Model) {
 
 /// Goes to the turn of the number, or keeps the filter.
 pub(super) fn confirm(model: &mut Model) -> Vec<Effect> {
+    let is_filter = matches!(model.popups.last(), Some(Popup::Turns { what: TurnPrompt::Filter, .. }));
+    if is_filter && on_screen(model).is_some_and(|(view, _)| view.overview.problem.is_some()) {
+        // The prompt shows the error; the turns are still those of an earlier filter.
+        return Vec::new();
+    }
     let Some(Popup::Turns { what, input }) = model.popups.pop() else { return Vec::new() };
     if what == TurnPrompt::Filter {
         let first = on_screen(model).and_then(|(view, _)| {

@@ -1,11 +1,13 @@
 //! The sessions screen: list, search, opened sessions, replays. One query at a time is under way, and the latest one counts.
 //! An action on a session begins with a dialog, or at once with a request.
 
+use std::collections::HashMap;
+
 use crate::agent::Place;
 use crate::event::{Address, ErrorRecord};
 use crate::replay::Policy;
 use crate::session::index::FoundSession;
-use crate::session::{Marks, RunState, Summary};
+use crate::session::{Marks, Summary};
 use crate::tui::archive::ArchiveRequest;
 use crate::tui::compare::Page;
 use crate::tui::message::{Effect, Slot};
@@ -54,8 +56,7 @@ fn waiting(model: &mut Model) -> Option<String> {
         Screen::Workbench => match &model.workbench.run {
             Some(run) if !run.is_example => waits(run),
             _ if model.sessions.noticed.is_none() => {
-                let open = |session: &&Summary| session.state == RunState::Open && !session.example;
-                let id = model.sessions.all.iter().flatten().find(open).map(|session| session.id.clone());
+                let id = model.sessions.unfinished().next().map(|session| session.id.clone());
                 model.sessions.noticed.clone_from(&id);
                 id
             }
@@ -85,7 +86,7 @@ pub(super) fn listed(model: &mut Model, all: Vec<Summary>, marks: Marks) -> Vec<
 
 /// The query in the field.
 fn wanted(model: &Model) -> String {
-    model.sessions.filter.text().trim().to_owned()
+    model.sessions.typed().to_owned()
 }
 
 /// Handles a changed query.
@@ -114,17 +115,24 @@ pub(super) fn found(model: &mut Model, query: &str, result: Result<Vec<FoundSess
     if now != query {
         return if now.is_empty() { Vec::new() } else { search(model, now) };
     }
-    match result {
-        Ok(found) => {
-            let found = found.into_iter().map(|found| (found.summary.key(), found)).collect();
-            model.sessions.search.found = Some(found);
-            model.sessions.search.problem = None;
-            model.sessions.arrange();
-            reselect(model);
-        }
-        Err(problem) => model.sessions.search.problem = Some(problem),
+    let opens = std::mem::take(&mut model.sessions.search.opens);
+    let is_valid = result.is_ok();
+    let (found, problem) = match result {
+        Ok(found) => (found.into_iter().map(|found| (found.summary.key(), found)).collect(), None),
+        Err(problem) => (HashMap::new(), Some(problem)),
+    };
+    // Rows of an earlier query do not stand for one that has an error.
+    model.sessions.search = Search { query: now, found: Some(found), problem, ..Search::default() };
+    model.sessions.arrange();
+    // The selection returns when the error is corrected.
+    if is_valid {
+        reselect(model);
     }
-    Vec::new()
+    if !opens {
+        return Vec::new();
+    }
+    model.toast = None;
+    open(model)
 }
 
 /// Keeps the selection on a session that is shown; that of a new run is selected once, unless the user has moved since.
@@ -145,7 +153,7 @@ pub(super) fn reselect(model: &mut Model) {
             model.sessions.wanted = None;
         }
     }
-    if model.sessions.current().is_none() {
+    if model.sessions.selected_row().is_none() {
         let first = model.sessions.shown().next().map(Summary::key);
         model.sessions.selected = first;
         model.sessions.top = 0;
@@ -193,9 +201,21 @@ pub(super) fn filter(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Opens the selected session; while its row may belong to another query, as soon as the search has ended.
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = false;
-    model.sessions.current().map(|session| Effect::Open(session.key())).into_iter().collect()
+    if model.sessions.is_stale() {
+        model.sessions.search.opens = true;
+        model.show_toast(Tone::Info, "the session is opened as soon as the search has ended");
+        return Vec::new();
+    }
+    let Some(key) = model.sessions.current().map(Summary::key) else {
+        if model.sessions.search.problem.is_none() {
+            model.show_toast(Tone::Info, "no session fits the search");
+        }
+        return Vec::new();
+    };
+    vec![Effect::Open(key)]
 }
 
 /// Asks what fails in the sessions that are listed.
@@ -297,25 +317,30 @@ pub(super) fn replay(model: &mut Model, policy: Policy) -> Vec<Effect> {
     vec![Effect::Replay(key, policy)]
 }
 
-/// Resumes the opened or selected session, in place of the workbench's run; for one that has ended a message is asked for.
+/// Resumes the opened or selected session; for one that has ended a message is asked for. Once it is resumed, the workbench shows it in
+/// place of its run.
 pub(super) fn resume(model: &mut Model) -> Vec<Effect> {
     if model.has_ended() {
         return super::dialog::message(model);
     }
     let Some(key) = model.sessions.subject().map(Summary::key) else { return Vec::new() };
     model.sessions.filtering = false;
-    model.screen = Screen::Workbench;
-    model.workbench.focus = Pane::Run;
     model.workbench.begin_other();
+    model.show_toast(Tone::Info, "the session is being resumed …");
     vec![Effect::Resume(key)]
 }
 
 pub(super) fn resumed(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
     match result {
-        Ok(session) => super::run::started(model, Ok(session)),
+        Ok(session) => {
+            model.screen = Screen::Workbench;
+            model.workbench.focus = Pane::Run;
+            model.toast = None;
+            super::run::started(model, Ok(session))
+        }
         Err(error) => {
             model.workbench.not_begun();
-            model.show_toast(Tone::Bad, format!("could not resume: {}", error.message));
+            model.show_toast(Tone::Bad, format!("could not resume: {}", error.with_hint()));
             Vec::new()
         }
     }

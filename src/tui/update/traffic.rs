@@ -16,7 +16,9 @@ use crate::tui::direction::Leap;
 use crate::tui::draft::Draft;
 use crate::tui::message::Effect;
 use crate::tui::model::{Asker, Editor, Model, Popup, Screen, Tone};
-use crate::tui::traffic::{HeldQuestion, ProxyPhase, Step, TrafficRequest, TrafficResponse, Writes, show_event};
+use crate::tui::traffic::{
+    HeldQuestion, ProxyPhase, Step, TrafficRequest, TrafficResponse, UnfinishedTexts, Writes, show_event,
+};
 use crate::tui::transcript::{Scroll, Transcript};
 use crate::workbench::SessionKey;
 
@@ -240,19 +242,22 @@ fn show_next(model: &mut Model) {
     }
 }
 
-/// Opens the question about an exchange that waits.
+/// Opens the question about an exchange that waits, with the text that was written last.
 fn ask(model: &mut Model, held: &HeldExchange) {
-    let asks = HeldQuestion::of(held);
-    let fresh = || match asks.writes {
-        Writes::Request => super::run::editor_at_newest(&held.text),
-        _ => Editor { draft: Draft::new(&held.text), ..Editor::default() },
-    };
-    let aside = model.traffic.aside.remove(&held.id);
-    let editor = aside.unwrap_or_else(|| Box::new(fresh()));
-    push(model, held, asks, editor);
+    let is_answered = model.traffic.aside.get(&held.id).is_some_and(UnfinishedTexts::is_answered);
+    let own = HeldQuestion::of(held);
+    push(model, held, HeldQuestion { writes: if is_answered { Writes::Answer } else { own.writes }, ..own });
 }
 
-fn push(model: &mut Model, held: &HeldExchange, asks: HeldQuestion, editor: Box<Editor>) {
+/// Opens a question with its unfinished text, else with the text of the exchange.
+fn push(model: &mut Model, held: &HeldExchange, asks: HeldQuestion) {
+    let fresh = || match asks.writes {
+        Writes::Request => super::run::editor_at_newest(&held.text),
+        Writes::Reply => Editor { draft: Draft::new(&held.text), ..Editor::default() },
+        Writes::Answer => Editor::default(),
+    };
+    let kept = model.traffic.aside.get_mut(&held.id).and_then(|texts| texts.take(asks.writes));
+    let editor = kept.unwrap_or_else(|| Box::new(fresh()));
     let address = Address::run(0).question(0);
     let question = Question { address, text: described(held, asks), options: Vec::new(), gate: None };
     let asker = Asker::Held(asks);
@@ -286,14 +291,18 @@ fn held_in_hand(model: &Model) -> Option<u64> {
     }
 }
 
-/// Lets the user write instead of the model.
+/// Lets the user write instead of the model; from there, back to the request or reply. Both texts are kept.
 fn answer(model: &mut Model) -> Vec<Effect> {
-    let held = held_in_hand(model).and_then(|id| model.traffic.held(id).cloned());
-    if let Some(held) = held {
-        model.popups.retain(|popup| !matches!(popup, Popup::Answer { asker: Asker::Held(_), .. }));
-        let asks = HeldQuestion { writes: Writes::Answer, ..HeldQuestion::of(&held) };
-        push(model, &held, asks, Box::default());
+    let Some(held) = held_in_hand(model).and_then(|id| model.traffic.held(id).cloned()) else { return Vec::new() };
+    let is_open = |popup: &mut Popup| matches!(popup, Popup::Answer { asker: Asker::Held(_), .. });
+    let mut asks = HeldQuestion { writes: Writes::Answer, ..HeldQuestion::of(&held) };
+    if let Some(Popup::Answer { asker: Asker::Held(open), editor, .. }) = model.popups.pop_if(is_open) {
+        if open.writes == Writes::Answer {
+            asks = HeldQuestion::of(&held);
+        }
+        model.traffic.aside.entry(open.id).or_default().keep(open.writes, editor);
     }
+    push(model, &held, asks);
     Vec::new()
 }
 
@@ -333,14 +342,7 @@ fn decide(model: &mut Model, id: u64, verdict: Verdict) -> Vec<Effect> {
 
 /// The question was postponed: the exchange waits on.
 pub(super) fn put_aside(model: &mut Model, asks: HeldQuestion, editor: Box<Editor>) {
-    // What was written in the model's place is not a change of the request.
-    let kept = if asks.writes == Writes::Answer {
-        let text = model.traffic.held(asks.id).map(|held| held.text.clone()).unwrap_or_default();
-        Box::new(Editor { draft: Draft::new(&text), ..Editor::default() })
-    } else {
-        editor
-    };
-    model.traffic.aside.insert(asks.id, kept);
+    model.traffic.aside.entry(asks.id).or_default().keep(asks.writes, editor);
     let key = model.keymap.first_name(Action::InTraffic(Step::Open));
     model.show_toast(Tone::Info, format!("still held: {key} on its line opens it again"));
 }
@@ -367,7 +369,7 @@ pub(super) fn click(model: &mut Model, at: Position) {
     if !area.contains(at) {
         return;
     }
-    let row = usize::from(at.y - area.y) + model.traffic.top;
+    let row = model.traffic.row_of_line(usize::from(at.y - area.y));
     let last = model.traffic.rows().count().saturating_sub(1);
     go(model, row.min(last));
 }

@@ -14,6 +14,8 @@ const SHARES: [u16; PLACES.len()] = [4, 2, 3, 3, 4, 3];
 const FOCUSED: u16 = 3;
 /// Rows that the editors need to be open at the same time. With fewer, all but one are their titles.
 const OPEN_ROWS: u16 = 24;
+/// Rows of the focused editor, with its title, on the lowest screens.
+const LEAST_ROWS: u16 = 3;
 /// Columns that each side keeps, wherever the divider is dragged.
 const NARROWEST: u16 = 30;
 
@@ -104,7 +106,13 @@ fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); PLACES.len()] 
             heights[*index] += 1;
         }
     } else {
-        heights[focused] = column.height.saturating_sub(there - 1);
+        // On the lowest screens the focused editor has its rows before the titles of the others.
+        heights[focused] = column.height.saturating_sub(there.saturating_sub(1)).max(LEAST_ROWS.min(column.height));
+        let mut room = column.height - heights[focused];
+        for (_, height) in heights.iter_mut().enumerate().filter(|(index, _)| *index != focused) {
+            *height = (*height).min(room);
+            room -= *height;
+        }
     }
     stacked(column, heights)
 }
@@ -113,7 +121,7 @@ fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); PLACES.len()] 
 fn stacked(column: Rect, heights: [u16; PLACES.len()]) -> [(Rect, Rect); PLACES.len()] {
     let mut y = column.y;
     heights.map(|height| {
-        let area = Rect { y, height, ..column };
+        let area = Rect { y, height, ..column }.intersection(column);
         y += height;
         split_rule(area)
     })

@@ -8,7 +8,6 @@ use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::areas::line_of;
 use super::{budget, editor};
-use crate::session::{RunState, Summary};
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::draft::Draft;
 use crate::tui::keys;
@@ -185,9 +184,7 @@ pub(super) fn suggesting(model: &Model, area: Rect, buffer: &mut Buffer) {
 
 /// Nothing has run yet; unfinished runs of earlier starts are listed.
 fn nothing_yet(model: &Model) -> String {
-    // Runs of other programs are not resumed.
-    let open = |session: &&Summary| session.state == RunState::Open && !session.example && !session.is_foreign;
-    match model.sessions.all.iter().flatten().filter(open).count() as u64 {
+    match model.sessions.unfinished().count() as u64 {
         0 => " nothing has run yet".to_owned(),
         number => {
             let (sessions, how) = (plural(number, "session"), model.how_to_resume());

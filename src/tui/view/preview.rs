@@ -1,7 +1,7 @@
 //! Previews: a session in the list (its task, search hits, notes), and what the draft would send first.
 
+use ptc_core::text::SafeText;
 use ptc_core::text::width::wrap;
-use ptc_core::text::{SafeText, estimate_tokens};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -95,7 +95,7 @@ pub(super) fn marks(model: &Model, session: &Summary) -> Vec<Piece> {
 
 /// The title of the box.
 pub(super) fn opening_title(model: &Model, against: Option<&Against>) -> String {
-    let sent: u64 = model.workbench.preview.sent.iter().map(|piece| estimate_tokens(&piece.text)).sum();
+    let sent: u64 = model.workbench.preview.sent.iter().map(|piece| piece.tokens).sum();
     let more = match against {
         Some(against) => format!(" · against mode {}: - there, + here", against.mode),
         None if sent == 0 => String::new(),
@@ -117,7 +117,7 @@ pub(super) fn opening_rows(model: &Model, against: Option<&Against>, columns: us
         let limits = preview.limits.iter().flat_map(|limit| part("! worth knowing", text(limit)));
         let sent = preview.sent.iter().flat_map(|piece| {
             let language = if piece.is_json { Language::Json } else { Language::Plain };
-            let heading = format!("{} · about {} tok", piece.title, count(estimate_tokens(&piece.text)));
+            let heading = format!("{} · about {} tok", piece.title, count(piece.tokens));
             part(&heading, WrappedText::of(&piece.text, columns, Look::Rich(language)))
         });
         return limits.chain(sent).skip(1).collect();

@@ -1,5 +1,7 @@
 //! The sessions screen: a list with columns, a preview, or one opened session.
 
+use std::collections::HashMap;
+
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
 use ratatui::buffer::Buffer;
@@ -7,6 +9,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
 use super::{bars, editor, overview, preview, run};
+use crate::session::index::text_notice;
 use crate::session::{Parent, RunState, Summary};
 use crate::tui::actions::Action;
 use crate::tui::model::{Model, RunView, status_mark};
@@ -185,16 +188,30 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
     if shown == 0 {
         draw_empty(model, all, areas.list, buffer);
     }
-    let mark = sessions.current().map(|session| preview::marks(model, session)).unwrap_or_default();
+    let mark = sessions.selected_row().map(|session| preview::marks(model, session)).unwrap_or_default();
     bars::rule(areas.rule, "Preview", false, mark, buffer, model.theme);
-    if let Some(session) = sessions.current() {
+    if let Some(session) = sessions.selected_row() {
         preview::draw(model, session, areas.preview, buffer);
     }
     status(model, (shown, all), areas.status.width).draw(areas.status, buffer, model.theme);
-    if let (Some(problem), None) = (problem(model), &model.toast) {
-        bars::long(&Piece::literal(Role::Bad, " ✗ "), &problem, 0, areas.status, model, buffer);
+    if let (Some((mark, text)), None) = (remark(model), &model.toast) {
+        bars::long(&mark, &text, 0, areas.status, model, buffer);
     }
     cursor
+}
+
+/// The error of the query, or the notice that a part of it may not be what was meant: with its mark.
+fn remark(model: &Model) -> Option<(Piece, String)> {
+    let problem = problem(model).map(|problem| (Piece::literal(Role::Bad, " ✗ "), problem));
+    problem.or_else(|| Some((Piece::literal(Role::Warn, " ! "), notice(model)?)))
+}
+
+/// The notice that a word of the query is no filter, where the query found nothing.
+fn notice(model: &Model) -> Option<String> {
+    let search = &model.sessions.search;
+    let is_shown = model.sessions.filters() && !model.sessions.is_stale();
+    let finds_nothing = search.found.as_ref().is_some_and(HashMap::is_empty);
+    text_notice(&search.query).filter(|_| is_shown && finds_nothing)
 }
 
 /// The error of the query. The near name comes first: a narrow screen shows only the beginning.
@@ -220,8 +237,8 @@ fn status(model: &Model, (shown, all): (usize, usize), columns: u16) -> Row {
     };
     if model.screen_toast().is_some() {
         bars::toast(model)
-    } else if let Some(problem) = problem(model) {
-        Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, &problem)])
+    } else if let Some((mark, text)) = remark(model) {
+        Row::new([mark, Piece::new(Role::Text, &text)])
     } else if sessions.search.running.is_some() {
         Row::new([Piece::new(Role::Accent, &format!(" ● searching …   {number}"))])
     } else if sessions.filtering {
@@ -278,6 +295,9 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
     let key = |action| model.keymap.first_name(action);
     let text = match &model.sessions.all {
         None => "reading …".to_owned(),
+        Some(_) if model.sessions.search.problem.is_some() => {
+            format!("The search has an error, so no session is shown. {} clears it.", key(Action::Close))
+        }
         Some(_) if all > 0 => format!("No session fits the search. {} clears it.", key(Action::Close)),
         Some(_) => {
             format!(

@@ -63,10 +63,8 @@ pub(super) fn layout(model: &mut Model) {
     let areas = areas(Rect::new(0, 0, model.size.0, model.size.1), model.traffic.unrecorded.len());
     let now_ms = model.now_ms;
     let traffic = &mut model.traffic;
-    let selected = traffic.selected_row().unwrap_or(0);
-    let rows = usize::from(areas.list.height).max(1);
     (traffic.area, traffic.view_area) = (areas.list, areas.view);
-    traffic.top = traffic.top.clamp((selected + 1).saturating_sub(rows), selected);
+    traffic.scroll_to_selected(usize::from(areas.list.height).max(1));
     if let Some(view) = &mut traffic.view {
         view.transcript.prepare(run::card_columns(areas.view), usize::from(areas.view.height), now_ms);
     }
@@ -77,9 +75,14 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     let areas = areas(screen, traffic.unrecorded.len());
     title(model).draw(areas.title, buffer, model.theme);
     let columns = Columns { width: areas.list.width };
-    columns.heads().draw(areas.heads, buffer, model.theme);
-    let rows = traffic.rows().enumerate().skip(traffic.top).take(usize::from(areas.list.height));
-    for (line, (_, row)) in rows.enumerate() {
+    let lines = usize::from(areas.list.height);
+    let (above, below) = traffic.hidden_rows(lines);
+    let hidden = bars::more(above, below, areas.heads.width);
+    columns.heads().ending(hidden).draw(areas.heads, buffer, model.theme);
+    let rows = traffic.rows().enumerate();
+    let is_visible = |row: usize| row < traffic.pinned || row >= traffic.pinned + traffic.top;
+    let visible = rows.filter(|(row, _)| is_visible(*row)).map(|(_, row)| row).take(lines);
+    for (line, row) in visible.enumerate() {
         let selected = traffic.selected.as_ref() == Some(&row);
         let row = match &row {
             TrafficRow::Held(id) => traffic.held(*id).map(|held| columns.held(held, selected, model.now_ms)),
@@ -221,13 +224,14 @@ struct Cells<'a> {
     client: &'a str,
     upstream: &'a str,
     model: &'a str,
-    numbers: [String; 4],
+    /// Turns, tokens, cost, time to the first part; none where the rest begins in their place.
+    numbers: Option<[String; 4]>,
     rest: Vec<Piece>,
 }
 
 impl Columns {
     fn heads(&self) -> Row {
-        let numbers = ["turns", "tokens", "cost", "first"].map(str::to_owned);
+        let numbers = Some(["turns", "tokens", "cost", "first"].map(str::to_owned));
         let rest = vec![Piece::literal(Role::Dim, "errors")];
         let heads = Cells {
             state: (Role::Dim, "state"),
@@ -252,7 +256,7 @@ impl Columns {
             client: &held.client,
             upstream: &held.upstream,
             model: &held.model,
-            numbers: Default::default(),
+            numbers: None,
             rest,
         };
         self.row(Role::Text, if selected { "▸ " } else { "  " }, cells)
@@ -266,12 +270,12 @@ impl Columns {
             ConversationState::Failed => (Role::Bad, "✗ failed"),
             ConversationState::Ended => (Role::Dim, "■ ended"),
         };
-        let numbers = [
+        let numbers = Some([
             count(line.turns.into()),
             line.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.total())),
             cost(line.cost),
             line.first_ms.map_or_else(|| "–".to_owned(), duration),
-        ];
+        ]);
         let mut rest = Vec::new();
         if line.errors > 0 {
             rest.push(Piece::new(Role::Bad, &format!("{} ✗ ", count(line.errors.into()))));
@@ -324,16 +328,17 @@ impl Columns {
         if self.width >= 60 {
             pieces.push(name(cells.model, if is_wide { 22 } else { 16 }));
         }
-        let [turns, tokens, cost, first] = cells.numbers;
-        let right = |text: String, columns: usize| Piece::new(role, &format!("{text:>columns$} "));
-        pieces.push(right(turns, 5));
-        if self.width >= 70 {
-            pieces.push(right(tokens, 8));
+        if let Some([turns, tokens, cost, first]) = cells.numbers {
+            let right = |text: String, columns: usize| Piece::new(role, &format!("{text:>columns$} "));
+            pieces.push(right(turns, 5));
+            if self.width >= 70 {
+                pieces.push(right(tokens, 8));
+            }
+            if is_wide {
+                pieces.push(right(cost, 8));
+            }
+            pieces.push(right(first, 7));
         }
-        if is_wide {
-            pieces.push(right(cost, 8));
-        }
-        pieces.push(right(first, 7));
         pieces.push(Piece::literal(Role::Text, " "));
         pieces.extend(cells.rest);
         Row::new(pieces)

@@ -9,7 +9,7 @@ use super::{Frame, Line, Tone};
 use crate::session::diff::{
     Comparison, DiffLine, Pair, PartChange, PartDifference, Row, TurnPair, TurnPart, TurnPosition,
 };
-use crate::workbench::format::plural;
+use crate::workbench::format::{Marks, plural};
 
 /// Lines of a text that are shown.
 const LINES: usize = 12;
@@ -231,10 +231,11 @@ impl DifferenceText<'_> {
         let below = only.and_then(|run| found.path.strip_prefix(run.address.as_str()));
         let path = below.map_or(found.path.as_str(), |rest| rest.trim_start_matches('.'));
         let path = if path.is_empty() { String::new() } else { format!("{path}  ") };
+        let marks = Marks::of(self.frame.words);
         match (&found.left, &found.right) {
-            (Some(left), Some(right)) => (Tone::Plain, format!("{path}{} → {}", shown(left), shown(right))),
-            (Some(left), None) => (Tone::Removed, format!("- {path}{}", shown(left))),
-            (None, Some(right)) => (Tone::Added, format!("+ {path}{}", shown(right))),
+            (Some(left), Some(right)) => (Tone::Plain, format!("{path}{} {} {}", shown(left), marks.to, shown(right))),
+            (Some(left), None) => (Tone::Removed, format!("{} {path}{}", marks.gone, shown(left))),
+            (None, Some(right)) => (Tone::Added, format!("{} {path}{}", marks.new, shown(right))),
             (None, None) => (Tone::Plain, path),
         }
     }

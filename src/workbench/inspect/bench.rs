@@ -123,7 +123,10 @@ impl Bench {
                 self.history.drain(..old);
             }
             Err(error) => {
-                lines.extend(Line::error(error.reason.name(), &error.message(), error.hint.as_deref()));
+                // The message of the error would repeat the hint.
+                let op = error.op.as_ref().map(|op| format!("{op}: ")).unwrap_or_default();
+                let message = format!("{op}{}", error.problem);
+                lines.extend(Line::error(error.reason.name(), &message, error.hint.as_deref()));
             }
         }
         BenchOutput { lines }

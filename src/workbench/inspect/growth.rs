@@ -7,7 +7,7 @@ use crate::event::{Address, Event, SentMessage, Tokens};
 use crate::record::TurnAttempts;
 use crate::session::Session;
 use crate::workbench::format::{cached, count};
-use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
+use crate::workbench::prompt_kinds::PromptSizes;
 
 /// Maximum size of all messages in bytes; larger runs are not read.
 const MOST_BYTES: u64 = 64_000_000;
@@ -66,11 +66,7 @@ pub(super) fn growth(session: &Session, run: &Address) -> Vec<TurnPrompt> {
                         let end = (*last as usize).saturating_add(1).min(messages.len());
                         messages[(*first as usize).min(end)..end].iter().for_each(|more| sizes.add_all(more));
                     }
-                    made.tools.iter().for_each(|tool| sizes.add_tool(tool));
-                    let schema = made.schema.as_ref().map(|schema| schema.json().to_text());
-                    if let Some(schema) = &schema {
-                        sizes.add(PromptKind::Schema, schema);
-                    }
+                    sizes.add_beside(&made.tools, made.schema.as_ref());
                     found = Some(sizes);
                 }
                 Event::ReplyEnd(end) => counted = end.usage.or(counted),

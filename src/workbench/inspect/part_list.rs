@@ -10,7 +10,7 @@ use ptc_core::value::json::to_json;
 use super::request::title;
 use super::sent::{Section, Sent};
 use super::{Change, Line, Mark, Part};
-use crate::event::{CompactionDone, JsonText, Tokens};
+use crate::event::{CompactionDone, Tokens};
 use crate::workbench::format::{count, plural};
 use crate::workbench::prompt_kinds::{PromptKind, PromptSizes};
 
@@ -40,11 +40,7 @@ impl PartList<'_> {
     pub(super) fn sizes(&self) -> PromptSizes {
         let mut sizes = PromptSizes::default();
         self.now.sections.iter().for_each(|section| sizes.add_all(&section.sizes));
-        self.now.made.tools.iter().for_each(|tool| sizes.add_tool(tool));
-        let schema = self.now.made.schema.as_ref().map(JsonText::json);
-        if let Some(schema) = &schema {
-            sizes.add(PromptKind::Schema, &schema.to_text());
-        }
+        sizes.add_beside(&self.now.made.tools, self.now.made.schema.as_ref());
         sizes
     }
 

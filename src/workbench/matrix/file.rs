@@ -14,6 +14,7 @@ use super::run::MatrixError;
 use super::state::{MatrixState, Trial};
 use crate::config::{LockedFile, create_private_dir, private_options};
 use crate::session::{LAST, SessionId, shell_word};
+use crate::workbench::files::is_refusal;
 
 /// Name of the folder of matrices in the sessions folder.
 pub const MATRIX_FOLDER: &str = "matrix";
@@ -89,13 +90,30 @@ fn peek(sessions: &Path, name: &str) -> Result<(Head, MatrixState), MatrixError>
 }
 
 impl MatrixFile {
-    /// Creates the file of a new matrix. `chance` makes ids unique among those created in the same ms.
+    /// Creates the file of a new matrix: in the spare folder if that of the sessions takes nothing. `chance` makes ids unique among those
+    /// created in the same ms.
+    ///
+    /// Errors: that of the folder of the sessions.
     pub(super) fn create(
-        sessions: &Path,
+        (sessions, spare_dir): (&Path, &Path),
         plan: &MatrixPlan,
         created_ms: i64,
         chance: u32,
     ) -> Result<Self, MatrixError> {
+        Self::create_in(sessions, plan, created_ms, chance).or_else(|(path, error)| {
+            let spare = is_refusal(&error).then(|| Self::create_in(spare_dir, plan, created_ms, chance).ok()).flatten();
+            let matrix = spare.ok_or_else(|| unwritable(&path, &error))?;
+            Ok(Self { moved: Some((path, error.to_string())), ..matrix })
+        })
+    }
+
+    /// Creates the file of a new matrix in this folder of sessions. Errors have its path.
+    fn create_in(
+        sessions: &Path,
+        plan: &MatrixPlan,
+        created_ms: i64,
+        chance: u32,
+    ) -> Result<Self, (PathBuf, std::io::Error)> {
         let id = format!("{PREFIX}{}", SessionId::new(created_ms, chance));
         let folder = sessions.join(MATRIX_FOLDER);
         let path = folder.join(format!("{id}.jsonl"));
@@ -112,12 +130,15 @@ impl MatrixFile {
             create_private_dir(&folder)?;
             LockedFile::lock(private_options().append(true).create_new(true).open(&path)?)
         };
-        let file = open().map_err(|error| unwritable(&path, &error))?;
+        let file = match open() {
+            Ok(file) => file,
+            Err(error) => return Err((path, error)),
+        };
         let mut matrix = Self { id, path, unreadable: Vec::new(), moved: None, file };
         if let Err(error) = line(&head).and_then(|text| matrix.write(&text)) {
             // Without a first line the file would be found as the last matrix and could not be opened.
             _ = std::fs::remove_file(&matrix.path);
-            return Err(unwritable(&matrix.path, &error));
+            return Err((matrix.path, error));
         }
         Ok(matrix)
     }
@@ -345,7 +366,7 @@ mod tests {
             measures: Measures::default(),
             rulings: Vec::new(),
         };
-        let mut file = MatrixFile::create(&own, &plan, 1_000, 1).unwrap();
+        let mut file = MatrixFile::create((&own, &own), &plan, 1_000, 1).unwrap();
         file.add(&trial(1), &spare).unwrap();
         assert_eq!(
             (file.report_move(), file.resume_command()),
@@ -375,7 +396,7 @@ mod tests {
     fn a_torn_last_line_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let plan = MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() };
-        let MatrixFile { id, path, .. } = MatrixFile::create(dir.path(), &plan, 1_000, 1).unwrap();
+        let MatrixFile { id, path, .. } = MatrixFile::create((dir.path(), dir.path()), &plan, 1_000, 1).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{text}{{\"cell\":")).unwrap();
         assert_eq!(MatrixFile::open(dir.path(), &id).unwrap().0.unreadable, [2]);
@@ -386,7 +407,7 @@ mod tests {
     fn a_matrix_is_found_by_its_beginning_or_as_the_last() {
         let dir = tempfile::tempdir().unwrap();
         let plan = MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() };
-        let made = |ms: i64, chance: u32| MatrixFile::create(dir.path(), &plan, ms, chance).unwrap().id;
+        let made = |ms: i64, chance: u32| MatrixFile::create((dir.path(), dir.path()), &plan, ms, chance).unwrap().id;
         let (one, two) = (made(1_000, 1), made(2_000, 2));
         let opened = |name: &str| MatrixFile::open(dir.path(), name).map(|(file, _)| file.id);
         assert_eq!(opened("last"), Ok(two.clone()));
@@ -399,5 +420,18 @@ mod tests {
         assert!(opened("m-1970").unwrap_err().0.contains("is ambiguous, it begins the ids of 4 matrices"));
         assert!(opened("m-1971").unwrap_err().0.starts_with("no matrix \"m-1971\""));
         assert!(is_matrix_name(&one) && !is_matrix_name("m-agent") && !is_matrix_name("2026-11-22"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_matrix_whose_folder_takes_nothing_begins_in_the_spare_folder() {
+        let (spare, plan) =
+            (tempfile::tempdir().unwrap(), MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() });
+        // Nobody can create folders there, not even root.
+        let own = Path::new("/sys/ptc-workbench");
+        let file = MatrixFile::create((own, spare.path()), &plan, 1_000, 1).unwrap();
+        assert!(file.path.starts_with(spare.path()) && file.report_move().unwrap().contains("/sys/ptc-workbench"));
+        assert!(file.resume_command().contains(" --sessions "), "{}", file.resume_command());
+        assert!(MatrixFile::create((own, own), &plan, 1_000, 1).is_err());
     }
 }

@@ -31,7 +31,7 @@ pub use page::{Failure, Results, SHOWN_FAILURES, matrix_markdown, matrix_page};
 pub(super) use paired::mcnemar_exact;
 pub use paired::{MeanInterval, PairedCase, PairedReport, PairedVerdict, paired};
 pub use plan::{Cell, called};
-pub use plan::{MatrixAgent, MatrixPlan, MatrixSpec, split_models};
+pub use plan::{DefaultModes, MatrixAgent, MatrixPlan, MatrixSpec, split_models};
 pub use report::{CellReport, Mean, TrialRef, report, totals};
 pub use results::{
     MatrixRows, RESULTS_BEGIN, ResultRow, RowVerdict, matrix_rows, merge_rows, read_result_lines, suite_row, suite_rows,

@@ -25,8 +25,10 @@ use crate::workbench::suite::{CaseFilter, Selection};
 pub struct MatrixSpec {
     /// Agents, each with its name in the cells.
     pub agents: Vec<(String, Agent)>,
-    /// Modes; all when empty.
+    /// Modes; the default when empty.
     pub modes: Vec<Mode>,
+    /// Default modes.
+    pub default_modes: DefaultModes,
     /// Models; each agent's own when empty.
     pub models: Vec<String>,
     /// Number of trials of each cell.
@@ -37,6 +39,16 @@ pub struct MatrixSpec {
     pub filter: Box<CaseFilter>,
     /// Base folder for the case files that agents name; the current folder when empty.
     pub folder: PathBuf,
+}
+
+/// Modes of the agents of a matrix that names none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DefaultModes {
+    /// Each agent runs in all modes.
+    #[default]
+    All,
+    /// Each agent runs in its own mode.
+    Own,
 }
 
 /// An agent of a matrix.
@@ -167,7 +179,12 @@ impl Workbench {
                 chosen(&agent, &spec.filter).map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
             let Some(cases) = cases else { continue };
             let agent = &agent.without_cases();
-            for mode in if spec.modes.is_empty() { &Mode::ALL[..] } else { &spec.modes } {
+            let modes: &[Mode] = match spec.default_modes {
+                _ if !spec.modes.is_empty() => &spec.modes,
+                DefaultModes::All => &Mode::ALL[..],
+                DefaultModes::Own => std::slice::from_ref(&agent.mode),
+            };
+            for mode in modes {
                 let in_mode = agent.for_mode(*mode).and_then(|in_mode| Plan::new(&in_mode));
                 let checker = in_mode.as_ref().ok().map(|plan| CaseChecker::of(&plan.agent));
                 for model in self.models_of(spec, &Agent { mode: *mode, ..agent.clone() })? {

@@ -86,7 +86,8 @@ impl Workbench {
     /// Creates a matrix and its file without running anything. Errors include models that cannot be used now, such as those without a key.
     pub fn begin_matrix(&self, plan: MatrixPlan) -> Result<(MatrixFile, MatrixState), MatrixError> {
         self.check_models(&plan)?;
-        let file = MatrixFile::create(&self.folders.sessions_dir, &plan, SystemClock.now(), SessionId::chance())?;
+        let folders = (&*self.folders.sessions_dir, &*self.folders.spare_dir);
+        let file = MatrixFile::create(folders, &plan, SystemClock.now(), SessionId::chance())?;
         Ok((file, MatrixState::new(plan, [])))
     }
 

@@ -137,7 +137,7 @@ impl Workbench {
         let context = json_of(&inputs).map_err(failed)?;
         let preview = self.preview(&fixer(), Some(&model), Some(Context::from(context)));
         let preview = preview.map_err(|error| OptimizeError(error.to_string()))?;
-        let tokens = preview.parts().iter().map(|part| estimate_tokens(&part.text)).sum();
+        let tokens = preview.parts().iter().map(|part| part.tokens).sum();
         let answer = texts_of(&agent).values().map(|text| estimate_tokens(text)).sum();
         let cost = self.expected_cost(&model, tokens, answer);
         Ok(SuggestRequest { turn: address, problems, model, tokens, cost, file: spec.file, agent, inputs })

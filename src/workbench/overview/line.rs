@@ -7,6 +7,7 @@ use ptc_core::text::cut;
 
 use crate::event::{Address, CallStatus, IssueRecord, RunStart, Tokens};
 use crate::record::{CallRecord, TurnRecord, TurnState};
+use crate::workbench::PromptSizes;
 use crate::workbench::wording::describe_issue;
 
 /// Characters of the action and of the error that are kept.
@@ -136,7 +137,8 @@ impl TurnLine {
         let counted = record.last_end().and_then(|end| end.usage).map(|usage| usage.input).filter(|input| *input > 0);
         let estimated = || {
             let ranges = record.sent.iter().flat_map(|(from, to)| *from..=*to);
-            ranges.filter_map(|m| sizes.get(m as usize)).sum()
+            let messages: u64 = ranges.filter_map(|m| sizes.get(m as usize)).sum();
+            messages + beside(record)
         };
         Self {
             address: record.address.clone(),
@@ -179,6 +181,15 @@ impl TurnLine {
         }
         found
     }
+}
+
+/// Estimated tokens of what the request of a turn contains next to its messages.
+fn beside(record: &TurnRecord) -> u64 {
+    let mut sizes = PromptSizes::default();
+    if let Some(request) = &record.request {
+        sizes.add_beside(&request.tools, request.schema.as_ref());
+    }
+    sizes.tokens()
 }
 
 /// The action of a turn.

@@ -9,12 +9,10 @@ mod line;
 
 use std::collections::HashMap;
 
-use ptc_core::text::estimate_tokens;
-
 pub use filter::{TurnFilter, TurnOrder};
 pub use line::{CallMark, TimeSplit, TurnLine, first_error};
 
-use super::{OpenError, Workbench};
+use super::{OpenError, PromptSizes, Workbench};
 use crate::event::{Address, Envelope, Event, Gaps, SentMessage};
 use crate::record::Records;
 use crate::session::SessionKey;
@@ -48,7 +46,9 @@ impl Overview {
             Event::MessageAdded(message) => {
                 let run = envelope.run();
                 let size = self.records.run(&run).map_or(0, |record| {
-                    SentMessage::of(message, record).parts.iter().map(|part| estimate_tokens(&part.text())).sum()
+                    let mut sizes = PromptSizes::default();
+                    sizes.add_message(&SentMessage::of(message, record));
+                    sizes.tokens()
                 });
                 let (sizes, at) = (self.sizes.entry(run).or_default(), message.m as usize);
                 if at == sizes.len() {

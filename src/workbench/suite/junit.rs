@@ -1,7 +1,7 @@
 //! A report as `JUnit` XML, the format that CI systems read.
 //!
 //! `testsuites` > a `testsuite` per agent > a `testcase` per trial, with `failure` (not as expected), `error` (could not be tried) or
-//! `skipped` (stopped before it started); times in seconds. Text from models is data: characters that XML cannot contain are replaced.
+//! `skipped` (marked `skip`, or stopped before it started); times in seconds. Text from models is data: characters that XML cannot contain are replaced.
 
 use std::io;
 
@@ -84,12 +84,19 @@ impl Page {
                 self.trial(agent, case, trial)?;
             }
             if case.trials.is_empty() {
-                self.open("testcase", &named(agent, &case.name, 0))?;
-                self.empty("skipped", &[("message", "stopped before it began".to_owned())])?;
-                self.close("testcase")?;
+                self.skipped(agent, &case.name, "stopped before it began")?;
             }
         }
+        for name in &agent.skipped {
+            self.skipped(agent, name, "marked skip")?;
+        }
         self.close("testsuite")
+    }
+
+    fn skipped(&mut self, agent: &AgentReport, case: &str, why: &str) -> io::Result<()> {
+        self.open("testcase", &named(agent, case, 0))?;
+        self.empty("skipped", &[("message", why.to_owned())])?;
+        self.close("testcase")
     }
 
     fn trial(&mut self, agent: &AgentReport, case: &CaseReport, trial: &TrialReport) -> io::Result<()> {
@@ -126,9 +133,9 @@ fn named(agent: &AgentReport, name: &str, duration_ms: u64) -> Vec<(&'static str
     vec![("name", name.to_owned()), ("classname", agent.name.clone()), ("time", seconds(duration_ms))]
 }
 
-/// Returns the number of cases without a trial.
+/// Returns the number of cases without a trial: not chosen, or stopped before it.
 fn skipped(agent: &AgentReport) -> u64 {
-    agent.cases.iter().filter(|case| case.trials.is_empty()).count() as u64
+    (agent.cases.iter().filter(|case| case.trials.is_empty()).count() + agent.skipped.len()) as u64
 }
 
 fn counted(counts: Counts, skipped: u64, duration_ms: u64) -> Vec<(&'static str, String)> {

@@ -141,8 +141,8 @@ pub struct AgentReport {
     pub started_ms: i64,
     /// Its chosen cases, in the order of its file.
     pub cases: Vec<CaseReport>,
-    /// Number of cases marked `skip`.
-    pub skipped: u64,
+    /// Names of the cases marked `skip` that were not chosen for this reason.
+    pub skipped: Vec<String>,
 }
 
 /// Result of a case.
@@ -279,6 +279,11 @@ impl SuiteReport {
     /// Counts all trials by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.agents.iter().flat_map(|agent| &agent.cases).flat_map(|case| &case.trials))
+    }
+
+    /// Returns the number of cases marked `skip`.
+    pub fn skipped(&self) -> u64 {
+        self.agents.iter().map(|agent| agent.skipped.len() as u64).sum()
     }
 
     /// Returns the replies and cost that the cache served to the runs and their judges.

@@ -119,7 +119,7 @@ impl Workbench {
             model: self.model_name(suite.model.as_deref(), &agent.agent),
             started_ms,
             cases: Vec::new(),
-            skipped: agent.selection.skipped,
+            skipped: agent.selection.skipped.clone(),
         }
     }
 

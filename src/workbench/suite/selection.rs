@@ -57,8 +57,8 @@ impl Shard {
 pub struct Selection {
     /// Their indexes among all cases, ascending.
     pub(super) places: Vec<u32>,
-    /// Number of cases marked `skip` that the filter would have chosen.
-    pub skipped: u64,
+    /// Names of the cases marked `skip` that the filter would have chosen.
+    pub skipped: Vec<String>,
     /// Number of all cases of the agent.
     pub total: u64,
     /// At least one of them needs a model.
@@ -117,7 +117,9 @@ impl Selection {
                 return Err(problem.clone());
             }
             if case.skip {
-                selection.skipped += 1;
+                if in_shard {
+                    selection.skipped.push(case.name);
+                }
                 continue;
             }
             selection.embedding_models.extend(case.embedding_models().map(ToOwned::to_owned));
@@ -283,7 +285,7 @@ mod tests {
             Selection::of(marks.iter().map(case), &CaseFilter::default())
         };
         let skipped = of(&[("a", true, false), ("b", false, false)]).unwrap();
-        assert_eq!((skipped.places, skipped.skipped, skipped.total), (vec![1], 1, 2));
+        assert_eq!((skipped.places, skipped.skipped, skipped.total), (vec![1], vec!["a".to_owned()], 2));
         assert_eq!(of(&[("a", false, false), ("b", false, true), ("c", true, true)]).unwrap().places, [1]);
         let twice = of(&[("a", false, false), ("a", false, false)]).unwrap_err();
         assert!(twice.message.contains("two cases have the name `a`"));
