@@ -17,8 +17,8 @@ use crate::value::{Bounds, Value};
 pub fn program(text: &str, width: usize) -> Option<String> {
     read(text, Budget::default()).ok()?;
     let mut out = layout::program(&tree::items(text)?, width);
-    // A newline after a backslash is a character literal, not the end of a line.
-    let is_character = out.ends_with("\\\n") && text.ends_with("\\\n");
+    // A line end after a backslash is a character literal, not the end of a line.
+    let is_character = ["\\\n", "\\\r\n"].iter().any(|end| out.ends_with(end) && text.ends_with(end));
     if text.ends_with('\n') && !out.is_empty() && !is_character {
         out.push('\n');
     }
