@@ -142,6 +142,10 @@ impl<'a> Comparer<'a> {
         {
             let verdict = self.verdict_of_input(&used, &mut state);
             event = Self::effective_event(verdict, Some(used.recorded), event, &mut state)?;
+        } else if matches!(&event, Event::ProgramEnd(end) if end.interrupted) {
+            // The recording ends within this program.
+            state.ended = Some(ReplayOutcome::Unfinished { at: address.clone() });
+            return Err(SinkError::Diverged);
         } else if self.is_missing(address, &event) {
             state.found.missing.push(address.clone());
             state.unrecorded.get_or_insert_with(|| lost_event(address, &event));

@@ -261,7 +261,9 @@ impl Recording {
     pub(super) fn unfinished_program(&self, turn: &Address) -> Option<InterruptedProgram> {
         let ends = |envelope: &Envelope| matches!(envelope.event, Event::ProgramEnd(_) | Event::TurnEnd(_));
         let has_ended = self.is_root_turn_over(turn) || self.at(turn).iter().any(ends);
-        (!has_ended && self.events_within(turn).is_empty()).then(InterruptedProgram::before_calls)
+        // Questions of the turn itself, about its request or its reply, came before its program.
+        let is_of_turn = |envelope: &Envelope| envelope.address.is_question() && envelope.address.asker() == *turn;
+        (!has_ended && self.events_within(turn).iter().all(is_of_turn)).then(InterruptedProgram::before_calls)
     }
 
     /// Returns the interrupt that cancelled this turn's reply.

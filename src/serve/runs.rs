@@ -322,6 +322,7 @@ fn state_of(session: &Session) -> SessionState {
                 (waits_for, is_resumed) = (Some(Address::from(wait.question.as_str())), false);
             }
             Event::Resume(_) => is_resumed = true,
+            Event::Notice(_) => {}
             // A program that ended right after it had resumed the run answered nothing.
             _ if is_resumed => waits_for = None,
             _ => {}

@@ -370,6 +370,11 @@ fn custom(
             return Err(("custom".to_owned(), message));
         }
     };
+    if let Some(own) = ["name", "description", "type"].into_iter().find(|key| members.get(key).is_some()) {
+        let message =
+            format!("the tool `{name}`: `custom` has no `{own}`, which the tool itself sets; write `format` there");
+        return Err(("custom".to_owned(), message));
+    }
     let declared = signature.and_then(|signature| signature.params.as_ref());
     let declared = declared.map(|params| params.iter().map(|field| field.name.as_str()).collect::<Vec<_>>());
     let written = parameters.and_then(|schema| schema.get("properties")?.members());

@@ -176,7 +176,7 @@ impl Workbench {
         let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
         self.check_edits(&begun, &point, &there.agent)?;
         let misfits = misfits(&there, &recording, &point, &changes);
-        let onto = self.onto(&begun, session).await?;
+        let mut onto = self.onto(&begun, session).await?;
         opens(&begun, &point).await?;
         let parent = Parent {
             session: recording.id.clone(),
@@ -188,7 +188,8 @@ impl Workbench {
         };
         let header = header_of(parent);
         self.check_resumable(&begun, Arc::clone(&human))?;
-        let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
+        let (file, moved) = self.in_writable_folder(|dir| prefix.write(dir, &header, &edits))?;
+        onto.notices.extend(moved);
         copy_files(session.events(), &session.path, &file).map_err(unusable)?;
         let run = self.resume_fork(&file, onto, human)?;
         Ok(BackgroundRun { warnings: misfits, ..run })

@@ -109,7 +109,7 @@ impl Workbench {
         let prefix = Prefix::of(session, seq).map_err(unusable)?;
         // A re-run from the start needs only what was carried to it.
         let before = session.events().take_while(|envelope| envelope.seq <= seq);
-        let onto = if first > 0 {
+        let mut onto = if first > 0 {
             self.onto(&Arc::new(Recording::of_events(before)), session).await?
         } else {
             Onto::default()
@@ -123,7 +123,8 @@ impl Workbench {
             kind: ParentKind::Rerun,
         };
         let header = header_of(parent);
-        let path = prefix.write(&self.folders.sessions_dir, &header, &[]).map_err(StartError::Recorder)?;
+        let (path, moved) = self.in_writable_folder(|dir| prefix.write(dir, &header, &[]))?;
+        onto.notices.extend(moved);
         copy_files(session.events(), &session.path, &path).map_err(unusable)?;
         let opened = Session::open(&path).map_err(|error| unusable(error.to_string()))?;
         let last_ms = opened.events().map(|envelope| envelope.at_ms).max().unwrap_or_default();

@@ -56,6 +56,12 @@ impl Workbench {
             Ok(path) => Ok(SessionKey::File(path)),
             Err(error @ FindError::Several { .. }) => Err(OpenError(error.to_string())),
             Err(error) => {
+                // A session that its own folder did not take is in the spare one.
+                if let Ok(path) = find(&self.folders.spare_dir, name)
+                    && name != "last"
+                {
+                    return Ok(SessionKey::File(path));
+                }
                 let examples: Vec<&str> = example_ids().collect();
                 match ids_of_name(name, &examples).as_slice() {
                     [id] => Ok(SessionKey::Example((**id).to_owned())),

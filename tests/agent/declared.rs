@@ -90,6 +90,7 @@ fn a_custom_tool_has_its_text_as_the_only_parameter() {
         ("custom = 1", "`custom` must be true, or a table with `format`"),
         ("custom = true\nsignature = '(a :string) -> :any'", "its only parameter is `input`, the text"),
         ("custom = true\nparameters = '{\"properties\": {\"b\": {}}}'", "its only parameter is `input`, the text"),
+        ("custom = { name = 'other' }", "`custom` has no `name`, which the tool itself sets"),
         ("custom = true\nsignature = '(input :string) -> :any'", ""),
         ("custom = { format = { type = 'text' } }", ""),
         ("custom = false", ""),

@@ -162,4 +162,7 @@ fn a_program_that_the_recording_does_not_end_is_not_computed_again() {
     let (begun, _) = begun.rsplit_once('\n').unwrap();
     program.file("killed.jsonl", format!("{}\n", begun.replace("\"n\":3", "\"n\":3000000000")));
     program.run(["replay", "killed.jsonl", "--lenient"]).exits(0);
+    program.file("begun.jsonl", format!("{begun}\n"));
+    let replayed = program.run(["replay", "begun.jsonl"]).exits(0).printed();
+    assert!(replayed.contains("identical up to r0/t1,"), "{replayed}");
 }

@@ -10,11 +10,11 @@ use serde_with::skip_serializing_none;
 
 use super::messages::{Message, messages};
 use crate::event::StructuredBy;
-use crate::model;
-use crate::model::custom_tools::definition;
+use crate::model::custom_tools::{definition, is_custom};
 use crate::model::dialect::TokensKey;
 use crate::model::history::accepted;
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
+use crate::model::{self, Request};
 
 #[skip_serializing_none]
 #[derive(Serialize)]
@@ -142,14 +142,17 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
         all.push(Tool::function(RESPOND, Some(RESPOND_ABOUT), Some(draft.written_schema(schema).0)));
         if by_name { ToolChoice::Tool(Tool::function(RESPOND, None, None)) } else { ToolChoice::Word("required") }
     });
-    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+    (all, choice.or_else(|| draft.tool_choice().map(|choice| chosen(draft.request, choice))))
 }
 
-fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
+fn chosen<'a>(request: &Request, choice: &'a model::ToolChoice) -> ToolChoice<'a> {
     ToolChoice::Word(match choice {
         model::ToolChoice::Auto => "auto",
         model::ToolChoice::Required => "required",
         model::ToolChoice::None => "none",
+        model::ToolChoice::Tool(name) if is_custom(request, name) => {
+            return ToolChoice::Tool(Tool::Custom { custom: Json::empty().with("name", Json::str(name)) });
+        }
         model::ToolChoice::Tool(name) => return ToolChoice::Tool(Tool::function(name, None, None)),
     })
 }

@@ -15,7 +15,6 @@ use crate::model::attached_file::{AttachedFile, FileKind};
 use crate::model::custom_tools::{definition, input_of, is_custom};
 use crate::model::history::{AnsweredCall, ConversationTurn, accepted, arguments_text, conversation_turns};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
-use crate::model::schema::is_strict;
 use crate::model::{self, Request};
 
 /// Value of `include` that adds encrypted reasoning to the reply, for a client that keeps the history.
@@ -68,7 +67,7 @@ struct Function<'a> {
 #[serde(untagged)]
 enum ToolChoice<'a> {
     Word(&'static str),
-    Function { r#type: &'static str, name: &'a str },
+    Tool { r#type: &'static str, name: &'a str },
 }
 
 #[derive(Serialize)]
@@ -167,20 +166,21 @@ fn tools<'a>(draft: &Draft<'a>) -> (Vec<Tool<'a>>, Option<ToolChoice<'a>>) {
     let mut all: Vec<Tool<'a>> = tools.collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
         let by_name = all.is_empty() && draft.dialect.named;
-        let (parameters, _) = draft.written_schema(schema);
-        let strict = is_strict(&parameters);
-        all.push(function(RESPOND, Some(RESPOND_ABOUT), (parameters, strict)));
-        if by_name { ToolChoice::Function { r#type: "function", name: RESPOND } } else { ToolChoice::Word("required") }
+        all.push(function(RESPOND, Some(RESPOND_ABOUT), draft.written_schema(schema)));
+        if by_name { ToolChoice::Tool { r#type: "function", name: RESPOND } } else { ToolChoice::Word("required") }
     });
-    (all, choice.or_else(|| draft.tool_choice().map(chosen)))
+    (all, choice.or_else(|| draft.tool_choice().map(|choice| chosen(draft.request, choice))))
 }
 
-fn chosen(choice: &model::ToolChoice) -> ToolChoice<'_> {
+fn chosen<'a>(request: &Request, choice: &'a model::ToolChoice) -> ToolChoice<'a> {
     ToolChoice::Word(match choice {
         model::ToolChoice::Auto => "auto",
         model::ToolChoice::Required => "required",
         model::ToolChoice::None => "none",
-        model::ToolChoice::Tool(name) => return ToolChoice::Function { r#type: "function", name },
+        model::ToolChoice::Tool(name) => {
+            let kind = if is_custom(request, name) { "custom" } else { "function" };
+            return ToolChoice::Tool { r#type: kind, name };
+        }
     })
 }
 

@@ -176,7 +176,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 view.transcript.apply(&envelope);
                 view.waits = match envelope.event {
                     Event::RunWait(_) => true,
-                    Event::AnswerGiven(_) | Event::RunEnd(_) => false,
+                    Event::Resume(_) | Event::AnswerGiven(_) | Event::RunEnd(_) => false,
                     _ => view.waits,
                 };
                 let answered = view.question.as_ref().is_some_and(|question| {
