@@ -102,7 +102,7 @@ options! {
     "memory" Is::Table(|agent, to, found| to.memory = settings::read_memory(agent, found)), "Definitions that exist before the first turn: names with PTC-Lisp expressions as text.";
     "program" Is::Text(|_, _| {}), "A pinned program that replaces the model (docs/modes.md).";
     "literal" Is::Flag(|_, _| {}), "The prompt is plain text: `{{` has no meaning in it.";
-    "verbatim" Is::Flag(|to, flag| to.verbatim = flag), "In `json` and `text`: the messages are sent as the file has them. The prompt is plain text, without headings and the format of the answer; the system text is `system_prompt` only, none without it. A service that does not enforce schemas sees that of the answer only after an answer that does not fit.";
+    "verbatim" Is::Flag(|to, flag| to.verbatim = flag), "In `json` and `text`: the messages are sent as the file has them. The prompt is plain text, without headings and the format of the answer; the system text is `system_prompt` only, none without it. A service that does not enforce schemas gets the schema of the answer only in the feedback to a wrong answer.";
 }
 
 fn small(number: Option<u64>) -> u32 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use ptc_core::signature::{self, Type};
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
-use ptc_core::value::json::{self, JsonError, Node};
+use ptc_core::value::json::{self, JsonError, Node, UniqueError};
 
 use super::arguments::AgentFlags;
 use super::output::{UsageError, print_warning};
@@ -68,7 +68,7 @@ pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
     let name = text.strip_prefix('@').unwrap_or("--context").to_owned();
     let written = text;
     let text = text_of(text)?;
-    let json = given_json(&text, &name)?.map_err(|error| {
+    let json = argument_json(&text, &name)?.map_err(|error| {
         let instead = instead_of_json(written);
         UsageError(format!("{name}: {}: the context is not JSON: {}{instead}", error.line_col(&text), error.message))
     })?;
@@ -81,18 +81,18 @@ pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
 /// Reason why an object with two members of one name is refused.
 pub(super) const READERS_DISAGREE: &str = "readers of JSON disagree about which one counts";
 
-/// Reads JSON that the user gives; the inner error is that of a text which is not JSON.
+/// Reads JSON of the command line; the inner error is that of a text which is not JSON.
 ///
 /// Errors: an object has two members of one name. `name` is what the error calls the text.
-pub(super) fn given_json(text: &str, name: &str) -> Result<Result<Json, JsonError>, UsageError> {
-    let read = json::parse_unique(text);
-    match &read {
-        Err(error) if json::parse(text).is_ok() => Err(UsageError(format!(
+pub(super) fn argument_json(text: &str, name: &str) -> Result<Result<Json, JsonError>, UsageError> {
+    match json::parse_unique(text) {
+        Ok(json) => Ok(Ok(json)),
+        Err(UniqueError::Syntax(error)) => Ok(Err(error)),
+        Err(UniqueError::Duplicate(error)) => Err(UsageError(format!(
             "{name}: {}: the JSON is ambiguous: {}, and {READERS_DISAGREE}",
             error.line_col(text),
             error.message
         ))),
-        _ => Ok(read),
     }
 }
 
@@ -185,7 +185,7 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
     let field = signature.as_ref().and_then(|signature| signature.param(name));
     let Some(field) = field else {
         if params.is_empty() {
-            let json = given_json(&text, &format!("--set {name}"))?;
+            let json = argument_json(&text, &format!("--set {name}"))?;
             return Ok((name.to_owned(), json.unwrap_or_else(|_| Json::str(text))));
         }
         let names = || params.iter().map(|field| field.name.as_str());
@@ -199,7 +199,7 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
             Err(UsageError(format!("--set {name}: must be true or false, found {text:?}")))
         }
         _ => {
-            let json = given_json(&text, &format!("--set {name}"))?;
+            let json = argument_json(&text, &format!("--set {name}"))?;
             json.map(|json| (field.name.clone(), json)).map_err(|error| {
                 let (at, ty) = (error.line_col(&text), field.ty.render());
                 UsageError(format!("--set {name}: {at}: {} (the parameter is {ty})", error.message))

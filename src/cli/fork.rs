@@ -71,7 +71,7 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
             )));
         }
         let value = text_of(value)?;
-        let json = context::given_json(&value, &format!("--option {key}"))?;
+        let json = context::argument_json(&value, &format!("--option {key}"))?;
         changes.push(ForkChange::new(format!("option.{key}"), json.unwrap_or_else(|_| Json::str(value))));
     }
     if let Some(context) = &flags.context {
@@ -108,7 +108,7 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
 /// `JSON|@FILE`
 fn json_of(text: &str, flag: &str) -> Result<Json, UsageError> {
     let written = text_of(text)?;
-    context::given_json(&written, flag)?.map_err(|error| {
+    context::argument_json(&written, flag)?.map_err(|error| {
         UsageError(format!("{flag}: {}: {} (strings need quotes)", error.line_col(&written), error.message))
     })
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ptc_core::value::{Map, Value};
 
-use super::context::given_json;
+use super::context::argument_json;
 use super::output::{UsageError, exit, print_note, safe_line};
 use crate::agent::Step;
 use crate::config::read_named_file;
@@ -23,7 +23,7 @@ pub(super) fn load(file: &Path) -> Result<Map, UsageError> {
     }
     let text = read_named_file(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let journal = given_json(text, &format!("--journal {}", file.display()))?;
+    let journal = argument_json(text, &format!("--journal {}", file.display()))?;
     let journal = journal.map_err(|error| wrong(format!("{}: {}", error.line_col(text), error.message)))?;
     match journal.to_value() {
         Value::Map(map) => Ok((*map).clone()),

@@ -153,7 +153,8 @@ impl ServedAgent {
         let object = json::parse(text.trim()).ok().filter(|json| json.members().is_some());
         let takes_object = several || object.as_ref().is_some_and(|json| self.has_inputs_of(json));
         if takes_object && object.is_some() {
-            return json::parse_unique(text.trim()).map_err(|error| format!("the message is ambiguous: {error}"));
+            return json::parse_unique(text.trim())
+                .map_err(|error| format!("the message is ambiguous: {}", error.error()));
         }
         if takes_object {
             let params = self.plan.signature.params.as_deref().unwrap_or_default();

@@ -142,7 +142,7 @@ pub struct Runs {
 
 /// Refuses in a context from outside inputs that the agent does not declare, and files: a client must not make the server read or send
 /// what is stored here.
-pub(super) fn check_given(agent: &Agent, context: &Json) -> Result<(), String> {
+pub(super) fn check_context_of_client(agent: &Agent, context: &Json) -> Result<(), String> {
     if let Some(found) = agent.undeclared_inputs(context).into_iter().next() {
         return Err(found.message);
     }
@@ -164,7 +164,7 @@ impl Runs {
     /// Starts a run.
     pub fn start(&self, served: &ServedAgent, context: Json, seed: u64) -> Result<ActiveRun, RunRefusal> {
         self.check_tools(served)?;
-        check_given(&served.agent, &context).map_err(RunRefusal::Context)?;
+        check_context_of_client(&served.agent, &context).map_err(RunRefusal::Context)?;
         let slot = self.slot()?;
         let spec = RunSpec {
             agent: served.agent.clone(),
@@ -240,13 +240,7 @@ impl Runs {
         let unknown = || RunRefusal::Session(format!("no run `{id}` of a served agent"));
         let is_id = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         let name = SessionId::from_file_name(&format!("{id}.jsonl")).filter(|_| is_id).ok_or_else(unknown)?;
-        // A session that its own folder could not take is whole in the spare one.
-        let spare = self.workbench.folders.spare_dir.join(format!("{name}.jsonl"));
-        let key = if spare.is_file() {
-            SessionKey::File(spare)
-        } else {
-            self.workbench.find_session(name.as_str()).map_err(|_| unknown())?
-        };
+        let key = self.workbench.find_session(name.as_str()).map_err(|_| unknown())?;
         let SessionKey::File(path) = &key else { return Err(unknown()) };
         let folders = &self.workbench.folders;
         if ![&folders.sessions_dir, &folders.spare_dir].into_iter().any(|dir| path.parent() == Some(dir)) {

@@ -68,7 +68,7 @@ pub struct Summary {
     /// It is a trial of a matrix, of a comparison or of a suite.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_trial: bool,
-    /// A program is writing it; known only where whoever reads the list has looked.
+    /// True if a program is writing it. Set only by readers of the list that probe its lock.
     #[serde(skip)]
     pub is_in_use: bool,
 }

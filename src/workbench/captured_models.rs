@@ -35,14 +35,15 @@ impl Workbench {
             }
             Err(error) => captured.differences.push(format!("the model {model} cannot be used here: {error}")),
         }
-        // Files of this form need not exist to make the body.
-        let recorded = match naming {
-            FileNaming::Record => captured.clone(),
-            FileNaming::Name => {
-                captured_agent(session, turn, name, FileNaming::Record)?.with_extra_body(captured.extra_body.clone())
+        // Files that are named by their records need not exist when the body is made.
+        let by_record = match naming {
+            FileNaming::Name if !captured.files.is_empty() => {
+                let agent = captured_agent(session, turn, name, FileNaming::Record)?;
+                Some(agent.with_extra_body(captured.extra_body.clone()))
             }
+            FileNaming::Name | FileNaming::Record => None,
         };
-        let agent = Agent::from_toml(&recorded.text, "captured.toml").ok();
+        let agent = Agent::from_toml(&by_record.as_ref().unwrap_or(&captured).text, "captured.toml").ok();
         captured.differences.extend(self.body_differences(&captured, agent.as_ref()));
         Ok(captured)
     }

@@ -72,10 +72,10 @@ impl RequestParts {
         // Tools are strict only if all captured tools are.
         let schema = read.schema.or_else(|| made.schema.clone());
         let json = json::parse(body).unwrap_or_default();
-        let is_as_it_is = || protocol.is_some_and(|protocol| !has_strict_schema(protocol, &json));
+        let is_loose = || protocol.is_some_and(|protocol| !has_strict_schema(protocol, &json));
         let options = Options {
             strict_tools: (!tools.is_empty()).then_some(has_strict_tools),
-            strict_schema: (schema.is_some() && is_as_it_is()).then_some(false),
+            strict_schema: (schema.is_some() && is_loose()).then_some(false),
             max_tokens: options.max_tokens.map(|tokens| answer_tokens(protocol, &options, tokens)),
             ..options
         };

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 use ptc_core::signature;
+use ptc_core::value::json::UniqueError;
 use ptc_core::value::{Json, json};
 
 use super::accept::Onto;
@@ -47,7 +48,11 @@ impl ForkChange {
     pub fn parse(target: &str, text: &str) -> Result<Self, ErrorRecord> {
         let after = match target {
             "context" | Edit::RESULT => json::parse_unique(text).map_err(|error| {
-                let problem = if json::parse(text).is_ok() { "is ambiguous" } else { "is not JSON" };
+                let problem = match &error {
+                    UniqueError::Duplicate(_) => "is ambiguous",
+                    UniqueError::Syntax(_) => "is not JSON",
+                };
+                let error = error.error();
                 let message = format!("this {problem}: {}: {}", error.line_col(text), error.message);
                 ErrorRecord::new(Reason::InvalidContext, message)
             })?,

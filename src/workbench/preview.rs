@@ -79,7 +79,7 @@ impl Preview {
         });
         let beside = |tools: &[ToolSchema], schema: Option<&JsonText>| {
             let mut sizes = PromptSizes::default();
-            sizes.add_beside(tools, schema);
+            sizes.add_tools_and_schema(tools, schema);
             sizes.tokens()
         };
         let schema = self.request.schema.iter().map(|schema| RequestPart {

@@ -87,7 +87,7 @@ impl PromptSizes {
     }
 
     /// Counts what a request contains next to its messages, as providers get it: the tools, and the schema of the answer on one line.
-    pub fn add_beside(&mut self, tools: &[ToolSchema], schema: Option<&JsonText>) {
+    pub fn add_tools_and_schema(&mut self, tools: &[ToolSchema], schema: Option<&JsonText>) {
         for tool in tools {
             self.add(PromptKind::Tools, &to_json(tool).to_text());
         }

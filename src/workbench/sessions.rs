@@ -50,16 +50,19 @@ impl Workbench {
         }
     }
 
-    /// Finds the session of a path, an id, a unique beginning or end of an id, or `last`.
+    /// Finds the session of a path, an id, a unique beginning or end of an id, or `last`. Of a session that its own folder could not take
+    /// to the end, it finds the whole copy in the spare folder.
     pub fn find_session(&self, name: &str) -> Result<SessionKey, OpenError> {
         match find(&self.folders.sessions_dir, name) {
-            Ok(path) => Ok(SessionKey::File(path)),
+            Ok(path) if path == Path::new(name) => Ok(SessionKey::File(path)),
+            Ok(path) => {
+                let copy = path.file_name().map(|file| self.folders.spare_dir.join(file));
+                Ok(SessionKey::File(copy.filter(|copy| copy.is_file()).unwrap_or(path)))
+            }
             Err(error @ FindError::Several { .. }) => Err(OpenError(error.to_string())),
             Err(error) => {
                 // A session that its own folder did not take is in the spare one.
-                if let Ok(path) = find(&self.folders.spare_dir, name)
-                    && name != "last"
-                {
+                if let Ok(path) = find(&self.folders.spare_dir, name) {
                     return Ok(SessionKey::File(path));
                 }
                 let examples: Vec<&str> = example_ids().collect();

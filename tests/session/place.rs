@@ -207,3 +207,23 @@ fn a_run_that_sigterm_ended_is_resumed_where_it_was() {
     assert_eq!(ends(&program.session()), 1);
     program.run(["sessions", "verify", "last"]).exits(0);
 }
+
+#[test]
+fn an_id_finds_the_whole_copy_in_the_spare_folder_and_a_path_the_file_itself() {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample"]).exits(0);
+    let own = program.session_file();
+    let name = own.file_name().unwrap().to_str().unwrap().to_owned();
+    let whole = std::fs::read_to_string(&own).unwrap();
+    std::fs::create_dir(program.dir().join("spare")).unwrap();
+    std::fs::write(program.dir().join("spare").join(&name), &whole).unwrap();
+    let begun: String = whole.split_inclusive('\n').take(3).collect();
+    std::fs::write(&own, begun).unwrap();
+    let shown = |session: &str| {
+        program.run(["--spare-sessions", "spare", "sessions", "show", session]).exits(0).printed().contains("returned")
+    };
+    let id = name.trim_end_matches(".jsonl");
+    assert_eq!([shown(id), shown("last"), shown(own.to_str().unwrap())], [true, true, false]);
+    std::fs::remove_file(&own).unwrap();
+    assert!(shown(id));
+}

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptc_core::lisp::Error;
 use ptc_core::lisp::case::Case;
 use ptc_core::reasons::Reason;
+use ptc_core::value::json::UniqueError;
 use ptc_core::value::{Json, json};
 
 use super::input::perform;
@@ -104,9 +105,9 @@ fn parsed(at: usize, line: &[u8]) -> Result<Json, String> {
     let no_json = |problem: &str| format!("{name} is not JSON: {problem}");
     let text = std::str::from_utf8(line).map_err(|error| no_json(&error.to_string()))?;
     let text = text.trim();
-    json::parse_unique(text).map_err(|error| match json::parse(text) {
-        Ok(_) => format!("{name} is ambiguous: {error}, and {READERS_DISAGREE}"),
-        Err(error) => no_json(&error.message),
+    json::parse_unique(text).map_err(|error| match error {
+        UniqueError::Duplicate(error) => format!("{name} is ambiguous: {error}, and {READERS_DISAGREE}"),
+        UniqueError::Syntax(error) => no_json(&error.message),
     })
 }
 

@@ -30,7 +30,7 @@ impl Parts {
         Self { pending: None, due: now, attempt_started: (1, now), first_ms: None, structured_by: None }
     }
 
-    /// Begins the time of an attempt again: what was waited for before is no time of the model.
+    /// Restarts the clock of an attempt, so that a wait before it does not count as time of the model.
     pub(super) fn restart(&mut self, attempt: u32) {
         (self.attempt_started, self.first_ms) = ((attempt, Instant::now()), None);
     }

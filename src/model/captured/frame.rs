@@ -1,4 +1,4 @@
-//! The body of a captured request beside the one that its agent sends.
+//! Compares the body of a captured request with the one that its agent sends.
 //!
 //! In: both bodies. Out: the differences between them, as text. What concerns streaming and storage is not compared: it is always as this
 //! program wants it. Of messages only the first one that differs is known.
@@ -115,7 +115,7 @@ impl Difference<'_> {
     }
 }
 
-/// Collects the differences of two values; null is as good as absent.
+/// Collects the differences of two values. A null counts as absent.
 fn compare<'j>(path: &str, captured: Option<&'j Json>, sent: Option<&'j Json>, found: &mut Vec<Difference<'j>>) {
     let present = |value: Option<&'j Json>| value.filter(|value| value.node != Node::Null);
     let (captured, sent) = (present(captured), present(sent));
@@ -152,7 +152,7 @@ fn canonical(protocol: Protocol, body: &Json) -> Json {
             body = without(body, path);
         }
     }
-    // A text that ends the reply is as good as a list of one.
+    // One text that ends the reply counts as a list of one.
     for key in ["stop", "stop_sequences"] {
         if let Some(stop) = body.get(key).filter(|stop| stop.as_str().is_some()).cloned() {
             body = body.with(key, Json::list([stop]));

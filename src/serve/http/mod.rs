@@ -18,7 +18,7 @@ use futures::future::BoxFuture;
 use percent_encoding::percent_decode_str;
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
-use ptc_core::value::json::{parse, parse_unique};
+use ptc_core::value::json::{UniqueError, parse_unique};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -260,9 +260,9 @@ async fn read_object(runs: &Runs, request: Request) -> Result<Body, Failure> {
     let invalid = |error: &dyn Display| Failure::bad_request(format!("the body is not JSON: {error}"));
     let text = std::str::from_utf8(&bytes).map_err(|error| invalid(&error))?;
     // Readers of JSON disagree about which of two members of one name counts.
-    let exact = parse_unique(text).map_err(|error| match parse(text) {
-        Ok(_) => Failure::bad_request(format!("the body is ambiguous: {error}")),
-        Err(error) => invalid(&error),
+    let exact = parse_unique(text).map_err(|error| match error {
+        UniqueError::Duplicate(error) => Failure::bad_request(format!("the body is ambiguous: {error}")),
+        UniqueError::Syntax(error) => invalid(&error),
     })?;
     match serde_json::from_str(&rounded(&exact).to_text()) {
         Ok(Value::Object(members)) => Ok(Body { exact, members }),

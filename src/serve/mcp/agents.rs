@@ -26,7 +26,7 @@ use crate::event::{Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Human, Stop, SystemClock};
 use crate::program::{self, ProgramSettings, fail_message};
 use crate::serve::ServedAgent;
-use crate::serve::runs::check_given;
+use crate::serve::runs::check_context_of_client;
 use crate::workbench::format::{inflected, plural};
 use crate::workbench::{BackgroundRun, RunSpec, Source};
 
@@ -234,7 +234,7 @@ pub(super) fn preview(server: &WorkbenchServer, arguments: &Arguments) -> Result
     let agent = server.agent(&agent)?;
     let context = context.map(|_| arguments.exact("context"));
     if let Some(context) = &context {
-        check_given(&agent, context)?;
+        check_context_of_client(&agent, context)?;
     }
     let context = context.map(Context::from);
     let preview = server.workbench.preview(&agent, model.as_deref(), context);
@@ -317,7 +317,7 @@ async fn start(
     context: &RequestContext<RoleServer>,
 ) -> Result<Step, String> {
     if let Some(data) = &data {
-        check_given(&agent, data)?;
+        check_context_of_client(&agent, data)?;
     }
     let spec = RunSpec {
         agent,

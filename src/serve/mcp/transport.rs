@@ -80,7 +80,7 @@ fn read_message(json: &Json) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Ref
 fn read_json(text: &str) -> Result<Option<Json>, Refusal> {
     match json::parse_unique(text) {
         Ok(message) => Ok(Some(message)),
-        Err(error) => match Refusal::of_text(text, &error) {
+        Err(error) => match Refusal::of_text(text, error.error()) {
             Some(refusal) => Err(refusal),
             // Of two members of one name the first counts.
             None => Ok(json::parse(text).ok()),

@@ -146,7 +146,7 @@ impl Sessions {
         self.selected_row().filter(|_| !self.is_stale())
     }
 
-    /// The reason why no session is in hand.
+    /// The reason why there is no session to act on.
     pub(super) fn missing(&self) -> &'static str {
         if self.is_stale() { SEARCHING } else { "no session is selected" }
     }

@@ -61,7 +61,7 @@ impl RequestCard {
     pub fn count<'a>(&mut self, messages: impl IntoIterator<Item = &'a SentMessage>) {
         self.sizes = PromptSizes::default();
         messages.into_iter().for_each(|message| self.sizes.add_message(message));
-        self.sizes.add_beside(&self.tools, self.schema.as_ref());
+        self.sizes.add_tools_and_schema(&self.tools, self.schema.as_ref());
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn growth(session: &Session, run: &Address) -> Vec<TurnPrompt> {
                         let end = (*last as usize).saturating_add(1).min(messages.len());
                         messages[(*first as usize).min(end)..end].iter().for_each(|more| sizes.add_all(more));
                     }
-                    sizes.add_beside(&made.tools, made.schema.as_ref());
+                    sizes.add_tools_and_schema(&made.tools, made.schema.as_ref());
                     found = Some(sizes);
                 }
                 Event::ReplyEnd(end) => counted = end.usage.or(counted),

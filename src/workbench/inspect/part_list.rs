@@ -40,7 +40,7 @@ impl PartList<'_> {
     pub(super) fn sizes(&self) -> PromptSizes {
         let mut sizes = PromptSizes::default();
         self.now.sections.iter().for_each(|section| sizes.add_all(&section.sizes));
-        sizes.add_beside(&self.now.made.tools, self.now.made.schema.as_ref());
+        sizes.add_tools_and_schema(&self.now.made.tools, self.now.made.schema.as_ref());
         sizes
     }
 

@@ -138,7 +138,7 @@ impl TurnLine {
         let estimated = || {
             let ranges = record.sent.iter().flat_map(|(from, to)| *from..=*to);
             let messages: u64 = ranges.filter_map(|m| sizes.get(m as usize)).sum();
-            messages + beside(record)
+            messages + tools_and_schema_tokens(record)
         };
         Self {
             address: record.address.clone(),
@@ -184,10 +184,10 @@ impl TurnLine {
 }
 
 /// Estimated tokens of what the request of a turn contains next to its messages.
-fn beside(record: &TurnRecord) -> u64 {
+fn tools_and_schema_tokens(record: &TurnRecord) -> u64 {
     let mut sizes = PromptSizes::default();
     if let Some(request) = &record.request {
-        sizes.add_beside(&request.tools, request.schema.as_ref());
+        sizes.add_tools_and_schema(&request.tools, request.schema.as_ref());
     }
     sizes.tokens()
 }

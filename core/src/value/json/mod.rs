@@ -18,7 +18,7 @@ use num_bigint::BigInt;
 pub use convert::TOO_DEEP;
 pub use difference::{Difference, differences, same};
 pub(crate) use read::escaped;
-pub use read::{JsonError, parse, parse_unique};
+pub use read::{JsonError, UniqueError, parse, parse_unique};
 pub use serialize::to_json;
 pub(crate) use values::parse_value;
 pub(crate) use write::write_string;

@@ -38,24 +38,36 @@ impl JsonError {
 
 /// Reads one JSON value; only white space may follow it.
 pub fn parse(source: &str) -> Result<Json, JsonError> {
-    whole(Reader::new(source))
+    Reader::new(source).whole()
+}
+
+/// Reason why a text is not JSON with unique member names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UniqueError {
+    /// It is not JSON.
+    Syntax(JsonError),
+    /// It is JSON in which an object has two members of one name.
+    Duplicate(JsonError),
+}
+
+impl UniqueError {
+    /// The problem and its place.
+    pub fn error(&self) -> &JsonError {
+        match self {
+            Self::Syntax(error) | Self::Duplicate(error) => error,
+        }
+    }
 }
 
 /// Like [`parse`], but duplicate member names are an error. For JSON of other programs, whose readers disagree about
 /// which of them counts.
-pub fn parse_unique(source: &str) -> Result<Json, JsonError> {
-    whole(Reader { is_unique: true, ..Reader::new(source) })
-}
-
-/// Reads the whole text of a reader.
-fn whole(mut reader: Reader<'_>) -> Result<Json, JsonError> {
-    reader.space();
-    let json = reader.value()?;
-    reader.space();
-    if reader.at < reader.bytes.len() {
-        return Err(reader.error("expected the end of the text"));
-    }
-    Ok(json)
+pub fn parse_unique(source: &str) -> Result<Json, UniqueError> {
+    let mut reader = Reader::new(source);
+    let json = reader.whole().map_err(UniqueError::Syntax)?;
+    let Some(key) = reader.duplicate else { return Ok(json) };
+    let name: String = key.text(source).chars().take(NAME_CHARS).collect();
+    let message = format!("an object has the member {name} twice");
+    Err(UniqueError::Duplicate(JsonError { message, offset: key.start, incomplete: false }))
 }
 
 /// A text and the current offset in it.
@@ -64,14 +76,25 @@ pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     pub(super) at: usize,
     depth: u64,
-    /// Members of one name in an object are an error.
-    is_unique: bool,
+    /// The first key that its object has twice.
+    duplicate: Option<Span>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader at the start of a text.
     pub(super) fn new(source: &'a str) -> Self {
-        Self { source, bytes: source.as_bytes(), at: 0, depth: 0, is_unique: false }
+        Self { source, bytes: source.as_bytes(), at: 0, depth: 0, duplicate: None }
+    }
+
+    /// Reads the whole text.
+    fn whole(&mut self) -> Result<Json, JsonError> {
+        self.space();
+        let json = self.value()?;
+        self.space();
+        if self.at < self.bytes.len() {
+            return Err(self.error("expected the end of the text"));
+        }
+        Ok(json)
     }
 
     pub(super) fn peek(&self) -> Option<u8> {
@@ -90,7 +113,8 @@ impl<'a> Reader<'a> {
             None => "found the end of the text".to_owned(),
             Some(c) => format!("found {c:?}"),
         };
-        JsonError { message: format!("{what}, {found}"), offset: self.at, incomplete: self.at >= self.bytes.len() }
+        let (message, incomplete) = (format!("{what}, {found}"), self.at >= self.bytes.len());
+        JsonError { message, offset: self.at, incomplete }
     }
 
     pub(super) fn value(&mut self) -> Result<Json, JsonError> {
@@ -153,11 +177,8 @@ impl<'a> Reader<'a> {
             self.at += 1;
             self.space();
             let value = self.value()?;
-            let is_new = members.push(Member { key, key_span, value });
-            if !is_new && self.is_unique {
-                let name: String = key_span.text(self.source).chars().take(NAME_CHARS).collect();
-                let message = format!("an object has the member {name} twice");
-                return Err(JsonError { message, offset: start, incomplete: false });
+            if !members.push(Member { key, key_span, value }) {
+                self.duplicate.get_or_insert(key_span);
             }
             self.space();
             match self.peek() {
