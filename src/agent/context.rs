@@ -236,7 +236,8 @@ fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json, misspelled: 
         given.partition(|name| receiver.reach(name) == Reach::Nowhere && is_key(name));
     let is_strict = input_mode(&agent.signature_validation) == InputMode::Strict;
     let severity = if is_strict && receiver.params.is_empty() { Severity::Error } else { Severity::Warning };
-    let found = misplaced.iter().map(|name| of_misplaced(name)).chain(receiver.finding(&names, Place::Context));
+    let found =
+        misplaced.iter().map(|name| of_misplaced(receiver, name)).chain(receiver.finding(&names, Place::Context));
     let located = |found: Diagnostic| {
         let span = find(context, &found.key).map(|value| value.span);
         Diagnostic { span, severity, ..found }
@@ -245,9 +246,10 @@ fn unreached(agent: &Agent, receiver: Receiver<'_>, context: &Json, misspelled: 
 }
 
 /// A key of agent files among the inputs: what follows a `[table]` in TOML is a key of that table.
-fn of_misplaced(name: &str) -> Diagnostic {
+fn of_misplaced(receiver: Receiver<'_>, name: &str) -> Diagnostic {
+    let advice = receiver.advice([name].into_iter());
     let message = format!(
-        "`{name}` does not reach the model: the prompt does not use it; write `{{{{{name}}}}}` in the prompt. If you meant the key of the agent, move it to the top, above the first [table]"
+        "`{name}` does not reach the model: the prompt does not use it; {advice}. If you meant the key of the agent, move it to the top, above the first [table]"
     );
     Diagnostic::error(Place::Context, Reason::InvalidContext, message).key(name)
 }

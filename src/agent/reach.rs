@@ -3,7 +3,7 @@
 //! In: a plan, the names that a context gives. Out: one place per input, and a finding about those without one. Nothing is rendered.
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{Field, Signature, underscored};
+use ptc_core::signature::{Field, Signature, Type, underscored};
 use ptc_core::template::{self, Template};
 use ptc_core::value::Json;
 
@@ -22,6 +22,8 @@ pub enum Reach {
     Context,
     /// Programs read it as `data/NAME`.
     Data,
+    /// It is sent as a file.
+    File,
     /// Nowhere.
     Nowhere,
 }
@@ -33,6 +35,7 @@ impl Reach {
             Self::Prompt => "prompt",
             Self::Context => "context block",
             Self::Data => "data",
+            Self::File => "file",
             Self::Nowhere => "nowhere",
         }
     }
@@ -55,23 +58,31 @@ pub(super) struct Receiver<'a> {
     pub(super) template: &'a Template,
     /// Programs run next to native tools.
     pub(super) is_combined: bool,
+    /// The messages are sent as the agent has them.
+    pub(super) is_verbatim: bool,
+    /// The option because of which `{{` has no meaning in the prompt.
+    pub(super) plain_text: Option<&'static str>,
 }
 
 impl<'a> Receiver<'a> {
     /// Of an agent with this signature and prompt.
     pub(super) fn of(agent: &Agent, signature: &'a Signature, template: &'a Template) -> Self {
         let params = signature.params.as_deref().unwrap_or_default();
-        Self { mode: agent.mode, params, template, is_combined: is_combined(agent) }
+        let plain_text = ["literal", "verbatim"].into_iter().find(|option| agent.asks(option));
+        let is_verbatim = agent.asks("verbatim");
+        Self { mode: agent.mode, params, template, is_combined: is_combined(agent), is_verbatim, plain_text }
     }
 
     /// The place of an input of this name.
     pub(super) fn reach(self, name: &str) -> Reach {
-        let is_declared = self.params.iter().any(|field| same(&field.name, name));
+        let declared = self.params.iter().find(|field| same(&field.name, name));
+        let is_file = declared.is_some_and(|field| *field.ty.base() == Type::File);
         match self.mode {
             _ if named(self.template).is_none_or(|names| names.iter().any(|known| same(known, name))) => Reach::Prompt,
             Mode::PtcLisp => Reach::Data,
+            _ if is_file => Reach::File,
             Mode::JsonLoop => Reach::Context,
-            Mode::Json if is_declared || self.params.is_empty() => Reach::Context,
+            Mode::Json if !self.is_verbatim && (declared.is_some() || self.params.is_empty()) => Reach::Context,
             Mode::Text if self.is_combined => Reach::Data,
             Mode::Json | Mode::Text => Reach::Nowhere,
         }
@@ -96,6 +107,16 @@ impl<'a> Receiver<'a> {
         }
     }
 
+    /// The way in which inputs of these names get into the prompt.
+    pub(super) fn advice<'n>(self, names: impl Iterator<Item = &'n str>) -> String {
+        match self.plain_text {
+            Some(option) => format!("it is plain text (`{option}`), so write the value there"),
+            None => {
+                format!("write {}", names.map(|name| format!("`{{{{{name}}}}}`")).collect::<Vec<_>>().join(" and "))
+            }
+        }
+    }
+
     /// A finding about the inputs that reach the model nowhere, or where their author did not put them. `place`: where it is reported.
     pub(super) fn finding(self, names: &[String], place: Place) -> Option<Diagnostic> {
         let with = |wanted: Reach| {
@@ -108,9 +129,8 @@ impl<'a> Receiver<'a> {
             (Some(first), _) => {
                 let all = lost.join(", ");
                 let (do_not, them) = if lost.len() == 1 { ("does", "it") } else { ("do", "them") };
-                let written: Vec<_> = lost.iter().map(|name| format!("`{{{{{}}}}}`", name.trim_matches('`'))).collect();
-                let written = written.join(" and ");
-                (first, format!("{all} {do_not} not reach the model: the prompt does not use {them}; write {written}"))
+                let advice = self.advice(lost.iter().map(|name| name.trim_matches('`')));
+                (first, format!("{all} {do_not} not reach the model: the prompt does not use {them}; {advice}"))
             }
             (None, Some(first)) if undeclared_only => {
                 let all = added.join(", ");

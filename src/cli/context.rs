@@ -56,7 +56,7 @@ fn context_of_text(text: &str, set: &[String], agent: &Agent) -> Result<Context,
     }
 }
 
-/// Warns of inputs of `--context` that the agent does not declare: they reach its prompt all the same.
+/// Warns of inputs of `--context` that the agent does not declare. They are not refused.
 pub(super) fn warn_undeclared(context: &Json, agent: &Agent) {
     for found in agent.undeclared_inputs(context) {
         print_warning(&format!("--context: {}", found.message));

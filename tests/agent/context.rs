@@ -86,10 +86,31 @@ fn inputs_that_reach_nothing_are_reported_with_what_is_probably_meant() {
     assert_eq!(
         found.iter().map(|found| found.message.as_str()).collect::<Vec<_>>(),
         [
-            "`max_turns` does not reach the model: the prompt does not use it; write `{{max_turns}}` in the prompt. If you meant the key of the agent, move it to the top, above the first [table]",
+            "`max_turns` does not reach the model: the prompt does not use it; write `{{max_turns}}`. If you meant the key of the agent, move it to the top, above the first [table]",
             "`tone`, `size` do not reach the model: the prompt does not use them; write `{{tone}}` and `{{size}}`",
         ]
     );
+}
+
+#[test]
+fn files_reach_the_model_and_values_next_to_a_verbatim_prompt_do_not() {
+    let found = |text: &str, context: &str| -> Vec<String> {
+        let plan = Plan::new(&Agent::from_toml(text, "a.toml").unwrap()).unwrap();
+        plan.check_context(&parsed(context)).1.into_iter().map(|found| found.message).collect()
+    };
+    let file = r#"{"photo": {"file": "a.png"}}"#;
+    for mode in ["text", "json"] {
+        for verbatim in ["", "verbatim = true\n"] {
+            let signature = "signature = '(photo :file) -> {x :string}'\n";
+            let text = format!("mode = '{mode}'\nprompt = 'Look'\n{verbatim}{signature}");
+            let reach = |found: &String| found.contains("reach") || found.contains("below the prompt");
+            assert!(!found(&text, file).iter().any(reach), "{text}");
+        }
+        let text =
+            format!("mode = '{mode}'\nprompt = '{{{{who}}}}'\nverbatim = true\nschema = {{ type = 'object' }}\n");
+        let expected = "`who` does not reach the model: the prompt does not use it; it is plain text (`verbatim`), so write the value there";
+        assert_eq!(found(&text, r#"{"who": "Bob"}"#), [expected], "{text}");
+    }
 }
 
 fn step(answer: &str) -> Step {
