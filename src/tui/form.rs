@@ -9,8 +9,9 @@ use crossterm::event::KeyEvent;
 
 use super::actions::Context;
 use super::colours::Language;
-use super::draft::Draft;
+use super::draft::{Draft, Motion, Reach};
 use super::editor::Editor;
+use super::kept_texts::FieldTexts;
 use super::theme::Role;
 use super::transcript::input_check::InputCheck;
 
@@ -39,6 +40,10 @@ pub struct Form {
     pub notes: Vec<(Role, String)>,
     /// First visible row of the notes.
     pub top: usize,
+    /// Texts and choices of fields that are not shown: those of another choice, and of an earlier opening.
+    pub hidden: FieldTexts,
+    /// Name of the key that reverts a kept text.
+    pub undo_key: String,
 }
 
 /// Something typed.
@@ -59,6 +64,12 @@ pub struct Field {
     pub hint: &'static str,
     /// Its content.
     pub input: Input,
+    /// Key of its text among those that are kept.
+    pub key: Cow<'static, str>,
+    /// The text that it starts with.
+    start: String,
+    /// Version of its text as it was kept; `None` where none was.
+    kept: Option<u64>,
 }
 
 /// Type and content of a field.
@@ -98,19 +109,20 @@ impl Choice {
 impl Field {
     /// A choice.
     pub fn choice(name: impl Into<Cow<'static, str>>, hint: &'static str, options: Vec<Choice>, chosen: usize) -> Self {
-        Self { name: name.into(), hint, input: Input::Choice { options, chosen, listed: false } }
+        Self::new(name, hint, Input::Choice { options, chosen, listed: false }, String::new())
     }
 
     /// A choice whose values are shown as a list.
     pub fn list(name: impl Into<Cow<'static, str>>, hint: &'static str, options: Vec<Choice>, chosen: usize) -> Self {
-        Self { name: name.into(), hint, input: Input::Choice { options, chosen, listed: true } }
+        Self::new(name, hint, Input::Choice { options, chosen, listed: true }, String::new())
     }
 
     /// One line of text, selected as a whole, so that typing replaces it.
     pub fn line(name: impl Into<Cow<'static, str>>, hint: &'static str, text: impl Into<String>) -> Self {
-        let mut draft = Draft::new(text);
+        let text = text.into();
+        let mut draft = Draft::new(text.clone());
         draft.select_all();
-        Self { name: name.into(), hint, input: Input::Line(draft) }
+        Self::new(name, hint, Input::Line(draft), text)
     }
 
     /// A text.
@@ -120,8 +132,86 @@ impl Field {
         text: impl Into<String>,
         language: Language,
     ) -> Self {
-        let editor = Editor { draft: Draft::new(text), ..Editor::default() };
-        Self { name: name.into(), hint, input: Input::Text(Box::new(editor), language) }
+        let text = text.into();
+        let editor = Editor { draft: Draft::new(text.clone()), ..Editor::default() };
+        Self::new(name, hint, Input::Text(Box::new(editor), language), text)
+    }
+
+    fn new(name: impl Into<Cow<'static, str>>, hint: &'static str, input: Input, start: String) -> Self {
+        let name = name.into();
+        Self { key: name.clone(), name, hint, input, start, kept: None }
+    }
+
+    /// Sets the key of its text where its name stands for several texts.
+    #[must_use]
+    pub fn keyed(self, key: impl Into<Cow<'static, str>>) -> Self {
+        Self { key: key.into(), ..self }
+    }
+
+    /// The text that is typed into it; `None` for a choice.
+    pub fn draft(&self) -> Option<&Draft> {
+        match &self.input {
+            Input::Choice { .. } => None,
+            Input::Line(draft) => Some(draft),
+            Input::Text(editor, _) => Some(&editor.draft),
+        }
+    }
+
+    /// Like `draft`, mutable.
+    pub fn draft_mut(&mut self) -> Option<&mut Draft> {
+        match &mut self.input {
+            Input::Choice { .. } => None,
+            Input::Line(draft) => Some(draft),
+            Input::Text(editor, _) => Some(&mut editor.draft),
+        }
+    }
+
+    /// Returns its text, unless it is the one that it starts with.
+    pub fn typed(&self) -> Option<&str> {
+        let draft = self.draft()?;
+        (draft.version() > 0 && draft.text() != self.start).then(|| draft.text())
+    }
+
+    /// Returns whether it shows the text of an earlier opening.
+    pub fn is_kept(&self) -> bool {
+        self.kept.is_some() && self.kept == self.draft().map(Draft::version)
+    }
+
+    /// Sets the text that it starts with. What was typed or kept remains, as a change of it.
+    pub fn start_with(&mut self, text: String) {
+        let kept = self.is_kept();
+        if let Some(draft) = self.draft_mut() {
+            let typed = draft.text().to_owned();
+            if kept || draft.version() == 0 {
+                *draft = Draft::new(text.clone());
+            }
+            self.start = text;
+            if kept {
+                self.show_kept(&typed);
+            }
+        }
+    }
+
+    /// Sets a text that the program suggests in place of its own.
+    pub fn suggest(&mut self, text: &str) {
+        if let Some(draft) = self.draft_mut() {
+            draft.replace_all(text);
+            text.clone_into(&mut self.start);
+        }
+    }
+
+    /// Writes a text as if it was typed: undo reverts it in one step.
+    pub fn write(&mut self, text: &str) {
+        if let Some(draft) = self.draft_mut() {
+            draft.replace_all(text);
+            draft.go(Motion::End, Reach::Move, usize::MAX >> 1);
+        }
+    }
+
+    /// Shows a text of an earlier opening.
+    pub fn show_kept(&mut self, text: &str) {
+        self.write(text);
+        self.kept = self.draft().filter(|_| self.typed().is_some()).map(Draft::version);
     }
 }
 
@@ -176,11 +266,7 @@ impl Form {
 
     /// The text that keys are typed into.
     pub fn draft(&self) -> Option<&Draft> {
-        match &self.focused()?.input {
-            Input::Choice { .. } => None,
-            Input::Line(draft) => Some(draft),
-            Input::Text(editor, _) => Some(&editor.draft),
-        }
+        self.focused()?.draft()
     }
 
     /// Returns the index of the chosen value of a choice; 0 without such a field.
@@ -203,11 +289,7 @@ impl Form {
 
     /// The value of a line or text; empty without such a field.
     pub fn written(&self, name: &str) -> &str {
-        match self.field(name).map(|field| &field.input) {
-            Some(Input::Line(draft)) => draft.text(),
-            Some(Input::Text(editor, _)) => editor.draft.text(),
-            _ => "",
-        }
+        self.field(name).and_then(Field::draft).map_or("", Draft::text)
     }
 
     /// Like `written`, trimmed; `None` if empty.
@@ -219,15 +301,90 @@ impl Form {
     /// Replaces the field of this name, or adds it at the end; the focus stays where it is.
     pub fn put(&mut self, field: Field) {
         match self.fields.iter().position(|old| old.name == field.name) {
-            Some(at) => self.fields[at] = field,
-            None => self.fields.push(field),
+            Some(at) => {
+                let old = std::mem::replace(&mut self.fields[at], field);
+                self.hide(&old);
+                self.show_hidden(at);
+            }
+            None => self.add(field),
         }
     }
 
-    /// Takes a field away.
+    /// Adds a field at the end.
+    pub fn add(&mut self, field: Field) {
+        self.fields.push(field);
+        self.show_hidden(self.fields.len() - 1);
+    }
+
+    /// Removes a field; its text is there again when the field is put again.
     pub fn remove(&mut self, name: &str) {
-        self.fields.retain(|field| field.name != name);
+        if let Some(at) = self.fields.iter().position(|field| field.name == name) {
+            let old = self.fields.remove(at);
+            self.hide(&old);
+        }
         self.focus = self.focus.min(self.fields.len().saturating_sub(1));
+    }
+
+    /// Like `remove`, for all fields from this index on.
+    pub fn truncate(&mut self, count: usize) {
+        for old in self.fields.split_off(count.min(self.fields.len())) {
+            self.hide(&old);
+        }
+        self.focus = self.focus.min(self.fields.len().saturating_sub(1));
+    }
+
+    fn hide(&mut self, field: &Field) {
+        if let Some(text) = field.typed() {
+            self.hidden.set_text(&field.key, text);
+        }
+    }
+
+    /// Gives a field the text or choice that it had when it was shown before.
+    fn show_hidden(&mut self, at: usize) {
+        let Some(field) = self.fields.get_mut(at) else { return };
+        match &mut field.input {
+            Input::Choice { options, chosen, .. } if !options.is_empty() => {
+                if let Some(name) = self.hidden.take_choice(&field.name) {
+                    *chosen = options.iter().position(|choice| choice.name == name).unwrap_or(*chosen);
+                }
+            }
+            Input::Choice { .. } => {}
+            Input::Line(_) | Input::Text(..) => {
+                if let Some(text) = self.hidden.take_text(&field.key) {
+                    field.show_kept(&text);
+                }
+            }
+        }
+    }
+
+    /// Takes over what an earlier opening left; fields that are put later get their texts then.
+    pub fn restore(&mut self, left: FieldTexts) {
+        self.hidden = left;
+        for at in 0..self.fields.len() {
+            self.show_hidden(at);
+        }
+        self.focus = self.fields.iter().position(Field::is_kept).unwrap_or(self.focus);
+    }
+
+    /// Returns the texts that were typed and not confirmed, with the choices; without a text, nothing.
+    pub fn unconfirmed(&self) -> FieldTexts {
+        let mut left = self.hidden.clone();
+        for field in &self.fields {
+            if let Some(text) = field.typed() {
+                left.set_text(&field.key, text);
+            }
+        }
+        if left.is_empty() {
+            return FieldTexts::default();
+        }
+        for field in &self.fields {
+            if let Input::Choice { options, chosen, .. } = &field.input
+                && let Some(choice) = options.get(*chosen)
+            {
+                left.set_choice(&field.name, &choice.name);
+            }
+        }
+        left
     }
 
     /// Moves the focus by this many fields, wrapping around.

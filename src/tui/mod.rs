@@ -19,6 +19,7 @@ pub mod form;
 mod forms;
 pub mod found;
 pub mod inspector;
+pub mod kept_texts;
 pub mod keys;
 pub mod limiter;
 pub mod menu;

@@ -9,13 +9,14 @@ use super::cases::TestBoard;
 use super::compare::Compare;
 use super::draft::Draft;
 use super::inspector::Inspector;
+use super::kept_texts::KeptTexts;
 use super::keys::Keymap;
 use super::recovery::{Recovery, SavedReply};
 use super::theme::Theme;
 use super::traffic::Traffic;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::config::{Notify, TurnList};
-use crate::port::{Breakpoint, Gate};
+use crate::port::{Breakpoint, Gate, Question};
 use crate::workbench::{AgentFile, DraftSummary, OpenAgent, PipelineOutline};
 
 mod deadline;
@@ -109,6 +110,8 @@ pub struct Model {
     pub inspector: Option<Box<Inspector>>,
     /// The open popups, the topmost last.
     pub popups: Vec<Popup>,
+    /// Texts of dialogs that were closed without being confirmed.
+    pub kept: KeptTexts,
     /// Time at which a question last came by itself, Unix time in ms.
     pub asked_ms: i64,
     /// The text of the topmost popup is longer than its box.
@@ -297,6 +300,7 @@ impl Model {
             suggestions: Suggestions::default(),
             inspector: None,
             popups: Vec::new(),
+            kept: KeptTexts::default(),
             popup_scrolls: false,
             toast: None,
             asked_ms: 0,
@@ -315,6 +319,14 @@ impl Model {
     /// session.
     pub fn stops_by_leaving(&self) -> bool {
         self.stops_run_by_leaving() || self.traffic.listens_at().is_some()
+    }
+
+    /// The title of an open dialog with a text that is not confirmed.
+    pub fn unconfirmed_dialog(&self) -> Option<&str> {
+        self.popups.iter().rev().find_map(|popup| match popup {
+            Popup::Form(form, _) if !form.unconfirmed().is_empty() => Some(form.title.as_str()),
+            _ => None,
+        })
     }
 
     /// Returns whether leaving would stop a run that is in progress.
@@ -340,8 +352,8 @@ impl Model {
         self.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
     }
 
-    /// The reply that is being written, was postponed, or was kept by an earlier start.
-    pub fn unsent_reply(&self) -> Option<SavedReply> {
+    /// The question of the workbench's run with the reply that is being written or was postponed.
+    pub(super) fn written_reply(&self) -> Option<(&Question, &Draft)> {
         let run = self.workbench.run.as_ref();
         let asked = self.popups.iter().rev().find_map(|popup| match popup {
             Popup::Answer { question, asker: Asker::Run, editor, .. } => Some((question, &editor.draft)),
@@ -351,12 +363,16 @@ impl Model {
             let run = run?;
             Some((run.question.as_ref()?, &run.begun_reply.as_ref()?.draft))
         };
-        let written = asked.or_else(aside).filter(|(question, draft)| {
+        asked.or_else(aside).filter(|(question, draft)| {
             let text = draft.text();
             !text.trim().is_empty() && (question.gate.is_none() || text != question.text)
-        });
-        let session = run.and_then(|run| run.session.clone());
-        match (written, session) {
+        })
+    }
+
+    /// The reply that is being written, was postponed, or was kept by an earlier start.
+    pub fn unsent_reply(&self) -> Option<SavedReply> {
+        let session = self.workbench.run.as_ref().and_then(|run| run.session.clone());
+        match (self.written_reply(), session) {
             (Some((question, draft)), Some(session)) => {
                 Some(SavedReply { session, question: question.address.to_string(), draft: draft.clone() })
             }

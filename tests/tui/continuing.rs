@@ -162,6 +162,84 @@ fn what_was_there_comes_back_and_undo_takes_that_back() {
     assert_ne!(written(&model), "(count rows)");
 }
 
+/// The text of the dialog on top.
+fn form_text(model: &Model) -> String {
+    let Some(Popup::Form(form, _)) = model.popups.last() else { panic!("no dialog") };
+    form.written("text").to_owned()
+}
+
+#[test]
+fn an_edit_that_was_not_applied_is_there_again_and_undo_restores_the_earlier_text() {
+    let mut model = editing(SIZE);
+    press(&mut model, "ctrl-a");
+    write(&mut model, "(first rows)");
+    press(&mut model, "esc");
+    assert!(model.popups.is_empty());
+    press(&mut model, "shift-e");
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
+    stands(&mut model, "r0/t2:reply", "program", "(count rows)");
+    assert_eq!(written(&model), "(first rows)");
+    let shown = text(&mut model);
+    assert!(
+        shown.contains("Kept from before: Ctrl-U reverts it.") && shown.contains("✓ valid · 1 form kept"),
+        "{shown}"
+    );
+    press(&mut model, "ctrl-u");
+    assert_eq!(written(&model), "(count rows)");
+}
+
+#[test]
+fn an_edit_is_there_again_when_another_change_was_chosen_and_left() {
+    let mut model = editing(SIZE);
+    press(&mut model, "ctrl-a");
+    write(&mut model, "(first rows)");
+    for _ in 0..3 {
+        press(&mut model, "backtab");
+    }
+    let asked = press(&mut model, "right");
+    assert_eq!(asked, [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:request", "prompt")))]);
+    assert_eq!(form_text(&model), "");
+    press(&mut model, "left");
+    stands(&mut model, "r0/t2:reply", "program", "(count rows)");
+    assert_eq!(form_text(&model), "(first rows)");
+    // The dialog opens at the change that has the text, also where it is not the usual one.
+    press(&mut model, "left");
+    stands(&mut model, "r0/t2:reply", "reply", "{}");
+    for _ in 0..3 {
+        press(&mut model, "tab");
+    }
+    press(&mut model, "ctrl-a");
+    write(&mut model, "[1]");
+    press(&mut model, "esc");
+    press(&mut model, "shift-e");
+    let asked = apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
+    assert_eq!(asked, [Effect::Archive(ArchiveRequest::CurrentText(spot("r0/t2:reply", "reply")))]);
+    stands(&mut model, "r0/t2:reply", "reply", "{}");
+    assert_eq!(written(&model), "[1]");
+}
+
+#[test]
+fn a_reply_that_was_begun_is_there_when_its_run_is_resumed_after_a_fork() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, super::story::asked().events(), None);
+    listed(&mut model);
+    let question =
+        || Question { address: "r0/t1/q0".into(), text: "what?".to_owned(), options: Vec::new(), gate: None };
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question())]));
+    write(&mut model, "half a reply");
+    press(&mut model, "esc");
+    model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
+    press(&mut model, "f");
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::ForkPoints(key(), Ok(points()))));
+    press(&mut model, "f5");
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Started(Ok(Some("new".to_owned())))));
+    // The session that waits is resumed.
+    model.workbench.begin_other();
+    apply_message(&mut model, Msg::SessionResumed(Ok(Some(SESSION.to_owned()))));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question())]));
+    assert_eq!(written(&model), "half a reply");
+}
+
 #[test]
 fn nothing_changed_is_not_applied() {
     let mut model = editing(SIZE);

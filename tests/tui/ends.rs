@@ -14,7 +14,7 @@ use ptc_workbench::tui::theme::Theme;
 use ptc_workbench::workbench::RunEnding;
 
 use super::pictures::rows;
-use super::story::{fresh, ran};
+use super::story::{fresh, missed, ran};
 use crate::engine::{Memory, Ticks};
 
 /// Gives these replies, the last one again and again.
@@ -207,4 +207,20 @@ async fn every_end_says_why_and_what_to_do_next() {
     insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!("ends_80", report_text);
     });
+}
+
+#[test]
+fn a_turn_that_was_stopped_counts_also_where_the_recorded_end_does_not_count_it() {
+    // Ends of runs of earlier versions omit the turn in which a stop ended the run: there is one of two.
+    let fail = ErrorRecord {
+        reason: "cancelled".to_owned(),
+        message: "the user stopped the run".to_owned(),
+        ..ErrorRecord::default()
+    };
+    let mut model = fresh((120, 40));
+    ran(&mut model, missed().run_end(None, Some(fail), (1, 59, 11)).events(), Some(RunEnding::Run));
+    let shown = rows(&mut model);
+    let of = |needle: &str| shown.lines().find(|row| row.contains(needle)).unwrap_or_default().to_owned();
+    assert!(of("✗ Failed").contains("r0/t2"), "{shown}");
+    assert!(shown.contains("2 turns · 59 tokens in"), "{shown}");
 }

@@ -3,7 +3,7 @@
 use ptc_workbench::export::{Format, Removal};
 use ptc_workbench::tui::archive::{ArchiveRequest, ArchiveResponse};
 use ptc_workbench::tui::message::{Effect, Msg};
-use ptc_workbench::tui::model::Model;
+use ptc_workbench::tui::model::{Model, Popup};
 use ptc_workbench::workbench::{ExportError, ExportPreview, ExportReport, ExportSpec, Secrets};
 
 use super::pictures::text;
@@ -36,8 +36,14 @@ fn a_file_that_ends_as_another_format_does_is_not_written() {
 /// A dialog of an export in which something looks like a secret.
 pub(super) fn exporting(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };
+    export(&mut model);
+    model
+}
+
+/// Opens the dialog, in which something looks like a secret.
+fn export(model: &mut Model) {
     let rules = vec!["secrets".to_owned()];
-    assert_eq!(press(&mut model, "e"), [Effect::Archive(ArchiveRequest::PreviewExport(key("long"), rules.clone()))]);
+    assert_eq!(press(model, "e"), [Effect::Archive(ArchiveRequest::PreviewExport(key("long"), rules.clone()))]);
     let removal = |address: &str, field: &str, rule: &str, excerpt: &str| Removal {
         address: address.into(),
         field: field.to_owned(),
@@ -49,8 +55,26 @@ pub(super) fn exporting(size: (u16, u16)) -> Model {
         removals: vec![removal("r0/t1", "message parts.0.text", "secrets", "ghp…(40)")],
         findings: vec![removal("r0/t2", "tool.end result.token", "known_secret", "sk-…(51)")],
     };
-    apply_message(&mut model, Msg::Archive(ArchiveResponse::ExportPreview(key("long"), rules, Ok(removals))));
-    model
+    apply_message(model, Msg::Archive(ArchiveResponse::ExportPreview(key("long"), rules, Ok(removals))));
+}
+
+#[test]
+fn the_path_is_kept_but_not_the_consent_to_secrets() {
+    let mut model = exporting(LARGE);
+    for _ in 0..3 {
+        press(&mut model, "tab");
+    }
+    write(&mut model, "report.md");
+    press(&mut model, "tab");
+    press(&mut model, "right");
+    let open = |model: &Model| match model.popups.last() {
+        Some(Popup::Form(form, _)) => (form.written("file").to_owned(), form.choice("secrets").to_owned()),
+        _ => panic!("no dialog"),
+    };
+    assert_eq!(open(&model), ("report.md".to_owned(), "exported".to_owned()));
+    press(&mut model, "esc");
+    export(&mut model);
+    assert_eq!(open(&model), ("report.md".to_owned(), "not exported".to_owned()));
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod hands;
 mod held;
 mod inputs;
 mod inspector;
+mod kept;
 mod labels;
 mod live;
 mod mouse;

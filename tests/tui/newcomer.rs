@@ -236,6 +236,7 @@ fn another_agent_is_opened_from_the_examples_or_a_file() {
     let missing = ErrorRecord { message: "mine.toml: no such file".to_owned(), ..ErrorRecord::default() };
     apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source.clone(), Err(missing))));
     assert!(text(&mut model).contains("✗ mine.toml: no such file"), "the dialog stays, so that it can be corrected");
+    press(&mut model, "f5");
     apply_message(&mut model, Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(taken())))));
     assert!(model.popups.is_empty() && !model.workbench.unsaved());
     assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");

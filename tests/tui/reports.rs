@@ -3,14 +3,14 @@
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
-use ptc_workbench::event::Address;
+use ptc_workbench::event::{Address, Options, RawBody, RawRequest, RequestMade, Want};
 use ptc_workbench::port::Question;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Popup};
 use ptc_workbench::tui::picture;
 use ptc_workbench::workbench::{RunEnding, RunUpdate};
 
-use super::story::{apply_message, asked, fresh, happened, ran, two_turns};
+use super::story::{Story, apply_message, asked, fresh, happened, ran, two_turns};
 use super::{press, write};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -235,4 +235,31 @@ fn leaving_a_run_that_asks_puts_it_down_and_any_other_is_stopped() {
         Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned(), options: Vec::new(), gate: None };
     model.workbench.run.as_mut().unwrap().question = Some(question);
     assert_eq!(first(press(&mut model, "ctrl-q")), Some(Effect::SuspendRun(Slot::Workbench)));
+}
+
+#[test]
+fn a_captured_request_without_a_body_shows_its_method_and_path() {
+    let made = RequestMade {
+        messages: Vec::new(),
+        want: Want::Text,
+        schema: None,
+        tools: Vec::new(),
+        tool_names: Vec::new(),
+        options: Options::default(),
+        cache: false,
+    };
+    let raw = RawRequest {
+        attempt: 1,
+        method: "GET".to_owned(),
+        path: "/v1/responses/resp_1".to_owned(),
+        headers: Vec::new(),
+        body: RawBody::default(),
+        came: None,
+    };
+    let story = Story::new().start().turn("r0/t1").apply_message("r0/t1", made).apply_message("r0/t1", raw);
+    let mut model = fresh((120, 40));
+    ran(&mut model, story.events(), None);
+    let shown = screen(&mut model);
+    let has = |row: &&String| row.contains("Request  ") && row.contains("GET /v1/responses/resp_1, no body");
+    assert!(shown.iter().any(|row| has(&row)), "{shown:#?}");
 }

@@ -128,3 +128,26 @@ fn errors_stay_in_the_dialog() {
     assert!(text(&mut model).contains("the draft cannot be read"));
     assert!(matches!(model.popups.last(), Some(Popup::Form(..))));
 }
+
+#[test]
+fn arguments_are_kept_for_their_prompt_when_another_one_is_chosen_and_when_the_dialog_closes() {
+    let (mut model, _) = opened();
+    listed(&mut model, all(), &[]);
+    press(&mut model, "right");
+    press(&mut model, "tab");
+    write(&mut model, "main.rs");
+    press(&mut model, "backtab");
+    press(&mut model, "left");
+    press(&mut model, "right");
+    let file = |model: &Model| match model.popups.last() {
+        Some(Popup::Form(form, _)) => form.written("file").to_owned(),
+        _ => panic!("no dialog"),
+    };
+    assert_eq!(file(&model), "main.rs");
+    press(&mut model, "esc");
+    press(&mut model, "ctrl-p");
+    write(&mut model, "mcp prompt");
+    press(&mut model, "enter");
+    listed(&mut model, all(), &[]);
+    assert_eq!(file(&model), "main.rs", "the prompt is chosen again");
+}

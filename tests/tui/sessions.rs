@@ -176,13 +176,13 @@ fn tags_notes_and_marks_are_written_on_the_session_and_on_a_turn_of_it() {
     let refused = ErrorRecord { message: "the folder is read-only".to_owned(), ..ErrorRecord::default() };
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Marked(Err(refused))));
     assert!(text(&mut model).contains("not written: the folder is read-only"), "what was typed is still there");
+    press(&mut model, "enter");
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Marked(Ok(()))));
     assert!(model.popups.is_empty());
 
     apply_message(&mut model, Msg::Opened(Ok(super::services::long_session(3))));
     model.sessions.viewer.as_mut().unwrap().transcript.go_to(&"r0/t2".into());
-    let marked = Mark { marked: true, ..Mark::default() };
-    assert_eq!(press(&mut model, "m"), request(Some("r0/t2"), marked));
+    assert_eq!(press(&mut model, "m"), request(Some("r0/t2"), Mark { marked: true, ..Mark::default() }));
 }
 
 #[test]

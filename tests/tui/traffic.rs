@@ -197,6 +197,7 @@ fn a_question_that_was_put_aside_keeps_what_was_written_and_closes_with_its_clie
     update(&mut model, vec![TrafficUpdate::Held(Vec::new())]);
     assert!(!asks(&model));
     assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("the client has disconnected")));
+    assert_eq!(model.clipboard, format!("{BODY} "), "what was written can be pasted");
     assert!(model.traffic.aside.is_empty());
 }
 

@@ -160,6 +160,8 @@ pub struct Repl {
     pub running: bool,
     /// Earlier inputs, oldest first, and which of them is shown.
     pub earlier: (Vec<String>, usize),
+    /// The input that was being typed when an earlier one was recalled.
+    pub unfinished: Draft,
 }
 
 /// The inspector.

@@ -363,6 +363,7 @@ impl Model {
                 }
             }
             Action::Close if matches!(popup, Some(Popup::Leaving(_))) => "stay",
+            Action::DiscardAndQuit if !self.workbench.unsaved() && !self.stops_by_leaving() => "leave",
             Action::DiscardAndQuit if !self.workbench.unsaved() => "stop and leave",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::TourNext if matches!(popup, Some(Popup::Tour(step)) if step + 1 == TOUR.len()) => "done",
@@ -439,12 +440,8 @@ impl Model {
 
     fn draft_under<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
         match popups.last() {
-            Some(
-                Popup::Palette { input, .. }
-                | Popup::SavePath { input, .. }
-                | Popup::Turns { input, .. }
-                | Popup::Seek { input },
-            ) => Some(input),
+            Some(Popup::Palette { input, .. } | Popup::Turns { input, .. } | Popup::Seek { input }) => Some(input),
+            Some(Popup::SavePath { field, .. }) => field.draft(),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
             Some(Popup::Find(find)) => Some(find.input()),
             Some(Popup::Form(form, _)) => form.draft(),

@@ -8,7 +8,7 @@ use crate::tool::NamedFile;
 use crate::tui::actions::Context;
 use crate::tui::archive::{AgentSource, SuggestedTexts};
 use crate::tui::draft::Draft;
-use crate::tui::form::Form;
+use crate::tui::form::{Field, Form};
 use crate::tui::found::HitPlace;
 use crate::tui::model::Differs;
 use crate::tui::overview::TurnPrompt;
@@ -81,7 +81,7 @@ pub enum Popup {
         /// The object that is saved.
         what: SaveWhat,
         /// The path.
-        input: Draft,
+        field: Box<Field>,
         /// Error of the previous path.
         error: Option<String>,
     },

@@ -6,7 +6,7 @@ use super::{Dialog, Purpose};
 use crate::export::{Format, REDACTIONS, Removal};
 use crate::session::Summary;
 use crate::tui::archive::ArchiveRequest;
-use crate::tui::form::{Choice, Field, Form, Input};
+use crate::tui::form::{Choice, Field, Form};
 use crate::tui::theme::Role;
 use crate::workbench::format::plural;
 use crate::workbench::{ExportPreview, ExportSpec, Secrets, SessionKey};
@@ -73,11 +73,8 @@ impl Export {
         let ending = Format::ALL.get(form.chosen("format")).map_or("", |format| format.ending());
         let suggested =
             Format::ALL.iter().any(|format| form.written("file") == format!("{}.{}", self.id, format.ending()));
-        if suggested
-            && let Some(Field { input: Input::Line(draft), .. }) =
-                form.fields.iter_mut().find(|field| field.name == "file")
-        {
-            draft.replace_all(&format!("{}.{ending}", self.id));
+        if let Some(field) = form.field_mut("file").filter(|_| suggested) {
+            field.suggest(&format!("{}.{ending}", self.id));
         }
         if self.taken.as_deref() != Some(form.written("file")) {
             self.taken = None;
@@ -113,7 +110,8 @@ impl Export {
                         Choice::new("not exported", "nothing is written if something looks like a secret"),
                         Choice::new("exported", "secrets are written into the file"),
                     ];
-                    form.put(Field::choice("secrets", "Handling of likely secrets.", options, 0));
+                    // It is chosen anew in each dialog: what an earlier opening left is not taken over.
+                    form.fields.push(Field::choice("secrets", "Handling of likely secrets.", options, 0));
                 }
                 // Who confirmed too early sees what is left out before it is written.
                 form.error = form.error.take().filter(|error| error == EARLY).map(|_| LOOKED.to_owned());

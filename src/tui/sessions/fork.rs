@@ -103,8 +103,9 @@ impl Fork {
         form.put(Field::choice("stage", "Point of the turn at which the new session starts.", Vec::new(), 0));
         form.put(Field::line("model", "Model of the following turns; empty: the recorded one.", ""));
         form.focus = 1;
+        let is_left = form.hidden.has_choice("change");
         let mut asks = self.changed(form);
-        if self.aim == Aim::Edit {
+        if self.aim == Aim::Edit && !is_left {
             let targets = targets(&self.points.turns[chosen]);
             let of_call =
                 |target: &Target| matches!(target, Target::Result(call) if Some(call) == self.wanted.as_ref());
@@ -117,6 +118,8 @@ impl Fork {
                 *chosen = first;
             }
             asks = self.changed(form);
+        }
+        if self.aim == Aim::Edit {
             form.focus = form.fields.iter().position(|field| field.name == "text").unwrap_or(1);
         }
         asks
@@ -156,7 +159,10 @@ impl Fork {
         self.edited.clone_from(&edited);
         self.original = None;
         form.notes.clear();
-        form.put(Field::text("text", hint, "", language));
+        let key = edited
+            .as_ref()
+            .map_or_else(|| form.choice("change").to_owned(), |edited| format!("{} {}", edited.at, edited.name));
+        form.put(Field::text("text", hint, "", language).keyed(key));
         self.judge(form, &target);
         edited.map(ArchiveRequest::CurrentText).into_iter().collect()
     }
@@ -191,12 +197,10 @@ impl Fork {
     pub fn read(&mut self, form: &mut Form, target: &EditTarget, current: CurrentText) {
         let wanted = self.is_about(target);
         let Some(field) = form.fields.iter_mut().find(|field| field.name == "text" && wanted) else { return };
-        let Input::Text(editor, language) = &mut field.input else { return };
+        let Input::Text(_, language) = &field.input else { return };
         let text = current.text.unwrap_or_default();
         let text = if *language == Language::Json { pretty(&text) } else { text };
-        if editor.draft.version() == 0 {
-            editor.draft = crate::tui::draft::Draft::new(text.clone());
-        }
+        field.start_with(text.clone());
         form.notes = std::iter::once((Role::Dim, "the earlier text:".to_owned()))
             .chain(text.lines().map(|line| (Role::Text, line.to_owned())))
             .filter(|_| !text.trim().is_empty())
@@ -267,7 +271,7 @@ impl Fork {
 
 /// Puts other values into a choice; the chosen one stays when it is still there.
 fn choose_among(form: &mut Form, name: &str, values: Vec<Choice>) {
-    let before = form.choice(name).to_owned();
+    let before = form.hidden.take_choice(name).unwrap_or_else(|| form.choice(name).to_owned());
     if let Some(Input::Choice { options, chosen, .. }) =
         form.fields.iter_mut().find(|field| field.name == name).map(|field| &mut field.input)
     {

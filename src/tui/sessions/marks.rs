@@ -13,8 +13,10 @@ use crate::workbench::{CaseSpec, SessionKey};
 /// A mark on a session, or on a run or turn in it, that is being edited.
 #[derive(Debug, Clone)]
 pub struct Marks {
-    session: String,
-    at: Option<Address>,
+    /// The session.
+    pub session: String,
+    /// The run or turn; `None` for the session.
+    pub at: Option<Address>,
     /// The mark as it is stored.
     mark: Mark,
 }
@@ -85,7 +87,8 @@ fn changed(before: &BTreeSet<String>, written: &str) -> BTreeSet<String> {
 /// A case that is being described.
 #[derive(Debug, Clone)]
 pub struct Case {
-    key: SessionKey,
+    /// The session.
+    pub key: SessionKey,
 }
 
 impl Case {

@@ -17,7 +17,9 @@ pub mod workbench;
 use super::archive::{AgentSource, ArchiveRequest};
 use super::candidates::CandidatesRequest;
 use super::form::Form;
+use super::kept_texts::DialogId;
 use super::message::Effect;
+use crate::workbench::SessionKey;
 
 /// Something that is done with the saved session in hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,11 @@ impl Dialog {
     /// A dialog for which nothing must be read.
     pub fn new(form: Form, purpose: Purpose) -> Self {
         Self { form, purpose, requests: Vec::new() }
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> DialogId {
+        self.purpose.dialog_id(&self.form)
     }
 }
 
@@ -168,6 +175,32 @@ impl Purpose {
         matches!(self, Self::Fork(_) | Self::Rerun(_) | Self::Message(_))
     }
 
+    /// Returns whether a dialog of this purpose waits for the response to its request. A dialog that was opened meanwhile does not.
+    pub fn awaits_response(&self, form: &Form) -> bool {
+        form.discarded_attempt || form.waiting == Some(self.doing())
+    }
+
+    /// Returns the identity of a dialog of this purpose.
+    pub fn dialog_id(&self, form: &Form) -> DialogId {
+        let (subject, at) = match self {
+            Self::Fork(fork) => (subject(&fork.key), fork.wanted.clone()),
+            Self::Rerun(rerun) => (subject(&rerun.key), None),
+            Self::Message(message) => (subject(&message.key), None),
+            Self::Case(case) => (subject(&case.key), None),
+            Self::Export(export) => (subject(&export.key), None),
+            Self::Marks(marks) => (marks.session.clone(), marks.at.clone()),
+            Self::OtherModels(dialog) => (subject(&dialog.key), Some(dialog.turn.clone())),
+            Self::Without(_)
+            | Self::Agent
+            | Self::NewAgent
+            | Self::InsertFile
+            | Self::Breakpoints
+            | Self::Candidates
+            | Self::Prompts(_) => (String::new(), None),
+        };
+        DialogId { title: form.title.clone(), subject, at }
+    }
+
     /// Returns the text that is shown while its request is executed.
     pub fn doing(&self) -> &'static str {
         match self {
@@ -180,5 +213,13 @@ impl Purpose {
             Self::Breakpoints => "setting …",
             Self::OtherModels(_) => "asking …",
         }
+    }
+}
+
+/// The session that a dialog is about.
+fn subject(key: &SessionKey) -> String {
+    match key {
+        SessionKey::File(path) => path.display().to_string(),
+        SessionKey::Example(id) => id.clone(),
     }
 }

@@ -6,21 +6,24 @@ use super::{Dialog, Purpose};
 use crate::event::Address;
 use crate::tui::compare::{CompareRequest, MOST_SIDES, OtherModels};
 use crate::tui::form::{Field, Form};
+use crate::tui::kept_texts::DialogId;
 use crate::tui::message::Effect;
 use crate::workbench::SessionKey;
 
 /// A captured request that other models are asked.
 #[derive(Debug, Clone)]
 pub struct OtherModelsDialog {
-    key: SessionKey,
-    turn: Address,
+    /// The session.
+    pub key: SessionKey,
+    /// The turn.
+    pub turn: Address,
 }
 
 impl OtherModelsDialog {
     /// The dialog about this turn.
     pub fn open(key: SessionKey, turn: Address) -> Dialog {
         let form = Form {
-            title: format!("Send the request of {turn} to other models"),
+            title: Self::title(&turn),
             verb: "ask",
             fields: vec![Field::line(
                 "models",
@@ -30,6 +33,15 @@ impl OtherModelsDialog {
             ..Form::default()
         };
         Dialog::new(form, Purpose::OtherModels(Self { key, turn }))
+    }
+
+    fn title(turn: &Address) -> String {
+        format!("Send the request of {turn} to other models")
+    }
+
+    /// The identity of the dialog about a turn of this session.
+    pub fn id(session: &str, turn: &Address) -> DialogId {
+        DialogId { title: Self::title(turn), subject: session.to_owned(), at: Some(turn.clone()) }
     }
 
     /// Returns the effect that asks the models.

@@ -60,20 +60,21 @@ impl Prompts {
     /// Shows the arguments of the chosen prompt.
     pub fn changed(&self, form: &mut Form) {
         let Some(prompt) = self.all.get(form.chosen(PROMPT)) else { return };
-        let shown = form.fields.iter().skip(1).map(|field| field.name.as_ref());
-        if shown.eq(prompt.arguments.iter().map(|argument| argument.name.as_str())) {
+        // What is written for an argument is for this server and prompt only.
+        let key = |argument: &PromptArgument| format!("{}/{}/{}", prompt.server, prompt.name, argument.name);
+        if form.fields.iter().skip(1).map(|field| field.key.to_string()).eq(prompt.arguments.iter().map(key)) {
             return;
         }
-        form.fields.truncate(1);
+        form.truncate(1);
         form.focus = 0;
-        form.fields.extend(prompt.arguments.iter().map(|argument| {
+        for argument in &prompt.arguments {
             let hint = if argument.is_required {
                 "An argument of the prompt."
             } else {
                 "An argument of the prompt; optional."
             };
-            Field::line(argument.name.clone(), hint, "")
-        }));
+            form.add(Field::line(argument.name.clone(), hint, "").keyed(key(argument)));
+        }
     }
 
     /// The arguments of a prompt and what is written for them.

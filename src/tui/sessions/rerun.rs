@@ -88,6 +88,7 @@ pub fn ask_for_model(form: &mut Form, unusable: &str) {
         && draft.text() == unusable
     {
         *draft = Draft::default();
+        field.start_with(String::new());
         field.hint = "The model: the recorded one cannot be used here, so name another one.";
     }
 }
@@ -95,7 +96,8 @@ pub fn ask_for_model(form: &mut Form, unusable: &str) {
 /// A message that is being written to a finished run.
 #[derive(Debug, Clone)]
 pub struct Message {
-    key: SessionKey,
+    /// The session.
+    pub key: SessionKey,
     /// The model that answered so far.
     model: String,
 }

@@ -12,21 +12,29 @@ pub(super) fn edit(place: Place, text: &str) -> Result<String, String> {
     let command = ["VISUAL", "EDITOR"]
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
-    let command = command.unwrap_or_else(|| "vi".to_owned());
-    let words = shlex::split(&command).filter(|words| !words.is_empty());
+    edit_with(&command.unwrap_or_else(|| "vi".to_owned()), place, text)
+}
+
+/// Edits a text with this command. An edited file whose text cannot be taken over is not removed.
+fn edit_with(command: &str, place: Place, text: &str) -> Result<String, String> {
+    let words = shlex::split(command).filter(|words| !words.is_empty());
     let words = words.ok_or_else(|| format!("{command:?} in $VISUAL or $EDITOR is not a command"))?;
-    let file = Scratch::new(place, text).map_err(|error| format!("could not create a temporary file: {error}"))?;
+    let mut file = Scratch::new(place, text).map_err(|error| format!("could not create a temporary file: {error}"))?;
     let status = Command::new(&words[0]).args(&words[1..]).arg(&file.path).status();
     let status = status.map_err(|error| format!("{} could not be started: {error}; set $EDITOR", words[0]))?;
     if !status.success() {
-        return Err(format!("{} ended with {status}; the text is unchanged", words[0]));
+        let kept = file.keep_edits(text);
+        return Err(format!("{} ended with {status}; the text is unchanged{kept}", words[0]));
     }
-    fs::read_to_string(&file.path).map_err(|error| format!("the edited file cannot be read: {error}"))
+    fs::read_to_string(&file.path)
+        .map_err(|error| format!("the edited file cannot be read: {error}{}", file.keep_edits(text)))
 }
 
 /// A file that only this user can read, removed afterwards.
 struct Scratch {
     path: PathBuf,
+    /// It has edits that are nowhere else: it stays.
+    is_kept: bool,
 }
 
 impl Scratch {
@@ -48,14 +56,47 @@ impl Scratch {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(&path)?.write_all(text.as_bytes())?;
-        Ok(Self { path })
+        Ok(Self { path, is_kept: false })
+    }
+
+    /// Keeps the file if it was edited. Returns the end of a message that names it.
+    fn keep_edits(&mut self, text: &str) -> String {
+        self.is_kept = fs::read(&self.path).is_ok_and(|edited| edited != text.as_bytes());
+        if self.is_kept { format!("; the edits are in {}", self.path.display()) } else { String::new() }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::debug!(%error, "removing the edited file");
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// The path at the end of a message.
+    fn kept(message: &str) -> PathBuf {
+        PathBuf::from(message.rsplit_once("the edits are in ").expect("the message names the file").1)
+    }
+
+    #[test]
+    fn edits_that_cannot_be_taken_over_stay_in_their_file() {
+        let edit = |script: &str| edit_with(&format!("sh -c '{script}' sh"), Place::Prompt, "before");
+        assert_eq!(edit("printf after > \"$1\"").as_deref(), Ok("after"));
+        let failed = edit("printf after > \"$1\"; exit 3").unwrap_err();
+        assert_eq!(fs::read_to_string(kept(&failed)).unwrap(), "after", "{failed}");
+        fs::remove_file(kept(&failed)).unwrap();
+        let unreadable = edit("printf \"\\\\377\" > \"$1\"").unwrap_err();
+        assert!(fs::read(kept(&unreadable)).is_ok_and(|edited| !edited.is_empty()), "{unreadable}");
+        fs::remove_file(kept(&unreadable)).unwrap();
+        let unchanged = edit("exit 3").unwrap_err();
+        assert!(unchanged.ends_with("the text is unchanged"), "{unchanged}");
     }
 }

@@ -5,12 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::format::size;
 use super::partial::PartialReply;
 use crate::engine::Reader;
 use crate::event::{
     Address, CallStatus, Envelope, ErrorRecord, Event, ExtractKind, JsonText, NativeCall, Notice, Options, PartKind,
-    RepeatedReply, ReplyPart, ReplyStatus, RunEnd, RunStart, SentMessage, StructuredBy, Tokens, ToolCall, ToolEnd,
-    ToolSchema, TotalUsage, Unknown,
+    RawRequest, RepeatedReply, ReplyPart, ReplyStatus, RequestMade, RunEnd, RunStart, SentMessage, StructuredBy,
+    Tokens, ToolCall, ToolEnd, ToolSchema, TotalUsage, Unknown,
 };
 use crate::record::{Attempt, TurnRecord, count_failed};
 use crate::session::TurnEntry;
@@ -54,9 +55,51 @@ pub struct RequestCard {
     pub tools: Vec<ToolSchema>,
     /// Model options asked for.
     pub options: Options,
+    /// The request of another program as it passed the proxy.
+    pub captured: Option<CapturedHead>,
+}
+
+/// The head of a captured request, and the size of its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedHead {
+    /// HTTP method.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Size of the body in bytes.
+    pub bytes: u64,
+}
+
+impl CapturedHead {
+    /// The head of this request.
+    pub fn of(raw: &RawRequest) -> Self {
+        Self { method: raw.method.clone(), path: raw.path.clone(), bytes: raw.body.bytes }
+    }
+
+    /// Returns it on one line: `GET /v1/responses/resp_1, no body`.
+    pub fn line(&self) -> String {
+        let body = if self.bytes == 0 { "no body".to_owned() } else { format!("body of {}", size(self.bytes)) };
+        format!("{} {}, {body}", self.method, self.path)
+    }
 }
 
 impl RequestCard {
+    /// The card of a request whose content is not counted yet.
+    pub fn of(made: &RequestMade) -> Self {
+        Self {
+            messages: Messages::Ranges(made.messages.clone()),
+            schema: made.schema.clone(),
+            tools: made.tools.clone(),
+            options: made.options.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The head of a request that has neither messages nor tools, which is all that it sends.
+    pub fn bare(&self) -> Option<&CapturedHead> {
+        self.captured.as_ref().filter(|_| self.sizes.present().next().is_none())
+    }
+
     /// Counts these messages, the tools and the schema.
     pub fn count<'a>(&mut self, messages: impl IntoIterator<Item = &'a SentMessage>) {
         self.sizes = PromptSizes::default();

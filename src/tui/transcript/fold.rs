@@ -3,7 +3,7 @@
 //! Cards are in the order of their starts, those of concurrent agents in the order of their addresses. A child run that starts inside a
 //! turn parts it: its reply and calls stay before the cards of the child run, its outcome follows them.
 
-use super::card::{Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_cards};
+use super::card::{CapturedHead, Card, EndCard, Part, RequestCard, TurnCard, turn_cards};
 use super::pieces::{Piece, Pieces};
 use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
@@ -438,16 +438,15 @@ impl Transcript {
         }
         match &envelope.event {
             Event::RequestMade(made) => {
-                let mut made_card = RequestCard {
-                    messages: Messages::Ranges(made.messages.clone()),
-                    schema: made.schema.clone(),
-                    tools: made.tools.clone(),
-                    options: made.options.clone(),
-                    ..RequestCard::default()
-                };
+                let mut made_card = RequestCard::of(made);
                 made_card.count(self.store.ranges(&turn.run_part(), &made.messages));
                 if let Some(card) = self.request_mut(turn) {
                     *card = made_card;
+                }
+            }
+            Event::RawRequest(raw) => {
+                if let Some(card) = self.request_mut(turn) {
+                    card.captured = Some(CapturedHead::of(raw));
                 }
             }
             Event::ToolCall(_) if turn.depth() == 0 => self.facts.calls += 1,
@@ -472,7 +471,6 @@ impl Transcript {
             | Event::MessageAdded(_)
             | Event::Sent(_)
             | Event::Wire(_)
-            | Event::RawRequest(_)
             | Event::RawReply(_)
             | Event::RetryWait(_)
             | Event::ReplyPart(_)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::card::{Card, MessageStore, Messages, RequestCard, TurnCard};
+use super::card::{CapturedHead, Card, MessageStore, Messages, RequestCard, TurnCard};
 use crate::event::{Address, ErrorRecord, JsonText, SentMessage, Source};
 use crate::record::{Attempt, QuestionRecord};
 use crate::workbench::wording::{describe_issue, in_plain_words};
@@ -33,11 +33,14 @@ pub(super) fn visit(
             add("agent", &start.agent.name);
             add("inputs", start.context.as_str());
         }
-        Card::Request(Some(card)) => messages(card, at, store, &mut |message| {
-            if sent.as_mut().is_none_or(|sent| sent.is_new(&at.run_part(), message)) {
-                message.parts.iter().for_each(|part| add("prompt", &part.text()));
-            }
-        }),
+        Card::Request(Some(card)) => {
+            card.bare().iter().for_each(|head| add("request", &head.line()));
+            messages(card, at, store, &mut |message| {
+                if sent.as_mut().is_none_or(|sent| sent.is_new(&at.run_part(), message)) {
+                    message.parts.iter().for_each(|part| add("prompt", &part.text()));
+                }
+            });
+        }
         Card::Reasoning(text) => add("reasoning", text),
         Card::Feedback(text) => add("feedback", text),
         Card::Notice(notice) => add("notice", &notice.text),
@@ -117,7 +120,7 @@ pub(super) fn copied(card: &Card, at: &Address, store: &MessageStore) -> String 
     match card {
         Card::Start(start) => pretty(&start.context),
         Card::Request(Some(card)) => {
-            let mut parts = Vec::new();
+            let mut parts: Vec<String> = card.bare().map(CapturedHead::line).into_iter().collect();
             messages(card, at, store, &mut |message| {
                 let text = message.text();
                 parts.push(format!("[{}]\n{text}", message.role.name()));

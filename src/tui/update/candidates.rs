@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use ratatui::layout::Position;
 
+use super::kept_texts;
 use crate::tui::actions::Action;
 use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, HunkSelection, Listing, Pane, Step, WriteRequest};
 use crate::tui::direction::Leap;
-use crate::tui::form::Form;
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Popup, Screen, Tone};
-use crate::tui::sessions::{Purpose, workbench};
+use crate::tui::sessions::{Dialog, Purpose, workbench};
 use crate::workbench::format::plural;
 
 /// Goes to the candidates; without a search, to those of the draft's agent.
@@ -32,8 +32,7 @@ fn usual_folder(model: &Model) -> PathBuf {
 /// Asks which search.
 pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
     let dir = model.candidates.dir.clone().unwrap_or_else(|| usual_folder(model));
-    model.popups.push(Popup::Form(Box::new(workbench::open_search(&dir)), Purpose::Candidates));
-    Vec::new()
+    kept_texts::show(model, Dialog::new(workbench::open_search(&dir), Purpose::Candidates))
 }
 
 /// Closes the pending write, then the cases, then the screen.
@@ -100,7 +99,9 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
     let now_ms = model.now_ms;
     match response {
         Response::Opened(dir, Ok(outline)) => {
-            model.popups.retain(|popup| !is_dialog(popup));
+            model.popups.retain(|popup| {
+                !matches!(popup, Popup::Form(form, purpose @ Purpose::Candidates) if purpose.awaits_response(form))
+            });
             model.candidates.open(dir, outline, now_ms);
             (model.screen, model.inspector) = (Screen::Candidates, None);
         }
@@ -158,8 +159,10 @@ fn refuse(model: &mut Model, dir: &std::path::Path, error: String) {
         form.fail(error);
         return;
     }
-    let form = Form { error: Some(error), ..workbench::open_search(dir) };
-    model.popups.push(Popup::Form(Box::new(form), Purpose::Candidates));
+    drop(kept_texts::show(model, Dialog::new(workbench::open_search(dir), Purpose::Candidates)));
+    if let Some(Popup::Form(form, _)) = model.popups.last_mut() {
+        form.fail(error);
+    }
 }
 
 /// Returns the effects that keep the screen current: a read of the journal when it is due, a comparison of the selected candidate with its

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Position;
 
-use super::{matrix, run, runs};
+use super::{kept_texts, matrix, run, runs};
 use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
@@ -16,6 +16,7 @@ use crate::tui::direction::Direction;
 use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
+use crate::tui::sessions::models::OtherModelsDialog;
 use crate::tui::transcript::{Scroll, Transcript};
 use crate::workbench::{RunEnding, RunUpdate, SessionKey};
 
@@ -210,7 +211,7 @@ fn started(model: &mut Model, result: Result<Vec<Option<String>>, Vec<Diagnostic
 /// Shows a run next to runs with these names, which are about to start.
 pub(super) fn show_next_to(model: &mut Model, original: String, others: Vec<String>) {
     model.popups.pop();
-    model.inspector = None;
+    kept_texts::close_inspector(model);
     let original = Side { name: original, run: None };
     let others = others.into_iter().map(|name| Side { name, run: Some(RunView::starting()) });
     show(model, std::iter::once(original).chain(others).collect());
@@ -221,6 +222,8 @@ fn without(model: &mut Model, result: Result<StartedWithout, ErrorRecord>) -> Ve
     match result {
         Ok(StartedWithout { turn, original, sessions }) => {
             if let Some(side) = model.compare.sides.first_mut() {
+                // The models of the dialog have been asked.
+                model.kept.forget(&OtherModelsDialog::id(&side.name, &turn));
                 let session = Some(side.name.clone());
                 side.run = original.map(|mut transcript| {
                     transcript.go_to(&turn);

@@ -3,6 +3,7 @@
 use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
+use super::kept_texts;
 use super::sessions::{ActionStart, begin};
 use ptc_core::signature::underscored;
 use ptc_core::text::did_you_mean;
@@ -30,8 +31,7 @@ const SIGN: u16 = 2;
 
 pub(super) fn open(model: &mut Model, dialog: Dialog) -> Vec<Effect> {
     model.sessions.filtering = false;
-    model.popups.push(Popup::Form(Box::new(dialog.form), dialog.purpose));
-    effects(dialog.requests)
+    kept_texts::show(model, dialog)
 }
 
 fn effects(requests: impl IntoIterator<Item = ArchiveRequest>) -> Vec<Effect> {
@@ -234,6 +234,9 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
             vec![Effect::Compare(CompareRequest::Without(request))]
         }
         Ok(Effect::Compare(CompareRequest::Others(request))) => {
+            // They may be refused, when this dialog is gone.
+            let (id, left) = (purpose.dialog_id(form), form.unconfirmed());
+            model.kept.keep(id, left);
             super::compare::show_next_to(model, request.session(), request.models.clone());
             vec![Effect::Compare(CompareRequest::Others(request))]
         }
@@ -273,7 +276,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         form.discarded_attempt = true;
         form.waiting = Some("stopping …");
     } else if !form.discarded_attempt {
-        model.popups.pop();
+        kept_texts::close_top(model);
     }
     Vec::new()
 }
@@ -346,12 +349,14 @@ pub(super) fn export_previewed(
 
 /// A fork, a re-run, a message or an accepted replay has started, or not. It replaces the workbench's run.
 pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
-    let starting = |popup: &Popup| matches!(popup, Popup::Form(_, purpose) if purpose.starts_run());
+    // One that was opened meanwhile has nothing to do with it.
+    let awaits = |form: &Form, purpose: &Purpose| purpose.starts_run() && purpose.awaits_response(form);
+    let starting = |popup: &Popup| matches!(popup, Popup::Form(form, purpose) if awaits(form, purpose));
     let at = model.popups.iter().rposition(starting);
     match result {
         Err(error) => {
             match at.map(|at| &mut model.popups[at]) {
-                Some(Popup::Form(form, _)) if form.discarded_attempt => model.popups.retain(|popup| !starting(popup)),
+                Some(Popup::Form(form, _)) if form.discarded_attempt => kept_texts::close_where(model, awaits),
                 Some(Popup::Form(form, _)) => {
                     // A dialog has a field where a command has a flag.
                     form.fail(error.with_hint().replace(BY_FLAG, "name another one in the field `model`"));
@@ -365,6 +370,8 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
                 matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.discarded_attempt);
             let asking = model.workbench.run.as_ref().filter(|run| run.question.is_some());
             let (waits, waiting) = (asking.is_some(), asking.and_then(|run| run.session.clone()));
+            // The reply that was begun is shown when its session is resumed.
+            model.workbench.kept_reply = model.unsent_reply();
             let origin = match at.map(|at| &model.popups[at]) {
                 Some(Popup::Form(form, Purpose::Fork(fork))) => fork.origin(form),
                 _ => None,
@@ -399,7 +406,10 @@ fn done(model: &mut Model, is_it: fn(&Purpose) -> bool, result: Result<String, S
     let at = model.popups.iter().rposition(|popup| matches!(popup, Popup::Form(_, purpose) if is_it(purpose)));
     match (result, at.map(|at| &mut model.popups[at])) {
         (Ok(report), _) => {
-            at.map(|at| model.popups.remove(at));
+            // A dialog that was opened meanwhile has nothing to do with it.
+            model.popups.retain(
+                |popup| !matches!(popup, Popup::Form(form, purpose) if is_it(purpose) && purpose.awaits_response(form)),
+            );
             if !report.is_empty() {
                 model.show_toast(Tone::Good, report);
             }

@@ -9,8 +9,10 @@ use crate::tui::form::Input;
 use crate::tui::inspector::Focus;
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, Pane, Popup, Screen, Tone, place_name};
-use crate::tui::sessions::{Purpose, workbench};
+use crate::tui::sessions::{Dialog, Purpose, workbench};
 use crate::workbench::format::size;
+
+use super::kept_texts;
 
 /// Columns of a text that is not wrapped.
 const ONE_LINE: usize = usize::MAX >> 1;
@@ -25,14 +27,10 @@ enum Field<'a> {
 
 fn field(model: &mut Model) -> Option<Field<'_>> {
     match model.popups.last_mut() {
-        Some(
-            Popup::Palette { input, .. }
-            | Popup::SavePath { input, .. }
-            | Popup::Turns { input, .. }
-            | Popup::Seek { input },
-        ) => {
+        Some(Popup::Palette { input, .. } | Popup::Turns { input, .. } | Popup::Seek { input }) => {
             return Some(Field::Line(input));
         }
+        Some(Popup::SavePath { field, .. }) => return field.draft_mut().map(Field::Line),
         Some(Popup::Find(find)) => return Some(Field::Line(find.input_mut())),
         Some(Popup::Answer { editor, .. }) => return Some(Field::Lines(editor)),
         Some(Popup::Form(form, _)) if form.waiting.is_some() => return None,
@@ -184,16 +182,17 @@ pub(super) fn switch_context_view(model: &mut Model) -> Vec<Effect> {
 
 /// Asks which file is inserted at the cursor.
 pub(super) fn ask_file(model: &mut Model) -> Vec<Effect> {
-    model.popups.push(Popup::Form(Box::new(workbench::insert_file()), Purpose::InsertFile));
-    Vec::new()
+    kept_texts::show(model, Dialog::new(workbench::insert_file(), Purpose::InsertFile))
 }
 
 /// The file was read, or not: its text replaces the selection.
 pub(super) fn file_read(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
-    let at = model.popups.iter().rposition(|popup| matches!(popup, Popup::Form(_, Purpose::InsertFile)));
-    match (result, at.map(|at| &mut model.popups[at])) {
+    let is_dialog = |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::InsertFile));
+    match (result, model.popups.iter_mut().rfind(|popup| is_dialog(popup))) {
         (Ok(text), _) => {
-            at.map(|at| model.popups.remove(at));
+            model.popups.retain(|popup| {
+                !matches!(popup, Popup::Form(form, purpose @ Purpose::InsertFile) if purpose.awaits_response(form))
+            });
             if let Pane::Editor(place) = model.workbench.focus {
                 model.workbench.edited_mut(place).draft.paste(&text);
                 model.show_toast(Tone::Good, format!("inserted {}", size(text.len() as u64)));

@@ -133,6 +133,8 @@ pub(super) fn replace_every(model: &mut Model) -> Vec<Effect> {
 
 /// Leaves the search; the place that was found stays selected.
 pub(super) fn closed(model: &mut Model, find: &Find) {
+    // The replacement may have been typed after the last search.
+    model.last_find = Some(find.clone());
     if find.places.is_empty() {
         model.workbench.searched_editor_mut(find.place).draft.place(find.origin, Reach::Move);
     }

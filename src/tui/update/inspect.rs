@@ -1,9 +1,10 @@
 //! The inspector: opening a turn, moving in it, trying things on it.
 
+use super::kept_texts;
 use crate::event::{Address, ErrorRecord, Event};
 use crate::tui::direction::Edge;
 use crate::tui::draft::Draft;
-use crate::tui::inspector::{Focus, Freshness, Inspector, Step, Subject, Tab};
+use crate::tui::inspector::{Focus, Freshness, Inspector, Repl, Step, Subject, Tab};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, RunView, Screen, Tone};
 use crate::tui::transcript::Transcript;
@@ -28,7 +29,9 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
         model.show_toast(Tone::Info, "this run is not saved, so its turns cannot be opened");
         return Vec::new();
     };
+    kept_texts::close_inspector(model);
     model.inspector = Some(Box::new(Inspector::new(subject, turn)));
+    kept_texts::restore_input(model);
     read(model)
 }
 
@@ -165,7 +168,7 @@ pub(super) fn next_tab(model: &mut Model, by: usize) -> Vec<Effect> {
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     match &mut model.inspector {
         Some(open) if open.focus != Focus::List => open.enter(Focus::List),
-        _ => model.inspector = None,
+        _ => kept_texts::close_inspector(model),
     }
     Vec::new()
 }
@@ -209,12 +212,14 @@ pub(super) fn go(model: &mut Model, step: Step) -> Vec<Effect> {
 
 /// Another turn of the run.
 fn turn(model: &mut Model, by: i32) -> Vec<Effect> {
+    kept_texts::keep_input(model);
     let Some(inspector) = &mut model.inspector else { return Vec::new() };
     let Some(number) = inspector.turn.turn_number().and_then(|number| number.checked_add_signed(by)) else {
         return Vec::new();
     };
     let turn = inspector.turn.run_part().turn(number);
     inspector.turn_to(turn);
+    kept_texts::restore_input(model);
     read(model)
 }
 
@@ -241,11 +246,18 @@ fn evaluate(model: &mut Model) -> Vec<Effect> {
     vec![Effect::Evaluate(inspector.turn.clone(), input)]
 }
 
-/// Brings another input back.
+/// Brings another input back; after the last one comes the input that was being typed.
 fn recall(inspector: &mut Inspector, by: isize) {
-    let (all, at) = &mut inspector.repl.earlier;
-    *at = at.saturating_add_signed(by).min(all.len());
-    inspector.repl.input = all.get(*at).map(Draft::new).unwrap_or_default();
+    let Repl { input, earlier: (all, at), unfinished, .. } = &mut inspector.repl;
+    let next = at.saturating_add_signed(by).min(all.len());
+    if next == *at {
+        return;
+    }
+    if *at == all.len() {
+        *unfinished = std::mem::take(input);
+    }
+    *at = next;
+    *input = all.get(next).map_or_else(|| std::mem::take(unfinished), Draft::new);
     let columns = usize::MAX >> 1;
     inspector.repl.input.go(crate::tui::draft::Motion::End, crate::tui::draft::Reach::Move, columns);
 }

@@ -9,6 +9,7 @@ mod edit;
 mod find;
 mod hits;
 mod inspect;
+mod kept_texts;
 mod keys;
 mod matrix;
 mod mouse;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::{runs, save, stop};
+use super::{kept_texts, runs, save, stop};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::config::Notify;
 use crate::event::{Address, Decision, Envelope, ErrorRecord, Event};
@@ -183,7 +183,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                     question.address.is_within(&envelope.address) && ends_question(&envelope.event)
                 });
                 if answered {
-                    drop_question(model);
+                    end_question(model);
                 }
             }
             RunUpdate::Question(question) => {
@@ -217,8 +217,11 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 if slot == Slot::Workbench && elapsed_ms >= LONG_RUN_MS {
                     effects.extend(notification(model, "a run has ended"));
                 }
-                drop_question(model);
-                model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. }));
+                // The end of a replay is not that of the workbench's run.
+                if slot == Slot::Workbench {
+                    end_question(model);
+                    model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. }));
+                }
                 report_end(model, slot, &ended);
                 effects.push(Effect::List);
                 match next {
@@ -379,6 +382,15 @@ pub(super) fn put_aside(model: &mut Model, asker: &Asker) {
     match asker {
         Asker::Prompts(_) => super::server_prompts::put_aside(model),
         _ => model.show_toast(Tone::Info, "not opened"),
+    }
+}
+
+/// The question has ended without the user: what was written for it can be pasted.
+fn end_question(model: &mut Model) {
+    let written = model.written_reply().map(|(_, draft)| draft.text().to_owned());
+    drop_question(model);
+    if let Some(text) = written {
+        kept_texts::hand_over(model, "the question has ended", text);
     }
 }
 

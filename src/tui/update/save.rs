@@ -6,11 +6,14 @@ use crate::agent::{DraftTexts, Place};
 use crate::event::ErrorRecord;
 use crate::tui::actions::Action;
 use crate::tui::archive::{ArchiveRequest, ChangedFileAction};
-use crate::tui::draft::{Draft, Motion, Reach};
+use crate::tui::draft::Draft;
+use crate::tui::form::Field;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, LeaveAction, Model, Popup, RECOVERED, SaveWhat, Tone, place_name};
 use crate::tui::recovery::{Recovery, SavedReply};
 use crate::workbench::{AgentFile, OpenAgent, Overwrite, SECRET, SaveError};
+
+use super::kept_texts;
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -58,33 +61,36 @@ fn write(model: &mut Model, path: String, overwrite: Overwrite) -> Vec<Effect> {
 /// Asks for a path; the agent's name is the suggestion.
 pub(super) fn ask_path(model: &mut Model) -> Vec<Effect> {
     model.workbench.saving.get_or_insert(AfterSave::Stay);
-    let name = &model.workbench.preview.name;
-    let path = match &model.workbench.file {
-        Some(file) => file.path.display().to_string(),
-        None => format!("{}.toml", if name.is_empty() { "agent" } else { name }),
-    };
-    let mut input = Draft::new(path);
-    input.select_all();
-    open_path(model, input, None);
+    let field = path_field(model);
+    open_path(model, field, None);
     Vec::new()
 }
 
+/// The field of the path: with the one that was typed last, else a suggestion.
+fn path_field(model: &mut Model) -> Field {
+    let name = &model.workbench.preview.name;
+    let suggested = match &model.workbench.file {
+        Some(file) => file.path.display().to_string(),
+        None => format!("{}.toml", if name.is_empty() { "agent" } else { name }),
+    };
+    kept_texts::path_field(model, &suggested)
+}
+
 /// Opens the question for the path, once; `error` is the problem of the last answer.
-fn open_path(model: &mut Model, input: Draft, error: Option<String>) {
-    model.popups.retain(|popup| !matches!(popup, Popup::SavePath { .. }));
-    model.popups.push(Popup::SavePath { what: SaveWhat::Agent, input, error });
+fn open_path(model: &mut Model, field: Field, error: Option<String>) {
+    model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Agent, .. }));
+    model.popups.push(Popup::SavePath { what: SaveWhat::Agent, field: Box::new(field), error });
 }
 
 /// Asks for the folder of a session that is only in memory.
 pub(super) fn ask_folder(model: &mut Model, reason: String, suggested: &Path) {
-    let mut input = Draft::new(suggested.display().to_string());
-    input.select_all();
-    model.popups.push(Popup::SavePath { what: SaveWhat::Session, input, error: Some(reason) });
+    let field = Box::new(Field::line("path", "", suggested.display().to_string()));
+    model.popups.push(Popup::SavePath { what: SaveWhat::Session, field, error: Some(reason) });
 }
 
 pub(super) fn confirm_path(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::SavePath { what, input, error }) = model.popups.last_mut() else { return Vec::new() };
-    let (what, path) = (*what, input.text().trim().to_owned());
+    let Some(Popup::SavePath { what, field, error }) = model.popups.last_mut() else { return Vec::new() };
+    let (what, path) = (*what, field.draft().map_or("", Draft::text).trim().to_owned());
     if path.is_empty() {
         *error = Some("a file needs a name".to_owned());
         return Vec::new();
@@ -176,21 +182,21 @@ pub(super) fn saved(
             Vec::new()
         }
         Err(SaveError::Failed(error)) => {
-            let mut input = Draft::new(path);
-            input.go(Motion::End, Reach::Move, usize::MAX >> 1);
-            open_path(model, input, Some(format!("Not saved: {}", error.with_hint())));
+            let mut field = path_field(model);
+            field.write(&path);
+            open_path(model, field, Some(format!("Not saved: {}", error.with_hint())));
             Vec::new()
         }
     }
 }
 
-/// Leaves, after asking when there are unsaved edits or a run would be stopped.
+/// Leaves, after asking when there are unsaved edits, a run would be stopped, or a dialog has a text that is not confirmed.
 pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     let unsaved = model.workbench.unsaved();
     if matches!(model.popups.last(), Some(Popup::Leaving(_))) {
         return if unsaved { Vec::new() } else { leave(model) };
     }
-    if unsaved || model.stops_by_leaving() {
+    if unsaved || model.stops_by_leaving() || model.unconfirmed_dialog().is_some() {
         model.popups.push(Popup::Leaving(LeaveAction::Program));
         return Vec::new();
     }
@@ -200,7 +206,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
 /// Closes the question before leaving when what it is about has ended by itself.
 pub(super) fn close_settled_question(model: &mut Model) {
     let asks = matches!(model.popups.last(), Some(Popup::Leaving(LeaveAction::Program)));
-    if asks && !model.workbench.unsaved() && !model.stops_by_leaving() {
+    if asks && !model.workbench.unsaved() && !model.stops_by_leaving() && model.unconfirmed_dialog().is_none() {
         model.popups.pop();
         let key = model.keymap.first_name(Action::Quit);
         model.show_toast(Tone::Info, format!("nothing is in progress; {key} quits"));
@@ -219,7 +225,8 @@ pub(super) fn save_first(model: &mut Model) -> Vec<Effect> {
 /// The unsaved edits are given up.
 pub(super) fn discard(model: &mut Model) -> Vec<Effect> {
     match model.popups.pop() {
-        Some(Popup::Leaving(LeaveAction::For(_, agent))) => {
+        Some(Popup::Leaving(LeaveAction::For(source, agent))) => {
+            kept_texts::forget_source(model, &source);
             super::take::show(model, *agent);
             Vec::new()
         }
@@ -235,9 +242,12 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     let asks = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
     let run = if asks { Effect::SuspendRun(Slot::Workbench) } else { Effect::Cancel(Slot::Workbench) };
     let sides = std::iter::once(Slot::Viewer).chain(Slot::SIDES).map(Effect::Cancel);
-    // A reply to a run that waits in its session is kept for it.
-    let unsent = model.recovery().filter(|recovery| asks && recovery.is_saved);
-    let kept = unsent.map_or(Effect::Forget, |recovery| Effect::Keep(Box::new(recovery)));
+    // A reply to a run that waits in its session is kept for it, and for it alone: edits are saved, or given up.
+    let kept = model.unsent_reply().map_or(Effect::Forget, |reply| {
+        let (drafts, tools, program) = <([Draft; 4], Draft, Draft)>::default();
+        let own = model.workbench.recovery(model.now_ms);
+        Effect::Keep(Box::new(Recovery { drafts, tools, program, reply: Some(reply), is_saved: true, ..own }))
+    });
     model.suggestions.current = None;
     [run, Effect::StopMatrix, Effect::StopSuggestion, kept].into_iter().chain(sides).collect()
 }

@@ -26,10 +26,6 @@ fn dialog(model: &mut Model) -> Option<(&mut Form, &mut Prompts)> {
     })
 }
 
-fn close_dialog(model: &mut Model) {
-    model.popups.retain(|popup| !matches!(popup, Popup::Form(_, Purpose::Prompts(_))));
-}
-
 /// Shows the prompts of the servers, or asks for consent to one of them.
 pub(super) fn listed(model: &mut Model, result: Result<PromptList, String>) -> Vec<Effect> {
     let Some((form, prompts)) = dialog(model) else { return Vec::new() };
@@ -62,23 +58,27 @@ pub(super) fn decided(model: &mut Model, definition: String, decision: Decision)
 
 /// The question about a server was closed: nothing is inserted.
 pub(super) fn put_aside(model: &mut Model) {
-    close_dialog(model);
+    super::kept_texts::close_where(model, |_, purpose| matches!(purpose, Purpose::Prompts(_)));
     model.show_toast(Tone::Info, "nothing was inserted: the server was not started");
 }
 
 /// A prompt was filled in, or not: its text goes to the cursor of the prompt editor.
 pub(super) fn filled(model: &mut Model, result: Result<String, String>) -> Vec<Effect> {
+    let awaits =
+        |form: &Form, purpose: &Purpose| matches!(purpose, Purpose::Prompts(_)) && purpose.awaits_response(form);
+    let is_awaited =
+        model.popups.iter().any(|popup| matches!(popup, Popup::Form(form, purpose) if awaits(form, purpose)));
     match (result, dialog(model)) {
-        (Ok(text), Some(_)) => {
-            close_dialog(model);
+        (Ok(text), Some(_)) if is_awaited => {
+            model.popups.retain(|popup| !matches!(popup, Popup::Form(form, purpose) if awaits(form, purpose)));
             model.screen = Screen::Workbench;
             model.workbench.focus = Pane::Editor(Place::Prompt);
             model.workbench.edited_mut(Place::Prompt).draft.paste(&text);
             model.show_toast(Tone::Good, format!("inserted {} at the cursor of the prompt", size(text.len() as u64)));
         }
         (Err(message), Some((form, _))) => form.fail(message),
-        // The dialog was closed before.
-        (_, None) => {}
+        // The dialog was closed before, or is another one.
+        _ => {}
     }
     Vec::new()
 }

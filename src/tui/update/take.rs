@@ -10,25 +10,32 @@ use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::draft::{Draft, Reach, merged_text};
 use crate::tui::message::Effect;
 use crate::tui::model::{LeaveAction, Model, PLACES, Pane, Popup, Screen, Tone, first_place, place_name, texts_of};
-use crate::tui::sessions::{Purpose, workbench};
+use crate::tui::sessions::{Dialog, Purpose, workbench};
 use crate::workbench::{AgentFile, OpenAgent};
 
-/// Asks which one.
-pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
-    model.popups.push(Popup::Form(Box::new(workbench::open_agent()), Purpose::Agent));
-    Vec::new()
+use super::kept_texts;
+
+/// The dialog that asks which one.
+pub(super) fn open_dialog() -> Dialog {
+    Dialog::new(workbench::open_agent(), Purpose::Agent)
 }
 
-/// Asks for the name, the mode and the start of a new agent.
-pub(super) fn new_dialog(model: &mut Model) -> Vec<Effect> {
+/// The dialog that asks for the name, the mode and the start of a new agent.
+pub(super) fn new_agent_dialog() -> Dialog {
     let about = |mode| Action::Mode(mode).row().map_or("", |row| row.help);
-    model.popups.push(Popup::Form(Box::new(workbench::new_agent(about)), Purpose::NewAgent));
-    Vec::new()
+    Dialog::new(workbench::new_agent(about), Purpose::NewAgent)
 }
 
 /// Returns whether a popup is a dialog that opens an agent.
 fn is_dialog(popup: &Popup) -> bool {
     matches!(popup, Popup::Form(_, Purpose::Agent | Purpose::NewAgent))
+}
+
+/// Closes the dialog that named the agent; its texts are kept until the agent is in the editors.
+fn close_dialog(model: &mut Model) {
+    kept_texts::close_where(model, |form, purpose| {
+        matches!(purpose, Purpose::Agent | Purpose::NewAgent) && purpose.awaits_response(form)
+    });
 }
 
 /// Reads the agent of the session in hand.
@@ -49,10 +56,11 @@ pub(super) fn opened(
             _ => model.show_toast(Tone::Bad, format!("not opened: {}", error.message)),
         },
         Ok(agent) => {
-            model.popups.retain(|popup| !is_dialog(popup));
+            close_dialog(model);
             if model.workbench.unsaved() {
                 model.popups.push(Popup::Leaving(LeaveAction::For(source, agent)));
             } else {
+                kept_texts::forget_source(model, &source);
                 show(model, *agent);
             }
         }
@@ -62,7 +70,7 @@ pub(super) fn opened(
 
 /// A file that it names needs consent.
 pub(super) fn file_question(model: &mut Model, source: AgentSource, named: NamedFile) {
-    model.popups.retain(|popup| !is_dialog(popup));
+    close_dialog(model);
     super::run::ask_about_file(model, source, named);
 }
 

@@ -352,14 +352,15 @@ fn drop_closed(model: &mut Model) {
     let held = &model.traffic.held;
     model.traffic.aside.retain(|id, _| held.iter().any(|held| held.id == *id));
     let is_held = |id: u64| held.iter().any(|held| held.id == id);
-    let before = model.popups.len();
-    model.popups.retain(|popup| match popup {
-        Popup::Answer { asker: Asker::Held(asks), .. } => is_held(asks.id),
-        _ => true,
-    });
-    if model.popups.len() < before {
-        model.show_toast(Tone::Info, "the client has disconnected; its held request or reply was dropped");
-        show_next(model);
+    let closes =
+        |popup: &mut Popup| matches!(popup, Popup::Answer { asker: Asker::Held(asks), .. } if !is_held(asks.id));
+    let closed: Vec<Popup> = model.popups.extract_if(.., closes).collect();
+    let Some(Popup::Answer { editor, .. }) = closed.into_iter().next() else { return };
+    model.show_toast(Tone::Info, "the client has disconnected; its held request or reply was dropped");
+    show_next(model);
+    if editor.draft.version() > 0 && !editor.draft.text().trim().is_empty() {
+        let why = "the client has disconnected and its request or reply was dropped";
+        super::kept_texts::hand_over(model, why, editor.draft.text().to_owned());
     }
 }
 

@@ -56,9 +56,20 @@ fn hint(form: &Form, columns: u16) -> (Role, String) {
         (None, None) if form.held.as_ref().is_some_and(|held| !held.is_empty()) => {
             (Role::Accent, "● reading the value; your keys wait for it …".to_owned())
         }
-        (None, None) => (Role::Dim, form.focused().map_or("", |field| field.hint).to_owned()),
+        (None, None) => match form.focused() {
+            Some(field) if field.is_kept() => (Role::Accent, format!("{} {}", kept(&form.undo_key), field.hint)),
+            field => (Role::Dim, field.map_or("", |field| field.hint).to_owned()),
+        },
     }
 }
+
+/// Explains a text that an earlier opening left, and how to revert it.
+pub(super) fn kept(undo_key: &str) -> String {
+    format!("Kept from before: {undo_key} reverts it.")
+}
+
+/// The sign of a field with such a text.
+const KEPT: &str = " kept";
 
 /// The meaning of the chosen value, where its row has too few columns to show it.
 fn cut_meaning(field: &Field, columns: u16) -> Option<String> {
@@ -250,9 +261,11 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
             None
         }
         Input::Line(draft) => {
-            Row::new([mark, name]).draw(area, buffer, model.theme);
+            let sign = if field.is_kept() { KEPT } else { "" };
+            Row::new([mark, name]).ending([Piece::literal(Role::Accent, sign)]).draw(area, buffer, model.theme);
             let start = value_start(area);
-            let input = Rect { x: area.x + start, width: area.width - start, ..area };
+            let width = (area.width - start).saturating_sub(u16::try_from(sign.len()).unwrap_or(0));
+            let input = Rect { x: area.x + start, width, ..area };
             editor::draw_line(draft, input, model.theme, buffer)
         }
         Input::Text(text, language) => {
@@ -260,7 +273,8 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
             let check = form.check.as_ref().filter(|check| !check.state.is_empty());
             // What is hidden above and below the rows that are seen.
             let more = bars::more(editor::hidden_above(text), editor::hidden_below(text), area.width);
-            Row::new([mark, name]).ending(more.into_iter().chain(check.map(answer::state))).draw(
+            let sign = field.is_kept().then(|| Piece::literal(Role::Accent, KEPT));
+            Row::new([mark, name]).ending(more.into_iter().chain(check.map(answer::state)).chain(sign)).draw(
                 head,
                 buffer,
                 model.theme,

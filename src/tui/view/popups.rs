@@ -5,9 +5,10 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::areas::{line_of, scroll_limit};
+use super::form::kept;
 use super::{answer, areas, bars, choices, editor, form, help, menu, preview};
 use crate::port::Gate;
-use crate::tui::actions::ActionRow;
+use crate::tui::actions::{Action, ActionRow};
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
 use crate::tui::model::{Asker, LeaveAction, Model, Picks, Popup, SaveWhat, place_name};
@@ -221,9 +222,9 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let looks = answer::AnswerLooks { asker, top: *top, end_seen: *end_seen };
             answer::draw(model, (question, looks, editor), inner, buffer)
         }
-        Popup::SavePath { input, .. } => {
+        Popup::SavePath { field, .. } => {
             let rows = draw_message(model, popup, inner, buffer);
-            editor::draw_line(input, line_of(inner, rows), model.theme, buffer)
+            editor::draw_line(field.draft()?, line_of(inner, rows), model.theme, buffer)
         }
         Popup::Seek { .. } | Popup::Turns { .. } | Popup::Leaving(_) | Popup::Overwrite { .. } | Popup::Recovery(_) => {
             draw_message(model, popup, inner, buffer);
@@ -276,6 +277,7 @@ fn title(model: &Model, popup: &Popup) -> String {
 fn message(model: &Model, popup: &Popup) -> SafeText {
     let text = match popup {
         Popup::Leaving(LeaveAction::Program) if !model.workbench.unsaved() => {
+            let dialog = unconfirmed(model);
             let place = model.compared_run_in_progress().map(|name| format!(" on the compare screen ({name})"));
             let place = place.unwrap_or_default();
             let run = format!("A run{place} is in progress. Leaving stops it; its session keeps what it has.");
@@ -283,7 +285,7 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             let proxy = model.traffic.listens_at().map(|address| {
                 format!("The proxy listens at http://{address}. Leaving ends it, and requests to it then fail.")
             });
-            run.into_iter().chain(proxy).collect::<Vec<_>>().join(" ")
+            run.into_iter().chain(proxy).chain(dialog).collect::<Vec<_>>().join(" ")
         }
         Popup::Leaving(leaving) => {
             let changed = changed(model).join(", ");
@@ -291,7 +293,10 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             let proxy = if model.traffic.listens_at().is_some() { " The proxy will end." } else { "" };
             match leaving {
                 LeaveAction::For(..) => format!("There are unsaved edits in {changed}. Open another agent?"),
-                LeaveAction::Program => format!("There are unsaved edits in {changed}.{run}{proxy} Leave?"),
+                LeaveAction::Program => {
+                    let dialog = unconfirmed(model).map(|dialog| format!(" {dialog}")).unwrap_or_default();
+                    format!("There are unsaved edits in {changed}.{run}{proxy}{dialog} Leave?")
+                }
             }
         }
         Popup::Overwrite { path } => {
@@ -307,13 +312,21 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             }
         }
         Popup::SavePath { error: Some(error), .. } => error.clone(),
-        Popup::SavePath { .. } => {
-            "Path of the file, relative to the working directory; ~/ is your home folder.".to_owned()
+        Popup::SavePath { field, .. } => {
+            let path = "Path of the file, relative to the working directory; ~/ is your home folder.";
+            let undo = model.keymap.first_name(Action::Undo);
+            if field.is_kept() { format!("{path} {}", kept(&undo)) } else { path.to_owned() }
         }
         Popup::Recovery(recovery) => recovery_text(model, recovery),
         _ => String::new(),
     };
     SafeText::single_line(&text)
+}
+
+/// The sentence about a text that leaving would lose.
+fn unconfirmed(model: &Model) -> Option<String> {
+    let title = model.unconfirmed_dialog()?;
+    Some(format!("The text in the dialog `{title}` is not confirmed; leaving discards it."))
 }
 
 fn changed(model: &Model) -> Vec<String> {

@@ -26,7 +26,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
         let raw = extract.span.and_then(|(from, to)| reply.get(from..to)).unwrap_or(&reply);
         let read = extract.repaired.as_ref().map_or(raw, TextRecord::text);
         if extract.repaired.is_some() && !raw.is_empty() {
-            let heads = ["reply".to_owned(), "read".to_owned()];
+            let heads = ["reply as received".to_owned(), "reply as repaired".to_owned()];
             // A repaired value is recorded on one line; it is laid out so that it aligns with the lines of the reply.
             let laid = (!read.contains('\n') && raw.contains('\n')).then(|| json::parse(read).ok()).flatten();
             let shown = laid.map_or_else(|| read.to_owned(), |value| value.to_pretty());

@@ -15,7 +15,7 @@ use crate::tui::transcript::wrapped_text::WrappedText;
 use crate::workbench::wording::in_plain_words;
 
 pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
-    let turns = card.end.usage.totals.turns;
+    let turns = own_turns(card);
     let failed_at = (card.end.fail.is_some() && turns > 0).then(|| frame.at.turn(turns));
     let at = Piece::new(Role::Dim, failed_at.as_ref().unwrap_or(frame.at).as_str());
     let header = match &card.end.fail {
@@ -86,10 +86,15 @@ fn field(value: &Json, columns: usize) -> Vec<Row> {
     }
 }
 
+/// Turns of the run itself. The ends of runs of earlier versions do not count the turn in which a stop ended the run.
+fn own_turns(card: &EndCard) -> u32 {
+    card.usage.turns.saturating_sub(card.child_usage.turns).max(card.end.usage.totals.turns)
+}
+
 fn usage(card: &EndCard) -> String {
     let usage = &card.end.usage;
     let (total, children) = (&card.usage, &card.child_usage);
-    let mut parts = vec![plural(u64::from(usage.totals.turns), "turn")];
+    let mut parts = vec![plural(u64::from(own_turns(card)), "turn")];
     if let Some(tokens) = total.tokens {
         parts.push(format!("{} in · {} out", plural(tokens.input, "token"), count(tokens.output)));
     }

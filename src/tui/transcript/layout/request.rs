@@ -6,7 +6,7 @@ use crate::event::{SentMessage, SentPart};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::card::{Messages, RequestCard};
+use crate::tui::transcript::card::{CapturedHead, Messages, RequestCard};
 use crate::tui::transcript::format::{count, plural, size};
 use crate::tui::transcript::wrapped_text::View;
 use ptc_core::text::estimate_tokens;
@@ -37,6 +37,9 @@ pub(super) fn rows(card: Option<&RequestCard>, frame: &Frame<'_>) -> Vec<Row> {
         Messages::Ranges(ranges) => rows.extend(frame.store.ranges(&run, ranges).flat_map(|m| message(m, frame))),
         Messages::Read(messages) => rows.extend(messages.iter().flat_map(|m| message(m, frame))),
     }
+    if let Some(head) = card.bare() {
+        rows.extend(frame.text(&head.line(), Language::Plain));
+    }
     if let Some(schema) = &card.schema {
         rows.push(heading("schema of the answer", &size(schema.as_str().len() as u64)));
         let body = if frame.view == View::Rich {
@@ -66,7 +69,7 @@ pub(super) fn rows(card: Option<&RequestCard>, frame: &Frame<'_>) -> Vec<Row> {
 fn summary(card: &RequestCard, columns: usize) -> String {
     let mut kinds: Vec<_> = card.sizes.present().collect();
     if kinds.is_empty() {
-        return String::new();
+        return card.bare().map(CapturedHead::line).unwrap_or_default();
     }
     kinds.sort_by_key(|(kind, _, tokens)| (std::cmp::Reverse(*tokens), *kind));
     let whole = format!("~{} tok", count(card.sizes.tokens()));
