@@ -151,6 +151,7 @@ impl Model for Adapter {
                 key: Mutex::new(key),
                 is_key_renewed: AtomicBool::new(false),
                 used: Mutex::new(self.dialect()),
+                trial: Mutex::default(),
                 ignored: Mutex::default(),
             };
             Round { request, call, scrub: &scrub, gate: &self.gate, policy: self.endpoint.retry }.run(&answer).await
@@ -168,15 +169,25 @@ struct Answer<'a> {
     is_key_renewed: AtomicBool,
     /// Dialect of the last attempt.
     used: Mutex<Dialect>,
+    /// Dialect that is used for this question only, until a reply shows that it helps.
+    trial: Mutex<Option<Trial>>,
     /// Change of the dialect after a reply that ignored the schema and contains no answer: the next attempt follows at once.
     ignored: Mutex<Option<String>>,
+}
+
+/// A dialect after a failure that may have had another reason.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    /// The dialect that failed.
+    before: Dialect,
+    next: Dialect,
 }
 
 impl Attempts for Answer<'_> {
     async fn attempt(&self, outlet: &Outlet<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
         let Adapter { endpoint, language, target, .. } = self.model;
         let key = self.current_key().await?;
-        let dialect = self.model.dialect();
+        let dialect = self.trial().map_or_else(|| self.model.dialect(), |trial| trial.next);
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
         if let Some(error) = refused_file(self.request, endpoint) {
             return Err(error.into());
@@ -228,6 +239,7 @@ impl Attempts for Answer<'_> {
             Framing::Lines | Framing::Events | Framing::Frames => listener.whole(response, tape).await,
         };
         let reply = Reply { structured_by, ..reply? };
+        self.keep_trial();
         let reply = if language.has_custom_tools() { with_json_arguments(reply, self.request) } else { reply };
         let reply = if draft.has_strict_tools() { without_added_nulls(reply, self.request) } else { reply };
         if self.request.schema.is_none() || keeps_to_json(&reply) {
@@ -248,7 +260,7 @@ impl Attempts for Answer<'_> {
         }
     }
 
-    fn concede(&self, failure: &Failure) -> Option<String> {
+    fn concede(&self, failure: &Failure, is_last: bool) -> Option<String> {
         if let Some(change) = self.ignored.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Some(change);
         }
@@ -259,9 +271,16 @@ impl Attempts for Answer<'_> {
         }
         let refusal = failure.refusal.as_ref()?;
         let before = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, words) = before.concede(status, refusal, self.made_use(), self.model.language.ways())?;
-        self.model.replace(before, next);
-        Some(format!("{provider} {words} from now on ({})", failure.error.message))
+        let (used, ways, message) = (self.made_use(), self.model.language.ways(), &failure.error.message);
+        if let Some((next, words)) = before.concede(status, refusal, used, ways) {
+            self.adopt(before, next);
+            return Some(format!("{provider} {words} from now on ({message})"));
+        }
+        // A service that names a time has another reason.
+        let is_last = is_last && failure.retry_after_ms.is_none();
+        let (next, words) = before.after_crash(refusal, is_last, used, ways).filter(|_| status == 500)?;
+        self.try_out(before, next);
+        Some(format!("{provider} {words}, from now on if that succeeds ({message})"))
     }
 }
 
@@ -287,6 +306,32 @@ impl Answer<'_> {
             sampling: options.temperature.is_some() || options.top_p.is_some(),
             stream: *stream,
             result_images: self.request.has_result_images(),
+        }
+    }
+
+    fn trial(&self) -> Option<Trial> {
+        *self.trial.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Uses the next dialect for this question.
+    fn try_out(&self, before: Dialect, next: Dialect) {
+        let mut trial = self.trial.lock().unwrap_or_else(PoisonError::into_inner);
+        *trial = Some(Trial { before: trial.map_or(before, |trial| trial.before), next });
+    }
+
+    /// Uses the next dialect from now on; during a trial, if that succeeds.
+    fn adopt(&self, before: Dialect, next: Dialect) {
+        if self.trial().is_some() {
+            self.try_out(before, next);
+        } else {
+            self.model.replace(before, next);
+        }
+    }
+
+    /// Uses the dialect of a trial that succeeded from now on.
+    fn keep_trial(&self) {
+        if let Some(Trial { before, next }) = self.trial.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.model.replace(before, next);
         }
     }
 

@@ -89,7 +89,7 @@ impl Attempts for ClosureAttempts<'_> {
         (self.model.answer)(self.request).map_err(Failure::from)
     }
 
-    fn concede(&self, _: &Failure) -> Option<String> {
+    fn concede(&self, _: &Failure, _: bool) -> Option<String> {
         None
     }
 }

@@ -184,8 +184,7 @@ impl Dialect {
             return Some((next, "accepts no temperature or top_p; omitting them".to_owned()));
         }
         if self.names_respond(used) && is_about(refusal, &["tool_choice"]) {
-            let next = Self { named: false, ..self };
-            return Some((next, "refuses a named tool; requiring a call instead".to_owned()));
+            return Some(self.unnamed());
         }
         if used.strict_tools && self.strict_tools && is_about_strict_tools(status, refusal, used) {
             let next = Self { strict_tools: false, ..self };
@@ -199,11 +198,18 @@ impl Dialect {
     fn without_object(self, status: u16, refusal: &ServiceRefusal, used: UsedFeatures) -> Option<(Self, String)> {
         // One service demands the word in a message; a system text of the developer's own does not count.
         let is_refused = refuses(&STRUCTURE, status, refusal) || names(refusal, &["the word 'json'"]);
-        (used.control && used.open && self.object && is_refused).then(|| {
-            let (object, prompt) = (StructuredBy::JsonObject.name(), StructuredBy::Prompt.name());
-            let words = format!("refuses structured output by {object}; using {prompt}");
-            (Self { object: false, ..self }, words)
-        })
+        (used.control && used.open && self.object && is_refused).then(|| self.in_prompt())
+    }
+
+    /// Returns the dialect that asks for a control object in the prompt alone, and the change in words.
+    fn in_prompt(self) -> (Self, String) {
+        let (object, prompt) = (StructuredBy::JsonObject.name(), StructuredBy::Prompt.name());
+        (Self { object: false, ..self }, format!("refuses structured output by {object}; using {prompt}"))
+    }
+
+    /// Returns the dialect that requires a call without the name of the tool, and the change in words.
+    fn unnamed(self) -> (Self, String) {
+        (Self { named: false, ..self }, "refuses a named tool; requiring a call instead".to_owned())
     }
 
     /// Returns whether the tool that carries the schema is requested by its name.
@@ -256,13 +262,44 @@ impl Dialect {
         used: UsedFeatures,
         ways: &[StructuredBy],
     ) -> Option<(Self, String)> {
+        let words: &[&str] = if self.structured == StructuredBy::Tool { &FORCED } else { &STRUCTURE };
+        self.next_way(ways).filter(|_| used.structured && used.open && refuses(words, status, refusal))
+    }
+
+    /// Returns the dialect with the next weaker way in which a schema is sent, and the change in words.
+    fn next_way(self, ways: &[StructuredBy]) -> Option<(Self, String)> {
         let place = ways.iter().position(|way| *way == self.structured)?;
         let step = *ways.get(place + 1)?;
-        let words: &[&str] = if self.structured == StructuredBy::Tool { &FORCED } else { &STRUCTURE };
-        (used.structured && used.open && refuses(words, status, refusal)).then(|| {
-            let words = format!("refuses structured output by {}; using {}", self.structured.name(), step.name());
-            (Self { structured: step, ..self }, words)
-        })
+        let words = format!("refuses structured output by {}; using {}", self.structured.name(), step.name());
+        Some((Self { structured: step, ..self }, words))
+    }
+
+    /// Returns the dialect for the next attempt after a service failed with status 500 at a request for structured output, and the change
+    /// in words: some servers fail where others refuse. A failure that names nothing counts only if it `is_last`: no attempt follows.
+    pub(super) fn after_crash(
+        self,
+        refusal: &ServiceRefusal,
+        is_last: bool,
+        used: UsedFeatures,
+        ways: &[StructuredBy],
+    ) -> Option<(Self, String)> {
+        let has_object = used.control && self.object;
+        if !used.open || !(used.structured || has_object) {
+            return None;
+        }
+        let is_tool = used.structured && self.structured == StructuredBy::Tool;
+        let words: &[&str] = if is_tool { &CRASHED_TOOL } else { &STRUCTURE };
+        let is_named = is_about(refusal, words) || is_about(refusal, &["schema", "grammar"]);
+        if !is_named && !(is_last && refusal.param.is_none()) {
+            return None;
+        }
+        if has_object {
+            return Some(self.in_prompt());
+        }
+        if self.names_respond(used) && is_about(refusal, &["tool_choice"]) {
+            return Some(self.unnamed());
+        }
+        self.other_form(refusal, used).or_else(|| self.next_way(ways))
     }
 }
 
@@ -286,6 +323,9 @@ const STRUCTURE: [&str; 14] = [
 
 /// Words by which servers name a tool that must be called.
 const FORCED: [&str; 5] = ["tool", "function", "tool_choice", "toolconfig", "input_schema"];
+
+/// Words by which servers that failed name a tool that must be called. `function` is no such word: traces of calls contain it.
+const CRASHED_TOOL: [&str; 2] = ["tool", "input_schema"];
 
 /// Words by which servers name the amount of reasoning.
 const EFFORT: [&str; 8] = [

@@ -12,7 +12,7 @@ use super::http::{Response, Target};
 use super::language::{Language, Reader};
 use super::outlet::{Failure, Outlet, StreamFilter};
 use super::scrub::Scrub;
-use super::stream::{LineReader, SseEvent, SseReader, TooLong};
+use super::stream::{LineReader, SseEvent, SseReader, TooLong, is_event_stream, without_mark};
 use super::tape::Tape;
 use super::{ErrorClass, Finish, ModelError, Reply, Request, fault};
 use crate::event::{JsonText, NativeCall, Opaque, PartKind};
@@ -75,7 +75,7 @@ impl<'a> Listener<'a> {
                 return self.events_after(body, response, tape).await;
             }
         }
-        self.take_event(&String::from_utf8_lossy(&body), tape).await?;
+        self.take_event(without_mark(&String::from_utf8_lossy(&body)), tape).await?;
         if !self.assembly.heard {
             return Err(self.malformed("it contains no reply").into());
         }
@@ -267,13 +267,6 @@ impl<'a> Listener<'a> {
             }),
         }
     }
-}
-
-/// Returns whether a body begins as a stream of events does; no JSON text begins so.
-fn is_event_stream(body: &[u8]) -> bool {
-    const BEGINNINGS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
-    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();
-    BEGINNINGS.iter().any(|beginning| body.starts_with(beginning))
 }
 
 /// Reasoning to be given back, without secrets.

@@ -92,8 +92,8 @@ pub use {
     body::{carries, strict_tools},
     captured::{
         CREATE, CapturedMessage, CapturedReply, CapturedRequest, Coding, DECODED_MAX_BYTES, Echoes, ExtraMembers,
-        MediaPart, PendingCalls, ReplyOutcome, extra_members, first_message_difference, frame_differences, is_generate,
-        media_of, pack_body, protocol_of, unpack_body,
+        MediaPart, PendingCalls, ReplyOutcome, body_json, extra_members, first_message_difference, frame_differences,
+        is_generate, media_of, pack_body, protocol_of, unpack_body,
     },
     closure::PinnedProgram,
     embedding::{Embedding, cosine, embedded, has_embeddings, hashed},

@@ -112,9 +112,9 @@ pub(super) trait Attempts: Sync {
     /// Makes one HTTP request and reads its reply.
     fn attempt(&self, outlet: &Outlet<'_>, tape: &mut Tape) -> impl Future<Output = Result<Reply, Failure>> + Send;
 
-    /// After a refused request: asks for less next time. Returns what changed, or `None` when nothing can be left out.
-    /// Each call asks for strictly less, so that this ends.
-    fn concede(&self, failure: &Failure) -> Option<String>;
+    /// After a refused request: asks for less next time. Returns what changed, or `None` when nothing can be left out. `is_last`: the
+    /// same request is not sent again. Each call asks for strictly less, so that this ends.
+    fn concede(&self, failure: &Failure, is_last: bool) -> Option<String>;
 }
 
 /// Everything an answer needs except the adapter.
@@ -157,7 +157,8 @@ impl Round<'_> {
                 Ok(reply) => return Ok(Reply { attempt, requests: attempt, queued_ms: Some(queued_ms), ..reply }),
                 Err(failure) => failure,
             };
-            let conceded = adapter.concede(&failure);
+            let is_last = !retry.allows(failure.error.class) || failures + 1 >= policy.max_attempts;
+            let conceded = adapter.concede(&failure, is_last);
             let wait_ms = self.wait_ms(&failure, failures + 1);
             let Failure { error, retry_after_ms, .. } = failure;
             // A stream that broke or was stopped is paid for as far as the provider has counted it.

@@ -98,6 +98,18 @@ impl SseReader {
     }
 }
 
+/// A text without the byte order mark before it.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Returns whether a body begins as a stream of events does; no JSON text begins so.
+pub(super) fn is_event_stream(body: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();
+    BEGINNINGS.iter().any(|beginning| body.starts_with(beginning))
+}
+
 /// JSON texts, one a line, as a push parser over bytes.
 #[derive(Debug, Default)]
 pub(super) struct LineReader {

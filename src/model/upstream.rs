@@ -1,13 +1,14 @@
 //! Requests of other programs on their way to a service: sent as they came, answered as they are answered.
 //!
-//! In: method, address, headers, body. Out: status, headers, the body as it comes and its trailers. No header is added that the client did
-//! not send but `accept`, nothing is decompressed, no redirect is followed. It must never keep a key.
+//! In: method, address, headers, body and trailers. Out: status, headers, the body as it comes and its trailers. No header is added that
+//! the client did not send but `accept`, nothing is decompressed, no redirect is followed. It must never keep a key.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use futures::Stream;
-use http_body_util::BodyExt as _;
-use hyper::body::{Bytes, Frame};
+use futures::stream;
+use http_body_util::{BodyExt as _, StreamBody};
+use hyper::body::{Body as HttpBody, Bytes, Frame};
 use hyper::ext::ReasonPhrase;
 use hyper::upgrade::Upgraded;
 use reqwest::header::HeaderMap;
@@ -34,12 +35,19 @@ pub enum UpstreamBody {
 }
 
 impl UpstreamBody {
-    /// A body of pieces.
-    pub fn of<E>(pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static) -> Self
+    /// A body as it comes, with its trailers.
+    pub fn of<B>(body: B) -> Self
     where
-        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+        B: HttpBody<Data = Bytes> + Send + Sync + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        Self::Streamed(Body::wrap_stream(pieces))
+        Self::Streamed(Body::wrap(body))
+    }
+
+    /// A body with trailers after it. Those that the header `Trailer` names are sent; the request is not sent again.
+    pub fn with_trailers(bytes: Bytes, trailers: HeaderMap) -> Self {
+        let frames = [Frame::data(bytes), Frame::trailers(trailers)].map(Ok::<_, Infallible>);
+        Self::of(StreamBody::new(stream::iter(frames)))
     }
 }
 

@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 
 use super::headers::{address_keys, has_secret_scheme, is_random, last_word};
 use crate::config::{NOT_SECRET, is_secret_name};
-use crate::model::{Scrub, Secret, Url, password_forms};
+use crate::model::{Scrub, Secret, Url, body_json, password_forms};
 
 /// Members that contain the conversation.
 const CONVERSATION: [&str; 7] =
@@ -55,9 +55,7 @@ pub(super) fn body_secrets(body: &[u8]) -> Vec<Secret> {
     if !CANDIDATE.as_ref().is_some_and(|candidate| candidate.is_match(body)) {
         return Vec::new();
     }
-    let Some(json) = std::str::from_utf8(body).ok().and_then(|text| ptc_core::value::json::parse(text).ok()) else {
-        return Vec::new();
-    };
+    let Ok(json) = body_json(body) else { return Vec::new() };
     let mut found = Vec::new();
     for member in json.members().unwrap_or_default() {
         if !CONVERSATION.contains(&member.key.as_str()) {

@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
-use ptc_core::value::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::body_secrets::body_secrets;
@@ -18,7 +17,7 @@ use super::headers;
 use super::late_line::HeldLine;
 use crate::config::Protocol;
 use crate::event::Tokens;
-use crate::model::{Coding, DECODED_MAX_BYTES, ErrorClass, Scrub, Secret, protocol_of, retries_text};
+use crate::model::{Coding, DECODED_MAX_BYTES, ErrorClass, Scrub, Secret, body_json, protocol_of, retries_text};
 use crate::port::SystemClock;
 use crate::server::ListenerEnd;
 
@@ -158,8 +157,7 @@ impl Begun {
     fn clean_plain(&self, mut body: Vec<u8>) -> CleanBody {
         let masked = self.scrub.blot(&mut body) as u64;
         // Adjacent texts may make a secret together.
-        let json = std::str::from_utf8(&body).ok().and_then(|text| json::parse(text).ok());
-        let (bytes, masked) = match json.and_then(|json| self.scrub.json(&json)) {
+        let (bytes, masked) = match body_json(&body).ok().and_then(|json| self.scrub.json(&json)) {
             Some(clean) => (clean.to_text().into_bytes(), masked + 1),
             None => (body, masked),
         };

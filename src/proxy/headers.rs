@@ -2,6 +2,8 @@
 //!
 //! In: headers as they came. Out: those that are passed on, those that are recorded, the keys among them. It must never record a key.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{
@@ -76,16 +78,19 @@ pub(super) fn passed_request(headers: &HeaderMap) -> HeaderMap {
     out
 }
 
-/// The headers of a reply that are passed on with its body as it comes: [`passed`], and the names of its trailers, which only a chunked
-/// body can have.
+/// The headers of a reply that are passed on with its body as it comes: [`passed`], and the names of its trailers.
 pub(super) fn passed_reply(headers: &HeaderMap) -> HeaderMap {
-    let mut out = passed(headers);
+    with_trailer_names(passed(headers), headers)
+}
+
+/// The passed headers of a message, with the names of its trailers, which only a chunked body can have.
+pub(super) fn with_trailer_names(mut passed: HeaderMap, headers: &HeaderMap) -> HeaderMap {
     if headers.contains_key(TRANSFER_ENCODING) && !headers.contains_key(CONTENT_LENGTH) {
         for names in headers.get_all(TRAILER) {
-            out.append(TRAILER, names.clone());
+            passed.append(TRAILER, names.clone());
         }
     }
-    out
+    passed
 }
 
 /// The headers of a request to an upstream whose body is known.
@@ -108,24 +113,29 @@ pub(super) fn coding(headers: &HeaderMap) -> Coding {
 /// The headers that are recorded: none that holds a key or a cookie, and in the others no known secret and no key in an address.
 pub(super) fn recorded(headers: &HeaderMap, scrub: &Scrub) -> Vec<(String, String)> {
     let kept = headers.iter().filter(|(name, value)| !is_secret(name, value));
-    let clean = |value: &HeaderValue| scrub.text(&without_address_keys(&String::from_utf8_lossy(value.as_bytes())));
+    let clean = |value: &HeaderValue| scrub.text(&without_address_keys(&text_of(value)));
     kept.map(|(name, value)| (name.to_string(), clean(value))).collect()
 }
 
-/// The notice about the trailers of a reply: those that [`recorded`] has, and the number of the others.
-pub(super) fn trailers_text(trailers: &HeaderMap, scrub: &Scrub) -> String {
+/// The value of a header, which may have bytes that are not ASCII.
+fn text_of(value: &HeaderValue) -> Cow<'_, str> {
+    String::from_utf8_lossy(value.as_bytes())
+}
+
+/// The notice about the trailers of a message: those that [`recorded`] has, and the number of the others.
+pub(super) fn trailers_text(message: &str, trailers: &HeaderMap, scrub: &Scrub) -> String {
     let kept = recorded(trailers, scrub);
     let omitted = trailers.len() - kept.len();
     let omitted = (omitted > 0).then(|| format!("{omitted} with keys, not recorded"));
     let all: Vec<String> = kept.into_iter().map(|(name, value)| format!("{name}: {value}")).chain(omitted).collect();
-    format!("trailers of the service's reply: {}", all.join("; "))
+    format!("trailers of {message}: {}", all.join("; "))
 }
 
 /// The keys that a request carries, in headers and query.
 pub(super) fn keys(headers: &HeaderMap, path_and_query: &str) -> Vec<Secret> {
     let mut keys: Vec<String> = Vec::new();
     for (name, value) in headers {
-        let Ok(text) = value.to_str() else { continue };
+        let text = &*text_of(value);
         if is_secret(name, value) {
             keys.extend([text.to_owned(), last_word(text).to_owned()]);
             keys.extend(basic_password(text));
@@ -219,7 +229,7 @@ fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
     let is_count = name.as_str().contains("ratelimit");
     [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, SET_COOKIE, SEC_WEBSOCKET_PROTOCOL].contains(name)
         || is_secret_name(name.as_str()) && !is_count
-        || value.to_str().is_ok_and(|value| has_secret_scheme(name.as_str(), value))
+        || has_secret_scheme(name.as_str(), &text_of(value))
 }
 
 /// Returns whether a header, or a text in a body that may be one, is a key by its value: `Bearer …` or `Basic …`.
@@ -279,7 +289,7 @@ mod tests {
         let scrub = Scrub::new([Secret::new("sk-one-123456".to_owned())]);
         let came = headers(&[("x-checksum", "1a2b"), ("x-echo", "got sk-one-123456"), ("x-api-key", "sk-two-123456")]);
         let text = "trailers of the service's reply: x-checksum: 1a2b; x-echo: got [secret]; 1 with keys, not recorded";
-        assert_eq!(trailers_text(&came, &scrub), text);
+        assert_eq!(trailers_text("the service's reply", &came, &scrub), text);
     }
 
     #[test]
@@ -333,6 +343,27 @@ mod tests {
             ("x-author", "somebody"),
             ("x-ratelimit-remaining-tokens", "12345678"),
         ];
+        assert_eq!(recorded(&came, &Scrub::default()), kept.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn keys_next_to_letters_that_are_not_ascii_are_not_recorded() {
+        let of = |name: &str, value: &str| {
+            (HeaderName::try_from(name).unwrap(), HeaderValue::from_bytes(value.as_bytes()).unwrap())
+        };
+        let came: HeaderMap = [
+            of("cookie", "name=J\u{f6}rg; session=0123456789abcdef"),
+            of("x-upstream", "Bearer sk-one-123456\u{f6}"),
+            of("referer", "https://a.example/J\u{f6}rg?token=sk-two-123456"),
+            of("x-name", "J\u{f6}rg"),
+        ]
+        .into_iter()
+        .collect();
+        let scrub = Scrub::new(keys(&came, "/"));
+        for key in ["0123456789abcdef", "sk-one-123456\u{f6}", "sk-two-123456"] {
+            assert!(scrub.text(key).contains(MASK), "{key}");
+        }
+        let kept = [("referer", "https://a.example/J\u{f6}rg?token=[secret]"), ("x-name", "J\u{f6}rg")];
         assert_eq!(recorded(&came, &Scrub::default()), kept.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 

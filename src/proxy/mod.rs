@@ -23,6 +23,7 @@ mod program;
 mod recorder;
 mod reply;
 mod reply_body;
+mod request_body;
 mod retention;
 mod rule_text;
 mod rules;

@@ -4,12 +4,14 @@
 //! in parts. It must never write a known secret.
 
 mod fetches;
+mod replies;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use hyper::header::HeaderMap;
 
+use self::replies::ReplyHead;
 use super::background::{DeferredReplies, DeferredReply, HeldFetch, deferred_text, is_background};
 use super::body_secrets::RecentSecrets;
 use super::capture::CaptureOptions;
@@ -17,9 +19,9 @@ use super::conversations::{ConversationId, ConversationRequest, Conversations};
 use super::digest::{Digest, file_digests};
 use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, RULE_CUT};
 use super::headers;
-use super::reply::{OpenReply, clean_came};
+use super::reply::OpenReply;
 use super::session::{CapturedSession, ids_of_file};
-use crate::event::{RawReply, Role};
+use crate::event::Role;
 use crate::model::{CapturedRequest, ReplyOutcome};
 use crate::session::{CaptureSource, ImportSource, SessionId};
 
@@ -171,27 +173,7 @@ impl Recorder {
                 self.report_disk();
             }
             Note::Replied { id, at_ms, status, headers, by, came } => {
-                let Some(open) = self.open.get_mut(&id) else { return };
-                open.line.status = Some(status);
-                let Begun { protocol, scrub, .. } = &*open.begun;
-                let mut reply = match open.fetches {
-                    Some(_) => OpenReply::fetched(status, &headers, scrub.clone()),
-                    None => OpenReply::new(open.begun.asked_in(), status, &headers, scrub.clone()),
-                };
-                let replaced = came.map(|came| clean_came(*protocol, &came, scrub));
-                if by.is_some() {
-                    reply.set_replaced_usage(replaced.as_ref().and_then(|replaced| replaced.usage));
-                }
-                open.reply = Some(reply);
-                let (came, withheld) = replaced.map(|replaced| (replaced.body, replaced.withheld)).unzip();
-                if let Some(session) = self.sessions.get_mut(&open.conversation) {
-                    let headers = headers::recorded(&headers, scrub);
-                    session.head(at_ms, RawReply { attempt: 1, status, headers, by, came });
-                    if let Some(text) = withheld.flatten() {
-                        session.warn(at_ms, text);
-                    }
-                    session.flush();
-                }
+                self.take_head(id, at_ms, ReplyHead { status, headers, by, came });
             }
             Note::Notice { id, at_ms, text } => {
                 let Some(open) = self.open.get(&id) else { return };
@@ -200,32 +182,7 @@ impl Recorder {
                     session.flush();
                 }
             }
-            Note::Piece { id, at_ms, ms, bytes, .. } => {
-                let Some(open) = self.open.get_mut(&id) else { return };
-                let is_first = open.line.first_ms.is_none();
-                open.line.first_ms.get_or_insert(ms);
-                open.last_ms = ms;
-                let Some(reply) = &mut open.reply else { return };
-                let events = reply.take(ms, &bytes);
-                let marked = if open.is_marked { None } else { reply.outcome_at_end_mark() };
-                if let Some(outcome) = marked {
-                    open.is_marked = true;
-                    let digest = Digest::of_reply(&outcome.text, &outcome.calls);
-                    self.conversations.mark(open.conversation, digest, outcome.id, at_ms);
-                }
-                self.deferred.add_any(open.make_fetchable());
-                if let Some(session) = self.sessions.get_mut(&open.conversation) {
-                    if is_first {
-                        session.streams(ms);
-                    }
-                    // It may be shown from any moment on.
-                    self.is_followed |= self.options.live.is_some();
-                    for event in events {
-                        session.of_turn(at_ms, event);
-                    }
-                    session.flush();
-                }
-            }
+            Note::Piece { id, at_ms, ms, bytes, .. } => self.take_piece(id, at_ms, ms, &bytes),
             Note::Trailers { id, trailers } => {
                 if let Some(open) = self.open.get_mut(&id) {
                     open.trailers = Some(trailers);
@@ -236,26 +193,6 @@ impl Recorder {
                 self.report_disk();
             }
             Note::Close => {}
-        }
-    }
-
-    /// Returns whether text that a screen follows waits to be written.
-    pub(super) fn is_followed(&self) -> bool {
-        self.is_followed
-    }
-
-    /// Writes the text that a screen follows.
-    pub(super) fn show_text(&mut self, at_ms: i64) {
-        self.is_followed = false;
-        for open in self.open.values_mut() {
-            let Some(reply) = open.reply.as_mut().filter(|reply| reply.has_text()) else { continue };
-            match self.sessions.get_mut(&open.conversation) {
-                Some(session) if session.is_shown() => {
-                    reply.take_text().into_iter().for_each(|event| session.of_turn(at_ms, event));
-                    session.flush();
-                }
-                _ => self.is_followed = true,
-            }
         }
     }
 
@@ -423,7 +360,7 @@ impl Recorder {
                 session.of_turn(at_ms, event);
             }
             if let Some(trailers) = trailers {
-                session.inform(at_ms, headers::trailers_text(&trailers, &begun.scrub));
+                session.inform(at_ms, headers::trailers_text("the service's reply", &trailers, &begun.scrub));
             }
             if outcome.is_deferred {
                 let turn = session.turns();

@@ -28,8 +28,8 @@ const IN_PIECES: &str = "they contain a known secret split across pieces";
 enum TokenCounts {
     /// The reply itself.
     Own,
-    /// The reply of the service that it replaces, if that came: it was paid for. What is written here counts nothing.
-    Replaced(Option<Tokens>),
+    /// Another reply, if one counts for it.
+    Other(Option<Tokens>),
 }
 
 /// A reply that is being recorded.
@@ -57,9 +57,10 @@ impl OpenReply {
         Self { reader, counts, bytes, text: None, text_since_ms: 0 }
     }
 
-    /// Gives it the tokens that the service counted in the reply that it replaces; none where no reply of the service came.
-    pub(super) fn set_replaced_usage(&mut self, usage: Option<Tokens>) {
-        self.counts = TokenCounts::Replaced(usage);
+    /// Sets the tokens that count for it, in place of its own: those of the reply that it replaces, which was paid for; none where it
+    /// repeats an earlier count, or no reply of the service came.
+    pub(super) fn set_usage(&mut self, usage: Option<Tokens>) {
+        self.counts = TokenCounts::Other(usage);
     }
 
     /// The id of the reply, once it is known.
@@ -116,7 +117,7 @@ impl OpenReply {
     pub(super) fn finish(self) -> (Vec<Event>, ReplyOutcome) {
         let Self { reader, counts, mut bytes, text, .. } = self;
         let (pieces, mut outcome) = reader.finish();
-        if let TokenCounts::Replaced(usage) = counts {
+        if let TokenCounts::Other(usage) = counts {
             outcome.usage = usage;
         }
         // What a secret in pieces is part of is known only now.

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
-use ptc_core::value::json::{self, Node};
+use ptc_core::value::json::Node;
 use regex::Regex;
 
 use super::hold::HeldSide;
 use super::upstreams::Upstreams;
 use crate::event::MessagePart;
-use crate::model::CapturedRequest;
+use crate::model::{CapturedRequest, body_json};
 
 /// Error in a file of rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -258,7 +258,7 @@ impl Test {
 ///
 /// Errors: the body is not JSON, a list has no such item, or the path leads through a text, number or truth value.
 fn set(body: &[u8], path: &str, value: &Json) -> Result<Vec<u8>, String> {
-    let json = std::str::from_utf8(body).ok().and_then(|text| json::parse(text).ok()).ok_or("the body is not JSON")?;
+    let json = body_json(body).map_err(|_| "the body is not JSON")?;
     Ok(with_part(&json, path, value)?.to_text().into_bytes())
 }
 
@@ -292,7 +292,7 @@ fn replace(body: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
             (None, None) => json.map_members(|_, value| within(value, from, to)),
         }
     }
-    let json = json::parse(std::str::from_utf8(body).ok()?).ok()?;
+    let json = body_json(body).ok()?;
     let new = within(&json, from, to);
     (new != json).then(|| new.to_text().into_bytes())
 }

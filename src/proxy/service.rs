@@ -27,14 +27,13 @@ use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds};
 use super::reply_body::{After, Pieces, dropped, passing, with_reason};
+use super::request_body::read_request_body;
 use super::rules::{RuleEffects, Rules};
 use super::unrecorded::{PendingRequest, UnrecordedReport};
 use super::upstreams::{Route, Upstreams, shown_address};
 use crate::config::Protocol;
 use crate::model::{CapturedRequest, Scrub, UpstreamBody, UpstreamClient, UpstreamReply};
-use crate::server::{
-    Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, TooSlow, json_reply, read_body,
-};
+use crate::server::{Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, TooSlow, json_reply};
 
 /// Largest body of a request that asks a model, in bytes.
 const REQUEST_MAX_BYTES: usize = 64 << 20;
@@ -165,14 +164,16 @@ impl ProxyService {
     ) -> Reply {
         let Some(url) = route.upstream.url(&route.path) else { return no_address(route) };
         let (head, body) = request.into_parts();
-        let body = match read_body(body, REQUEST_MAX_BYTES).await {
-            Ok(body) => body,
+        let (body, trailers) = match read_request_body(&head.headers, body, REQUEST_MAX_BYTES).await {
+            Ok(read) => read,
             Err(error) => return broken_body(error.as_ref()),
         };
         let coding = headers::coding(&head.headers);
         let effects = self.effects_of_rules(&route.upstream.name, &route.path, protocol, &coding.plain(&body));
         let came = effects.body.is_some().then(|| body.clone());
         let body = effects.body.clone().map_or(body, Bytes::from);
+        let of_trailers = || headers::trailers_text("the client's request", &trailers, pending.scrub());
+        let of_trailers = (!trailers.is_empty()).then(of_trailers);
         let begun = Begun {
             upstream: route.upstream.name.clone(),
             protocol,
@@ -183,7 +184,7 @@ impl ProxyService {
             body,
             came,
             scrub: pending.scrub().clone(),
-            notices: effects.notices.clone(),
+            notices: effects.notices.iter().cloned().chain(of_trailers).collect(),
             connection: None,
         };
         let Decided { decision, exchange, asks, is_changed } = self.decide(begun, &effects, pending).await;
@@ -197,8 +198,14 @@ impl ProxyService {
             Decision::Failed(status, message) => return failed(exchange, protocol, status, &message).await,
         };
         let sent = headers::without_length(headers::passed_request(&head.headers));
-        let sent = if is_changed { headers::without_coding(sent) } else { sent };
-        match self.client.send(head.method, url, sent, UpstreamBody::Whole(body)).await {
+        let (sent, body) = if is_changed {
+            (headers::without_coding(sent), UpstreamBody::Whole(body))
+        } else if trailers.is_empty() {
+            (sent, UpstreamBody::Whole(body))
+        } else {
+            (headers::with_trailer_names(sent, &head.headers), UpstreamBody::with_trailers(body, trailers))
+        };
+        match self.client.send(head.method, url, sent, body).await {
             Ok(reply) => {
                 note_retries(reply.retries(), route, exchange.as_ref(), pending);
                 if let Some(holds) = self.holds_at(HeldSide::Reply, &effects) {

@@ -114,6 +114,17 @@ async fn a_reply_may_come_at_once() {
 }
 
 #[tokio::test]
+async fn a_byte_order_mark_before_a_reply_is_skipped() {
+    let whole = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}]}"#;
+    let stream = format!("\u{feff}{}{}", delta("a"), ending("stop"));
+    for play in [Play::json("200 OK", format!("\u{feff}{whole}")), Play::events([stream])] {
+        let server = Server::play([play]).await;
+        let asked = ask_server(&server, &model(&server), &request("hi")).await;
+        assert_eq!((asked.reply().text.as_str(), asked.reply().attempt), ("a", 1));
+    }
+}
+
+#[tokio::test]
 async fn reasoning_is_distinguished_from_the_answer() {
     let chunk = |key: &str, text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"{key}\":\"{text}\"}}}}]}}\n\n");
     let pieces = [chunk("reasoning_content", "let me "), chunk("reasoning", "think"), delta("42"), ending("stop")];

@@ -75,6 +75,60 @@ async fn other_refusals_leave_the_schema_alone() {
     assert!(error.hint.as_ref().unwrap().contains("shorten the context"), "{:?}", error.hint);
 }
 
+/// llama-cpp-python validates the body inside the handler: it names the option, with status 500.
+#[tokio::test]
+async fn a_server_that_fails_at_the_schema_is_asked_in_the_next_way() {
+    let named = r#"{"error":{"message":"[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}]","code":null}}"#;
+    let nameless = r#"{"error":{"message":"Internal Server Error"}}"#;
+    for (body, before) in [(named, vec!["json_schema"]), (nameless, vec!["json_schema"; 3])] {
+        let server = Server::script(move |_, received| match &*way(&received.json()) {
+            "json_schema" => Play::json("500 Internal Server Error", body),
+            _ => answer(r#"{"score":1}"#),
+        })
+        .await;
+        let model = model(&server);
+        let asked = ask_server(&server, &model, &request_json("hi")).await;
+        let (tried, requests) = ([before.as_slice(), &["tool"]].concat(), before.len() + 1);
+        assert_eq!(formats(&server), tried, "{body}");
+        let reply = asked.reply();
+        assert_eq!((reply.structured_by, reply.requests as usize), (Some(StructuredBy::Tool), requests), "{body}");
+        let [notice] = asked.notices()[..] else { panic!("{:?}", asked.notices()) };
+        let words = "local refuses structured output by json_schema; using tool, from now on if that succeeds (local answered 500 ";
+        assert!(notice.starts_with(words), "{notice}");
+
+        let again = ask_server(&server, &model, &request_json("hi")).await;
+        assert_eq!(formats(&server), [tried.as_slice(), &["tool"]].concat(), "{body}");
+        assert_eq!((again.reply().attempt, again.notices().len()), (1, 0), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_fails_in_every_way_is_asked_for_the_schema_again() {
+    let server = Server::script(|number, _| match number {
+        0..6 => Play::json("500 Internal Server Error", r#"{"error":{"message":"out of memory"}}"#),
+        _ => answer(r#"{"score":1}"#),
+    })
+    .await;
+    let model = model(&server);
+    let asked = ask_server(&server, &model, &request_json("hi")).await;
+    let ways = ["json_schema", "json_schema", "json_schema", "tool", "json_object", "none"];
+    assert_eq!(formats(&server), ways);
+    assert_eq!((asked.error().class, asked.error().requests), (ErrorClass::Server, 6));
+    assert_eq!(asked.notices().len(), 3);
+    let again = ask_server(&server, &model, &request_json("hi")).await;
+    assert_eq!((again.reply().structured_by, again.reply().attempt), (Some(StructuredBy::JsonSchema), 1));
+    // Other statuses, and a service that names a time, have other reasons.
+    for (status, header) in [
+        ("503 Service Unavailable", ""),
+        ("502 Bad Gateway", ""),
+        ("500 Internal Server Error", "retry-after-ms: 1\r\n"),
+    ] {
+        let server = Server::play([Play::page(status, header, r#"{"error":{"message":"busy"}}"#)]).await;
+        let asked = ask_server(&server, &super::model(&server), &request_json("hi")).await;
+        assert_eq!((formats(&server), asked.error().requests), (vec!["json_schema".to_owned(); 3], 3), "{status}");
+    }
+}
+
 #[tokio::test]
 async fn a_fixed_way_is_kept_even_when_it_is_refused() {
     let ways = [

@@ -17,7 +17,7 @@ use crate::openai::server::{Play, Server};
 pub(super) const RESPONSES: &str = "/v1/responses";
 
 /// A response in this state. A completed one has a text and tokens.
-fn response(id: &str, status: &str) -> Value {
+pub(super) fn response(id: &str, status: &str) -> Value {
     let text = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "at last"}]});
     let (output, usage) = match status {
         "completed" => (json!([text]), json!({"input_tokens": 5, "output_tokens": 7})),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use ptc_workbench::event::{Event, NoticeLevel};
 use ptc_workbench::replay::verify;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 use crate::openai::server::{Play, Server, delta, ending};
 
-use super::kit::{Proxied, Wish, raw_request};
+use super::kit::{Proxied, Wish, body_of, raw_request};
 
 /// The trailers that the head of [`with_trailers`] names.
 pub(crate) const TRAILERS: &str = "x-checksum: 1a2b\r\nx-api-key: sk-trailer-1\r\n";
@@ -93,6 +94,73 @@ async fn trailers_pass_to_a_client_that_accepts_them_and_are_recorded_without_ke
     let text =
         "trailers of the service's reply: x-checksum: 1a2b; x-unannounced: 1; 1 with keys, not recorded".to_owned();
     assert_eq!(notices, vec![(NoticeLevel::Info, text); 3]);
+}
+
+/// A service that reads one request, chunked or not, and answers it. Returns its root, and what it reads.
+async fn reading_service() -> (String, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let root = format!("http://{}", listener.local_addr().unwrap());
+    let received = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut bytes = Vec::new();
+        loop {
+            assert!(connection.read_buf(&mut bytes).await.unwrap() > 0);
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let is_sized = text.contains("content-length: ") && text.ends_with('}');
+            if is_sized || text.contains("\r\n0\r\n") && text.ends_with("\r\n\r\n") {
+                connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await.unwrap();
+                return text;
+            }
+        }
+    });
+    (root, received)
+}
+
+/// Sends a chunked request with trailers, and extensions of its chunks, to a proxy with these rules; returns what the service gets, and
+/// the sessions as text.
+async fn send_trailers(path: &str, rules: &'static str) -> (String, String) {
+    let (root, received) = reading_service().await;
+    let wish = Wish { rules, ..Wish::default() };
+    let proxied = Proxied::at(Server::play([with_trailers()]).await, &root, wish).await;
+    let body = body_of(&[("user", "hi")]);
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\
+         trailer: X-Checksum, x-api-key\r\n\r\n{:x};a=\"b\"\r\n{body}\r\n0\r\n{TRAILERS}x-unannounced: 1\r\n\r\n",
+        body.len()
+    );
+    let mut connection = proxied.connect().await;
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let mut reply = String::new();
+    connection.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
+    let (sessions, _dir) = proxied.end().await;
+    let texts = sessions.iter().map(|session| std::fs::read_to_string(&session.path).unwrap());
+    (received.await.unwrap(), texts.collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trailers_of_a_request_pass_and_are_recorded_without_keys() {
+    let path = "/v1/chat/completions";
+    let notice = "trailers of the client's request: x-checksum: 1a2b; x-unannounced: 1; 1 with keys, not recorded";
+    for (path, rules, trailers, is_recorded) in [
+        (path, "", TRAILERS, true),
+        (path, "when path ~ chat: set temperature = 0", "", true),
+        ("/v1/embeddings", "", TRAILERS, false),
+    ] {
+        let (received, sessions) = send_trailers(path, rules).await;
+        let (head, body) = received.split_once("\r\n\r\n").unwrap();
+        let is_chunked = head.contains("\r\ntransfer-encoding: chunked");
+        let is_named = head.contains("\r\ntrailer: X-Checksum, x-api-key");
+        assert_eq!((is_chunked, is_named), (!trailers.is_empty(), !trailers.is_empty()), "{path} {rules}: {head}");
+        if is_chunked {
+            let end = format!("{trailers}\r\n");
+            assert_eq!(unchunked(body), (body_of(&[("user", "hi")]), end.as_str()), "{path}");
+        } else {
+            assert!(body.contains("\"temperature\":0") && body.ends_with('}'), "{body}");
+        }
+        assert_eq!(sessions.contains(notice), is_recorded, "{path} {rules}");
+        assert!(!sessions.contains("sk-trailer-1"), "{path} {rules}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

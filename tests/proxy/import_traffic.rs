@@ -6,6 +6,7 @@ use ptc_workbench::proxy::Answers;
 use ptc_workbench::session::Session;
 use serde_json::{Value, json};
 
+use super::background::{assert_known, messages, requests, response, tokens};
 use super::imports::lines;
 use crate::cli::program::Program;
 
@@ -199,6 +200,52 @@ fn a_pause_does_not_split_a_conversation_of_a_file() {
     let first = report["sessions"][0].as_str().unwrap();
     let shown = program.run(["sessions", "show", first, "--json"]).exits(0).json();
     assert_eq!((&shown[0]["return"], &shown[0]["usage"]["turns"]), (&json!("two"), &json!(2)));
+}
+
+/// The requests of a conversation whose first reply is fetched: method, path, body, reply.
+fn background_requests() -> Vec<(&'static str, &'static str, Option<Value>, Value)> {
+    let ask = json!({"model": "m", "background": true, "input": "a long question"});
+    let next = json!({"model": "m", "previous_response_id": "resp_0", "input": "and?"});
+    let fetch = |path: &'static str, status: &str| ("GET", path, None, response("resp_0", status));
+    vec![
+        ("GET", "/v1/responses/resp_9", None, response("resp_9", "completed")),
+        ("POST", "/v1/responses", Some(ask), response("resp_0", "queued")),
+        fetch("/v1/responses/resp_0", "in_progress"),
+        fetch("/v1/responses/resp_0?include=x", "completed"),
+        fetch("/v1/responses/resp_0", "completed"),
+        ("GET", "/v1/models", None, json!({"data": []})),
+        ("POST", "/v1/responses", Some(next), response("resp_1", "completed")),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_fetches_a_deferred_reply_is_a_turn_in_every_file() {
+    let archived = (0..).zip(background_requests()).map(|(second, (method, path, body, reply))| {
+        let mut request = json!({"method": method, "url": format!("https://api.openai.com{path}"), "headers": []});
+        if let Some(body) = body {
+            request["postData"] = json!({"text": body.to_string()});
+        }
+        let content = json!({"mimeType": "application/json", "text": reply.to_string()});
+        json!({"startedDateTime": format!("2026-06-01T10:00:{second:02}Z"), "time": 100, "request": request,
+            "response": {"status": 200, "headers": [], "content": content}})
+    });
+    let har = archive(&archived.collect::<Vec<_>>());
+    let pairs = background_requests().into_iter().map(|(method, path, body, reply)| {
+        json!({"request": {"method": method, "url": format!("https://api.openai.com{path}"), "body": body},
+            "response": {"status": 200, "body": reply}})
+    });
+    let pairs = lines(&pairs.collect::<Vec<_>>());
+    for (name, text) in [("fetched.har", har), ("fetched.jsonl", pairs)] {
+        let program = Program::new();
+        let report = import(&program, name, &text);
+        assert_eq!((&report["requests"], &report["skipped"]), (&json!(3), &json!(4)), "{name}: {report}");
+        let sessions = sessions(&program);
+        let [session] = sessions.as_slice() else { panic!("{name}: {} sessions", sessions.len()) };
+        let expected = ["POST /v1/responses", "GET /v1/responses/resp_0?include=x", "POST /v1/responses"];
+        assert_eq!(requests(session), expected, "{name}");
+        assert_known(session, "r0/t3").await;
+        assert_eq!((messages(session, "r0/t2"), tokens(session)), (vec![], Some((10, 14))), "{name}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::openai::server::{Play, Server, answer};
 
+use super::background::tokens;
 use super::kit::{Got, Proxied, Wish, client, fetch};
 
 const TAGS: &str = "/api/tags";
@@ -76,6 +77,27 @@ async fn a_replay_answers_them_with_the_recorded_bytes() {
     assert!(texts.iter().all(|text| text.contains("not_recorded")), "{texts:?}");
     assert!(texts[1].contains("+ ") && texts[1].contains("\\\"c\\\""), "{texts:?}");
     assert_eq!(proxied.misses(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tokens_that_their_replies_count_are_those_of_the_session() {
+    let counted = |tokens: u64| {
+        let usage = json!({"prompt_tokens": tokens, "total_tokens": tokens});
+        Play::json("200 OK", json!({"object": "list", "data": [], "usage": usage}).to_string())
+    };
+    let proxied = recording(vec![counted(8), counted(5), counted(100)]).await;
+    embed(&proxied, "a").await;
+    embed(&proxied, "b").await;
+    // It repeats the count of an earlier reply.
+    get(&proxied, "/v1/models").await;
+    let lines = Arc::clone(&proxied.lines);
+    let (sessions, _dir) = proxied.end().await;
+    let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+    assert_eq!(tokens(session), Some((13, 0)));
+    let counts: Vec<Option<u64>> =
+        lines.lock().unwrap().iter().map(|line| line.usage.map(|usage| usage.input)).collect();
+    assert_eq!(counts, [Some(8), Some(5), None]);
+    assert_eq!(verify(session).await.findings, []);
 }
 
 #[tokio::test(flavor = "multi_thread")]

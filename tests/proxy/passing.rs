@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
 use crate::openai::server::{Play, Server, answer, delta, ending};
 
-use super::kit::{Proxied, Wish, body_of, client, fetch, read_reply};
+use super::kit::{Proxied, Wish, body_of, client, fetch, raw_request, read_reply};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_pass_byte_for_byte_and_headers_with_them() {
@@ -66,7 +68,6 @@ async fn a_service_that_is_not_there_is_a_502_that_names_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_path_that_leads_above_the_address_is_refused() {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let proxied = Proxied::play([answer("hi")]).await;
     for path in ["/v1/../secret/v1/chat/completions", "/v1/%2E%2e/models"] {
         let mut connection = tokio::net::TcpStream::connect(proxied.base.trim_start_matches("http://")).await.unwrap();
@@ -102,6 +103,19 @@ async fn a_client_that_leaves_ends_the_request_of_the_upstream() {
     let text = std::fs::read_to_string(&sessions[0].path).unwrap();
     assert!(text.contains("\"status\":\"cancelled\"") && text.contains("the client closed the connection"), "{text}");
     assert!(text.contains("half"), "what came is kept: {text}");
+}
+
+/// A client that has left, and one that has only ended its side, look the same until something is sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_ends_its_side_while_the_service_thinks_counts_as_having_left() {
+    let mut proxied = Proxied::play([Play::Stall(Vec::new())]).await;
+    let mut connection = proxied.connect().await;
+    connection.write_all(raw_request("").as_bytes()).await.unwrap();
+    while proxied.server.received().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    connection.shutdown().await.unwrap();
+    assert_eq!(proxied.server.client_hung_up().await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -207,11 +221,19 @@ async fn compressed_replies_pass_as_they_are_and_are_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_beyond_the_limit_is_refused_and_nothing_hangs() {
     let proxied = Proxied::play([answer("hi")]).await;
-    let huge = vec![b' '; (64 << 20) + 1];
+    // More than the buffers of a connection hold.
+    let huge = vec![b' '; (64 << 20) + (16 << 20)];
     let sent = tokio::time::timeout(Duration::from_mins(1), proxied.post("/v1/chat/completions", huge).send()).await;
-    // The proxy may close the connection before all of it was sent.
-    if let Ok(reply) = sent.expect("it ends") {
-        assert_eq!(reply.status().as_u16(), 413);
-    }
+    assert_eq!(sent.expect("it ends").unwrap().status().as_u16(), 413);
+    // A client that waits for leave to send it sends nothing.
+    let waiting = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
+        65 << 20
+    );
+    let mut connection = proxied.connect().await;
+    connection.write_all(waiting.as_bytes()).await.unwrap();
+    let mut reply = String::new();
+    connection.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 413 "), "{reply}");
     assert!(proxied.chat(&[("user", "hi")]).await.is_whole);
 }

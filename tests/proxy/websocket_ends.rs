@@ -119,6 +119,23 @@ async fn a_message_that_is_too_large_closes_the_connection_with_its_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_sends_a_message_to_its_end_gets_the_code_that_refuses_it() {
+    let (proxied, _) = proxied(echo, Wish::default()).await;
+    let mut client = client(&proxied).await;
+    // A frame of 65 MiB, written before anything is read.
+    let connection = client.0.get_mut();
+    connection.write_all(&[0x81, 0xff, 0, 0, 0, 0, 4, 0x10, 0, 0, 1, 2, 3, 4]).await.unwrap();
+    let piece = vec![0; 1 << 20];
+    for _ in 0..65 {
+        connection.write_all(&piece).await.unwrap();
+    }
+    let Some(Message::Close(Some(frame))) = client.next().await else { panic!("no close frame") };
+    assert_eq!(u16::from(frame.code), 1009);
+    drop(client);
+    end(proxied).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn held_messages_and_replies_wait_for_the_user() {
     let live = LiveTraffic::new();
     let (proxied, service) = proxied(echo, Wish { live: Some(live.clone()), ..Wish::default() }).await;

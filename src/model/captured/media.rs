@@ -5,8 +5,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
 
+use super::body_json;
 use super::parts::kind_of;
 use crate::model::media_type;
 
@@ -31,7 +32,7 @@ const FEWEST_CHARS: usize = 16;
 
 /// Returns the parts of the user's messages that are not text.
 pub fn media_of(body: &[u8]) -> Vec<MediaPart> {
-    let Some(body) = std::str::from_utf8(body).ok().and_then(|text| json::parse(text).ok()) else { return Vec::new() };
+    let Ok(body) = body_json(body) else { return Vec::new() };
     let is_user = |message: &&Json| {
         let role = message.get("role").and_then(Json::as_str);
         role.is_none_or(|role| !OTHER_ROLES.contains(&role))

@@ -7,6 +7,7 @@ mod anthropic;
 mod body;
 mod chat;
 mod coding;
+mod counts;
 mod extra_members;
 mod fetched;
 mod frame;
@@ -34,6 +35,7 @@ pub use reply::{CapturedReply, Echoes, ReplyOutcome};
 pub use responses::CREATE;
 
 use super::custom_tools::parameters as custom_parameters;
+use super::stream::without_mark;
 use crate::config::Protocol;
 use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
 
@@ -69,6 +71,12 @@ pub struct CapturedMessage {
     pub parts: Vec<MessagePart>,
 }
 
+/// Reads a body as JSON. Services skip a byte order mark before it. Errors: the body is not UTF-8 text or not JSON.
+pub fn body_json(body: &[u8]) -> Result<Json, String> {
+    let text = std::str::from_utf8(body).map_err(|error| format!("the body is not UTF-8 text: {error}"))?;
+    json::parse(without_mark(text)).map_err(|error| format!("the body is not JSON: {error}"))
+}
+
 /// Returns the protocol of the endpoint that a path names; `None` for non-chat requests.
 pub fn protocol_of(path: &str) -> Option<Protocol> {
     let path = endpoint_of(path);
@@ -101,8 +109,7 @@ pub fn is_generate(path: &str) -> bool {
 impl CapturedRequest {
     /// Reads the body of a request to this path. Errors: the body is not a JSON object.
     pub fn read(protocol: Protocol, path: &str, body: &[u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(body).map_err(|error| format!("the body is not UTF-8 text: {error}"))?;
-        let body = json::parse(text).map_err(|error| format!("the body is not JSON: {error}"))?;
+        let body = body_json(body)?;
         if body.members().is_none() {
             return Err("the body is not a JSON object".to_owned());
         }
@@ -182,6 +189,14 @@ fn custom_tool(item: &Json) -> Option<ToolSchema> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_before_a_body_is_skipped() {
+        let body = "\u{feff}{\"model\": \"m\", \"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}";
+        let read = CapturedRequest::read(Protocol::OpenAi, "/v1/chat/completions", body.as_bytes()).unwrap();
+        assert_eq!((read.model.as_str(), read.messages.len()), ("m", 1));
+        assert!(body_json("\u{feff}\u{feff}{}".as_bytes()).is_err());
+    }
 
     #[test]
     fn the_colon_in_a_path_of_gemini_may_be_escaped() {

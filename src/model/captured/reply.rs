@@ -6,6 +6,7 @@
 use ptc_core::value::Json;
 
 use super::coding::{Coding, Decoder};
+use super::counts::counted_tokens;
 use super::fetched::FetchedStream;
 use super::generate::context_id;
 use crate::config::Protocol;
@@ -15,7 +16,7 @@ use crate::model::calls::Respond;
 use crate::model::language::{Framing, Language, Reader};
 use crate::model::protocols::language;
 use crate::model::scrub::{ByteScan, CleanPiece, Scrub, Stream};
-use crate::model::stream::{LineReader, SseReader};
+use crate::model::stream::{LineReader, SseEvent, SseReader, is_event_stream, without_mark};
 use crate::model::surrogate::Joiner;
 use crate::model::{Finish, fault};
 
@@ -186,17 +187,22 @@ impl CapturedReply {
             self.echoes.is_packed = self.scan.push(&self.scrub, &decoded);
         }
         let frames = match &mut self.frames {
-            Frames::Events(reader) => reader
-                .push(&decoded)
-                .map(|events| events.into_iter().map(|event| (event.name, event.data)).collect::<Vec<_>>())
-                .ok(),
+            Frames::Events(reader) => reader.push(&decoded).map(named_data).ok(),
             Frames::Lines(reader) => {
                 reader.push(&decoded).map(|lines| lines.into_iter().map(|line| (None, line)).collect()).ok()
             }
             Frames::Whole(body) => {
                 let room = WHOLE_MAX_BYTES.saturating_sub(body.len());
                 body.extend(decoded.iter().take(room));
-                Some(Vec::new())
+                // Some servers name a stream of events JSON.
+                if self.status < 400 && self.reader.is_some() && is_event_stream(body) {
+                    let (body, mut reader) = (std::mem::take(body), SseReader::default());
+                    let events = reader.push(&body).map(named_data).ok();
+                    self.frames = Frames::Events(reader);
+                    events
+                } else {
+                    Some(Vec::new())
+                }
             }
             Frames::Skipped => Some(Vec::new()),
         };
@@ -237,8 +243,10 @@ impl CapturedReply {
             self.echoes.is_joined |= echoes.is_joined;
         }
         let Some(reader) = &mut self.reader else {
-            let json = ptc_core::value::json::parse(data).ok();
-            self.echoes.found += usize::from(json.is_some_and(|json| self.scrub.json(&json).is_some()));
+            if let Ok(json) = ptc_core::value::json::parse(data) {
+                self.echoes.found += usize::from(self.scrub.json(&json).is_some());
+                self.assembly.usage = counted_tokens(&json);
+            }
             return Vec::new();
         };
         match reader.take(data, &mut self.assembly) {
@@ -308,7 +316,10 @@ impl CapturedReply {
                 reader.finish().ok().flatten().map(|event| (event.name, event.data)).into_iter().collect()
             }
             Frames::Lines(reader) => reader.finish().map(|line| (None, line)).into_iter().collect(),
-            Frames::Whole(body) => vec![(None, String::from_utf8_lossy(&std::mem::take(body)).into_owned())],
+            Frames::Whole(body) => {
+                let body = std::mem::take(body);
+                vec![(None, without_mark(&String::from_utf8_lossy(&body)).to_owned())]
+            }
             Frames::Skipped => Vec::new(),
         };
         let mut pieces = Vec::new();
@@ -376,6 +387,11 @@ impl CapturedReply {
             is_whole: self.status < 400 && (self.reader.is_none() || assembly.is_whole()),
         }
     }
+}
+
+/// Names and data of events.
+fn named_data(events: Vec<SseEvent>) -> Vec<(Option<String>, String)> {
+    events.into_iter().map(|event| (event.name, event.data)).collect()
 }
 
 /// The id of a reply, in its first event or in the whole reply. Each service has its own form of ids; that of Ollama's generated texts is

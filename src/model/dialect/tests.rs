@@ -82,6 +82,41 @@ fn refusals_are_distinguished() {
 }
 
 #[test]
+fn a_failure_steps_down_if_it_names_the_schema_or_is_the_last_one() {
+    let after = |from: Dialect, param: Option<&str>, body: &str, is_last| {
+        let refusal = ServiceRefusal { param: param.map(str::to_owned), body: body.to_owned() };
+        from.after_crash(&refusal, is_last, USED, &WAYS).map(|(next, _)| next)
+    };
+    let with = |structured| Dialect { structured, ..start() };
+    let (schema, tool) = (StructuredBy::JsonSchema, StructuredBy::Tool);
+    let (object, prompt) = (StructuredBy::JsonObject, StructuredBy::Prompt);
+    for (from, body, expected) in [
+        (schema, "[{'loc': ('body', 'response_format', 'type')}]", Some(with(tool))),
+        (schema, "failed to parse grammar", Some(with(tool))),
+        (schema, "cannot convert this schema", Some(with(tool))),
+        (schema, "internal server error", None),
+        (schema, "in function main", None),
+        (tool, "tools param requires --jinja flag", Some(with(object))),
+        (tool, "tool_choice is no text", Some(Dialect { named: false, ..with(tool) })),
+        (tool, "in function main", None),
+        (object, "response_format", Some(with(prompt))),
+        (prompt, "response_format", None),
+    ] {
+        assert_eq!(after(with(from), None, body, false), expected, "{from:?} {body}");
+    }
+    assert_eq!(after(start(), None, "internal server error", true), Some(with(tool)));
+    assert_eq!(after(with(prompt), None, "internal server error", true), None);
+    assert_eq!(after(start(), Some("temperature"), "response_format", true), None);
+    let refusal = ServiceRefusal { param: None, body: "response_format".to_owned() };
+    let control = UsedFeatures { structured: false, control: true, ..USED };
+    let next = start().after_crash(&refusal, false, control, &WAYS).map(|(next, _)| next);
+    assert_eq!(next, Some(Dialect { object: false, ..start() }));
+    for used in [UsedFeatures { structured: false, ..USED }, UsedFeatures { open: false, ..USED }] {
+        assert_eq!(start().after_crash(&refusal, true, used, &WAYS), None);
+    }
+}
+
+#[test]
 fn a_control_object_that_is_refused_is_asked_for_in_words_and_the_schema_keeps_its_way() {
     let control = UsedFeatures { structured: false, control: true, ..USED };
     let refusal = ServiceRefusal { param: None, body: "'response_format.type' must be 'json_schema' or 'text'".into() };

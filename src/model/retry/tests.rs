@@ -25,7 +25,10 @@ impl Attempts for ScriptedAttempts {
         (self.script)(outlet.attempt)
     }
 
-    fn concede(&self, failure: &Failure) -> Option<String> {
+    fn concede(&self, failure: &Failure, is_last: bool) -> Option<String> {
+        if failure.error.class == ErrorClass::Server && !is_last {
+            return None;
+        }
         failure.refusal.as_ref()?;
         let left = self.concessions.load(Ordering::Relaxed).checked_sub(1)?;
         self.concessions.store(left, Ordering::Relaxed);
@@ -174,6 +177,19 @@ async fn a_concession_is_no_failure_and_does_not_wait() {
     assert_eq!(seen.result.unwrap().attempt, 5);
     let notices = seen.events.iter().filter(|event| matches!(event, ModelEvent::Notice(_))).count();
     assert_eq!((notices, seen.took), (2, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_concession_after_the_last_attempt_is_attempted_once() {
+    let script: Script = |attempt| match attempt {
+        1..=4 => Err(Failure { refusal: Some(Box::default()), ..failure(ErrorClass::Server, None) }),
+        _ => Ok("ok".into()),
+    };
+    let seen = play(script, 2, CancellationToken::new()).await;
+    assert_eq!((seen.result.unwrap().attempt, waits(&seen.events).len()), (5, 2));
+    let seen = play(script, 1, CancellationToken::new()).await;
+    let error = seen.result.unwrap_err();
+    assert_eq!((error.requests, error.message.as_str()), (4, "it broke for [secret] (tried 3 times)"));
 }
 
 /// Rounds on one gate that begin one after the other; what each waited in the gate, and when it was done.

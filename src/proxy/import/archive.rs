@@ -11,6 +11,7 @@ use ptc_core::value::{Json, json};
 
 use super::{Entry, ImportedExchange, time_of};
 use crate::model::{Url, protocol_of};
+use crate::proxy::background::is_fetch;
 
 /// The least number that is a Unix time in ms; smaller ones are seconds.
 const LEAST_MS: i64 = 100_000_000_000;
@@ -22,10 +23,11 @@ const ASKS_NO_MODEL: Option<String> = None;
 pub(super) fn of_archive(entry: &Json) -> Entry {
     let request = entry.get("request").ok_or(ASKS_NO_MODEL)?;
     let address = request.get("url").and_then(Json::as_str).unwrap_or_default();
-    let url = Url::parse(address).ok().filter(|url| protocol_of(url.path()).is_some()).ok_or(ASKS_NO_MODEL)?;
     let method = request.get("method").and_then(Json::as_str).unwrap_or("POST").to_ascii_uppercase();
+    let url = Url::parse(address).ok().filter(|url| is_read(&method, url)).ok_or(ASKS_NO_MODEL)?;
     let started = entry.get("startedDateTime").and_then(Json::as_str).unwrap_or_default();
-    let Some(body) = request.at("postData.text").and_then(Json::as_str).map(str::to_owned) else {
+    let body = request.at("postData.text").and_then(Json::as_str).map(str::to_owned);
+    let Some(body) = body.or_else(|| is_fetch(&method, url.path()).then(String::new)) else {
         return Err(
             (method == "POST").then(|| format!("the request of {started} has no body in the file: it was skipped"))
         );
@@ -53,6 +55,11 @@ pub(super) fn of_archive(entry: &Json) -> Entry {
     })
 }
 
+/// Returns whether a request with this method and address asks a model, or may fetch a reply that was deferred.
+fn is_read(method: &str, url: &Url) -> bool {
+    protocol_of(url.path()).is_some() || is_fetch(method, url.path())
+}
+
 /// Returns the reply in the content of a response; `None` where the archive lacks it. Browsers leave out the texts of event streams, and
 /// write the status 0 for requests that were aborted.
 fn archived_reply(content: &Json, status: u16) -> Option<Bytes> {
@@ -77,14 +84,17 @@ pub(super) fn of_pair(line: &Json, number: i64) -> Entry {
     let text_of = |body: &Json| body.as_str().map_or_else(|| body.to_text(), str::to_owned);
     let reply = body_of(response).map(text_of);
     let named = ["url", "path"].iter().find_map(|key| line.get(key).or_else(|| request.get(key))?.as_str());
-    let of_named =
-        named.map(|address| address_of(address).filter(|url| protocol_of(url.path()).is_some()).ok_or(ASKS_NO_MODEL));
+    let method = [line, request].iter().find_map(|side| side.get("method")?.as_str());
+    let method = method.unwrap_or("POST").to_ascii_uppercase();
+    let of_named = named.map(|address| address_of(address).filter(|url| is_read(&method, url)).ok_or(ASKS_NO_MODEL));
     let of_named = of_named.transpose()?;
-    let Some(body) = body_of(request).map(text_of) else {
+    let fetches = of_named.as_ref().is_some_and(|url| is_fetch(&method, url.path()));
+    let body = if fetches { Some(String::new()) } else { body_of(request).map(text_of) };
+    let Some(body) = body else {
         return Err(Some(format!("request {} has no body in the file: it was skipped", number.saturating_add(1))));
     };
     // A whole HTTP message would be recorded with its keys.
-    if !body.trim_start().starts_with(['{', '[']) {
+    if !fetches && !body.trim_start().starts_with(['{', '[']) {
         return Err(Some(format!("the body of request {} is not JSON: it was skipped", number.saturating_add(1))));
     }
     let guess = || {
@@ -104,7 +114,7 @@ pub(super) fn of_pair(line: &Json, number: i64) -> Entry {
     let of_request = request.get("headers").or_else(|| line.get("headers")).or_else(|| line.get("request_headers"));
     Ok(ImportedExchange {
         at_ms: time.and_then(unix_ms).unwrap_or(number),
-        method: "POST".to_owned(),
+        method: if fetches { method } else { "POST".to_owned() },
         url,
         request_headers: decoded_headers(of_request),
         body: Bytes::from(body),

@@ -16,16 +16,23 @@ mod span_messages;
 mod spans;
 mod trajectory;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use ptc_core::value::{Json, json};
 use serde_json::Value;
 
+use super::background::is_fetch;
 use super::capture::CaptureOptions;
 use super::exchange::{Begun, ExchangeEnd, Note};
 use super::headers;
+use super::late_line::{HeldLine, LateLine};
 use super::recorder::{Recorder, UnwrittenSessions};
+use super::unrecorded::{UnrecordedReport, UnrecordedRequest};
 use super::upstreams::shown_address;
+use crate::config::Protocol;
 use crate::model::{Scrub, Url, password_forms, protocol_of};
 use crate::session::ImportSource;
 
@@ -141,7 +148,7 @@ type Entry = Result<ImportedExchange, Option<String>>;
 /// Result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportedTraffic {
-    /// Requests that ask a model.
+    /// Requests that ask a model, or fetch its reply.
     pub requests: usize,
     /// Entries that ask none, or that cannot be read.
     pub skipped: usize,
@@ -164,20 +171,25 @@ pub fn import_traffic(
     let mut counts = ImportedTraffic::default();
     let mut recorder = Recorder::of_file(options, imported);
     let mut last_ms = 0;
-    for entry in entries(without_mark(text), format)? {
+    for (id, entry) in (1..).zip(entries(without_mark(text), format)?) {
         match entry {
             Ok(mut exchange) => {
                 let group = exchange.group.take();
                 let ended_ms = exchange.at_ms.saturating_add_unsigned(exchange.ms);
-                let Some(notes) = notes(counts.requests as u64 + 1, exchange, scrub) else {
+                let is_omitted = Arc::default();
+                let Some(notes) = notes(id, exchange, &is_omitted, scrub) else {
                     counts.skipped += 1;
                     continue;
                 };
-                counts.requests += 1;
-                last_ms = last_ms.max(ended_ms);
                 recorder.group_next(group);
                 for note in notes {
                     recorder.take(note);
+                }
+                if is_omitted.load(Ordering::Relaxed) {
+                    counts.skipped += 1;
+                } else {
+                    counts.requests += 1;
+                    last_ms = last_ms.max(ended_ms);
                 }
             }
             Err(problem) => {
@@ -269,12 +281,25 @@ fn sorted<'a>(entries: impl Iterator<Item = Entry>) -> Box<dyn Iterator<Item = E
     Box::new(all.into_iter())
 }
 
+/// The line of a request that may fetch a deferred reply: the recorder drops it where it does not record the request, which sets the flag.
+fn line_of_fetch(is_omitted: &Arc<AtomicBool>) -> HeldLine {
+    let is_omitted = Arc::clone(is_omitted);
+    let omit: UnrecordedReport = Arc::new(move |_| is_omitted.store(true, Ordering::Relaxed));
+    let line = LateLine::new(&omit);
+    let report = line.report();
+    let held = line.hold();
+    report(UnrecordedRequest::default());
+    held
+}
+
 /// Returns the notes of an exchange, as the recorder gets them from a connection; `None` when the address is not an endpoint of a protocol.
-fn notes(id: u64, exchange: ImportedExchange, scrub: &Scrub) -> Option<Vec<Note>> {
+/// A request that may fetch a deferred reply sets the flag if it is not recorded.
+fn notes(id: u64, exchange: ImportedExchange, is_omitted: &Arc<AtomicBool>, scrub: &Scrub) -> Option<Vec<Note>> {
     let ImportedExchange { at_ms, method, url, request_headers, body, status, headers, reply, ms, notices, .. } =
         exchange;
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
-    let protocol = protocol_of(&path)?;
+    let fetches = is_fetch(&method, &path);
+    let protocol = protocol_of(&path).or_else(|| fetches.then_some(Protocol::Responses))?;
     let secrets = headers::keys(&request_headers, &path).into_iter().chain(password_forms(&url));
     let begun = Begun {
         upstream: url.host_str().unwrap_or("unknown").to_owned(),
@@ -289,8 +314,9 @@ fn notes(id: u64, exchange: ImportedExchange, scrub: &Scrub) -> Option<Vec<Note>
         notices,
         connection: None,
     };
+    let line = fetches.then(|| line_of_fetch(is_omitted));
     let end_ms = at_ms.saturating_add_unsigned(ms);
-    let mut notes = vec![Note::Begun { id, at_ms, begun: Box::new(begun), line: None, _room: None }];
+    let mut notes = vec![Note::Begun { id, at_ms, begun: Box::new(begun), line, _room: None }];
     let end = if let Some(reply) = reply {
         notes.push(Note::Replied { id, at_ms: end_ms, status, headers, by: None, came: None });
         if !reply.is_empty() {

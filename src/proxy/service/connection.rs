@@ -11,6 +11,7 @@ use futures::future::{FusedFuture as _, FutureExt, OptionFuture};
 use futures::stream::SplitStream;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::WebSocketStream;
@@ -31,6 +32,10 @@ const CLIENT_FULL_BYTES: usize = 1 << 20;
 
 /// Longest wait for a side to take its next message, and to close the connection, too.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
+
+/// Longest time for which a side is read whose message was refused, and most bytes.
+const LINGER_TIME: Duration = Duration::from_secs(10);
+const LINGER_MAX_BYTES: usize = 4 * MESSAGE_MAX_BYTES;
 
 /// Bytes of the reason in a close frame.
 const REASON_MAX_BYTES: usize = 123;
@@ -118,7 +123,7 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
                 message = next_of(service_in.as_mut()), if reads_service => relay.take_of_service(message).await,
                 Some(done) = relay.work.next(), if !relay.work.is_empty() => relay.take_done(done).await,
                 _ = &mut client_out => Err(RelayEnd::Left),
-                sent = &mut service_out, if !service_out.is_terminated() => {
+                (_, sent) = &mut service_out, if !service_out.is_terminated() => {
                     let why = sent.err().map_or_else(|| "it takes no messages".to_owned(), |error| error.to_string());
                     failed = Some((why, Instant::now() + CLOSE_TIME));
                     Ok(())
@@ -146,6 +151,7 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
     };
     relay.set_end(&end);
     let waits = !matches!(end, RelayEnd::Left | RelayEnd::Broken(_) | RelayEnd::Dropped(_));
+    let is_refused = matches!(end, RelayEnd::Refused(..));
     let (to_client, to_service) = close_frames(end);
     if let Some(message) = to_client {
         relay.client.push(message);
@@ -157,11 +163,16 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
     // The outboxes end, and so do the futures that empty them.
     drop(relay);
     let client_closed = async {
-        if !client_out.is_terminated() {
-            sent(&mut client_out, levels.0).await;
-        }
-        if waits {
-            drain(Some(&mut client_in)).await;
+        let output = if client_out.is_terminated() { None } else { sent(&mut client_out, levels.0).await };
+        match output {
+            // Messages cannot be read after the one that was refused.
+            Some(output) if is_refused => {
+                if let Ok(socket) = client_in.reunite(output) {
+                    linger(socket).await;
+                }
+            }
+            _ if waits => drain(Some(&mut client_in)).await,
+            _ => {}
         }
     };
     let service_closed = async {
@@ -173,15 +184,35 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
     futures::future::join(client_closed, service_closed).await;
 }
 
-/// Waits until an outbox is empty, as long as its side takes a message from time to time.
-async fn sent(output: &mut (impl Future<Output = Result<(), Error>> + Unpin), mut level: watch::Receiver<usize>) {
+/// Waits until an outbox is empty, as long as its side takes a message from time to time; returns its sink then.
+async fn sent<S>(
+    output: &mut (impl Future<Output = (S, Result<(), Error>)> + Unpin),
+    mut level: watch::Receiver<usize>,
+) -> Option<S> {
     loop {
         tokio::select! {
-            _ = &mut *output => return,
-            changed = level.changed() => if changed.is_err() { return },
-            () = tokio::time::sleep(CLOSE_TIME) => return,
+            (sink, sent) = &mut *output => return sent.is_ok().then_some(sink),
+            changed = level.changed() => if changed.is_err() { return None },
+            () = tokio::time::sleep(CLOSE_TIME) => return None,
         }
     }
+}
+
+/// Reads and discards what a side still sends after its close frame was sent. A connection that is closed with unread bytes is reset, and the
+/// frame can be lost with it.
+async fn linger(socket: Socket) {
+    let mut connection = socket.into_inner();
+    let mut rest_bytes = LINGER_MAX_BYTES;
+    let rest = async {
+        _ = connection.shutdown().await;
+        let mut buffer = vec![0; READ_BYTES];
+        while let Ok(Ok(read @ 1..)) = tokio::time::timeout(CLOSE_TIME, connection.read(&mut buffer)).await
+            && read < rest_bytes
+        {
+            rest_bytes -= read;
+        }
+    };
+    _ = tokio::time::timeout(LINGER_TIME, rest).await;
 }
 
 /// The close frames for the client and for the service; `None` where the connection is just closed, or a frame that came is answered by reading

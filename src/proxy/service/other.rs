@@ -5,7 +5,6 @@
 
 use std::time::Instant;
 
-use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING};
 
@@ -71,6 +70,9 @@ impl ProxyService {
             }
             (body, _) => (body, None),
         };
+        if matches!(body, UpstreamBody::Streamed(_)) {
+            sent = headers::with_trailer_names(sent, &head.headers);
+        }
         let is_kept = self.records_all || line.is_some() || recorded.is_some();
         let begun = match &body {
             UpstreamBody::Whole(body) if is_kept && head.method != Method::HEAD => Some(Begun {
@@ -163,7 +165,7 @@ async fn upstream_body(headers: &HeaderMap, body: Incoming) -> Result<UpstreamBo
     if is_short && !is_chunked {
         return read_body(body, RESENT_MAX_BYTES).await.map(UpstreamBody::Whole);
     }
-    Ok(UpstreamBody::of(body.into_data_stream()))
+    Ok(UpstreamBody::of(body))
 }
 
 /// Begins the record of a request whose reply has come.

@@ -20,21 +20,23 @@ pub(in crate::proxy) struct Outbox {
 
 impl Outbox {
     /// An outbox that is full with more than these bytes, and the future that sends its messages. The future ends with an error when the connection
-    /// does, and without one after the outbox was dropped.
-    pub(in crate::proxy) fn new(
-        mut output: impl Sink<Message, Error = Error> + Unpin + Send,
+    /// does, and without one after the outbox was dropped; it returns its sink.
+    pub(in crate::proxy) fn new<S: Sink<Message, Error = Error> + Unpin + Send>(
+        mut output: S,
         full_bytes: usize,
-    ) -> (Self, impl Future<Output = Result<(), Error>> + Send) {
+    ) -> (Self, impl Future<Output = (S, Result<(), Error>)> + Send) {
         let (messages, mut queue) = mpsc::unbounded_channel();
         let level = Arc::new(watch::Sender::new(0));
         let sent = Arc::clone(&level);
         let write = async move {
             while let Some(message) = queue.recv().await {
                 let bytes = size_of(&message);
-                output.send(message).await?;
+                if let Err(error) = output.send(message).await {
+                    return (output, Err(error));
+                }
                 sent.send_modify(|level| *level -= bytes);
             }
-            Ok(())
+            (output, Ok(()))
         };
         (Self { messages, level, full_bytes }, write)
     }
@@ -99,7 +101,7 @@ mod tests {
             outbox.changed().await;
         }
         drop(outbox);
-        assert!(write.await.unwrap().is_ok());
+        assert!(write.await.unwrap().1.is_ok());
     }
 
     #[tokio::test]
@@ -109,7 +111,7 @@ mod tests {
         drop(input);
         outbox.push(Message::text("x".repeat(101)));
         assert!(outbox.is_full());
-        assert!(write.await.is_err());
+        assert!(write.await.1.is_err());
         assert!(!outbox.is_full());
     }
 }
