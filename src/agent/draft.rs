@@ -6,14 +6,14 @@ use std::path::Path;
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
 
 use super::checks::{ParsedAgent, check};
 use super::context::{self, not_an_object};
 use super::file::{read_from, write};
 use super::inline::Source;
 use super::{Agent, Diagnostic, Mode, Place, Plan, Settings};
-use crate::config::document::Problems;
+use crate::config::document::{Problems, parse_json_text};
 use crate::tool::FileAccess;
 
 /// The texts of a draft.
@@ -145,11 +145,11 @@ pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
     if text.trim().is_empty() {
         return Ok(Json::empty());
     }
-    let json = json::parse(text).map_err(|error| {
-        let message = format!("the inputs are not JSON at {}: {}", error.line_col(text), error.message);
-        let end = text[error.offset.min(text.len())..].chars().next().map_or(0, char::len_utf8);
-        let found = Diagnostic::error(Place::Context, Reason::InvalidContext, message);
-        found.at(Span::new(error.offset, error.offset + end))
+    let json = parse_json_text(text).map_err(|error| {
+        let offset = error.offset();
+        let end = text[offset.min(text.len())..].chars().next().map_or(0, char::len_utf8);
+        let found = Diagnostic::error(Place::Context, Reason::InvalidContext, format!("the inputs are {error}"));
+        found.at(Span::new(offset, offset + end))
     })?;
     if json.members().is_some() { Ok(json) } else { Err(not_an_object(&json)) }
 }

@@ -14,7 +14,7 @@ use super::inline::{Source, with_agent};
 use super::keys::{AgentKey, KeyValue, Target, apply};
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::OPTIONS;
-use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, read_table, set};
+use crate::config::document::{Entry, Key, KeyDoc, Names, Problem, Problems, parse_json_text, read_table, set};
 use crate::event::Options;
 
 /// Names of the ways to check inputs.
@@ -261,7 +261,7 @@ pub(super) fn schema(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem
     let path = source.folder.join(file);
     let text =
         source.read(&entry.path, file).map_err(|problem| entry.problem(format!("`{}` {problem}", entry.path)))?;
-    parsed(entry, &text, &path.display().to_string())
+    parse_json_text(&text).map_err(|error| entry.problem(format!("`{}`: {} is {error}", entry.path, path.display())))
 }
 
 fn parsed(entry: &Entry<'_>, text: &str, source: &str) -> Result<Json, Problem> {

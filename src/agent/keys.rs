@@ -8,7 +8,7 @@ use ptc_core::value::Json;
 
 use super::inline::Source;
 use super::option_type::OptionType;
-use super::{Agent, fields, keys, options, settings};
+use super::{Agent, ambiguous, fields, keys, options, settings};
 use crate::config::OPTIONS;
 use crate::config::document::{Entry, KeyDoc, KeyLine, KeyTable, Problem, Problems, belongs_in, key_table};
 
@@ -66,6 +66,9 @@ pub(super) fn options() -> impl Iterator<Item = (&'static AgentKey, &'static Opt
 pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
     let Some(entries) = problems.take(table.entries()) else { return };
     for entry in &entries {
+        if !target.source.is_complete() {
+            ambiguous::check_key(entry, problems);
+        }
         match all().find(|key| key.name == entry.key) {
             Some(AgentKey { value: KeyValue::Field { read, .. }, .. }) => read(entry, target, problems),
             Some(key @ AgentKey { value: KeyValue::Option(kind), .. }) => {

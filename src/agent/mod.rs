@@ -3,6 +3,7 @@
 //! In: an agent file, a builder or the workbench's drafts. Out: an [`Agent`], and a checked [`Plan`] or diagnostics with the next step.
 //! It must never run anything.
 
+mod ambiguous;
 mod builder;
 mod bundled_examples;
 mod case;

@@ -14,6 +14,7 @@ mod tools;
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use lisp::LispCommand;
@@ -45,6 +46,7 @@ const EVERY_COMMAND: &str = "Options of every command";
 #[command(name = "ptc-workbench", version)]
 pub struct Arguments {
     /// An agent file, a pipeline file, or a session (path, id, unique beginning or end of an id, or `last`), to open in the workbench
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub open: Option<String>,
     /// Configuration file
     #[arg(long, global = true, help_heading = EVERY_COMMAND, display_order = 1_000, value_name = "FILE")]
@@ -162,12 +164,13 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct NewFlags {
     /// Name of the agent: its file is NAME.toml, which must not exist
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub name: String,
     /// Mode: `ptc_lisp`, `json`, `text`, `json_loop`
     #[arg(long, value_name = "MODE")]
     pub mode: Option<String>,
     /// Example agent to copy
-    #[arg(long, value_name = "EXAMPLE")]
+    #[arg(long, value_name = "EXAMPLE", value_parser = NonEmptyStringValueParser::new())]
     pub from: Option<String>,
 }
 
@@ -175,7 +178,7 @@ pub struct NewFlags {
 #[derive(Debug, Args)]
 pub struct AgentFlags {
     /// Agent file, or the name of an example agent
-    #[arg(value_name = "AGENT.toml", required_unless_present = "prompt", conflicts_with = "prompt")]
+    #[arg(value_name = "AGENT.toml", required_unless_present = "prompt", conflicts_with = "prompt", value_parser = NonEmptyStringValueParser::new())]
     pub agent: Option<String>,
     /// Prompt, or @FILE to read it from, instead of an agent file; without --signature and --mode the answer is text
     #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true)]
@@ -248,6 +251,7 @@ impl From<GateFlag> for Gate {
 #[derive(Debug, Args)]
 pub struct ResumeFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// Answer to the pending question; ADDRESS=TEXT names the question (quote a TEXT of this form as JSON)
     #[arg(long, value_name = "[ADDRESS=]ANSWER", allow_hyphen_values = true)]
@@ -264,6 +268,7 @@ pub struct ResumeFlags {
 #[derive(Debug, Args)]
 pub struct ContinueFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// The message
     #[arg(allow_hyphen_values = true)]
@@ -280,8 +285,10 @@ pub struct ContinueFlags {
 #[derive(Debug, Args)]
 pub struct ExecFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// Address of the turn, such as r0/t2
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub address: String,
     /// Other inputs as JSON, or @FILE
     #[arg(long, value_name = "JSON|@FILE")]

@@ -10,6 +10,7 @@ use ptc_core::value::json::{self, JsonError, Node, UniqueError};
 use super::arguments::AgentFlags;
 use super::output::{UsageError, print_warning};
 use crate::agent::{Agent, Context, InputFile, Step};
+use crate::config::document::READERS_DISAGREE;
 use crate::config::{read_named_bytes, read_named_file};
 use crate::session::shell_word;
 
@@ -78,9 +79,6 @@ pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
     Ok((name, json))
 }
 
-/// Reason why an object with two members of one name is refused.
-pub(super) const READERS_DISAGREE: &str = "readers of JSON disagree about which one counts";
-
 /// Reads JSON of the command line; the inner error is that of a text which is not JSON.
 ///
 /// Errors: an object has two members of one name. `name` is what the error calls the text.
@@ -139,6 +137,9 @@ fn step(json: &Json) -> Option<Step> {
 /// The text of `TEXT|@FILE`, without the byte order mark of a file.
 pub(super) fn text_of(text: &str) -> Result<String, UsageError> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    if file.is_empty() {
+        return Err(UsageError("`@` without a file: write @FILE".to_owned()));
+    }
     let text = read(file)?;
     Ok(text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text))
 }

@@ -7,7 +7,7 @@ use ptc_core::value::Json;
 use super::arguments::ForkFlags;
 use super::context::{self, text_of};
 use super::output::{UsageError, print_note};
-use super::run::print_run;
+use super::run::{print_run, run_printer};
 use crate::agent::Agent;
 use crate::config::OPTIONS;
 use crate::event::{Address, Edit, Editor};
@@ -45,7 +45,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         flags.at,
         with(flags.model.as_deref())
     )));
-    print_run(run, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, run_printer(plain), signals, workbench).await
 }
 
 /// The named model, as text: the following output begins with the recorded one.

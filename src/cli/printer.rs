@@ -1,5 +1,6 @@
 //! Linear output of a run: each event as lines on stderr, as it happens.
 
+mod held;
 mod thought;
 mod work;
 
@@ -19,6 +20,7 @@ use crate::record::{Records, RunRecord, TurnRecord};
 use crate::workbench::format::{Marks, cached, cost, inflected, plural, running};
 use crate::workbench::wording::{describe_issue, describe_reason, in_plain_words};
 use crate::workbench::{Definitions, next_step};
+use held::is_closed;
 use thought::{Rest, Thought};
 
 /// Columns that the new text of an edit may take.
@@ -46,6 +48,10 @@ pub(super) struct Printer<W: Write> {
     before_address: Option<&'static str>,
     ended: bool,
     questions: Questions,
+    /// The last event that was printed before; `None` prints all events.
+    printed_until: Option<u64>,
+    /// The line of a wait that may be over: a resumption follows where it is.
+    waiting: Option<String>,
 }
 
 /// Destination of questions.
@@ -87,12 +93,19 @@ impl<W: Write> Printer<W> {
             before_address: None,
             ended: false,
             questions: Questions::Here,
+            printed_until: None,
+            waiting: None,
         }
     }
 
     /// Omits the questions that the user is asked.
     pub(super) fn with_user(self) -> Self {
         Self { questions: Questions::Held(Vec::new()), ..self }
+    }
+
+    /// Omits the events up to this number, which were printed before. Later lines know them.
+    pub(super) fn after(self, last: u64) -> Self {
+        Self { printed_until: Some(last), ..self }
     }
 
     /// Also prints the addresses that other commands accept.
@@ -134,6 +147,9 @@ impl<W: Write> Printer<W> {
     pub(super) fn close(&mut self, step: &Step) {
         self.print_held(|_| true);
         self.end_reply();
+        if let Some(line) = self.waiting.take() {
+            self.line(&line);
+        }
         // Prints a notice when a run starts waiting for input.
         let is_reported = self.ended || step.waits_for.is_some();
         if let Some(fail) = step.fail.as_ref().filter(|_| !is_reported) {
@@ -143,30 +159,14 @@ impl<W: Write> Printer<W> {
 
     /// Prints one event.
     pub(super) fn print(&mut self, envelope: &Envelope) {
+        if self.printed_until.is_some_and(|last| envelope.seq <= last) {
+            return self.take_printed(envelope);
+        }
         self.print_held(|question| is_closed(question, envelope));
         self.apply(envelope);
         match (&mut self.questions, &envelope.event) {
             (Questions::Held(held), Event::QuestionAsked(_)) => held.push(envelope.clone()),
             _ => self.print_applied(envelope),
-        }
-    }
-
-    /// Leaves out the question at this address, which is about to be put to the user.
-    pub(super) fn leave_out(&mut self, at: &Address) {
-        if let Questions::Held(held) = &mut self.questions {
-            held.retain(|question| question.address != *at);
-        }
-        self.end_reply();
-    }
-
-    /// Prints the held questions that are not put to the user any more.
-    fn print_held(&mut self, is_closed: impl Fn(&Address) -> bool) {
-        let Questions::Held(held) = &mut self.questions else { return };
-        let (closed, open): (Vec<_>, Vec<_>) =
-            std::mem::take(held).into_iter().partition(|question| is_closed(&question.address));
-        *held = open;
-        for question in &closed {
-            self.print_applied(question);
         }
     }
 
@@ -230,8 +230,11 @@ impl<W: Write> Printer<W> {
             Event::TasksKept(tasks) => self.tasks(tasks),
             Event::PlanState(plan) => self.plan(plan),
             Event::CompactionDone(done) => self.compaction(done),
-            Event::RunWait(wait) => self.line(&format!("waiting for the answer to {}", wait.question)),
-            Event::Resume(resume) => self.line(&format!("resuming after event {}", resume.after)),
+            Event::RunWait(wait) => self.wait(&wait.question),
+            Event::Resume(resume) => {
+                self.waiting = None;
+                self.line(&format!("resuming after event {}", resume.after));
+            }
             Event::Edit(edit) => {
                 let after = SafeText::single_line(&edit.text());
                 let after = width::truncate(after.as_str(), EDIT_COLUMNS);
@@ -426,22 +429,6 @@ impl<W: Write> Printer<W> {
         }
         self.extras(end, &envelope.address);
     }
-}
-
-/// Returns whether this event answers a question, or ends the call, program, turn or run that asked it. Other agents continue
-/// while a question waits for the user.
-fn is_closed(question: &Address, envelope: &Envelope) -> bool {
-    let ends = matches!(
-        envelope.event,
-        Event::ToolEnd(_)
-            | Event::ProgramEnd(_)
-            | Event::TurnEnd(_)
-            | Event::RunEnd(_)
-            | Event::RunWait(_)
-            | Event::Interrupt(_)
-            | Event::AnswerGiven(_)
-    );
-    ends && question.is_within(&envelope.address)
 }
 
 /// The start of a run with the edits of a fork.

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::arguments::{ContinueFlags, ExecFlags, ResumeFlags};
+use super::fork::with;
 use super::output::UsageError;
-use super::run::print_run;
+use super::run::{print_run, run_printer};
 use crate::agent::Context;
 use crate::event::Address;
 use crate::port::{EndSignals, Human};
@@ -24,14 +25,13 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     let queue = Arc::new(QuestionQueue::default());
     let human = Arc::clone(&queue) as Arc<dyn Human>;
     let signals = EndSignals::catch();
+    let last = session.events().map(|envelope| envelope.seq).last().unwrap_or_default();
     let run = workbench.resume(&session, answers, flags.model.as_deref(), human).await?;
-    if let Some(model) = &flags.model {
-        super::output::print_note(&super::output::safe_line(&format!(
-            "resume of {} with the model {model}",
-            session.header.id
-        )));
-    }
-    print_run(run, &queue, flags.json, plain, signals, workbench).await
+    let with = with(flags.model.as_deref());
+    super::output::print_note(&super::output::safe_line(&format!("resume of {}{with}", session.header.id)));
+    // What the session holds was printed when it happened.
+    let printer = run_printer(plain).after(last);
+    print_run(run, &queue, flags.json, printer, signals, workbench).await
 }
 
 /// An answer may be JSON text or the text itself.
@@ -49,7 +49,7 @@ pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Work
     for warning in &run.warnings {
         super::output::print_note(&super::output::safe_line(&format!("warning: {}", warning.message)));
     }
-    print_run(run, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, run_printer(plain), signals, workbench).await
 }
 
 pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -64,13 +64,15 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
         )));
         return Ok(super::output::exit::OK);
     }
-    let context =
-        flags.context.as_deref().map(super::context::object).transpose()?.map(|(_, json)| Context::from(json));
+    let context = flags.context.as_deref().map(super::context::object).transpose()?.map(|(_, json)| json);
+    if let Some(json) = &context {
+        super::context::warn_undeclared(json, &agent);
+    }
     let queue = Arc::new(QuestionQueue::default());
     let spec = RunSpec {
         agent,
         model: None,
-        context,
+        context: context.map(Context::from),
         human: Arc::clone(&queue) as Arc<dyn Human>,
         save: !flags.no_save,
         seed: 0,
@@ -78,7 +80,7 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
     };
     let signals = EndSignals::catch();
     let run = workbench.start(spec)?;
-    print_run(run, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, run_printer(plain), signals, workbench).await
 }
 
 /// Writes a file that must not exist yet.

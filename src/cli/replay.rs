@@ -1,5 +1,6 @@
 //! `replay`: a session again, without a model.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -7,7 +8,7 @@ use serde::Serialize;
 use super::arguments::ReplayFlags;
 use super::output::{UsageError, exit, print_json, print_line, print_note, safe, safe_line};
 use super::printer::Printer;
-use super::run::{is_unended, watch};
+use super::run::{WatchedRun, is_unended, run_printer, warn_unless_whole, watch};
 use super::sessions::verify::{FindingJson, outcome_name};
 use crate::event::Address;
 use crate::port::{EndSignals, Human};
@@ -16,7 +17,7 @@ use crate::replay::{
 };
 use crate::session::Session;
 use crate::workbench::format::plural;
-use crate::workbench::{MissingReplySource, QuestionQueue, Workbench};
+use crate::workbench::{MissingReplySource, QuestionQueue, SaveOutcome, Workbench};
 
 pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
@@ -124,6 +125,8 @@ struct AcceptJson<'a> {
     session: &'a str,
     outcome: &'static str,
     accepted: Option<&'a str>,
+    /// The file that has the whole new session: its own folder may not have taken it.
+    path: Option<&'a Path>,
     fail: Option<&'a str>,
 }
 
@@ -190,7 +193,8 @@ async fn accept(
         };
         if flags.json {
             let session = session.header.id.as_str();
-            print_json(&AcceptJson { session, outcome: outcome_name(&before.outcome), accepted: None, fail: None });
+            let outcome = outcome_name(&before.outcome);
+            print_json(&AcceptJson { session, outcome, accepted: None, path: None, fail: None });
         } else {
             print_line(&text);
         }
@@ -201,7 +205,11 @@ async fn accept(
     let signals = EndSignals::catch();
     let run = workbench.accept(session, missing, Arc::clone(&queue) as Arc<dyn Human>)?;
     let id = run.session.clone().unwrap_or_default();
-    let step = watch(run, &queue, plain, signals).await?;
+    for warning in &run.warnings {
+        print_note(&format!("warning: {}", safe(&warning.message)));
+    }
+    let WatchedRun { step, path, settled } = watch(run, &queue, run_printer(plain), signals).await?;
+    warn_unless_whole(&settled);
     let code = super::run::code(&step);
     if is_unended(code) && !flags.json {
         print_note(&format!("not accepted: the run in the new session {} has not ended", safe_line(&id)));
@@ -210,9 +218,17 @@ async fn accept(
     if flags.json {
         let fail = step.fail.as_ref().map(|fail| fail.reason.as_str());
         let (session, outcome) = (session.header.id.as_str(), outcome_name(&before.outcome));
-        print_json(&AcceptJson { session, outcome, accepted: Some(&id), fail });
+        print_json(&AcceptJson { session, outcome, accepted: Some(&id), path: path.as_deref(), fail });
     } else {
         print_line(&format!("{text}\naccepted in the new session {}", safe_line(&id)));
     }
-    Ok(if is_unended(code) { code } else { exit::OK })
+    // A new session that is lost is a failure for a script; how its run ended is not.
+    let is_lost = matches!(settled, SaveOutcome::Partly { .. });
+    Ok(if is_unended(code) {
+        code
+    } else if is_lost {
+        exit::USAGE
+    } else {
+        exit::OK
+    })
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::arguments::RerunFlags;
 use super::fork::with;
 use super::output::{UsageError, exit, print_json, print_line, print_note, print_waiting};
-use super::run::{is_unended, print_run, watch};
+use super::run::{WatchedRun, is_unended, print_run, run_printer, warn_unless_whole, watch};
 use super::source::{agent_source, mode};
 use crate::agent::Step;
 use crate::event::Address;
@@ -16,7 +16,7 @@ use crate::port::{EndSignals, Human};
 use crate::session::Session;
 use crate::session::diff::{Divergence, TurnPart};
 use crate::workbench::format::plural;
-use crate::workbench::{BackgroundRun, QuestionQueue, Repeats, RerunSpec, Workbench};
+use crate::workbench::{BackgroundRun, QuestionQueue, Repeats, RerunSpec, SaveOutcome, Workbench};
 
 pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
@@ -29,7 +29,7 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
     let signals = EndSignals::catch();
     let run = begin(spec, workbench, &session, &queue).await?;
     print_note(&super::output::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
-    print_run(run, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, run_printer(plain), signals, workbench).await
 }
 
 /// Returns the re-run that the flags ask for.
@@ -55,7 +55,7 @@ async fn begin(
 /// One after the other, so that none waits for another one's answer. A run that is stopped, or waits, ends the row.
 async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session: &Session) -> Result<u8, UsageError> {
     let (mut names, mut steps) = (Vec::new(), Vec::<Step>::new());
-    let mut code = exit::OK;
+    let (mut code, mut is_lost) = (exit::OK, false);
     let spec = rerun_spec(flags, workbench)?;
     for number in 1..=flags.times {
         let queue = Arc::new(QuestionQueue::default());
@@ -67,8 +67,10 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
             flags.times, session.header.id
         )));
         names.extend(run.session.clone());
-        let step = watch(run, &queue, plain, signals).await?;
+        let WatchedRun { step, settled, .. } = watch(run, &queue, run_printer(plain), signals).await?;
+        warn_unless_whole(&settled);
         code = super::run::code(&step);
+        is_lost |= matches!(settled, SaveOutcome::Partly { .. });
         steps.push(step);
         if is_unended(code) {
             break;
@@ -118,7 +120,13 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
         Some(name) if code == exit::WAITING => print_waiting(name),
         _ => {}
     }
-    Ok(if is_over { code } else { exit::OK })
+    Ok(if is_over {
+        code
+    } else if is_lost {
+        exit::USAGE
+    } else {
+        exit::OK
+    })
 }
 
 fn summary(repeats: &Repeats, times: usize) -> String {

@@ -1,5 +1,6 @@
 //! `run`: one run, printed as it happens.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
@@ -41,7 +42,8 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     for warning in &run.warnings {
         print_note(&safe(&format!("warning: {}{}", agent.position_of(warning), warning.message)));
     }
-    let (code, step) = print_whole(run, &queue, flags.json, plain, signals, workbench).await?;
+    let printer = run_printer(plain);
+    let (code, step) = print_whole(run, &queue, flags.json, printer, signals, workbench).await?;
     Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))
 }
 
@@ -56,11 +58,11 @@ pub(super) async fn print_run(
     run: BackgroundRun,
     queue: &QuestionQueue,
     as_json: bool,
-    plain: bool,
+    printer: RunPrinter,
     signals: EndSignals,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    print_whole(run, queue, as_json, plain, signals, workbench).await.map(|(code, _)| code)
+    print_whole(run, queue, as_json, printer, signals, workbench).await.map(|(code, _)| code)
 }
 
 /// Like `print_run`, and returns the Step.
@@ -68,19 +70,12 @@ async fn print_whole(
     run: BackgroundRun,
     queue: &QuestionQueue,
     as_json: bool,
-    plain: bool,
+    printer: RunPrinter,
     signals: EndSignals,
     workbench: &Workbench,
 ) -> Result<(u8, Step), UsageError> {
-    let session = run.path.as_deref().map(|path| workbench.name_of(path));
-    let saver = run.saver.clone();
-    let step = watch(run, queue, plain, signals).await?;
-    let settled = saver.map_or(SaveOutcome::Whole, |saver| saver.settle());
-    // The session is resumed from where it is whole.
-    let session = match &settled {
-        SaveOutcome::Elsewhere { path, .. } => Some(workbench.name_of(path)),
-        _ => session,
-    };
+    let WatchedRun { step, path, settled } = watch(run, queue, printer, signals).await?;
+    let session = path.as_deref().map(|path| workbench.name_of(path));
     if as_json {
         print_json(&crate::export::step(&step));
     } else if let Some(answer) = &step.answer {
@@ -105,12 +100,17 @@ async fn print_whole(
         }
         _ => {}
     }
+    warn_unless_whole(&settled);
+    // An answer whose session is lost is a failure for a script.
+    let is_lost = matches!(settled, SaveOutcome::Partly { .. });
+    Ok((if is_lost && step.fail.is_none() { exit::USAGE } else { code(&step) }, step))
+}
+
+/// Prints where a session is that its own folder did not take to the end.
+pub(super) fn warn_unless_whole(settled: &SaveOutcome) {
     if !matches!(settled, SaveOutcome::Whole) {
         print_note(&format!("warning: {}", safe(&settled.to_string())));
     }
-    // An answer whose session is lost is a failure for a script.
-    let lost = matches!(settled, SaveOutcome::Partly { .. });
-    Ok((if lost && step.fail.is_none() { exit::USAGE } else { code(&step) }, step))
 }
 
 /// The queue of a run that stops at the gates and breakpoints that the flags name.
@@ -151,7 +151,7 @@ async fn run_pipeline(
     for warning in &run.warnings {
         print_note(&safe(&format!("warning: {}", warning.message)));
     }
-    print_run(run, &queue, flags.json, plain, signals, workbench).await
+    print_run(run, &queue, flags.json, run_printer(plain), signals, workbench).await
 }
 
 fn reason(step: &Step) -> Option<Reason> {
@@ -168,16 +168,33 @@ pub(super) fn code(step: &Step) -> u8 {
     }
 }
 
-/// Prints events and asks the user until the run has ended. Ctrl-C cancels the run; its ends are still written. SIGTERM
+/// The printer of runs as they happen.
+pub(super) type RunPrinter = Printer<std::io::Stderr>;
+
+/// Returns a printer to stderr for a run whose questions the user may answer.
+pub(super) fn run_printer(plain: bool) -> RunPrinter {
+    Printer::new(std::io::stderr(), plain).with_user()
+}
+
+/// A run that was printed to its end.
+pub(super) struct WatchedRun {
+    /// Its Step.
+    pub(super) step: Step,
+    /// The file that has the whole session; `None` for a run that is not saved.
+    pub(super) path: Option<PathBuf>,
+    /// Result of saving the session.
+    pub(super) settled: SaveOutcome,
+}
+
+/// Prints events and asks the user until the run has ended, and saves its session. Ctrl-C cancels the run; its ends are still written. SIGTERM
 /// ends the program where the run is: its session can be resumed.
 pub(super) async fn watch(
     run: BackgroundRun,
     queue: &QuestionQueue,
-    plain: bool,
+    mut printer: RunPrinter,
     mut signals: EndSignals,
-) -> Result<Step, UsageError> {
-    let BackgroundRun { session, feed, stop, mut task, .. } = run;
-    let mut printer = Printer::new(std::io::stderr(), plain).with_user();
+) -> Result<WatchedRun, UsageError> {
+    let BackgroundRun { session, path, saver, feed, stop, mut task, .. } = run;
     let step = loop {
         tokio::select! {
             biased;
@@ -205,7 +222,13 @@ pub(super) async fn watch(
     printer.print_all(&feed.drain());
     let step = step.map_err(|error| UsageError(format!("{}: {error}", Reason::InternalError)))?;
     printer.close(&step);
-    Ok(step)
+    let settled = saver.map_or(SaveOutcome::Whole, |saver| saver.settle());
+    // The session is resumed from where it is whole.
+    let path = match &settled {
+        SaveOutcome::Elsewhere { path, .. } => Some(path.clone()),
+        _ => path,
+    };
+    Ok(WatchedRun { step, path, settled })
 }
 
 /// The Step of a run that SIGTERM ended where it was.

@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use ptc_core::reasons::Reason;
 
 use super::child_models::LiveModels;
 use super::feed::Feed;
 use super::resume::{not_begun, unusable};
 use super::run::header_of;
 use super::{BackgroundRun, StartError, Workbench};
-use crate::agent::Step;
+use crate::agent::{Diagnostic, Place, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event};
 use crate::model::{HumanModel, Model};
@@ -73,7 +74,8 @@ impl Workbench {
         let parent = Parent::whole(recording.id.as_str(), ParentKind::Accept);
         let header = header_of(parent);
         let clock = Arc::new(RunClock::start());
-        let (recorder, _) = self.in_writable_folder(|dir| Recorder::create(dir, &header, Arc::clone(&clock) as _))?;
+        let (recorder, moved) =
+            self.in_writable_folder(|dir| Recorder::create(dir, &header, Arc::clone(&clock) as _))?;
         let path = recorder.path().to_owned();
         copy_files(session.events(), &session.path, &path).map_err(unusable)?;
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
@@ -109,7 +111,10 @@ impl Workbench {
             tools.end().await;
             Step { session: Some(task_id), ..last }
         });
-        Ok(BackgroundRun { session: Some(id), path: Some(path), saver, feed, stop, warnings: Vec::new(), task })
+        // The new session holds no event that a replay does not compute: the warning is only for the user.
+        let warning = |text: String| Diagnostic::error(Place::Options, Reason::RecorderFailed, text).warning();
+        let warnings = moved.into_iter().map(warning).collect();
+        Ok(BackgroundRun { session: Some(id), path: Some(path), saver, feed, stop, warnings, task })
     }
 
     fn missing_model(

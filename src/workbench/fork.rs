@@ -138,6 +138,16 @@ impl Workbench {
         inputs_at(&recording, &point.target).map(|there| there.agent)
     }
 
+    /// The agent at a point of a session after these changes: the agent that takes the inputs of a fork.
+    pub fn agent_after(&self, session: &Session, at: &str, changes: &[ForkChange]) -> Result<Agent, StartError> {
+        let mut inputs = Inputs { agent: self.agent_at(session, at)?, context: Json::empty() };
+        for change in changes.iter().filter(|change| ["agent", "signature"].contains(&change.target.as_str())) {
+            let (target, at, after) = (change.target.clone(), at.to_owned(), JsonText::of(&change.after));
+            inputs.edit(&Edit { target, at, before_sha: None, after, by: Editor::Command }).map_err(unusable)?;
+        }
+        Ok(inputs.agent)
+    }
+
     /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and continues live; `human` answers
     /// questions.
     pub async fn fork(

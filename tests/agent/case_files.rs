@@ -142,6 +142,26 @@ fn what_is_no_case_is_reported_with_file_and_row() {
         ("c.csv", "name,weight\na,x\n", "the weight \"x\" is not a number"),
         ("c.toml", "name = \"x\"\n", "c.toml: unknown key `name`; a file of cases has only [[cases]]"),
         ("c.toml", "[[cases]\n", "c.toml:1:"),
+        (
+            "c.json",
+            "[{\"name\":\"a\",\n \"name\":\"b\"}]",
+            "c.json: the file is ambiguous at line 2, column 2: an object has the member \"name\" twice",
+        ),
+        (
+            "c.jsonl",
+            "\n{\"name\":\"a\",\"name\":\"b\"}\n",
+            "c.jsonl:2: the line is ambiguous: an object has the member \"name\" twice",
+        ),
+        (
+            "c.jsonl",
+            "{\"name\":\"a\",\"context\":\"{\\\"text\\\":\\\"x\\\",\\\"text\\\":\\\"y\\\"}\"}\n",
+            "`c.jsonl row 1.context`: the JSON text is ambiguous at line 1, column 13: an object has the member \"text\" twice",
+        ),
+        (
+            "c.csv",
+            "name,expect\na,\"{\"\"x\"\":1,\"\"x\"\":2}\"\n",
+            "c.csv: row 1: the column `expect` is ambiguous at line 1, column 8: an object has the member \"x\" twice",
+        ),
         ("c.json", "{}", "c.json: must hold a JSON list of cases"),
         ("c.xml", "", "which is not a file of cases; known endings: toml, json, jsonl, csv, tsv"),
     ];

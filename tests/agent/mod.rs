@@ -1,5 +1,6 @@
 //! Agent files, construction checks, contexts and drafts: what a developer writes, and the findings about it.
 
+mod ambiguous;
 mod below;
 mod bundled;
 mod case_files;

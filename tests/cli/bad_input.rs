@@ -183,6 +183,46 @@ fn a_folder_that_cannot_be_written() {
     program.run(["run", "sentiment", "--model", "sample", "--no-save"]).exits(0);
 }
 
+/// A name is often empty because a variable of the shell is.
+#[test]
+fn a_name_that_is_empty() {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample"]).exits(0);
+    let commands: [(&[&str], &str); 12] = [
+        (&["run", ""], "AGENT.toml"),
+        (&["prompt", ""], "AGENT.toml"),
+        (&["test", ""], "AGENT.toml"),
+        (&["serve", ""], "AGENT.toml"),
+        (&["compare", "last", ""], "SESSION|AGENT.toml"),
+        (&["new", ""], "NAME"),
+        (&["resume", ""], "SESSION"),
+        (&["exec", "last", ""], "ADDRESS"),
+        (&["fork", "last", "--at", ""], "ADDRESS[:STAGE]"),
+        (&["rerun", "last", "--from", ""], "ADDRESS"),
+        (&["rerun", "last", "--agent", ""], "AGENT.toml"),
+        (&["sessions", "show", ""], "SESSION"),
+    ];
+    for (arguments, name) in commands {
+        let done = program.run(arguments);
+        done.exits(2).reports("error: a value is required for ").reports(name).reports("but none was supplied");
+    }
+    assert_eq!(program.session_files().len(), 1);
+    for (arguments, words) in [
+        (["run", "sentiment", "--context", "@"], "error: `@` without a file: write @FILE"),
+        (["run", "sentiment", "--set", "text=@"], "error: `@` without a file: write @FILE; `@` reads a file"),
+    ] {
+        program.run(arguments).exits(2).reports(words);
+    }
+}
+
+#[test]
+fn results_that_are_no_text_or_no_file() {
+    let program = Program::new();
+    program.file("latin.jsonl", b"\n\xff\n");
+    program.run(["merge", "latin.jsonl"]).exits(2).reports("error: latin.jsonl:2: the line is not UTF-8 text");
+    program.run(["merge", "home"]).exits(2).reports("error: home: cannot be read: Is a directory");
+}
+
 #[test]
 fn a_misspelt_command() {
     let done = Program::new().run(["runn", "sentiment"]);

@@ -89,6 +89,15 @@ fn an_input_of_context_that_is_not_declared_is_a_warning() {
         r#"{"number": 1, "numbr": 2}"#,
     ];
     program.run(fork).reports("warning: --context: no input `numbr`; did you mean `number`? (inputs: number)");
+    program.file(
+        "twice.toml",
+        "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"(n :int) -> :int\"\nprogram = \"(return (* 2 data/n))\"\n",
+    );
+    let twice = program.run(["run", "twice.toml", "--set", "n=1", "--json"]).exits(0).json();
+    let pinned = ["exec", twice["session"].as_str().unwrap(), "r0/t1", "--context", r#"{"n": 2, "nn": 3}"#];
+    program.run(pinned).exits(0).reports("warning: --context: no input `nn`; did you mean `n`? (inputs: n)");
+    let preview = program.run(["prompt", "echo.toml", "--context", r#"{"text": "a", "txt": 1}"#]);
+    preview.exits(0).reports(&format!("warning: --context: no input `txt`; did you mean `text`? {known}"));
 }
 
 #[test]

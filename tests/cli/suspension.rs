@@ -12,7 +12,7 @@ use ptc_workbench::workbench::Workbench;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::program::Program;
+use super::program::{Done, Program};
 
 /// Asks twice; its program replaces the model.
 const ASK: &str = r#"
@@ -47,6 +47,30 @@ fn a_run_that_waits_continues_in_its_file_question_by_question() {
     assert_eq!(program.session().damage, []);
     program.run(["replay", "last", "--check"]).exits(0);
     program.run(["resume", "last", "--answer", "more"]).exits(2).reports("has ended");
+}
+
+#[test]
+fn a_resumed_run_prints_what_is_new_and_the_question_that_it_asks_again() {
+    let program = waiting();
+    let lines = |done: Done| -> Vec<String> { done.reported().lines().map(|line| line.trim().to_owned()).collect() };
+    let starts = |lines: &[String], words: &str| lines.iter().filter(|line| line.starts_with(words)).count();
+    let again = lines(program.run(["resume", "last"]));
+    assert_eq!(again[0], "resume of <id>", "{again:?}");
+    assert!(again[1].starts_with("resuming after event "), "{again:?}");
+    assert_eq!(again[2], "Which colour?", "{again:?}");
+    assert_eq!(again[4], "waiting for the answer to r0/t1/c0/q0", "{again:?}");
+    let blue = lines(program.run(["resume", "last", "--answer", "blue"]));
+    assert_eq!(starts(&blue, "ask · ptc_lisp"), 0, "the start of the run was printed before: {blue:?}");
+    assert_eq!(starts(&blue, "resuming after event"), 1, "{blue:?}");
+    assert_eq!(blue[2..4], ["asks: Which colour?", "answered by user: \"blue\""], "{blue:?}");
+    let waits: Vec<_> = blue.iter().filter(|line| line.starts_with("waiting for the answer")).collect();
+    assert_eq!(waits, ["waiting for the answer to r0/t1/c2/q0"], "{blue:?}");
+    let large = lines(program.run(["resume", "last", "--answer", "large"]));
+    assert_eq!((starts(&large, "waiting"), starts(&large, "asks:")), (0, 1), "{large:?}");
+    assert_eq!((starts(&large, "call look"), starts(&large, "✓ returned")), (0, 1), "{large:?}");
+    // The whole course is in the session.
+    let shown = program.run(["sessions", "show", "last"]).exits(0).stdout.clone();
+    assert_eq!((shown.matches("waiting for the answer").count(), shown.matches("resuming after").count()), (3, 3));
 }
 
 #[test]

@@ -94,6 +94,51 @@ fn accepting_writes_a_new_session_with_the_recorded_inputs() {
     assert_eq!(program.session_files().len(), 2);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_accepted_session_that_its_folder_does_not_take_is_named_with_its_path() {
+    let (program, _) = older();
+    let accept = |flags: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ptc-workbench"));
+        program.surround(&mut command);
+        // Nobody can create folders there, not even root.
+        command.args([
+            "--sessions",
+            "/sys/ptc-sessions",
+            "--spare-sessions",
+            "spare",
+            "replay",
+            "old.jsonl",
+            "--accept",
+        ]);
+        program.done(command.args(flags).output().unwrap())
+    };
+    let done = accept(&[]);
+    done.exits(0).reports("warning: a session could not be created in /sys/ptc-sessions").reports("it is in spare (");
+    let done = accept(&["--json"]);
+    let output = done.exits(0).reports("it is in spare (").json();
+    let path = output["path"].as_str().unwrap();
+    assert!(path.starts_with("spare/") && path.contains(output["accepted"].as_str().unwrap()), "{output}");
+    program.run(["replay", path, "--check"]).exits(0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_accepted_session_that_no_folder_takes_to_its_end_is_no_success() {
+    let (program, _) = older();
+    let mut shell = std::process::Command::new("sh");
+    program.surround(&mut shell);
+    // A limit on the size of files is used for full disks everywhere: 4 blocks of 512 bytes.
+    let script = "trap '' XFSZ; ulimit -f 4; exec \"$0\" \"$@\"";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_ptc-workbench"), "--sessions", "sessions"]);
+    shell.args(["--spare-sessions", "spare", "replay", "old.jsonl", "--accept"]);
+    let done = program.done(shell.output().unwrap());
+    done.exits(2)
+        .reports("spare/")
+        .reports("could not be written either")
+        .reports("name a folder with --spare-sessions");
+}
+
 /// The second reply does not fit the agent as it is in `altered.jsonl`: a third turn is needed, which was not recorded.
 fn one_answer_short() -> Program {
     let (program, text) = recorded();

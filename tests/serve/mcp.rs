@@ -213,6 +213,20 @@ async fn inputs_that_an_agent_does_not_declare_are_refused_with_the_nearest_name
         let got = client.call(tool, json!({"agent": "sentiment", "context": {"text": "a", "txt": "INJECTED"}})).await;
         assert!(got.is_error && got.text.contains("no input `txt`; did you mean `text`?"), "{tool}: {}", got.text);
     }
+    let failures = client.call("failures_list", json!({"query": "agent:sentiment"})).await.text;
+    let session = word_after(&failures, "newest ").to_owned();
+    let turn = word_after(&failures, &format!("{session} ")).to_owned();
+    let near = "no input `txt`; did you mean `text`?";
+    for (changes, words) in [
+        (json!({"context": {"text": "a", "txt": "INJECTED"}}), near),
+        (json!({"context.txt": "INJECTED"}), near),
+        (json!({"signature": "(txt :string) -> {a :int}", "context": {"txt": "a", "text": "b"}}), "(inputs: txt)"),
+        (json!({"signature": "(text :file) -> {a :int}", "context.text": {"name": "a"}}), "`text` is a file"),
+    ] {
+        let fork = json!({"session": session, "at": turn, "changes": changes, "model": "demo"});
+        let got = client.call("session_fork", fork).await;
+        assert!(got.is_error && got.text.contains(words), "{changes}: {}", got.text);
+    }
     assert_eq!(client.workbench.sessions().iter().filter(|session| !session.example).count(), 0);
     // An agent that declares no inputs takes any, and its schema says so.
     assert!(schema("free").get("additionalProperties").is_none(), "{}", schema("free"));
@@ -402,6 +416,10 @@ async fn a_served_agent_is_a_prompt_with_its_inputs_as_arguments() {
     assert!(got["result"]["messages"].to_string().contains("Greet Ada 2 times"), "{got}");
     let wrong = client.request("prompts/get", json!({"name": "greet", "arguments": {"nme": "Ada"}})).await;
     assert!(wrong["error"]["message"].as_str().unwrap().contains("no input `nme`"), "{wrong}");
+    let twice = json!({"name": "greet", "arguments": {"name": "Ada", "times": r#"{"a": 1, "a": 2}"#}});
+    let twice = client.request("prompts/get", twice).await;
+    let message = twice["error"]["message"].as_str().unwrap();
+    assert!(message.contains("the input `times` is ambiguous at line 1, column 10"), "{twice}");
     let missing = client.request("prompts/get", json!({"name": "other"})).await;
     assert!(missing["error"]["message"].as_str().unwrap().contains("no agent `other`"), "{missing}");
 }

@@ -9,7 +9,6 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use ptc_core::value::Json;
-use ptc_core::value::json;
 
 use super::Case;
 use super::csv::{MOST_ROW_BYTES, Records, trimmed};
@@ -17,8 +16,9 @@ use super::fit::misfit;
 use super::read::{Read, case, head, read_entry, tables};
 use super::source::{CaseSource, row_of_cells, texts_of_cells};
 use super::typed::Types;
+use crate::agent::ambiguous::problem_of_case;
 use crate::agent::{Agent, Diagnostic};
-use crate::config::document::{self, Entry};
+use crate::config::document::{self, Entry, parse_json_text};
 use crate::config::open_resolved_file;
 use crate::tool::FileAccess;
 
@@ -243,8 +243,8 @@ impl CaseRows {
     fn tables(&self, path: &Path, root: &Path, name: &str, ending: &str) -> Result<VecDeque<Json>, String> {
         let text = self.access.read(root, KEY, path).map_err(|refusal| format!("{name}: {refusal}"))?;
         let items = if ending == "json" {
-            let json =
-                json::parse(&text).map_err(|error| format!("{name}:{}: {}", error.line_col(&text), error.message))?;
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            let json = parse_json_text(text).map_err(|error| format!("{name}: the file is {error}"))?;
             json.items().map(<[Json]>::to_vec).ok_or_else(|| format!("{name}: must hold a JSON list of cases"))?
         } else {
             let document = document::parse(&text);
@@ -297,6 +297,9 @@ impl OpenFile {
             }
         };
         let entry = Entry { path: place.clone(), key: "cases", ..Entry::root(&table) };
+        if let Some(problem) = problem_of_case(&entry).map(|problem| Some(problem.message)) {
+            return Ok(Some(vec![CaseTable { place, json: table, problem }]));
+        }
         let tables = tables(&entry).map_err(|problem| problem.message)?;
         Ok(Some(tables.into_iter().map(|table| CaseTable::new(&place, table)).collect()))
     }
@@ -321,8 +324,9 @@ fn json_line(reader: &mut BufReader<File>, place: &mut usize) -> Result<Option<J
         let text = std::str::from_utf8(trimmed(&line)).map_err(|_| format!("{place}: the line is not UTF-8 text"))?;
         let text = text.trim_start_matches('\u{feff}');
         if !text.trim().is_empty() {
-            let parsed = json::parse(text);
-            return parsed.map(Some).map_err(|error| format!("{place}: the line is not JSON: {}", error.message));
+            return parse_json_text(text)
+                .map(Some)
+                .map_err(|error| format!("{place}: the line is {} (column {})", error.problem(), error.at.column));
         }
     }
 }

@@ -8,7 +8,7 @@ use ptc_core::value::json::{self, Node};
 
 use super::read::{Variants, read_variants, weight};
 use super::typed::Types;
-use crate::config::document::{Entry, Problem};
+use crate::config::document::{Entry, Problem, parse_json_text};
 
 /// Keys of an entry that names a file.
 const KEYS: [&str; 12] = [
@@ -222,8 +222,9 @@ pub(super) fn row_of_cells(
             "skip" | "only" | "lenient" => {
                 json::parse(text).map_err(|_| format!("`{column}` must be true or false"))?
             }
-            "expect" if !text.trim_start().starts_with('(') => match json::parse(text) {
+            "expect" if !text.trim_start().starts_with('(') => match parse_json_text(text) {
                 Ok(json) if json.members().is_some() => json,
+                Err(error) if error.is_ambiguous() => return Err(format!("the column `expect` is {error}")),
                 _ => Json::empty().with("value", types.expected("", &cell)?),
             },
             _ => cell.clone(),

@@ -5,9 +5,9 @@
 
 use ptc_core::signature::{self, Signature, Type};
 use ptc_core::value::Json;
-use ptc_core::value::json;
 
 use crate::agent::{Agent, RawSchema};
+use crate::config::document::{json_or_text, parse_json_text};
 
 /// The types of an agent's inputs and output, as far as its signature names them.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +75,7 @@ impl Types {
                 Type::List(item) => item,
                 record => match record.fields().iter().find(|field| field.name == step) {
                     Some(field) => &field.ty,
-                    None => return Ok(json::parse(text).unwrap_or_else(|_| Json::str(text))),
+                    None => return json_or_text(text).map_err(|error| format!("the expected `{path}` is {error}")),
                 },
             };
         }
@@ -92,7 +92,13 @@ fn is_text(ty: &Type) -> bool {
 fn value(ty: &Type, text: &str) -> Result<Json, String> {
     match ty {
         _ if is_text(ty) => Ok(Json::str(text)),
-        Type::Any => Ok(json::parse(text).unwrap_or_else(|_| Json::str(text))),
-        _ => json::parse(text.trim()).map_err(|_| format!("{text:?} is not {} as JSON", ty.render())),
+        Type::Any => json_or_text(text).map_err(|error| format!("the JSON is {error}")),
+        _ => parse_json_text(text.trim()).map_err(|error| {
+            if error.is_ambiguous() {
+                format!("the JSON is {error}")
+            } else {
+                format!("{text:?} is not {} as JSON", ty.render())
+            }
+        }),
     }
 }

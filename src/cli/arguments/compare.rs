@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::results::{CacheFlags, ResultFlags};
 use super::test::{SelectionFlags, largest_cost};
@@ -11,7 +12,7 @@ use super::test::{SelectionFlags, largest_cost};
 #[derive(Debug, Args)]
 pub struct CompareFlags {
     /// Two or more sessions (path, id, unique beginning or end of an id, or `last`); or agents: files, names of examples
-    #[arg(value_name = "SESSION|AGENT.toml", required_unless_present = "resume")]
+    #[arg(value_name = "SESSION|AGENT.toml", required_unless_present = "resume", value_parser = NonEmptyStringValueParser::new())]
     pub names: Vec<String>,
     /// Print as JSON
     #[arg(long)]

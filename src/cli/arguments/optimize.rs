@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 use super::results::CacheFlags;
@@ -15,7 +16,7 @@ pub struct OptimizeFlags {
     #[command(subcommand)]
     pub action: Option<OptimizeAction>,
     /// Agent file with cases
-    #[arg(value_name = "AGENT.toml", required = true)]
+    #[arg(value_name = "AGENT.toml", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub agent: Option<String>,
     /// Folder of the search: its journal and candidates; a search that was stopped is continued; default: NAME.optimize in the current
     /// folder
@@ -66,10 +67,10 @@ pub struct OptimizeFlags {
 #[derive(Debug, Args)]
 pub struct SuggestFlags {
     /// SESSION (path, id, unique beginning or end of an id, or `last`), or SESSION@TURN
-    #[arg(value_name = "SESSION[@TURN]")]
+    #[arg(value_name = "SESSION[@TURN]", value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// The failing turn, by number or address (2, r0/t2); default: the last one that failed
-    #[arg(long, value_name = "TURN")]
+    #[arg(long, value_name = "TURN", value_parser = NonEmptyStringValueParser::new())]
     pub turn: Option<String>,
     /// Agent file to change; default: NAME.toml of the agent in the current folder
     #[arg(long, value_name = "FILE")]

@@ -1,12 +1,14 @@
 //! The arguments of `replay`, `fork` and `rerun`.
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 /// Flags of `replay`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct ReplayFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// Print only the outcome, no turns
     #[arg(long)]
@@ -33,9 +35,10 @@ pub struct ReplayFlags {
 #[derive(Debug, Args)]
 pub struct ForkFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// Point of the fork: a turn (`r0/t2`, with the stage :request, :reply or :after), a tool call (`r0/t2/c0`) or a question (`r0/t2/q0`)
-    #[arg(long, value_name = "ADDRESS[:STAGE]")]
+    #[arg(long, value_name = "ADDRESS[:STAGE]", value_parser = NonEmptyStringValueParser::new())]
     pub at: String,
     /// Another prompt from this turn on
     #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true)]
@@ -82,9 +85,10 @@ pub struct ForkFlags {
 #[derive(Debug, Args)]
 pub struct RerunFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// Start point: a run (`r1`) or a turn (`r0/t2`); default: the beginning
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
     pub from: Option<String>,
     /// Another model
     #[arg(long, value_name = "MODEL")]
@@ -93,7 +97,7 @@ pub struct RerunFlags {
     #[arg(long, value_name = "MODE")]
     pub mode: Option<String>,
     /// Another version of the agent: a file, or the name of an example
-    #[arg(long, value_name = "AGENT.toml")]
+    #[arg(long, value_name = "AGENT.toml", value_parser = NonEmptyStringValueParser::new())]
     pub agent: Option<String>,
     /// Number of consecutive runs, whose results are compared
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]

@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 /// Flags of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeFlags {
     /// Agent files or names of example agents
-    #[arg(required = true, value_name = "AGENT.toml")]
+    #[arg(required = true, value_name = "AGENT.toml", value_parser = NonEmptyStringValueParser::new())]
     pub agents: Vec<String>,
     /// Port; 0 takes a free one
     #[arg(long, default_value_t = 4142)]
@@ -37,7 +38,7 @@ pub struct ServeFlags {
 #[derive(Debug, Args)]
 pub struct McpFlags {
     /// Agent to offer as a tool (repeatable): an agent file or the name of an example
-    #[arg(long, value_name = "AGENT.toml")]
+    #[arg(long, value_name = "AGENT.toml", value_parser = NonEmptyStringValueParser::new())]
     pub agent: Vec<String>,
     /// Let the client start runs: agents by name, cases, forks
     #[arg(long)]

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 /// Flags of `sessions search`.
 #[derive(Debug, Args)]
@@ -73,7 +74,7 @@ fn filters() -> String {
 #[derive(Debug, Args)]
 pub struct TagFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
-    #[arg(value_name = "SESSION[@ADDRESS]")]
+    #[arg(value_name = "SESSION[@ADDRESS]", value_parser = NonEmptyStringValueParser::new())]
     pub place: String,
     /// +TAG adds a tag, -TAG removes it; write flags before the tags
     #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true)]
@@ -87,7 +88,7 @@ pub struct TagFlags {
 #[derive(Debug, Args)]
 pub struct NoteFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
-    #[arg(value_name = "SESSION[@ADDRESS]")]
+    #[arg(value_name = "SESSION[@ADDRESS]", value_parser = NonEmptyStringValueParser::new())]
     pub place: String,
     /// The note; an empty text removes it
     #[arg(allow_hyphen_values = true)]
@@ -101,7 +102,7 @@ pub struct NoteFlags {
 #[derive(Debug, Args)]
 pub struct MarkFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
-    #[arg(value_name = "SESSION[@ADDRESS]")]
+    #[arg(value_name = "SESSION[@ADDRESS]", value_parser = NonEmptyStringValueParser::new())]
     pub place: String,
     /// Remove the mark
     #[arg(long)]
@@ -115,7 +116,7 @@ pub struct MarkFlags {
 #[derive(Debug, Args)]
 pub struct LabelFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
-    #[arg(value_name = "SESSION[@ADDRESS]")]
+    #[arg(value_name = "SESSION[@ADDRESS]", value_parser = NonEmptyStringValueParser::new())]
     pub place: String,
     /// pass, fail, a score from 0 to 1, or none to remove the label
     #[arg(value_name = "LABEL")]
@@ -132,6 +133,7 @@ pub struct LabelFlags {
 #[derive(Debug, Args)]
 pub struct VerifyFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// Print the findings as JSON
     #[arg(long)]
@@ -142,6 +144,7 @@ pub struct VerifyFlags {
 #[derive(Debug, Args)]
 pub struct RecoverFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// Print the result as JSON
     #[arg(long)]
@@ -152,6 +155,7 @@ pub struct RecoverFlags {
 #[derive(Debug, Args)]
 pub struct CaseFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// Name of the case; without it the end of the session's id
     #[arg(long, value_name = "NAME")]
@@ -160,7 +164,7 @@ pub struct CaseFlags {
     #[arg(long, value_name = "FILE")]
     pub agent: Option<PathBuf>,
     /// The run, when the session holds several
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
     pub run: Option<String>,
     /// Expect that a model judges the answer to fulfil TEXT; a label of the run becomes an example for the judge
     #[arg(long, value_name = "TEXT", conflicts_with = "cassette")]
@@ -177,7 +181,7 @@ pub struct CaseFlags {
 #[derive(Debug, Args)]
 pub struct ExampleFlags {
     /// SESSION, or SESSION@TURN (r0/t2); without a turn the last one
-    #[arg(value_name = "SESSION[@TURN]")]
+    #[arg(value_name = "SESSION[@TURN]", value_parser = NonEmptyStringValueParser::new())]
     pub place: String,
     /// Agent file whose prompt gets the example; created from the session if missing
     #[arg(long, value_name = "FILE")]
@@ -191,7 +195,7 @@ pub struct ExampleFlags {
 #[derive(Debug, Args)]
 pub struct CapturedAgentFlags {
     /// SESSION, or SESSION@TURN (r0/t2); without a turn the first one
-    #[arg(value_name = "SESSION[@TURN]")]
+    #[arg(value_name = "SESSION[@TURN]", value_parser = NonEmptyStringValueParser::new())]
     pub place: String,
     /// New agent file; without it the agent is printed
     #[arg(long, short, value_name = "FILE")]
@@ -203,6 +207,7 @@ pub struct CapturedAgentFlags {
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct ExportFlags {
     /// Path, id, unique beginning or end of an id, or `last`
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub session: String,
     /// md, html, json, atif, otlp, svg, asciicast, bundle; default: the extension of the file
     #[arg(short, long, value_name = "FORMAT")]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::results::{CacheFlags, ResultFlags};
 use crate::workbench::suite::{CaseFilter, Shard};
@@ -40,7 +41,7 @@ impl SelectionFlags {
 #[derive(Debug, Args)]
 pub struct JudgeFlags {
     /// Agent file, or name of an example agent, whose labelled runs are judged
-    #[arg(value_name = "AGENT.toml")]
+    #[arg(value_name = "AGENT.toml", value_parser = NonEmptyStringValueParser::new())]
     pub agent: String,
     /// Judge all runs by this rubric; without it by those of the agent's cases
     #[arg(long, value_name = "TEXT")]
@@ -75,7 +76,7 @@ pub struct JudgeFlags {
 #[derive(Debug, Args)]
 pub struct TestFlags {
     /// Agent files, or names of example agents
-    #[arg(value_name = "AGENT.toml", required = true)]
+    #[arg(value_name = "AGENT.toml", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub agents: Vec<String>,
     /// Runs of each case; a case passes if all of them pass
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]

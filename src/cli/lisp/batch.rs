@@ -14,9 +14,9 @@ use ptc_core::value::{Json, json};
 
 use super::input::perform;
 use crate::cli::arguments::lisp::TIMEOUT_MS;
-use crate::cli::context::READERS_DISAGREE;
 use crate::cli::output::Stdout;
 use crate::cli::output::{UsageError, exit};
+use crate::config::document::READERS_DISAGREE;
 
 /// Lines read ahead of the slowest worker.
 const READ_AHEAD: usize = 256;

@@ -4,7 +4,8 @@ use super::*;
 use crate::event::{
     AgentRecord, AnswerGiven, Answerer, CallStatus, CompactionDone, CompactionReason, CompactionStrategy, ErrorRecord,
     Extract, ExtractKind, JsonText, MemoryChange, MessageAdded, ModelRecord, PlanState, ProgramEnd, ProgramStatus,
-    QuestionAsked, QuestionKind, Role, TextRecord, ToolCall, ToolEnd, Totals, TurnKind, TurnStart, UsageRecord,
+    QuestionAsked, QuestionKind, Resume, Role, RunWait, TextRecord, ToolCall, ToolEnd, Totals, TurnKind, TurnStart,
+    UsageRecord,
 };
 
 fn printed(events: impl IntoIterator<Item = (&'static str, Event)>) -> String {
@@ -278,6 +279,35 @@ fn questions_of_parallel_agents_are_held_while_the_others_go_on() {
     let asks: Vec<&str> = printed.lines().map(str::trim).filter(|line| line.starts_with("asks")).collect();
     assert_eq!(asks, ["asks: closed"], "{printed}");
     assert_eq!(printed.matches("answered by user").count(), 2, "{printed}");
+}
+
+#[test]
+fn a_wait_of_a_run_that_was_resumed_is_not_printed_as_if_it_lasted() {
+    let question = QuestionAsked { text: "Which?".to_owned(), ..QuestionAsked::default() };
+    let wait = |question: &str| RunWait { question: question.to_owned() };
+    let events: Vec<(&str, Event)> = vec![
+        ("r0", start("ask", "ptc_lisp")),
+        ("r0/t1/c0/q0", question.clone().into()),
+        ("r0", wait("r0/t1/c0/q0").into()),
+        ("r0", Resume { after: 3 }.into()),
+        ("r0/t1/c0/q0", AnswerGiven { by: Answerer::User, value: text("1"), edited: false }.into()),
+        ("r0/t1/c1/q0", question.into()),
+        ("r0", wait("r0/t1/c1/q0").into()),
+    ];
+    let printed_from = |first: u64| {
+        let mut out = Vec::new();
+        let mut printer = Printer::new(&mut out, false).with_user().after(first);
+        for (seq, (at, event)) in (1..).zip(events.clone()) {
+            printer.print(&Envelope { seq, at_ms: 0, address: Address::from(at), event });
+        }
+        printer.close(&Step { waits_for: Some(Address::from("r0/t1/c1/q0")), ..Step::default() });
+        drop(printer);
+        String::from_utf8(out).unwrap()
+    };
+    let new = "resuming after event 3\n  asks: Which?\n  answered by user: 1\n  asks: Which?\nwaiting for the answer to r0/t1/c1/q0\n";
+    assert_eq!(printed_from(3), new);
+    let whole = "ask · ptc_lisp · demo\n  asks: Which?\nresuming after event 3\n  answered by user: 1\n  asks: Which?\nwaiting for the answer to r0/t1/c1/q0\n";
+    assert_eq!(printed_from(0), whole);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ptc_core::signature::{Field, Type};
 use ptc_core::text::did_you_mean;
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -19,6 +19,7 @@ use super::arguments::Arguments;
 use super::page::Page;
 use super::sessions::{show, show_turn, summary};
 use crate::agent::Context;
+use crate::config::document::{JsonTextError, json_or_text};
 use crate::event;
 use crate::serve::ServedAgent;
 use crate::session::Summary;
@@ -117,7 +118,8 @@ pub(super) fn prompt(server: &WorkbenchServer, request: GetPromptRequestParams) 
             let near = did_you_mean(&name, params.iter().map(|field| field.name.as_str()));
             invalid(format!("the agent {} has no input `{name}`{near}", agent.name))
         })?;
-        context.push((name, input(field, &value)));
+        let value = input(field, &value).map_err(|error| invalid(format!("the input `{name}` is {error}")))?;
+        context.push((name, value));
     }
     let context = (!params.is_empty()).then(|| Context::from(Json::object(context)));
     let preview = server.workbench.preview(&agent.agent, None, context).map_err(|error| invalid(error.to_string()))?;
@@ -131,10 +133,12 @@ pub(super) fn prompt(server: &WorkbenchServer, request: GetPromptRequestParams) 
 }
 
 /// The value of an argument, which clients write as text: JSON where the input is not text.
-fn input(field: &Field, value: &Value) -> Json {
+///
+/// Errors: an object has two members of one name.
+fn input(field: &Field, value: &Value) -> Result<Json, JsonTextError> {
     let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
     if matches!(field.ty.required(), Type::String) {
-        return Json::str(text);
+        return Ok(Json::str(text));
     }
-    json::parse(&text).unwrap_or_else(|_| Json::str(text))
+    json_or_text(&text)
 }

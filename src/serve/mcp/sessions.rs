@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use ptc_core::value::Json;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 
@@ -16,7 +17,7 @@ use super::arguments::{
 };
 use super::{Answer, WorkbenchServer};
 use crate::event::{Address, Editor};
-use crate::serve::runs::{has_ended, maker};
+use crate::serve::runs::{check_context_of_client, has_ended, maker};
 use crate::session::index::TermSyntax;
 use crate::session::{ParentKind, Session, SessionKey, Summary};
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};
@@ -236,13 +237,29 @@ pub(super) fn fork<'a>(
             let value = exact.get(&target).cloned().unwrap_or_default();
             ForkChange::new(target, value)
         };
-        let changes = changes.into_keys().map(changed).collect();
+        let changes: Vec<ForkChange> = changes.into_keys().map(changed).collect();
+        check_inputs(server, &session, &at, &changes)?;
         let spec = ForkSpec { at, changes, model, by: Editor::Command, kind: ParentKind::Fork };
         let human = server.human(context);
         let run = server.workbench.fork(&session, spec, human).await.map_err(|error| error.to_string())?;
         finish(server, run, context).await.map(|step| Answer::Run(Box::new(step)))
     }
     .boxed()
+}
+
+/// Refuses inputs of a fork as those of a run: what its agent does not declare, and files.
+fn check_inputs(server: &WorkbenchServer, session: &Session, at: &str, changes: &[ForkChange]) -> Result<(), String> {
+    let given = changes.iter().filter_map(|change| match change.target.split_once('.') {
+        None if change.target == "context" => Some(change.after.clone()),
+        Some(("context", name)) => Some(Json::empty().with(name, change.after.clone())),
+        _ => None,
+    });
+    let given: Vec<Json> = given.collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let agent = server.workbench.agent_after(session, at, changes).map_err(|error| error.to_string())?;
+    given.iter().try_for_each(|context| check_context_of_client(&agent, context))
 }
 
 pub(super) fn resume<'a>(

@@ -268,7 +268,10 @@ pub fn read_result_lines(file: &str, reader: impl BufRead) -> Result<Vec<ResultR
     let mut rows = Vec::new();
     for (place, line) in reader.lines().enumerate() {
         let wrong = |why: String| MatrixError(format!("{file}:{}: {why}", place + 1));
-        let line = line.map_err(|error| wrong(error.to_string()))?;
+        let line = line.map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidData => wrong("the line is not UTF-8 text".to_owned()),
+            _ => MatrixError(format!("{file}: cannot be read: {error}")),
+        })?;
         if line.trim().is_empty() {
             continue;
         }
