@@ -212,10 +212,11 @@ fn check_template(agent: &Agent, signature: &Signature, template: &Template, fin
             continue;
         }
         let (severity, message) = if agent.mode == Mode::Text {
-            (
-                Severity::Error,
-                format!("the prompt does not use the parameter `{name}`; write `{{{{{name}}}}}` or remove it"),
-            )
+            let advice = match ["literal", "verbatim"].into_iter().find(|option| agent.asks(option)) {
+                Some(option) => format!("the prompt is plain text (`{option}`); remove the parameter or `{option}`"),
+                None => format!("write `{{{{{name}}}}}` or remove it"),
+            };
+            (Severity::Error, format!("the prompt does not use the parameter `{name}`; {advice}"))
         } else if agent.mode == Mode::Json {
             (
                 Severity::Warning,
@@ -276,6 +277,15 @@ fn fields_of<'a>(ty: &'a Type, found: &mut Vec<&'a Field>) {
     }
 }
 
+/// Returns whether values of a type have no fields, also as items of a list. (The depth is bounded as above.)
+fn is_scalar(ty: &Type) -> bool {
+    match ty.base() {
+        Type::List(item) => is_scalar(item),
+        Type::Any | Type::Map | Type::Record { .. } => false,
+        _ => true,
+    }
+}
+
 /// A description of a field that does not exist is a slip of the pen, not an error.
 fn check_descriptions(agent: &Agent, signature: &Signature, findings: &mut Vec<Diagnostic>) {
     let mut outputs = Vec::new();
@@ -290,6 +300,15 @@ fn check_descriptions(agent: &Agent, signature: &Signature, findings: &mut Vec<D
     ];
     for (key, what, rows, known) in tables {
         if known.is_empty() {
+            // Without names a type may still have fields; a scalar has none.
+            let scalar = signature.output.as_ref().filter(|output| key == "field_descriptions" && is_scalar(output));
+            findings.extend(scalar.into_iter().flat_map(|output| {
+                rows.iter().map(|(name, _)| {
+                    let message =
+                        format!("[{key}] describes `{name}`, but the output {} has no fields", output.render());
+                    option(&format!("{key}.{name}"), message).warning()
+                })
+            }));
             continue;
         }
         for (name, _) in rows {

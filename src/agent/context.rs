@@ -7,12 +7,13 @@ use std::borrow::Cow;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Field, InputMode, Issue, Path, Segment, Signature, Type, underscored};
 use ptc_core::template::{self, DiagnosticKind, Template};
-use ptc_core::text::{Span, did_you_mean, nearest};
+use ptc_core::text::{Span, nearest};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Map, Value};
 
 use super::plan::input_mode;
 use super::reach::{Reach, Receiver, same};
+use super::undeclared::undeclared_inputs;
 use super::{Agent, Diagnostic, INPUT, InputFile, Place, Plan, Severity, Step, is_key};
 use crate::event::{ErrorRecord, FileRecord};
 
@@ -32,20 +33,7 @@ impl Agent {
     /// signature has no parameters accepts any input.
     pub fn undeclared_inputs(&self, context: &Json) -> Vec<Diagnostic> {
         let signature = self.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
-        let Some(signature) =
-            signature.filter(|signature| signature.params.as_ref().is_some_and(|all| !all.is_empty()))
-        else {
-            return Vec::new();
-        };
-        let names = || signature.params.iter().flatten().map(|field| field.name.as_str());
-        let members = context.members().unwrap_or_default().iter();
-        let undeclared = members.map(|member| &member.key).filter(|name| signature.param(name).is_none());
-        let found = undeclared.map(|name| {
-            let (near, known) = (did_you_mean(name, names()), names().collect::<Vec<_>>().join(", "));
-            let message = format!("no input `{name}`{near} (inputs: {known})");
-            Diagnostic::error(Place::Context, Reason::InvalidContext, message).key(name.clone())
-        });
-        found.collect()
+        signature.map(|signature| undeclared_inputs(&signature, context)).unwrap_or_default()
     }
 }
 
@@ -119,29 +107,18 @@ impl Context {
     /// Returns the context if it has every parameter that is not optional.
     fn aligned(self, step: &Step, params: &[Field]) -> Result<Self, ErrorRecord> {
         let context = self;
-        let needed = params.iter().filter(|field| !field.ty.is_optional());
-        let missing: Vec<String> = needed
-            .filter(|field| find(&context.json, &field.name).is_none())
-            .map(|field| format!("`{}`", field.name))
-            .collect();
+        let missing = missing(&context.json, params);
         if missing.is_empty() {
             return Ok(context);
         }
-        let keys: Vec<String> =
-            context.json.members().unwrap_or_default().iter().map(|member| format!("`{}`", member.key)).collect();
-        let has = if keys.is_empty() { "no fields".to_owned() } else { keys.join(", ") };
-        Err(ErrorRecord {
-            reason: Reason::ChainError.name().to_owned(),
-            message: format!("the earlier step {} returned {has}; missing: {}", named(step), missing.join(", ")),
-            hint: Some(Reason::ChainError.row().next.to_owned()),
-            ..ErrorRecord::default()
-        })
+        let keys = context.json.members().unwrap_or_default().iter().map(|member| member.key.as_str());
+        Err(chain_error(&format!("the earlier step {}", named(step)), keys, &missing))
     }
 
-    /// Like [`Context::chained`] for a step of a pipeline that has a context of its own: what the earlier step gives wins, the rest
-    /// comes from there.
+    /// Like [`Context::from_step`] for a step of a pipeline that has a context of its own: what the earlier step gives wins, the rest
+    /// comes from there. Inputs may be missing: the run of the step reports them ([`Plan::lacking`]).
     ///
-    /// Errors: those of [`Context::chained`].
+    /// Errors: `chained_failure` when the step failed.
     pub fn chained_onto(plan: &Plan, step: &Step) -> Result<Self, ErrorRecord> {
         let own = &plan.agent.context;
         let params = open_params(own, plan.signature.params.as_deref().unwrap_or_default());
@@ -150,7 +127,7 @@ impl Context {
             [only] => Some(only.name.clone()),
             _ => receiver.only_name(own),
         };
-        let carried = Self::under(name, step, &params)?.aligned(step, &params)?;
+        let carried = Self::under(name, step, &params)?;
         let given = carried.json.members().unwrap_or_default();
         let others =
             own.members().unwrap_or_default().iter().filter(|member| find(&carried.json, &member.key).is_none());
@@ -167,6 +144,34 @@ impl Context {
             }
         }
         all
+    }
+}
+
+impl Plan {
+    /// Returns the error of a step of a pipeline whose context lacks inputs that must be given; `None` if it has all of them.
+    pub(crate) fn lacking(&self, context: &Json) -> Option<ErrorRecord> {
+        let missing = missing(context, self.signature.params.as_deref().unwrap_or_default());
+        let members = context.members().unwrap_or_default().iter();
+        let given = members.map(|member| member.key.as_str()).filter(|name| find(&self.agent.context, name).is_none());
+        (!missing.is_empty()).then(|| chain_error("the earlier step", given, &missing))
+    }
+}
+
+/// The names of parameters that must be given and that a context does not have.
+fn missing(context: &Json, params: &[Field]) -> Vec<String> {
+    let needed = params.iter().filter(|field| !field.ty.is_optional() && find(context, &field.name).is_none());
+    needed.map(|field| format!("`{}`", field.name)).collect()
+}
+
+/// The error of an agent that lacks inputs: the fields that `earlier` returned, and those that are missing.
+fn chain_error<'n>(earlier: &str, returned: impl Iterator<Item = &'n str>, missing: &[String]) -> ErrorRecord {
+    let returned: Vec<String> = returned.map(|name| format!("`{name}`")).collect();
+    let returned = if returned.is_empty() { "no fields".to_owned() } else { returned.join(", ") };
+    ErrorRecord {
+        reason: Reason::ChainError.name().to_owned(),
+        message: format!("{earlier} returned {returned}; missing: {}", missing.join(", ")),
+        hint: Some(Reason::ChainError.row().next.to_owned()),
+        ..ErrorRecord::default()
     }
 }
 

@@ -92,6 +92,10 @@ impl Agent {
         let file = path.display().to_string();
         let source = Source::folder(folder, access);
         let (below, text) = source.linked(key, name).map_err(|problem| format!("`{key}` {problem}"))?;
+        let is_pipeline = |document: Json| document.get("steps").is_some_and(|steps| steps.items().is_some());
+        if document::parse(&text).is_ok_and(is_pipeline) {
+            return Err(format!("`{key}`: {file} is a pipeline, and pipelines cannot be nested; write its steps here"));
+        }
         Self::from_source(&text, &file, &below).map_err(|error| error.to_string())
     }
 

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ptc_core::signature::underscored;
 use ptc_core::value::Json;
 
 use super::file::read_from;
@@ -56,6 +57,15 @@ impl Source {
         let path = self.folder.join(name);
         let text = self.access.read(&self.root, key, &path);
         text.map_err(|refusal| format!("names the file {}, {refusal}", path.display()))
+    }
+
+    /// The context of the definition without the inputs that the user replaces.
+    pub(super) fn without_replaced(&self, context: &Json) -> Json {
+        let replaced = context.members().unwrap_or_default().iter().filter(|member| {
+            let name = &member.key;
+            self.access.replaced_inputs().has(&underscored(name))
+        });
+        replaced.fold(context.clone(), |context, member| context.without(&member.key))
     }
 
     /// Returns whether this is the source of a definition that names no files.

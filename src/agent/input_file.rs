@@ -1,8 +1,7 @@
 //! Files as inputs: `{ file = "invoice.png" }` or `{ resource = "server:uri" }` as the value of a parameter of type `:file`.
 //!
-//! In: a context as it is written, and the bytes of the files that it names. Out: the same context with the record of each file. Files are
-//! read where an agent file is read, and where the user names them; resources of servers are read when a run begins. A context that comes
-//! from elsewhere names none.
+//! In: a context as it is written, and the bytes of the files that it names. Out: the same context with the record of each file. It must never
+//! read a file: `input_reader` does. Resources of servers are read when a run begins.
 
 use std::fmt;
 use std::io;
@@ -11,15 +10,12 @@ use std::sync::Arc;
 use ptc_core::limits::INPUT_FILE_BYTES;
 use ptc_core::signature::{self, Field, Type, underscored};
 use ptc_core::value::Json;
+use serde::{Deserialize, Serialize};
 
 use super::Agent;
-use super::inline::Source;
-use crate::config::document::{Problem, Problems};
 use crate::event::{FileRecord, hex_sha};
 use crate::model::{media_type, supported_types};
 
-/// The key of the cases.
-const CASES: &str = "cases";
 /// The key of a value that names a file.
 const FILE: &str = "file";
 
@@ -64,13 +60,14 @@ impl NamedResource {
 }
 
 /// A file that a context names.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputFile {
     /// The path as it is written.
     pub path: String,
     /// Its record: name, type, size and hash.
     pub record: FileRecord,
-    /// Its bytes.
+    /// Its bytes; they are stored by their hash.
+    #[serde(skip)]
     pub bytes: Arc<[u8]>,
 }
 
@@ -121,7 +118,7 @@ fn only_member<'j>(value: &'j Json, name: &str) -> Option<&'j str> {
 }
 
 /// The path that a value names, if it names a file.
-fn named(value: &Json) -> Option<&str> {
+pub(super) fn named(value: &Json) -> Option<&str> {
     only_member(value, FILE)
 }
 
@@ -132,19 +129,24 @@ fn known_path(value: &Json) -> Option<String> {
 }
 
 /// The parameters of type `:file`.
-fn file_params(signature: Option<&str>) -> Vec<Field> {
+pub(super) fn file_params(signature: Option<&str>) -> Vec<Field> {
     let signature = signature.and_then(|text| signature::parse_inputs(text).ok());
     let params = signature.and_then(|signature| signature.params).unwrap_or_default();
     params.into_iter().filter(|field| *field.ty.base() == Type::File).collect()
 }
 
-fn is_of(params: &[Field], name: &str) -> bool {
+pub(super) fn is_of(params: &[Field], name: &str) -> bool {
     params.iter().any(|field| underscored(&field.name) == underscored(name))
 }
 
 impl Agent {
     /// The context with the record of each known file in place of its name, where the parameter is of type `:file`.
     pub fn with_file_records(&self, context: &Json) -> Json {
+        self.with_records_of(&self.files.iter().collect::<Vec<_>>(), context)
+    }
+
+    /// The context with the record of each of these files in place of its name.
+    pub(super) fn with_records_of(&self, files: &[&InputFile], context: &Json) -> Json {
         let (Some(members), params) = (context.members(), file_params(self.signature.as_deref())) else {
             return context.clone();
         };
@@ -153,7 +155,7 @@ impl Agent {
         }
         members.iter().fold(context.clone(), |all, member| {
             let path = known_path(&member.value).filter(|_| is_of(&params, &member.key));
-            let file = path.and_then(|path| self.files.iter().find(|file| file.path == path));
+            let file = path.and_then(|path| files.iter().find(|file| file.path == path));
             match file {
                 Some(file) => {
                     let record = Json { span: member.value.span, ..file.record.json() };
@@ -186,32 +188,6 @@ impl Agent {
         let params = file_params(self.signature.as_deref());
         let members = context.members().unwrap_or_default().iter();
         members.filter(|member| is_of(&params, &member.key)).map(|member| member.key.clone()).collect()
-    }
-
-    /// The agent with the files that its context and its cases name.
-    pub(super) fn with_input_files(mut self, source: &Source, problems: &mut Problems) -> Self {
-        let params = file_params(self.signature.as_deref());
-        if params.is_empty() || source.is_complete() {
-            return self;
-        }
-        let cases = self.options.iter().find(|(name, _)| name == CASES).and_then(|(_, cases)| cases.items());
-        let of_cases = cases.unwrap_or_default().iter().filter_map(|case| case.get("context"));
-        let contexts: Vec<Json> = [&self.context].into_iter().chain(of_cases).cloned().collect();
-        for member in contexts.iter().flat_map(|context| context.members().unwrap_or_default()) {
-            let Some(path) = named(&member.value).filter(|_| is_of(&params, &member.key)) else { continue };
-            if self.files.iter().any(|file| file.path == path) {
-                continue;
-            }
-            let key = format!("context.{}", member.key);
-            match source.read_input(&key, path) {
-                Ok(file) => self.files.push(file),
-                Err(problem) => {
-                    let message = format!("`{key}` {problem}");
-                    problems.push(Problem { key, span: member.value.span, message });
-                }
-            }
-        }
-        self
     }
 }
 

@@ -56,7 +56,7 @@ impl OptionType {
             }
             Self::Table(_) => entry.entries().map(drop),
             Self::List(_) => entry.json.items().map(drop).ok_or_else(|| entry.expected("a list")),
-            Self::Cases => case::read(entry).map(drop),
+            Self::Cases => case::read(entry, &Json::empty()).map(drop),
             Self::FlagOrTable(_) => match entry.json.node {
                 Node::Bool(_) | Node::Object(_) => Ok(()),
                 _ => Err(entry.expected("true, false or a table")),

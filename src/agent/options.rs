@@ -77,11 +77,11 @@ options! {
     "same_calls" Is::Limit(&limits::SAME_CALLS, |to, most| to.same_calls = small(most)), "";
     "max_depth" Is::Limit(&limits::TREE_DEPTH, |to, most| to.max_depth = small(most)), "";
     "turn_budget" Is::Limit(&limits::TREE_TURNS, |to, most| to.turn_budget = small(most)), "";
-    "cost_limit" Is::Amount(|to, cost| to.cost_limit = Some(cost)), "Cost of a run in the unit of the prices; checked after each reply. A child run gets the remainder at its start. No effect if the price is unknown.";
+    "cost_limit" Is::Amount(|to, cost| to.cost_limit = Some(cost)), "Cost of a run in the unit of the prices; checked like `token_limit`. A child run gets the remainder at its start. No effect if the price is unknown.";
     "on_budget_exceeded" Is::Word(&[
         ("fail", |to| to.return_partial = false),
         ("return_partial", |to| to.return_partial = true),
-    ]), "What happens when the budget of tokens or cost is exceeded: the run fails, or the latest good value is its answer.";
+    ]), "What happens when the budget of tokens or cost is exceeded and no answer is there: the run fails, or the latest good value of its programs is its answer.";
     "max_ref_retries" Is::Limit(&limits::REF_RETRIES, |to, most| to.ref_retries = small(most)), "";
     "max_protocol_failures" Is::Limit(&limits::PROTOCOL_FAILURES, |to, most| to.protocol_failures = small(most)), "";
     "on_protocol_failure" Is::Word(&[
@@ -98,7 +98,7 @@ options! {
     "retry" Is::Table(|agent, to, found| to.retry = settings::read_retry(agent, found)), "What happens after a temporary failure of the model.";
     "prompt_limit" Is::Table(|agent, to, found| to.prompt_chars = settings::read_prompt_chars(agent, found)), "How long the prompt may get.";
     "format_options" Is::Table(|agent, to, found| to.format = settings::read_format(agent, found)), "How values are shown to a model that writes programs.";
-    "refs" Is::Table(|agent, to, found| to.refs = refs::read(agent, found)), "Named parts of the answer: `name = \"items[0].id\"`, `{ path, optional }`, or `{ expr, optional }` with PTC-Lisp over `result`.";
+    "refs" Is::Table(|agent, to, found| to.refs = refs::read(agent, found)), "Named parts of the answer: `name = \"items[0].id\"` (or `items.0.id`, `items[*].id`), `{ path, optional }`, or `{ expr, optional }` with PTC-Lisp over `result`.";
     "memory" Is::Table(|agent, to, found| to.memory = settings::read_memory(agent, found)), "Definitions that exist before the first turn: names with PTC-Lisp expressions as text.";
     "program" Is::Text(|_, _| {}), "A pinned program that replaces the model (docs/modes.md).";
     "literal" Is::Flag(|_, _| {}), "The prompt is plain text: `{{` has no meaning in it.";
@@ -135,6 +135,7 @@ impl Settings {
         if agent.option(limits::SAME_CALLS.name).is_none() && agent.mode != Mode::JsonLoop {
             settings.same_calls = 0;
         }
+        findings.extend(super::definitions::check(&settings));
         settings
     }
 }

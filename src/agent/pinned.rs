@@ -25,17 +25,26 @@ pub(super) fn check(agent: &Agent, tools: &[Tool], settings: &Settings) -> Vec<D
         };
         return lint(program, &given);
     }
-    let found = if let Err(error) = lisp::read(program, Budget::default()) {
-        let found = Diagnostic::error(Place::Program, error.reason, error.message());
-        error.span.map_or(found.clone(), |span| found.at(span))
-    } else {
+    let found = syntax_error(program).unwrap_or_else(|| {
         let message = format!(
             "programs run only in mode ptc_lisp; in mode {} the program is sent as the text of the reply",
             agent.mode
         );
         Diagnostic::error(Place::Program, Reason::InvalidAgent, message).warning()
-    };
+    });
     vec![found]
+}
+
+/// Returns a warning about a program that cannot be read: its run fails, and a session recorded with it is still replayed.
+pub(super) fn unreadable(agent: &Agent) -> Option<Diagnostic> {
+    let program = agent.program().filter(|_| agent.mode == Mode::PtcLisp)?;
+    syntax_error(program).map(Diagnostic::warning)
+}
+
+fn syntax_error(program: &str) -> Option<Diagnostic> {
+    let error = lisp::read(program, Budget::default()).err()?;
+    let found = Diagnostic::error(Place::Program, error.reason, error.message());
+    Some(error.span.map_or(found.clone(), |span| found.at(span)))
 }
 
 impl Agent {
@@ -71,6 +80,9 @@ mod tests {
         assert_eq!(pinned("(return 1)", Mode::PtcLisp), None);
         assert_eq!(pinned(" ", Mode::PtcLisp), None);
         assert!(pinned("; later", Mode::PtcLisp).is_some());
+        let broken =
+            Agent { mode: Mode::PtcLisp, ..Agent::default() }.with_option("program", Json::str("(return (+ 1"));
+        assert!(unreadable(&broken).is_some_and(|found| !found.is_error() && found.span.is_some()));
         assert!(pinned("(+ 1 (cuont data/x))", Mode::PtcLisp).is_some_and(|found| found.reason == Reason::UnboundVar));
     }
 

@@ -13,6 +13,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Agent, Completion, Diagnostic, Mode, RawSchema, Settings, Transport, Variant, context};
+use crate::config::document::advice;
+use crate::port::Breakpoint;
 use crate::tool::{Kind, Tool, provider_name};
 use json_schema::{Schema, Wrap};
 
@@ -51,7 +53,9 @@ impl Plan {
     pub fn new(agent: &Agent) -> Result<Self, Vec<Diagnostic>> {
         let ParsedAgent { signature, template, schema: raw_schema, mut findings } = check(agent);
         let settings = Settings::of(agent, &mut findings);
+        findings.extend(super::pinned::unreadable(agent));
         let (tools, children) = super::toolbox::open(agent, &mut findings);
+        findings.extend(super::settings::check_calls(&settings, &tools));
         let Some(template) = template.filter(|_| !findings.iter().any(Diagnostic::is_error)) else {
             return Err(findings);
         };
@@ -170,6 +174,31 @@ impl Plan {
             Kind::SelfAgent => self.hides(),
             _ => self.child(&tool.name).is_some_and(|child| child.hides()),
         }
+    }
+
+    /// Returns the reason why no run of this agent, with its child runs, meets a breakpoint; `None` when one may.
+    pub fn misses(&self, breakpoint: &Breakpoint) -> Option<String> {
+        let plans = self.with_children();
+        match breakpoint {
+            Breakpoint::Tool(name) => {
+                let tools: Vec<&str> =
+                    plans.iter().flat_map(|plan| &plan.tools).map(|tool| tool.name.as_str()).collect();
+                let is_met = tools.iter().any(|tool| Breakpoint::Tool((*tool).to_owned()).meets(breakpoint));
+                let near = if tools.is_empty() { "; it has none".to_owned() } else { advice(name, &tools) };
+                (!is_met).then(|| format!("the agent has no tool `{name}`{near}"))
+            }
+            Breakpoint::Def(_) | Breakpoint::Error => {
+                let runs_programs = plans.iter().any(|plan| plan.agent.has_programs());
+                (!runs_programs).then(|| format!("an agent in {} mode runs no programs", self.agent.mode))
+            }
+        }
+    }
+
+    /// This plan and those of its child agents. (Their nesting is that of the definition.)
+    fn with_children(&self) -> Vec<&Self> {
+        let mut plans = vec![self];
+        plans.extend(self.children.iter().flat_map(|(_, child)| child.with_children()));
+        plans
     }
 
     /// The wrapping of an answer that makes the schema sent an object.

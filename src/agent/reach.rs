@@ -153,7 +153,16 @@ impl Plan {
                 names.push(member.key.clone());
             }
         }
-        names.into_iter().map(|name| InputReach { reach: receiver.reach(&name), name }).collect()
+        let reach = |name: String| {
+            let is_given = given.members().unwrap_or_default().iter().any(|member| same(&member.key, &name));
+            let reach = match receiver.reach(&name) {
+                // An optional file that is absent is not sent.
+                Reach::File if !is_given => Reach::Nowhere,
+                reach => reach,
+            };
+            InputReach { name, reach }
+        };
+        names.into_iter().map(reach).collect()
     }
 
     /// The names of an earlier answer that reach the model of this agent nowhere.

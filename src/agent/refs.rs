@@ -101,6 +101,7 @@ fn outside(ty: &Type, steps: &[PathStep<'_>]) -> Option<String> {
             Some(format!("the answer declares no `{name}` there{}", advice(name, &known)))
         }
         (PathStep::Index(_) | PathStep::Every, Type::List(item)) => outside(item, rest),
+        (PathStep::Key(name), Type::List(item)) if path::index_of(name).is_some() => outside(item, rest),
         (PathStep::Key(name), Type::List(_)) => Some(format!("`{name}` follows a list; write [0] or [*] before it")),
         (PathStep::Index(_) | PathStep::Every, _) => Some("[ ] needs a list".to_owned()),
         (PathStep::Key(name), other) => Some(format!("{} has no fields, so `{name}` does not exist", other.render())),
@@ -170,7 +171,13 @@ mod tests {
             let messages = found(refs);
             assert!(messages.len() == 1 && messages[0].starts_with(expected), "{refs}: {messages:?}");
         }
-        for refs in ["x = \"items[*].id\"", "x = \"\"", "x = \"more.anything[0]\"", "x = { expr = \"(:a result)\" }"] {
+        for refs in [
+            "x = \"items[*].id\"",
+            "x = \"items.0.id\"",
+            "x = \"\"",
+            "x = \"more.anything[0]\"",
+            "x = { expr = \"(:a result)\" }",
+        ] {
             assert_eq!(found(refs), Vec::<String>::new(), "{refs}");
         }
     }

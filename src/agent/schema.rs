@@ -2,10 +2,14 @@
 //!
 //! In: a schema, answers. Out: issues with dotted paths. It must never fetch anything: references lead to places inside the schema.
 
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use super::schema_cost::{REFERENCES, SchemaCost};
+use super::schema_cost::{CostError, MAX_DEPTH, REFERENCES, SchemaCost};
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
 use ptc_core::limits::{SCHEMA_PARTS, SCHEMA_STEPS};
 use ptc_core::signature::{Issue, Path, Segment, Severity};
 use ptc_core::value::Json;
@@ -38,7 +42,9 @@ impl RawSchema {
                 "the schema expands to more than {most} parts (`schema_parts`); use fewer references to shared definitions"
             ));
         }
-        let validator = jsonschema::validator_for(&value(schema)).map_err(|error| {
+        // In the newer drafts `format` is only checked on demand.
+        let options = jsonschema::options().should_validate_formats(true);
+        let validator = options.build(&value(schema)).map_err(|error| {
             let place = error.instance_path().as_str();
             let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
             format!("the schema is not a JSON Schema{place}: {error}")
@@ -51,28 +57,35 @@ impl RawSchema {
         &self.schema
     }
 
-    /// The answer when it fits, as it is or without members that are null: services that enforce only strict schemas give null for
-    /// what may be missing. Errors: what is wrong with it.
+    /// The answer when it fits, as it is or without the members that must not be null: services that enforce only strict schemas give
+    /// null for what may be missing. Errors: what is wrong with it.
     pub fn fit(&self, answer: &Json) -> Result<Json, Vec<Issue>> {
         let issues = self.check(answer);
         if issues.is_empty() {
             return Ok(answer.clone());
         }
-        let filled = without_nulls(answer);
-        if filled != *answer && self.check(&filled).is_empty() { Ok(filled) } else { Err(issues) }
+        let filled = self.misplaced_nulls(answer).map(|nulls| without(answer, "", &nulls));
+        filled.filter(|filled| self.check(filled).is_empty()).ok_or(issues)
+    }
+
+    /// The JSON pointers of the nulls that the schema refuses; `None` when it refuses anything else.
+    fn misplaced_nulls(&self, answer: &Json) -> Option<BTreeSet<String>> {
+        self.cost(answer).ok()?;
+        refused_nulls(self.validator.iter_errors(&value(answer)))
+    }
+
+    /// Checks that validating an answer ends.
+    fn cost(&self, answer: &Json) -> Result<u64, CostError> {
+        SchemaCost::new(&self.schema).steps(answer, SCHEMA_STEPS.most())
     }
 
     /// Returns the issues of an answer; none when it fits.
     pub fn check(&self, answer: &Json) -> Vec<Issue> {
-        let most = SCHEMA_STEPS.most();
-        if SchemaCost::new(&self.schema).steps(answer, most).is_none() {
-            let message = format!("validating this answer takes more than {most} steps (`schema_steps`)");
-            let expected = "a smaller answer".to_owned();
-            let (path, got) = (Path::default(), "an answer that is too large or nested too deeply".to_owned());
-            return vec![Issue { path, severity: Severity::Error, expected, got, message }];
+        if let Err(error) = self.cost(answer) {
+            return vec![not_validated(error)];
         }
         let instance = value(answer);
-        let issue = |error: jsonschema::ValidationError<'_>| {
+        let issue = |error: ValidationError<'_>| {
             let (got, is_whole) = quoted(error.instance());
             Issue {
                 path: path(answer, error.instance_path().as_str()),
@@ -108,45 +121,95 @@ impl fmt::Write for Quote {
     }
 }
 
-/// The value without members that are null. JSON that was read is at most 512 levels deep.
-fn without_nulls(json: &Json) -> Json {
-    match &json.node {
-        Node::List(items) => Json::list(items.iter().map(without_nulls)),
-        Node::Object(members) => {
-            let filled = members.iter().filter(|member| member.value.node != Node::Null);
-            Json::object(filled.map(|member| (member.key.clone(), without_nulls(&member.value))))
+/// The issue of an answer that cannot be validated.
+fn not_validated(error: CostError) -> Issue {
+    let most = SCHEMA_STEPS.most();
+    let (expected, got, message) = match error {
+        CostError::Steps => (
+            "a smaller answer",
+            "an answer that is too large",
+            format!("validating this answer takes more than {most} steps (`schema_steps`)"),
+        ),
+        CostError::Depth => (
+            "fewer levels of nesting",
+            "an answer that is nested too deeply",
+            format!(
+                "validating this answer takes more than {MAX_DEPTH} levels of values and subschemas; nest it less deeply"
+            ),
+        ),
+        CostError::Circle => (
+            "a schema that ends",
+            "a circular reference",
+            "validating never ends: a reference of the schema leads back to itself for the same value".to_owned(),
+        ),
+    };
+    let (path, severity) = (Path::default(), Severity::Error);
+    Issue { path, severity, expected: expected.to_owned(), got: got.to_owned(), message }
+}
+
+/// The JSON pointers of the nulls that the errors are about; `None` when one is about anything else. Of alternatives, those of the first
+/// that only refuses nulls.
+fn refused_nulls<'e>(mut errors: impl Iterator<Item: Borrow<ValidationError<'e>>>) -> Option<BTreeSet<String>> {
+    errors.try_fold(BTreeSet::new(), |mut nulls, error| {
+        let error = error.borrow();
+        match error.kind() {
+            _ if error.instance().is_null() => _ = nulls.insert(error.instance_path().as_str().to_owned()),
+            ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+                nulls.extend(context.iter().find_map(|arm| refused_nulls(arm.iter()))?);
+            }
+            _ => return None,
         }
+        Some(nulls)
+    })
+}
+
+/// The value at the JSON pointer `at` without these members. JSON that was read is at most 512 levels deep.
+fn without(json: &Json, at: &str, dropped: &BTreeSet<String>) -> Json {
+    match &json.node {
+        Node::List(items) => {
+            Json::list(items.iter().enumerate().map(|(index, item)| without(item, &format!("{at}/{index}"), dropped)))
+        }
+        Node::Object(members) => Json::object(members.iter().filter_map(|member| {
+            let here = format!("{at}/{}", member.key.replace('~', "~0").replace('/', "~1"));
+            (!dropped.contains(&here)).then(|| (member.key.clone(), without(&member.value, &here, dropped)))
+        })),
         _ => json.clone(),
     }
 }
 
+/// Keywords whose values are data, not schemas.
+const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
+/// Keywords with schemas by name.
+const NAMED: [&str; 6] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+
 /// The first reference that leads out of the schema.
 fn outside(schema: &Json) -> Option<&str> {
-    let mut open = vec![schema];
-    while let Some(part) = open.pop() {
-        match &part.node {
-            Node::List(items) => open.extend(items),
-            Node::Object(members) => {
-                let references = members.iter().filter(|member| REFERENCES.contains(&member.key.as_str()));
-                let leads_out = |text: &&str| !text.starts_with('#');
-                if let Some(text) = references.filter_map(|member| member.value.as_str()).find(leads_out) {
-                    return Some(text);
-                }
-                open.extend(members.iter().map(|member| &member.value));
+    let mut open = vec![(schema, false)];
+    while let Some((part, has_names)) = open.pop() {
+        open.extend(part.items().unwrap_or_default().iter().map(|item| (item, false)));
+        for member in part.members().unwrap_or_default() {
+            let is_keyword = |keywords: &[&str]| !has_names && keywords.contains(&member.key.as_str());
+            if is_keyword(&DATA) {
+                continue;
             }
-            _ => {}
+            let reference = member.value.as_str().filter(|text| is_keyword(&REFERENCES) && !text.starts_with('#'));
+            if reference.is_some() {
+                return reference;
+            }
+            open.push((&member.value, is_keyword(&NAMED)));
         }
     }
     None
 }
 
-/// The tree as the validator wants it. Depth is bounded by the JSON and TOML readers; integers beyond 64 bits become doubles.
+/// The tree as the validator wants it. Depth is bounded by the JSON and TOML readers; integers beyond 64 bits become the nearest double.
 fn value(json: &Json) -> Value {
     match &json.node {
         Node::Null => Value::Null,
         Node::Bool(truth) => Value::Bool(*truth),
         Node::Int(int) => Value::from(*int),
-        Node::Big(big) => big.to_string().parse::<f64>().map_or(Value::Null, Value::from),
+        Node::Big(big) => u64::try_from(&**big).map_or_else(|_| nearest(&big.to_string()), Value::from),
         Node::Float(float) => Value::from(*float),
         Node::Str(text) => Value::String(text.clone()),
         Node::List(items) => Value::Array(items.iter().map(value).collect()),
@@ -154,6 +217,11 @@ fn value(json: &Json) -> Value {
             Value::Object(members.iter().map(|member| (member.key.clone(), value(&member.value))).collect())
         }
     }
+}
+
+/// The finite double nearest to an integer.
+fn nearest(digits: &str) -> Value {
+    digits.parse::<f64>().map_or(Value::Null, |double| double.clamp(f64::MIN, f64::MAX).into())
 }
 
 /// The path of a JSON pointer into this answer.
@@ -204,6 +272,95 @@ mod tests {
         assert_eq!(schema.check(&answer(1))[0].message, "[1,1] has less than 1000000 items");
     }
 
+    fn compiled(schema: &str) -> RawSchema {
+        RawSchema::compile(&parse(schema).expect("JSON")).expect("a schema")
+    }
+
+    #[test]
+    fn nulls_that_the_schema_refuses_are_absent_members_and_others_are_data() {
+        let cases = [
+            // The strict form of this schema requires both members and lets both be null.
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":["string","null"]}},"required":["b"],"additionalProperties":false}"#,
+                r#"{"a":null,"b":null}"#,
+                Some(r#"{"b":null}"#),
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"},"raw":{"type":"object"}},"required":["raw"]}"#,
+                r#"{"a":null,"raw":{"at":null,"tags":[{"x":null}]}}"#,
+                Some(r#"{"raw":{"at":null,"tags":[{"x":null}]}}"#),
+            ),
+            (
+                r##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"properties":{"a/b":{"type":"integer"}}}}}"##,
+                r#"[{"a/b":1},{"a/b":null}]"#,
+                Some(r#"[{"a/b":1},{}]"#),
+            ),
+            // Of alternatives, the one that otherwise fits.
+            (
+                r#"{"anyOf":[{"properties":{"k":{"const":"x"},"a":{"type":"string"},"b":{"type":"string"}}},{"properties":{"k":{"const":"y"},"a":{"type":["string","null"]},"b":{"type":"string"}}}]}"#,
+                r#"{"k":"y","a":null,"b":null}"#,
+                Some(r#"{"k":"y","a":null}"#),
+            ),
+            (r#"{"properties":{"a":{"type":"string"}},"required":["a"]}"#, r#"{"a":null}"#, None),
+            (r#"{"items":{"type":"string"}}"#, "[null]", None),
+            (r#"{"type":"string"}"#, "null", None),
+        ];
+        for (schema, answer, expected) in cases {
+            let found = compiled(schema).fit(&parse(answer).expect("JSON")).ok().map(|filled| filled.to_text());
+            assert_eq!(found.as_deref(), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn integers_of_64_bits_are_exact_and_larger_ones_are_integers() {
+        let large = format!("1{}", "0".repeat(400));
+        let cases = [
+            (r#"{"uniqueItems":true}"#, "[18446744073709551614,18446744073709551615]", true),
+            (r#"{"enum":[13835058055282163712]}"#, "13835058055282163713", false),
+            (r#"{"enum":[13835058055282163712]}"#, "13835058055282163712", true),
+            (r#"{"maximum":18446744073709551614}"#, "18446744073709551615", false),
+            (r#"{"type":"integer","minimum":0}"#, &large, true),
+            (r#"{"type":"string"}"#, &large, false),
+        ];
+        for (schema, answer, fits) in cases {
+            let issues = compiled(schema).check(&parse(answer).expect("JSON"));
+            assert_eq!(issues.is_empty(), fits, "{schema} {answer}: {issues:?}");
+        }
+    }
+
+    #[test]
+    fn formats_are_checked_in_every_draft() {
+        for draft in ["", r#""$schema":"http://json-schema.org/draft-07/schema#","#] {
+            for (format, valid, wrong) in
+                [("email", "a@b.co", "a"), ("date", "2026-02-28", "2026-02-30"), ("own", "a", "")]
+            {
+                let schema = compiled(&format!("{{{draft}\"format\":\"{format}\"}}"));
+                assert_eq!(schema.check(&Json::str(valid)), [], "{draft} {format}");
+                assert_eq!(schema.check(&Json::str(wrong)).is_empty(), format == "own", "{draft} {format}");
+            }
+        }
+    }
+
+    #[test]
+    fn data_that_looks_like_a_reference_is_not_one() {
+        let refused = |schema: &str| RawSchema::compile(&parse(schema).expect("JSON")).err();
+        for inside in [
+            r#"{"enum":[{"$ref":"http://x.y/z"}]}"#,
+            r#"{"properties":{"a":{"const":{"$ref":"http://x.y/z"},"examples":[{"$ref":"q"}]}}}"#,
+            r#"{"properties":{"$ref":{"type":"string"}},"required":["$ref"]}"#,
+        ] {
+            assert_eq!(refused(inside), None, "{inside}");
+        }
+        for outside in [
+            r#"{"items":{"$ref":"http://x.y/z"}}"#,
+            r#"{"properties":{"enum":{"$ref":"http://x.y/z"}}}"#,
+            r#"{"anyOf":[{"$ref":"z.json"}]}"#,
+        ] {
+            let error = refused(outside).expect("an error");
+            assert!(error.contains("the schema refers to"), "{outside}: {error}");
+        }
+    }
+
     #[test]
     fn an_answer_above_schema_steps_is_an_issue() {
         let both = r##"{"allOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}"##;
@@ -213,5 +370,8 @@ mod tests {
         assert_eq!(schema.check(&nested(10)), []);
         let [issue] = &schema.check(&nested(60))[..] else { panic!("one issue") };
         assert!(issue.message.contains("more than 2000000 steps (`schema_steps`)"), "{}", issue.message);
+        let list = r##"{"properties":{"a":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}}"##;
+        let [issue] = &compiled(list).check(&nested(400))[..] else { panic!("one issue") };
+        assert!(issue.message.contains("more than 1000 levels of values and subschemas"), "{}", issue.message);
     }
 }

@@ -1,6 +1,6 @@
 //! The work of validating with a JSON Schema, computed before any validation.
 //!
-//! In: a schema, and an answer. Out: the number of steps, or `None` above a limit. The validator cannot be interrupted,
+//! In: a schema, and an answer. Out: the number of steps, or the limit that is exceeded. The validator cannot be interrupted,
 //! and references let a small schema describe more steps than can ever be done; here each pair of a subschema and a
 //! value is counted once, so that counting is fast where validating is not. Counts are upper bounds: keywords that
 //! depend on values (`if`, `oneOf`, `patternProperties`) count as if every branch were taken.
@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 /// Keywords with a list of subschemas for the same value.
 const SAME_VALUE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -32,8 +31,8 @@ pub(super) struct SchemaCost<'s> {
     anchors: HashMap<&'s str, &'s Json>,
 }
 
-/// Levels of subschemas and values together that are followed; deeper ones exceed every limit.
-const MAX_DEPTH: usize = 1_000;
+/// Levels of subschemas and values together that are followed.
+pub(super) const MAX_DEPTH: usize = 1_000;
 
 /// The counts of one calculation.
 struct Counts<'c, 's> {
@@ -44,8 +43,16 @@ struct Counts<'c, 's> {
     depth: usize,
 }
 
-/// The count exceeds the limit, or references lead back to themselves.
-struct CountError;
+/// The reason why an answer is not validated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CostError {
+    /// Validating takes more steps than the limit.
+    Steps,
+    /// Subschemas and values together are nested deeper than [`MAX_DEPTH`].
+    Depth,
+    /// A reference leads back to itself for the same value: validating never ends.
+    Circle,
+}
 
 impl<'s> SchemaCost<'s> {
     /// Finds the anchors of a schema.
@@ -97,15 +104,35 @@ impl<'s> SchemaCost<'s> {
         (count <= most).then_some(count)
     }
 
-    /// The steps of validating `value`; `None` above `most`, or if a reference leads back to itself for the same value.
-    pub(super) fn steps(&self, value: &Json, most: u64) -> Option<u64> {
-        let mut counts = Counts { cost: self, most, known: HashMap::new(), depth: 0 };
-        counts.count(self.root, value).ok()
+    /// The steps of validating `value`, at most `most`.
+    pub(super) fn steps(&self, value: &Json, most: u64) -> Result<u64, CostError> {
+        Counts { cost: self, most, known: HashMap::new(), depth: 0 }.count(self.root, value)
     }
 
     /// The subschemas that the references of a subschema name; references that name nothing are skipped.
     fn referenced(&self, part: &'s Json) -> impl Iterator<Item = &'s Json> + use<'_, 's> {
         REFERENCES.into_iter().filter_map(|keyword| self.resolve(part.get(keyword)?.as_str()?))
+    }
+
+    /// The subschemas that validating `value` with a subschema applies, each with the value that it is applied to. Boxed, because the caller
+    /// is recursive.
+    fn applied<'v>(&'v self, part: &'s Json, value: &'v Json) -> Box<dyn Iterator<Item = (&'s Json, &'v Json)> + 'v> {
+        let same = self.referenced(part).chain(same_value(part)).map(move |inner| (inner, value));
+        let items = value.items().unwrap_or_default().iter().enumerate().flat_map(move |(index, item)| {
+            let each = EACH_ITEM.into_iter().filter_map(move |keyword| {
+                let inner = part.get(keyword)?;
+                inner.items().map_or(Some(inner), |tuple| tuple.get(index))
+            });
+            each.map(move |inner| (inner, item))
+        });
+        let members = value.members().unwrap_or_default().iter().flat_map(move |member| {
+            let declared = part.get("properties").and_then(|all| all.get(&member.key));
+            let patterns = part.get("patternProperties").and_then(Json::members).unwrap_or_default();
+            let each = EACH_MEMBER.into_iter().filter_map(move |keyword| part.get(keyword));
+            let named = declared.into_iter().chain(patterns.iter().map(|pattern| &pattern.value));
+            named.chain(each).map(move |inner| (inner, &member.value))
+        });
+        Box::new(same.chain(items).chain(members))
     }
 
     fn resolve(&self, reference: &str) -> Option<&'s Json> {
@@ -131,62 +158,31 @@ fn parts(part: &Json) -> impl Iterator<Item = &Json> {
 }
 
 impl<'s> Counts<'_, 's> {
-    fn count(&mut self, part: &'s Json, value: &Json) -> Result<u64, CountError> {
+    fn count(&mut self, part: &'s Json, value: &Json) -> Result<u64, CostError> {
         let pair = (std::ptr::from_ref(part), std::ptr::from_ref(value));
         match self.known.get(&pair) {
             Some(Some(steps)) => return Ok(*steps),
-            // A reference that leads back to itself for the same value never ends.
-            Some(None) => return Err(CountError),
-            None if self.known.len() as u64 > self.most || self.depth > MAX_DEPTH => return Err(CountError),
+            Some(None) => return Err(CostError::Circle),
+            None if self.depth > MAX_DEPTH => return Err(CostError::Depth),
+            None if self.known.len() as u64 > self.most => return Err(CostError::Steps),
             None => _ = self.known.insert(pair, None),
         }
         let mut steps = 1 + part.members().map_or(0, <[_]>::len) as u64;
-        let cost = self.cost;
-        for inner in cost.referenced(part).chain(same_value(part)) {
-            self.add(&mut steps, inner, value)?;
-        }
-        match &value.node {
-            Node::List(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    for keyword in EACH_ITEM {
-                        let Some(inner) = part.get(keyword) else { continue };
-                        match inner.items() {
-                            Some(tuple) => {
-                                if let Some(inner) = tuple.get(index) {
-                                    self.add(&mut steps, inner, item)?;
-                                }
-                            }
-                            None => self.add(&mut steps, inner, item)?,
-                        }
-                    }
-                }
+        self.depth += 1;
+        for (inner, value) in self.cost.applied(part, value) {
+            steps = steps.saturating_add(self.count(inner, value)?);
+            if steps > self.most {
+                return Err(CostError::Steps);
             }
-            Node::Object(members) => {
-                for member in members {
-                    let declared = part.get("properties").and_then(|all| all.get(&member.key));
-                    let patterns = part.get("patternProperties").and_then(Json::members).unwrap_or_default();
-                    let each = EACH_MEMBER.into_iter().filter_map(|keyword| part.get(keyword));
-                    for inner in declared.into_iter().chain(patterns.iter().map(|member| &member.value)).chain(each) {
-                        self.add(&mut steps, inner, &member.value)?;
-                    }
-                }
-            }
-            _ => {}
         }
+        self.depth -= 1;
         let repeating = REPEATING.iter().filter(|keyword| part.get(keyword).is_some()).count();
         steps = steps.saturating_mul(1 + repeating as u64);
         if steps > self.most {
-            return Err(CountError);
+            return Err(CostError::Steps);
         }
         self.known.insert(pair, Some(steps));
         Ok(steps)
-    }
-
-    fn add(&mut self, steps: &mut u64, part: &'s Json, value: &Json) -> Result<(), CountError> {
-        self.depth += 1;
-        *steps = steps.saturating_add(self.count(part, value)?);
-        self.depth -= 1;
-        if *steps > self.most { Err(CountError) } else { Ok(()) }
     }
 }
 
@@ -247,14 +243,19 @@ mod tests {
         );
         let nested = |levels: usize| schema(&format!("{}{{}}{}", "{\"a\":".repeat(levels), "}".repeat(levels)));
         let cost = SchemaCost::new(&tree);
-        assert!(cost.steps(&nested(5), 100_000).is_some());
-        assert_eq!(cost.steps(&nested(60), 100_000), None);
+        assert!(cost.steps(&nested(5), 100_000).is_ok());
+        assert_eq!(cost.steps(&nested(60), 100_000), Err(CostError::Steps));
+        // A list of a few steps per level, but three levels of subschemas for each of values.
+        let list = schema(r##"{"properties":{"a":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}}"##);
+        let cost = SchemaCost::new(&list);
+        assert!(cost.steps(&nested(300), 100_000).is_ok());
+        assert_eq!(cost.steps(&nested(400), 100_000), Err(CostError::Depth));
     }
 
     #[test]
     fn a_circular_reference_for_one_value_never_ends() {
         let circle = schema(r##"{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}}}"##);
-        assert_eq!(SchemaCost::new(&circle).steps(&Json::empty(), 100_000), None);
+        assert_eq!(SchemaCost::new(&circle).steps(&Json::empty(), 100_000), Err(CostError::Circle));
     }
 
     #[test]
@@ -265,6 +266,6 @@ mod tests {
         );
         let items = vec![r#"{"n":1}"#; 1_000].join(",");
         let steps = SchemaCost::new(&ordinary).steps(&schema(&format!("{{\"items\":[{items}]}}")), 1_000_000);
-        assert!(steps.is_some_and(|steps| (3_000..20_000).contains(&steps)), "{steps:?}");
+        assert!(steps.is_ok_and(|steps| (3_000..20_000).contains(&steps)), "{steps:?}");
     }
 }

@@ -18,7 +18,7 @@ use crate::model::Message;
 
 use members::{COALESCE, FORMAT, PROMPT_LIMIT, TRIGGER, TRIM, check_members};
 pub(in crate::agent) use members::{may_have, tables, whole_number};
-pub(in crate::agent) use messages::read_messages;
+pub(in crate::agent) use messages::{check_calls, read_messages};
 pub(in crate::agent) use retry::read_retry;
 
 /// The condition on which a run in `ptc_lisp` ends.
@@ -228,10 +228,19 @@ pub(in crate::agent) fn read_compaction(agent: &Agent, findings: &mut Vec<Diagno
         ));
     }
     check_members(table, key, if coalesce { COALESCE } else { TRIM }, findings);
+    if key == "compaction" && agent.asks("compression") {
+        let message = "`compression` has no effect next to `compaction`; remove one of them";
+        findings.push(Diagnostic::option("compression", message).warning());
+    }
     let number = |name: &str| table.get(name).and_then(whole_number);
     if coalesce {
         let limit = |name: &str, usual: usize| number(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(usual);
         return Some(Compaction::Coalesce { prints: limit("println_limit", 15), calls: limit("tool_call_limit", 20) });
+    }
+    if number("keep_recent_turns") == Some(0) {
+        let place = format!("{key}.keep_recent_turns");
+        let message = format!("`{place}` is at least 1: the last turn is kept");
+        findings.push(Diagnostic::option(&place, message).warning());
     }
     let trigger = table.get("trigger");
     if let Some(trigger) = trigger {

@@ -14,12 +14,9 @@ use super::checks::is_combined;
 use super::file::from_table;
 use super::lint::lint_snippet;
 use super::{Agent, Diagnostic, Mode, Place, Plan, Tool as Declared};
-use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool, answer_signature};
+use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, RESERVED_NAMES, Returns, Tool, answer_signature};
 
 type Children = Vec<(String, Arc<Plan>)>;
-
-/// Names that tools cannot have: the engine's own.
-const RESERVED: [&str; 2] = ["lisp_eval", "lisp-eval"];
 
 /// Opens the toolbox.
 pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>, Children) {
@@ -192,7 +189,7 @@ fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
 fn check_names(agent: &Agent, tools: &[Tool], findings: &mut Vec<Diagnostic>) {
     for (place, tool) in tools.iter().enumerate() {
         let key = format!("tools.{}", tool.name);
-        if RESERVED.contains(&tool.name.as_str()) {
+        if RESERVED_NAMES.contains(&tool.name.as_str()) {
             findings.push(note(&key, format!("the name `{}` is reserved; rename the tool", tool.name)));
         }
         if tools[..place].iter().any(|other| other.provider_name() == tool.provider_name()) {

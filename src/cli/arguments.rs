@@ -327,6 +327,7 @@ pub enum SessionsCommand {
     /// Show the tree of sessions: forks, re-runs, continued conversations
     Tree {
         /// Only the tree of this one: path, id, unique beginning or end of an id, or `last`
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         session: Option<String>,
         /// Print as JSON
         #[arg(long)]
@@ -335,6 +336,7 @@ pub enum SessionsCommand {
     /// Show every turn of a session
     Show {
         /// Path, id, unique beginning or end of an id, or `last`
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         session: String,
         /// Print its Steps as JSON
         #[arg(long)]

@@ -13,39 +13,56 @@ use crate::agent::{Agent, Context, InputFile, Step};
 use crate::config::document::READERS_DISAGREE;
 use crate::config::{read_named_bytes, read_named_file};
 use crate::session::shell_word;
+use crate::tool::FileAccess;
 
 /// The given context: `--set` beats `--context`, which beats the agent's own. `None` when neither flag was given.
-pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Context>, UsageError> {
+pub(super) fn context(flags: &AgentFlags, agent: &Agent, access: &FileAccess) -> Result<Option<Context>, UsageError> {
     if flags.context.is_none() && flags.set.is_empty() {
         return Ok(None);
     }
     let mut context = match &flags.context {
-        Some(text) => context_of_text(text, &flags.set, agent)?,
+        Some(text) => context_of_text(text, &flags.set, agent, access)?,
         None => agent.context.clone().into(),
     };
     for pair in &flags.set {
-        if let Some((name, value)) = resource_of(pair, agent)? {
-            context.json = context.json.without(&name).with(&name, value);
-            continue;
-        }
-        if let Some((name, file)) = file_of(pair, agent)? {
-            context.json = context.json.without(&name).with(&name, file.record.json());
-            context.files.push(file);
-            continue;
-        }
-        let (name, value) = set(pair, agent)?;
+        let SetInput { name, value, file } = set(pair, agent)?;
         context.json = context.json.without(&name).with(&name, value);
+        context.files.extend(file);
     }
     Ok(Some(context))
 }
 
-/// `--context JSON|@FILE`
-fn context_of_text(text: &str, set: &[String], agent: &Agent) -> Result<Context, UsageError> {
+/// The input that a flag `--set` gives.
+pub(super) struct SetInput {
+    /// The name of the input.
+    pub(super) name: String,
+    /// Its value.
+    pub(super) value: Json,
+    /// The file whose record is the value.
+    pub(super) file: Option<InputFile>,
+}
+
+/// Reads `--set K=V`, `--set K=@FILE` or `--set K=@resource:SERVER:URI`: the value in the type of its parameter.
+pub(super) fn set(pair: &str, agent: &Agent) -> Result<SetInput, UsageError> {
+    if let Some((name, value)) = resource_of(pair, agent)? {
+        return Ok(SetInput { name, value, file: None });
+    }
+    if let Some((name, file)) = file_of(pair, agent)? {
+        return Ok(SetInput { name, value: file.record.json(), file: Some(file) });
+    }
+    let (name, value) = value_of(pair, agent)?;
+    Ok(SetInput { name, value, file: None })
+}
+
+/// `--context JSON|@FILE`; the files that it names are read from the current folder.
+fn context_of_text(text: &str, set: &[String], agent: &Agent, access: &FileAccess) -> Result<Context, UsageError> {
     let (name, json) = object(text)?;
     match step(&json) {
         None => {
             warn_undeclared(&json, agent);
-            Ok(json.into())
+            let read = agent.with_files_named_in(&json, Path::new(""), access);
+            let (json, files) = read.map_err(|why| UsageError(format!("{name}: {why}")))?;
+            Ok(Context { json, files, ..Context::default() })
         }
         Some(step) => {
             let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
@@ -174,7 +191,7 @@ fn file_of(pair: &str, agent: &Agent) -> Result<Option<(String, InputFile)>, Usa
 }
 
 /// `--set K=V`: the name and the value in the type of its parameter.
-pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
+fn value_of(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
     let (name, text) = pair
         .split_once('=')
         .filter(|(name, _)| !name.trim().is_empty())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ptc_core::value::Json;
 
 use super::arguments::ForkFlags;
-use super::context::{self, text_of};
+use super::context::{self, SetInput, text_of};
 use super::output::{UsageError, print_note};
 use super::run::{print_run, run_printer};
 use crate::agent::Agent;
@@ -82,7 +82,8 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
     if !flags.set.is_empty() {
         let agent = agent(flags, session, workbench)?;
         for pair in &flags.set {
-            let (name, value) = context::set(pair, &agent)?;
+            let SetInput { name, value, file } = context::set(pair, &agent)?;
+            file.iter().try_for_each(|file| workbench.store_input(file))?;
             changes.push(ForkChange::new(format!("context.{name}"), value));
         }
     }
@@ -102,7 +103,17 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
     if let Some(result) = &flags.result {
         changes.push(ForkChange::new(Edit::RESULT, json_of(result, "--result")?));
     }
-    Ok(changes)
+    match flags.options.iter().find_map(|pair| repeated_key(pair, &changes)) {
+        Some(key) => Err(UsageError(format!("--option {key}: `{key}` is changed twice; give one value"))),
+        None => Ok(changes),
+    }
+}
+
+/// The key of an `--option` that several flags change.
+fn repeated_key<'p>(pair: &'p str, changes: &[ForkChange]) -> Option<&'p str> {
+    let (key, _) = pair.split_once('=')?;
+    let is_same = |change: &&ForkChange| change.target.strip_prefix("option.").unwrap_or(&change.target) == key;
+    (changes.iter().filter(is_same).count() > 1).then_some(key)
 }
 
 /// `JSON|@FILE`

@@ -23,6 +23,7 @@ use crate::workbench::matrix::{
     Baseline, Cell, CellReport, Change, ChangeKind, CostEstimate, MatrixEvent, MatrixFile, MatrixRows, MatrixSpec,
     MatrixState, Pace, PairedReport, Trial, called, compare_with, matrix_rows, paired, split_models, totals,
 };
+use crate::workbench::suite::SuiteAgent;
 use progress::Progress;
 
 /// Concurrent trials by default.
@@ -34,6 +35,7 @@ const MERGED: &str = "merged";
 pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let of_matrix = &flags.matrix;
     let here = std::env::current_dir().unwrap_or_default();
+    let filter = of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0));
     let named = |name: &String| {
         let access = workbench.file_access();
         let revision = FileRevision::parse(name);
@@ -45,6 +47,11 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
         };
         let agent = agent.with_case_files_read(folder, access);
         let agent = agent.map_err(|found| UsageError(format!("{name}: {}", found.message)))?;
+        // An invalid case or mode is reported with the plan.
+        let cases = SuiteAgent::new(name, &agent, None, (folder.to_owned(), access), &filter);
+        for warning in cases.into_iter().flat_map(|cases| cases.selection.warnings) {
+            print_note(&safe_line(&format!("warning: {name}: {warning}")));
+        }
         Ok::<_, UsageError>((called(name, &here), agent))
     };
     let spec = MatrixSpec {
@@ -53,7 +60,7 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
         models: split_models(&of_matrix.models),
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),
-        filter: Box::new(of_matrix.selection.to_filter(of_matrix.seed.unwrap_or(0))),
+        filter: Box::new(filter.clone()),
         ..MatrixSpec::default()
     };
     let plan = workbench.plan_matrix(&spec)?;

@@ -16,7 +16,11 @@ pub(super) fn new(flags: &NewFlags, workbench: &Workbench) -> Result<u8, UsageEr
     let path = create_agent(flags, workbench)?.display().to_string();
     print_line(&path);
     let word = shell_word(&path);
-    print_note(&safe_line(&format!("open it with: ptc-workbench {word}; run it with: ptc-workbench run {word}")));
+    // An agent that copies no example has no prompt yet, and does not run without one.
+    let between = if flags.from.is_some() { ";" } else { ", write its prompt, then" };
+    print_note(&safe_line(&format!(
+        "open it with: ptc-workbench {word}{between} run it with: ptc-workbench run {word}"
+    )));
     Ok(exit::OK)
 }
 

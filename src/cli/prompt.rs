@@ -51,7 +51,7 @@ fn of_pipeline(
     }
     let first = first_step(pipeline)?;
     let plans = pipeline.plans().map_err(|findings| in_file(&flags.agent, first, &findings))?;
-    let context = super::context::context(&flags.agent, first)?;
+    let context = super::context::context(&flags.agent, first, workbench.file_access())?;
     for plan in &plans[1..] {
         let agent = &plan.agent;
         let parts = [&agent.name, agent.mode.name(), agent.signature.as_deref().unwrap_or("text")];

@@ -3,9 +3,11 @@
 //! In: upstreams, recordings, rules, a command. Out: a line on stderr for each request, their numbers at the end; the exit code
 //! of the command. It must never end before what it has recorded is on the disk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 
@@ -14,7 +16,8 @@ use super::output::{UsageError, exit, print_error, print_note, safe_line};
 use super::run::signal_code;
 use crate::port::EndSignals;
 use crate::proxy::{
-    Audience, ExchangeLine, ProxySpec, Report, Retention, UnrecordedReport, UnrecordedRequest, run_program,
+    Audience, ExchangeLine, Miss, ProxySpec, Report, Retention, RunningProxy, UnrecordedReport, UnrecordedRequest,
+    run_program,
 };
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
@@ -58,18 +61,55 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
         () = proxy.drain() => {}
         _ = signals.next() => {}
     }
-    let misses = proxy.close().await;
+    let has_recordings = proxy.recorded().is_some_and(|recorded| recorded > 0);
+    let misses = close(proxy).await;
     let tally = tally.lock().unwrap_or_else(PoisonError::into_inner).to_string();
     if !tally.is_empty() {
         print_note(&safe_line(&tally));
     }
-    if misses.is_empty() || flags.record_missing {
+    if flags.record_missing {
+        // Of the first recording everything is missing.
+        for miss in distinct(&misses).iter().filter(|_| has_recordings) {
+            print_note(&format!("sent to its upstream: {miss}"));
+        }
         return Ok(code);
     }
-    for miss in &misses {
-        print_error(&miss.to_string().lines().map(safe_line).collect::<Vec<_>>().join("\n"));
+    for miss in distinct(&misses) {
+        print_error(&miss);
     }
-    Ok(if code == exit::OK { exit::DIVERGED } else { code })
+    Ok(if code == exit::OK && !misses.is_empty() { exit::DIVERGED } else { code })
+}
+
+/// Interval at which the number of requests that are left to record is printed.
+const LEFT_EACH: Duration = Duration::from_secs(2);
+
+/// Ends a proxy. Prints how many requests are left to record while that takes long. Returns the requests that were not recorded.
+async fn close(proxy: RunningProxy) -> Vec<Miss> {
+    let left = proxy.requests_left();
+    let mut closing = pin!(proxy.close());
+    loop {
+        tokio::select! {
+            misses = &mut closing => return misses,
+            () = tokio::time::sleep(LEFT_EACH) => match left() {
+                0 => {}
+                left => print_note(&format!("{} left to record", plural(left, "request"))),
+            },
+        }
+    }
+}
+
+/// Texts of misses, each once with its number: clients send a request again when it fails.
+fn distinct(misses: &[Miss]) -> Vec<String> {
+    let mut counts: HashMap<&str, u64> = HashMap::new();
+    for miss in misses {
+        *counts.entry(&miss.why).or_default() += 1;
+    }
+    let texts = misses.iter().filter_map(|miss| {
+        let count = counts.remove(miss.why.as_str())?;
+        let text = miss.why.lines().map(safe_line).collect::<Vec<_>>().join("\n");
+        Some(if count > 1 { format!("{count} × {text}") } else { text })
+    });
+    texts.collect()
 }
 
 /// Prints recorded requests and counts them.

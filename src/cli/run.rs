@@ -11,7 +11,7 @@ use super::keyboard;
 use super::output::{UsageError, exit, print_json, print_note, print_waiting, safe};
 use super::printer::Printer;
 use super::source::{described, first_step, in_file, pipeline_of};
-use crate::agent::Step;
+use crate::agent::{Plan, Step};
 use crate::event::{ErrorRecord, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{EndSignal, EndSignals, Human, Stop};
 use crate::workbench::{
@@ -23,6 +23,8 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         return run_pipeline(pipeline, flags, plain, workbench).await;
     }
     let (agent, context) = described(&flags.agent, workbench.file_access())?;
+    // An agent that cannot be planned is refused at the start of its run.
+    check_stops(flags, &Plan::new(&agent).into_iter().collect::<Vec<_>>())?;
     let kept = flags.journal.as_deref().map(journal::load).transpose()?;
     let queue = Arc::new(queue(flags));
     let spec = RunSpec {
@@ -121,6 +123,17 @@ fn queue(flags: &RunFlags) -> QuestionQueue {
     QuestionQueue::with_intercept(intercept)
 }
 
+/// Refuses breakpoints that no step of the run can meet.
+fn check_stops(flags: &RunFlags, plans: &[Plan]) -> Result<(), UsageError> {
+    for stop in &flags.stop {
+        let missed: Vec<String> = plans.iter().filter_map(|plan| plan.misses(stop)).collect();
+        if let Some(reason) = missed.first().filter(|_| missed.len() == plans.len()) {
+            return Err(UsageError(format!("--stop {stop}: the run would never stop there: {reason}")));
+        }
+    }
+    Ok(())
+}
+
 async fn run_pipeline(
     pipeline: Pipeline,
     flags: &RunFlags,
@@ -133,8 +146,9 @@ async fn run_pipeline(
             file.display()
         )));
     }
+    check_stops(flags, &pipeline.plans().unwrap_or_default())?;
     let first = first_step(&pipeline)?.clone();
-    let context = super::context::context(&flags.agent, &first)?;
+    let context = super::context::context(&flags.agent, &first, workbench.file_access())?;
     let queue = Arc::new(queue(flags));
     let spec = PipelineSpec {
         pipeline,

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use ptc_core::signature::underscored;
 use ptc_core::text::did_you_mean;
 
 use super::arguments::AgentFlags;
 use super::context::{context, text_of};
 use super::output::UsageError;
 use crate::agent::{Agent, Context, Diagnostic, Mode, Severity};
-use crate::tool::FileAccess;
+use crate::tool::{FileAccess, ReplacedInputs};
 use crate::workbench::{Pipeline, Source};
 
 /// Error of flags that name no agent.
@@ -19,7 +20,7 @@ pub fn agent_source(name: &str, access: &FileAccess) -> Result<Agent, SourceErro
     match Source::find(name, Path::new(name), access)? {
         Source::Agent(agent) => Ok(*agent),
         Source::Pipeline(_) => Err(UsageError(format!(
-            "{name} is a pipeline, not an agent: `run` and `prompt` accept it, and `ptc-workbench {name}` opens it"
+            "{name} is a pipeline, not an agent: `run`, `prompt` and `inspect` accept it, and `ptc-workbench {name}` opens it"
         ))),
     }
 }
@@ -61,13 +62,22 @@ pub(super) fn described_in(
 ) -> Result<(Agent, Option<Context>), UsageError> {
     let base = match (&flags.prompt, &flags.agent) {
         (Some(prompt), _) => Agent::inline(prompt_of(prompt)?, flags.signature.clone()),
-        (None, Some(name)) => agent_source(name, access)?,
+        (None, Some(name)) => agent_source(name, &access.with_replaced_inputs(replaced_inputs(flags)))?,
         (None, None) => return Err(UsageError("name an agent file, or write --prompt".to_owned())),
     };
     let agent = base.for_mode(wanted.unwrap_or(base.mode)).map_err(|findings| in_file(flags, &base, &findings))?;
     let agent = Agent { cache: agent.cache || flags.cache, ..agent };
-    let context = context(flags, &agent)?;
+    let context = context(flags, &agent, access)?;
     Ok((agent, context))
+}
+
+/// The inputs that `--context` and `--set` replace.
+fn replaced_inputs(flags: &AgentFlags) -> ReplacedInputs {
+    let name = |pair: &String| pair.split_once('=').map(|(name, _)| underscored(name));
+    match flags.context {
+        Some(_) => ReplacedInputs::All,
+        None => ReplacedInputs::Named(flags.set.iter().filter_map(name).collect()),
+    }
 }
 
 /// The text of `--prompt`.

@@ -30,10 +30,16 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
             safe_line(&agent.label)
         ));
     }
+    for agent in &agents {
+        for warning in &agent.selection.warnings {
+            print_note(&safe_line(&format!("warning: {}: {warning}", agent.label)));
+        }
+    }
     let total: u64 = agents.iter().map(|agent| agent.selection.total).sum();
     if agents.iter().all(|agent| agent.selection.count() == 0) {
-        // A part of the cases may be empty, and so may those that failed.
-        if total == 0 || (flags.selection.shard.is_none() && !flags.failed) {
+        // A part of the cases may be empty, and so may those that failed. All chosen ones may be marked `skip`.
+        let may_be_empty = flags.selection.shard.is_some() || flags.failed;
+        if total == 0 || !(may_be_empty || agents.iter().any(|agent| !agent.selection.skipped.is_empty())) {
             let none = format!("no case to run: none of {} is selected", plural(total, "case"));
             return Err(UsageError(if total == 0 { "no case to run".to_owned() } else { none }));
         }

@@ -5,12 +5,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ptc_core::lisp::Memory;
 use ptc_core::lisp::hidden::HiddenTexts;
-use ptc_core::lisp::{self, Memory};
 use ptc_core::value::{Json, Map, Value};
 
 use super::tree::Tree;
-use crate::agent::{Agent, Inputs, Plan, error_messages};
+use crate::agent::{Agent, Inputs, Plan, definition_error, error_messages};
 use crate::event::{Address, ConsentRecord, Edit, PipelineRecord};
 use crate::model::Message;
 
@@ -75,6 +75,11 @@ impl Input {
             pipeline: None,
         }
     }
+
+    /// Returns whether the run is a step of a pipeline after the first one: the answer of an earlier step is its context.
+    pub(super) fn is_later_step(&self) -> bool {
+        self.depth == 0 && self.continues.is_none() && self.address != Address::run(0)
+    }
 }
 
 /// The rest of the limits of parent agents for a run and its child runs; `None` where there is no limit.
@@ -131,13 +136,8 @@ impl EditedInputs {
 /// Checks that definitions can be read: one name and one expression each.
 pub fn check_definitions(definitions: &[(String, String)]) -> Result<(), String> {
     for (name, expression) in definitions {
-        let read = |text: &str| lisp::read(text, lisp::Budget::default()).map(|forms| forms.len());
-        let wrong = |what: String| format!("the edit of memory.{name}: {what}");
-        if read(expression).map_err(|error| wrong(error.message()))? != 1 {
-            return Err(wrong("write one expression".to_owned()));
-        }
-        if name.contains(|c: char| c.is_whitespace() || "()[]{}\"';:,".contains(c)) || read(name) != Ok(1) {
-            return Err(wrong("invalid name".to_owned()));
+        if let Some(problem) = definition_error(name, expression) {
+            return Err(format!("the edit of memory.{name}: {problem}"));
         }
     }
     Ok(())

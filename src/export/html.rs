@@ -199,7 +199,10 @@ impl Page {
             }
             (Some(answer), None) => {
                 self.paragraph("good", "✓ returned");
-                self.json("answer", answer);
+                match answer.as_str() {
+                    Some(text) => self.block("answer", Language::Text, text),
+                    None => self.json("answer", answer),
+                }
             }
             (None, None) => self.paragraph("warn", "The run has not ended."),
         }

@@ -106,7 +106,10 @@ impl Page {
             }
             (Some(answer), None) => {
                 self.heading(level + 1, "Returned");
-                self.json("Answer", answer);
+                match answer.as_str() {
+                    Some(text) => self.block("Answer", "text", text),
+                    None => self.json("Answer", answer),
+                }
             }
             (None, None) => self.line("The run has not ended."),
         }

@@ -290,7 +290,7 @@ impl Dialect {
         let is_tool = used.structured && self.structured == StructuredBy::Tool;
         let words: &[&str] = if is_tool { &CRASHED_TOOL } else { &STRUCTURE };
         let is_named = is_about(refusal, words) || is_about(refusal, &["schema", "grammar"]);
-        if !is_named && !(is_last && refusal.param.is_none()) {
+        if !(is_named || is_last && refusal.param.is_none()) {
             return None;
         }
         if has_object {

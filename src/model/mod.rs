@@ -83,6 +83,7 @@ pub(crate) use http::tls_advice;
 pub(crate) use outside::HttpClientError;
 pub(crate) use process_group::ProcessGroup;
 pub(crate) use secret::register_secret;
+pub(crate) use tls::check_certificates;
 
 #[doc(hidden)]
 pub use {
@@ -92,8 +93,8 @@ pub use {
     body::{carries, strict_tools},
     captured::{
         CREATE, CapturedMessage, CapturedReply, CapturedRequest, Coding, DECODED_MAX_BYTES, Echoes, ExtraMembers,
-        MediaPart, PendingCalls, ReplyOutcome, body_json, extra_members, first_message_difference, frame_differences,
-        is_generate, media_of, pack_body, protocol_of, unpack_body,
+        MediaPart, PendingCalls, ReplyOutcome, body_json, extra_members, frame_differences, is_generate, media_of,
+        message_differences, pack_body, protocol_of, unpack_body,
     },
     closure::PinnedProgram,
     embedding::{Embedding, cosine, embedded, has_embeddings, hashed},

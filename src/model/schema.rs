@@ -9,7 +9,7 @@ use ptc_core::value::json::Node;
 use super::dialect::SchemaForm;
 
 /// Words that strict schemas may hold.
-const STRICT: [&str; 14] = [
+const STRICT: [&str; 13] = [
     "type",
     "properties",
     "required",
@@ -22,9 +22,13 @@ const STRICT: [&str; 14] = [
     "format",
     "pattern",
     "title",
-    "default",
     "$schema",
 ];
+/// Formats that strict schemas may name.
+const STRICT_FORMATS: [&str; 9] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+/// Words that strict schemas may hold next to `anyOf`.
+const ANNOTATIONS: [&str; 3] = ["description", "title", "$schema"];
 
 /// The schema in a form.
 pub(super) fn written(schema: &Json, form: SchemaForm) -> Json {
@@ -41,13 +45,20 @@ pub(super) fn is_strict(schema: &Json) -> bool {
     schema.get("type").and_then(Json::as_str) == Some("object") && strict(schema).as_ref() == Some(schema)
 }
 
-/// Every property required, optional ones as null, no others allowed; `None` when a part does not describe its values.
+/// Every property required, optional ones as null, no others allowed, no defaults; `None` when a part does not describe its values.
 pub(super) fn strict(schema: &Json) -> Option<Json> {
-    let members = schema.members()?;
-    if members.is_empty() || !members.iter().all(|member| STRICT.contains(&member.key.as_str())) {
+    schema.members()?;
+    let schema = &schema.clone().without("default");
+    let members = schema.members().filter(|members| !members.is_empty())?;
+    let are_all = |words: &[&str]| members.iter().all(|member| words.contains(&member.key.as_str()));
+    let has_format = |format: &Json| format.as_str().is_some_and(|name| STRICT_FORMATS.contains(&name));
+    if !are_all(&STRICT) || !schema.get("format").is_none_or(has_format) {
         return None;
     }
     if let Some(arms) = schema.get("anyOf") {
+        if !are_all(&[&ANNOTATIONS[..], &["anyOf"]].concat()) {
+            return None;
+        }
         let arms = arms.items().filter(|arms| !arms.is_empty())?.iter().map(strict).collect::<Option<Vec<_>>>()?;
         return Some(schema.clone().with("anyOf", Json::list(arms)));
     }
@@ -62,6 +73,9 @@ pub(super) fn strict(schema: &Json) -> Option<Json> {
         }
         let properties = schema.get("properties").and_then(Json::members)?;
         let required = required(schema);
+        if required.iter().any(|name| properties.iter().all(|property| property.key != *name)) {
+            return None;
+        }
         let kept = properties.iter().map(|property| {
             let inner = strict(&property.value)?;
             Some((
@@ -211,6 +225,9 @@ fn required(schema: &Json) -> Vec<&str> {
 fn nullable(schema: &Json) -> Json {
     let null = || Json::empty().with("type", Json::str("null"));
     if let Some(arms) = schema.get("anyOf").and_then(Json::items) {
+        if arms.iter().any(|arm| types(arm).contains(&"null")) {
+            return schema.clone();
+        }
         return schema.clone().with("anyOf", Json::list(arms.iter().cloned().chain([null()])));
     }
     let names = types(schema);
@@ -269,6 +286,26 @@ mod tests {
             ),
             (r#"{"type":"array","items":{"type":"string"}}"#, false),
             (r"{}", false),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string","format":"date"}},"required":["a"],"additionalProperties":false}"#,
+                true,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string","format":"uri"}},"required":["a"],"additionalProperties":false}"#,
+                false,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a","b"],"additionalProperties":false}"#,
+                false,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}]}"#,
+                false,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string","default":"x"}},"required":["a"],"additionalProperties":false}"#,
+                false,
+            ),
         ];
         for (schema, expected) in cases {
             assert_eq!(is_strict(&json::parse(schema).unwrap()), expected, "{schema}");
@@ -296,8 +333,18 @@ mod tests {
     }
 
     #[test]
+    fn the_strict_form_has_no_defaults() {
+        let schema = r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"default":null,"title":"A"},"default":{"type":"integer"}},"required":["default"]}"#;
+        let expected = r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"title":"A"},"default":{"type":"integer"}},"required":["a","default"],"additionalProperties":false}"#;
+        let strict = written(&json::parse(schema).unwrap(), SchemaForm::Strict);
+        assert!(is_strict(&strict));
+        assert_eq!(strict.to_text(), expected);
+    }
+
+    #[test]
     fn a_schema_that_a_form_cannot_express_is_sent_unchanged() {
         for schema in [
+            r#"{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]},{"type":"object"}]}"#,
             r#"{"type":"object","additionalProperties":{"type":"integer"}}"#,
             r#"{"type":"integer","enum":[1,2],"multipleOf":1}"#,
             "{\"$ref\":\"#/$defs/a\"}",

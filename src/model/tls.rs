@@ -43,6 +43,14 @@ pub(super) fn with_files(mut builder: ClientBuilder, files: &TlsFiles) -> Result
     Ok(builder)
 }
 
+/// Reads these files without connecting to anything.
+///
+/// Errors: one cannot be read, or lacks what it must contain.
+pub(crate) fn check_certificates(files: &TlsFiles) -> Result<(), String> {
+    super::http::install_tls_provider();
+    with_files(ClientBuilder::new(), files).map(drop)
+}
+
 /// The certificates of a file of authorities.
 fn authorities(text: &str) -> Result<Vec<Certificate>, String> {
     let mut store = rustls::RootCertStore::empty();

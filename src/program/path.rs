@@ -1,4 +1,4 @@
-//! Paths into values, as written by users: `items[0].id`, `[*].name`, `a.b`.
+//! Paths into values, as written by users: `items[0].id`, `[*].name`, `a.b`. In a list a number needs no brackets: `items.0.id`.
 
 use ptc_core::signature::underscored;
 use ptc_core::value::Value;
@@ -43,6 +43,12 @@ pub fn steps(path: &str) -> Result<Vec<PathStep<'_>>, String> {
     Ok(steps)
 }
 
+/// Returns the index that a name without brackets is in a list.
+pub fn index_of(name: &str) -> Option<usize> {
+    let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    name.parse().ok().filter(|_| is_number)
+}
+
 /// Parses the content of brackets.
 fn parse_brackets(text: &str) -> Result<PathStep<'_>, &'static str> {
     match text.parse() {
@@ -54,7 +60,7 @@ fn parse_brackets(text: &str) -> Result<PathStep<'_>, &'static str> {
     }
 }
 
-/// Returns the value at a path such as `items[0].id`, `[*].name` or `a.b`; nil if the path is invalid or leads nowhere.
+/// Returns the value at a path such as `items[0].id`, `items.0.id`, `[*].name` or `a.b`; nil if the path is invalid or leads nowhere.
 /// In keys `-` equals `_`.
 pub fn at(value: &Value, path: &str) -> Value {
     steps(path).map(|steps| walk(value, &steps)).unwrap_or_default()
@@ -63,15 +69,20 @@ pub fn at(value: &Value, path: &str) -> Value {
 fn walk(value: &Value, steps: &[PathStep<'_>]) -> Value {
     let Some((step, rest)) = steps.split_first() else { return value.clone() };
     match step {
-        PathStep::Key(name) => find(value, name).map(|inner| walk(inner, rest)).unwrap_or_default(),
-        PathStep::Index(index) => {
-            value.as_list().and_then(|items| items.get(*index)).map(|inner| walk(inner, rest)).unwrap_or_default()
-        }
+        PathStep::Key(name) => match (value.as_list(), index_of(name)) {
+            (Some(_), Some(index)) => item(value, index).map(|inner| walk(inner, rest)).unwrap_or_default(),
+            _ => find(value, name).map(|inner| walk(inner, rest)).unwrap_or_default(),
+        },
+        PathStep::Index(index) => item(value, *index).map(|inner| walk(inner, rest)).unwrap_or_default(),
         PathStep::Every => match value.as_list() {
             Some(items) => Value::list(items.iter().map(|item| walk(item, rest)).collect::<Vec<_>>()),
             None => Value::Nil,
         },
     }
+}
+
+fn item(value: &Value, index: usize) -> Option<&Value> {
+    value.as_list().and_then(|items| items.get(index))
 }
 
 fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
@@ -97,10 +108,22 @@ mod tests {
         assert_eq!(shown("items[0].id"), "1");
         assert_eq!(shown("items[0].full-name"), "\"a\"");
         assert_eq!(shown("items[*].id"), "[1 2]");
+        assert_eq!(shown("items.1.id"), "2");
+        assert_eq!(shown("items.0.full-name"), "\"a\"");
+        assert_eq!(shown("items.9.id"), "nil");
+        assert_eq!(shown("items.+1.id"), "nil");
         assert_eq!(shown("items[9].id"), "nil");
         assert_eq!(shown("n.x"), "nil");
         assert_eq!(shown("items[\"x\"]"), "nil");
         assert_eq!(shown(""), value.to_string());
+    }
+
+    #[test]
+    fn a_number_without_brackets_is_a_key_of_a_map() {
+        let value = json::parse(r#"{"0":{"1":"a"},"l":[["b"]]}"#).unwrap().to_value();
+        assert_eq!(at(&value, "0.1"), Value::str("a"));
+        assert_eq!(at(&value, "l.0.0"), Value::str("b"));
+        assert_eq!(at(&value, "l[0].0"), Value::str("b"));
     }
 
     #[test]

@@ -1,29 +1,26 @@
 //! Answers from recordings: a mock of model services for other people's agents.
 //!
-//! In: captured sessions. Out: for a request the recorded reply, found by its upstream, path and exact body, else by its body without what
-//! changes from run to run (dates, ids, paths, patterns of the user); else why there is none, such as the nearest recorded request as a
-//! diff. It must never answer a request that is not recorded.
+//! In: captured sessions. Out: for a request the recorded reply, found by its upstream, path and exact body, else by its canonical body,
+//! else by its body without what changes from run to run (dates, ids, paths, patterns of the user); else why there is none, such as the
+//! nearest recorded request as a diff. It must never answer a request that is not recorded.
 
+mod canonical;
+mod difference;
 mod normal;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use similar::{ChangeTag, TextDiff};
-
-use self::normal::Normalizer;
-use super::exchange::asked_protocol;
+use self::difference::changed_lines;
+use self::normal::{ComparedBody, Normalizer};
+use super::exchange::{WEBSOCKET, asked_protocol};
 use super::upstreams::Upstreams;
 use crate::config::Protocol;
 use crate::event::{Address, Event, ReplyEnd, ReplyStatus};
 use crate::model::{Coding, ErrorClass, unpack, unpack_body};
 use crate::replay::came_body;
 use crate::session::Session;
-use crate::workbench::format::plural;
-
-/// Lines of a diff that are shown.
-const DIFF_LINES: usize = 60;
 
 /// A request that is looked up, without secrets, as recordings are.
 pub(super) struct AskedRequest<'a> {
@@ -73,14 +70,18 @@ struct RecordedExchange {
 
 struct RecordedBody {
     body: Vec<u8>,
-    /// Without what changes from run to run.
-    normal: String,
+    compared: ComparedBody,
 }
 
 impl RecordedExchange {
     /// The body of the client without what changes from run to run.
     fn as_client_sent(&self) -> &str {
-        self.bodies.first().map(|recorded| recorded.normal.as_str()).unwrap_or_default()
+        self.bodies.first().map(|recorded| recorded.compared.normal.as_str()).unwrap_or_default()
+    }
+
+    /// Returns whether one of its bodies is like this.
+    fn has_body(&self, is_like: impl Fn(&RecordedBody) -> bool) -> bool {
+        self.bodies.iter().any(is_like)
     }
 
     /// Returns whether the recording is of a request to this upstream. One of an upstream that this proxy does not have counts for all.
@@ -224,6 +225,11 @@ impl Answers {
         self.all.iter().any(|recorded| recorded.is_fetch)
     }
 
+    /// Returns whether it has messages of WebSockets.
+    pub(super) fn has_messages(&self) -> bool {
+        self.all.iter().any(|recorded| recorded.method == WEBSOCKET)
+    }
+
     /// Returns whether it can answer no request.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -281,7 +287,7 @@ impl Answers {
             let protocol = turn.protocol();
             let place = format!("{} {at}", session.header.id);
             let reply = turn.reply(&place);
-            let of = |body: Vec<u8>| RecordedBody { normal: self.normalizer.normal(&body), body };
+            let of = |body: Vec<u8>| RecordedBody { compared: self.normalizer.read_body(&body), body };
             let bodies = turn.bodies.into_iter().map(of).collect();
             self.all.push(RecordedExchange {
                 at_ms: turn.at_ms,
@@ -301,11 +307,11 @@ impl Answers {
     /// The recorded reply to a request. The same request again gets the reply that was recorded next; the last one is repeated.
     /// `upstreams`: those of the proxy that is asked.
     pub(super) fn find(&self, asked: &AskedRequest<'_>, upstreams: &Upstreams) -> Result<RecordedReply, Box<Miss>> {
-        let normal = self.normalizer.normal(asked.body);
+        let compared = self.normalizer.read_body(asked.body);
         let is_same = |recorded: &RecordedExchange| {
             recorded.method == asked.method
                 && path_of(&recorded.path) == path_of(asked.path)
-                && recorded.bodies.iter().any(|recorded| recorded.normal == normal)
+                && recorded.has_body(|recorded| recorded.compared.normal == compared.normal)
         };
         let same: Vec<(usize, &RecordedExchange)> =
             self.all.iter().enumerate().filter(|(_, recorded)| is_same(recorded)).collect();
@@ -318,7 +324,10 @@ impl Answers {
         let mut found: Vec<Found<'_>> = answering.collect();
         prefer(&mut found, |found| found.recorded.upstream == asked.upstream);
         prefer(&mut found, |found| found.recorded.path == asked.path);
-        prefer(&mut found, |found| found.recorded.bodies.iter().any(|recorded| recorded.body == asked.body));
+        prefer(&mut found, |found| found.recorded.has_body(|recorded| recorded.body == asked.body));
+        prefer(&mut found, |found| {
+            found.recorded.has_body(|recorded| recorded.compared.canonical == compared.canonical)
+        });
         // What the client did not wait for is an answer only if there is no other.
         prefer(&mut found, |found| !found.reply.has_client_left);
         if let Some(reply) = self.next(&found) {
@@ -333,7 +342,7 @@ impl Answers {
                 "this request is not recorded for {} of {}; {} contains it for {} of {}",
                 asked.path, asked.upstream, other.place, other.path, other.upstream
             ),
-            (_, None) => format!("this request to {path} is not recorded; {}", self.nearest(asked, &normal)),
+            (_, None) => format!("this request to {path} is not recorded; {}", self.nearest(asked, &compared.normal)),
         };
         let miss = Miss { path: path.to_owned(), why };
         self.misses.lock().unwrap_or_else(PoisonError::into_inner).push(miss.clone());
@@ -356,8 +365,10 @@ impl Answers {
         let likeness = |recorded: &&RecordedExchange| {
             let equal = |(a, b): &(&str, &str)| a == b;
             let recorded = recorded.as_client_sent();
-            recorded.lines().zip(normal.lines()).filter(equal).count()
-                + recorded.lines().rev().zip(normal.lines().rev()).take_while(equal).count()
+            let equal = recorded.lines().zip(normal.lines()).filter(equal).count()
+                + recorded.lines().rev().zip(normal.lines().rev()).take_while(equal).count();
+            // A longer conversation has the lines of a shorter one, too.
+            2 * equal.cast_signed() - recorded.lines().count().cast_signed()
         };
         let Some(nearest) = of_protocol.max_by_key(likeness) else {
             let what = if protocol.is_some() { "request of this protocol" } else { "non-chat request" };
@@ -365,22 +376,10 @@ impl Answers {
         };
         let is_same_path = path_of(&nearest.path) == path_of(path);
         let to = if is_same_path { String::new() } else { format!(" to {}", path_of(&nearest.path)) };
-        let diff = TextDiff::from_lines(nearest.as_client_sent(), normal);
-        let lines: Vec<String> = diff
-            .iter_all_changes()
-            .filter_map(|change| match change.tag() {
-                ChangeTag::Equal => None,
-                ChangeTag::Delete => Some(format!("- {}", change.value().trim_end())),
-                ChangeTag::Insert => Some(format!("+ {}", change.value().trim_end())),
-            })
-            .collect();
-        if lines.is_empty() {
+        let Some(lines) = changed_lines(nearest.as_client_sent(), normal) else {
             return format!("the nearest is {}{to} with the same body", nearest.place);
-        }
-        let more = lines.len().saturating_sub(DIFF_LINES);
-        let shown = lines.iter().take(DIFF_LINES).cloned().collect::<Vec<_>>().join("\n");
-        let more = if more > 0 { format!("\n({} not shown)", plural(more as u64, "more line")) } else { String::new() };
-        format!("the nearest is {}{to} (- recorded, + requested):\n{shown}{more}", nearest.place)
+        };
+        format!("the nearest is {}{to} (- recorded, + requested):\n{lines}", nearest.place)
     }
 
     /// The requests that were not answered so far.

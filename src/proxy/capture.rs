@@ -69,6 +69,8 @@ pub struct Capture {
     notes: mpsc::UnboundedSender<Note>,
     room: Arc<Semaphore>,
     next: AtomicU64,
+    /// Exchanges whose end the recorder has taken.
+    taken: Arc<AtomicU64>,
     end: ListenerEnd,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
@@ -79,16 +81,24 @@ impl Capture {
         let (notes, queue) = mpsc::unbounded_channel();
         let thread = std::thread::Builder::new().name("proxy recorder".to_owned());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let taken = Arc::<AtomicU64>::default();
+        let count = Arc::clone(&taken);
         let thread = thread.spawn(move || {
             // On Linux this is the priority of the thread, elsewhere of the whole process.
             #[cfg(target_os = "linux")]
             {
                 _ = rustix::process::nice(RECORDER_NICE);
             }
-            runtime.block_on(record(queue, options));
+            runtime.block_on(record(queue, options, &count));
         })?;
         let room = Arc::new(Semaphore::new(MEMORY_BYTES));
-        Ok(Self { notes, room, next: AtomicU64::new(1), end, thread: Mutex::new(Some(thread)) })
+        Ok(Self { notes, room, next: AtomicU64::new(1), taken, end, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Returns the number of exchanges whose end is not recorded yet.
+    pub(super) fn left(&self) -> u64 {
+        let begun = self.next.load(Ordering::Relaxed).saturating_sub(1);
+        begun.saturating_sub(self.taken.load(Ordering::Relaxed))
     }
 
     /// Begins an exchange.
@@ -139,8 +149,8 @@ impl Drop for Capture {
     }
 }
 
-/// Takes notes until the end, each at least [`DELAY`] after it came.
-async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOptions) {
+/// Takes notes until the end, each at least [`DELAY`] after it came, and counts the exchanges that ended.
+async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOptions, taken: &AtomicU64) {
     let mut idle = tokio::time::interval(options.idle.min(LOOK_EACH).max(Duration::from_millis(1)));
     idle.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut follow = tokio::time::interval(FOLLOW_EACH);
@@ -153,8 +163,8 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
     'all: loop {
         let is_idle = recent.is_empty() && due.is_empty();
         tokio::select! {
-            taken = queue.recv_many(&mut recent, TAKEN), if is_idle => {
-                if taken == 0 {
+            received = queue.recv_many(&mut recent, TAKEN), if is_idle => {
+                if received == 0 {
                     break;
                 }
                 pause.reset();
@@ -164,7 +174,9 @@ async fn record(mut queue: mpsc::UnboundedReceiver<Note>, options: CaptureOption
                     if matches!(note, Note::Close) {
                         break 'all;
                     }
+                    let is_end = matches!(note, Note::Ended { .. });
                     recorder.take(note);
+                    taken.fetch_add(u64::from(is_end), Ordering::Relaxed);
                 }
                 std::mem::swap(&mut recent, &mut due);
                 while let Ok(note) = queue.try_recv() {

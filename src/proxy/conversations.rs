@@ -35,6 +35,10 @@ impl ReplyState {
     }
 }
 
+/// Rank of a conversation for a request: how it is continued, the same system text, the number of messages, the number of those with the same
+/// ids of calls, the reply among them, and the same rest of the body.
+type Rank = (u8, bool, usize, usize, bool);
+
 #[derive(Debug)]
 struct Conversation {
     id: ConversationId,
@@ -215,48 +219,58 @@ impl Conversation {
     }
 
     /// Returns the rank of this conversation for a request, the greatest for the best match; `None`: the request does not continue it.
-    fn fits(&self, request: &ConversationRequest) -> Option<(u8, bool, usize, bool)> {
+    fn fits(&self, request: &ConversationRequest) -> Option<Rank> {
         if self.state == ReplyState::InProgress || self.key != request.key {
             return None;
         }
         let (same_system, same_frame) = (self.system == request.system, self.frame == request.frame);
         if let Some(continued) = &request.continues {
             let is_next = self.reply_id.as_ref() == Some(continued);
-            let is_retry =
-                !self.state.is_reply() && self.continues == request.continues && self.messages == request.messages;
+            let is_retry = !self.state.is_reply()
+                && self.continues == request.continues
+                && self.messages.len() == request.messages.len()
+                && self.is_repeated_by(request);
             if is_next || is_retry {
-                return Some((4, same_system, 0, same_frame));
+                return Some((4, same_system, 0, 0, same_frame));
             }
             // The client went back to a reply before the last one.
-            return self.earlier.contains(continued).then_some((3, same_system, 0, same_frame));
+            return self.earlier.contains(continued).then_some((3, same_system, 0, 0, same_frame));
         }
         if let Some(thread) = &request.thread {
-            return (self.thread.as_ref() == Some(thread)).then_some((4, same_system, 0, same_frame));
-        }
-        let rest = request.messages.strip_prefix(self.messages.as_slice())?;
-        if !request.files.starts_with(&self.files) {
-            return None;
+            return (self.thread.as_ref() == Some(thread)).then_some((4, same_system, 0, 0, same_frame));
         }
         let length = self.messages.len();
+        let rest = request.messages.get(length..)?;
+        if !self.is_repeated_by(request) || !request.files.starts_with(&self.files) {
+            return None;
+        }
         let score = match (rest.first(), self.reply) {
             // The same again: only after a failure. Else two clients asked the same. Without messages, the rest of the body must be the
             // same.
             (None, _) => (!self.state.is_reply() && same_system && (length > 0 || same_frame)).then_some(2),
-            (Some(next), Some(reply)) if *next == reply => Some(3),
+            (Some(next), Some(reply)) if next.has_content_of(reply) => Some(3),
             // Every request begins with no messages: only the reply shows that it continues this one.
             (Some(_), _) if length == 0 => None,
             // The client edited the reply or left it out: more than one message, or a system text, must match.
             (Some(_), Some(_)) => (length > 1 || same_system && !self.system.is_empty()).then_some(1),
             (Some(_), None) => Some(1),
         };
-        Some((score?, same_system, length, same_frame))
+        let known = self.messages.iter().chain(&self.reply);
+        let same_ids = known.zip(&request.messages).filter(|(known, message)| known == message).count();
+        Some((score?, same_system, length, same_ids, same_frame))
+    }
+
+    /// Returns whether the messages of a request begin with those of the last one. Some clients replace the ids of calls.
+    fn is_repeated_by(&self, request: &ConversationRequest) -> bool {
+        let mut messages = request.messages.iter();
+        self.messages.iter().all(|known| messages.next().is_some_and(|message| message.has_content_of(*known)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{MessagePart, Role};
+    use crate::event::{MessagePart, NativeCall, Role};
     use crate::model::CapturedMessage;
 
     fn message(role: Role, text: &str) -> Digest {
@@ -285,6 +299,28 @@ mod tests {
         assert_eq!(all.place(request(&[(USER, "hello"), (MODEL, "one"), (USER, "and?")], 6)), (first, false));
         let (third, is_new) = all.place(request(&[(USER, "hello")], 7));
         assert!(is_new && third != first && third != second, "answered requests are not repeated");
+    }
+
+    fn calling(id: &str) -> Digest {
+        Digest::of_reply("", &[NativeCall { id: id.into(), name: "look".into(), args: "{}".into() }])
+    }
+
+    #[test]
+    fn of_equal_conversations_the_one_whose_calls_have_the_same_ids_is_continued() {
+        let mut all = Conversations::default();
+        let mut calls = ["call_a", "call_b", "call_c"].map(|id| vec![id]);
+        let begun = [1, 1, 1].map(|at| all.place(request(&[(USER, "hello")], at)).0);
+        for _ in 0..2 {
+            for (conversation, calls) in begun.iter().zip(&calls) {
+                all.end(*conversation, Some(calling(calls.last().unwrap())), None, 2);
+            }
+            for (conversation, calls) in begun.iter().zip(&mut calls) {
+                let mut next = request(&[(USER, "hello")], 3);
+                next.messages.extend(calls.iter().flat_map(|id| [calling(id), message(Role::Tool, "seen")]));
+                assert_eq!(all.place(next), (*conversation, false), "{calls:?}");
+                calls.push("again");
+            }
+        }
     }
 
     #[test]

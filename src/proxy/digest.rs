@@ -1,7 +1,8 @@
 //! Digests of messages: two messages are compared without their texts.
 //!
-//! In: a message of a request, or a reply. Out: a number. The reply and the message that repeats it have the same one, though clients trim
-//! texts, write arguments again, and repeat items of the service's own tools that are neither text nor call.
+//! In: a message of a request, or a reply. Out: numbers. The reply and the message that repeats it have the same content, though clients trim
+//! texts, write arguments again, and repeat items of the service's own tools that are neither text nor call. The ids of calls are compared
+//! on their own: some clients replace them, or send none.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -13,7 +14,12 @@ use crate::model::{CapturedMessage, CapturedRequest, media_of};
 
 /// A digest of a message: role, text, calls and results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digest(u64);
+pub struct Digest {
+    /// Everything except the ids of calls.
+    content: u64,
+    /// The ids of its calls; 0 if none has one.
+    call_ids: u64,
+}
 
 impl Digest {
     /// Returns the digest of a message of a request. For messages of the model, only the content that a reply has counts: texts and calls.
@@ -24,7 +30,7 @@ impl Digest {
         let text = text_of(message, "assistant");
         // A reply has the text of a refusal if it has no other.
         let text = if text.trim().is_empty() { text_of(message, "refusal") } else { text };
-        Self::new(message.role, &text, &calls_and_results(message))
+        Self::new(message.role, &text, &calls_and_results(message), calls_of(message))
     }
 
     /// Returns the digest of a message of a request with all its parts.
@@ -33,22 +39,52 @@ impl Digest {
             MessagePart::Text { text, .. } => Some(text.as_str()),
             _ => None,
         });
-        Self::new(message.role, &texts.collect::<String>(), &calls_and_results(message))
+        Self::new(message.role, &texts.collect::<String>(), &calls_and_results(message), calls_of(message))
     }
 
     /// Returns the digest of a reply, as the next request repeats it.
     pub fn of_reply(text: &str, calls: &[NativeCall]) -> Self {
-        Self::new(Role::Assistant, text, &calls.iter().map(call_text).collect::<Vec<_>>())
+        Self::new(Role::Assistant, text, &calls.iter().map(call_text).collect::<Vec<_>>(), calls)
     }
 
-    fn new(role: Role, text: &str, parts: &[String]) -> Self {
+    /// Returns whether two messages are equal except for the ids of their calls.
+    pub(super) fn has_content_of(self, other: Self) -> bool {
+        self.content == other.content
+    }
+
+    /// Returns the digest of the same message without the ids of its calls.
+    #[must_use]
+    pub(super) fn without_call_ids(self) -> Self {
+        Self { call_ids: 0, ..self }
+    }
+
+    fn new<'m>(role: Role, text: &str, parts: &[String], calls: impl IntoIterator<Item = &'m NativeCall>) -> Self {
         let mut hasher = DefaultHasher::new();
         role.name().hash(&mut hasher);
         // Clients trim replies before they repeat them.
         text.trim().hash(&mut hasher);
         parts.hash(&mut hasher);
-        Self(hasher.finish())
+        Self { content: hasher.finish(), call_ids: ids_digest(calls) }
     }
+}
+
+/// A digest of the ids of calls, in order; 0 if none has one.
+fn ids_digest<'m>(calls: impl IntoIterator<Item = &'m NativeCall>) -> u64 {
+    let ids: Vec<&str> = calls.into_iter().map(|call| call.id.as_str()).collect();
+    if ids.iter().all(|id| id.is_empty()) {
+        return 0;
+    }
+    let mut hasher = DefaultHasher::new();
+    ids.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The calls of a message.
+fn calls_of(message: &CapturedMessage) -> impl Iterator<Item = &NativeCall> {
+    message.parts.iter().filter_map(|part| match part {
+        MessagePart::Call { call } => Some(call),
+        _ => None,
+    })
 }
 
 /// The texts of a message in this section. Other parts have sections of their own.
@@ -151,6 +187,16 @@ mod tests {
         assert_ne!(of("[1,2]"), of("[2,1]"));
     }
 
+    #[test]
+    fn calls_with_other_ids_have_the_same_content_and_those_without_any_have_no_ids() {
+        let of =
+            |id: &str| Digest::of_reply("so", &[NativeCall { id: id.into(), name: "find".into(), args: "{}".into() }]);
+        assert_ne!(of("one"), of("other"));
+        assert!(of("one").has_content_of(of("other")) && of("one").has_content_of(of("")));
+        assert_eq!(of("one").without_call_ids(), of(""));
+        assert!(!of("").has_content_of(Digest::of_reply("so", &[])));
+    }
+
     /// The digests of a reply and of the message of the model in the request that repeats it.
     fn digests(protocol: Protocol, path: &str, reply: &Value, request: &Value) -> (Digest, Vec<Digest>) {
         let mut reader =
@@ -216,7 +262,9 @@ mod tests {
                 &json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}),
                 &json!({"messages": [message]}),
             );
-            assert_eq!(messages, [reply], "{message}");
+            // A call without an id gets one where the reply is read.
+            let has_id = message.get("tool_calls").is_some();
+            assert_eq!(messages, [if has_id { reply } else { reply.without_call_ids() }], "{message}");
         }
     }
 

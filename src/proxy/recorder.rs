@@ -11,13 +11,12 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use hyper::header::HeaderMap;
 
-use self::replies::ReplyHead;
 use super::background::{DeferredReplies, DeferredReply, HeldFetch, deferred_text, is_background};
 use super::body_secrets::RecentSecrets;
 use super::capture::CaptureOptions;
 use super::conversations::{ConversationId, ConversationRequest, Conversations};
 use super::digest::{Digest, file_digests};
-use super::exchange::{Begun, CLIENT_LEFT, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, RULE_CUT};
+use super::exchange::{Begun, CLIENT_LEFT, Came, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, RULE_CUT};
 use super::headers;
 use super::reply::OpenReply;
 use super::session::{CapturedSession, ids_of_file};
@@ -126,6 +125,16 @@ fn digest_of(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The head of a reply.
+struct ReplyHead {
+    status: u16,
+    headers: HeaderMap,
+    /// Its author, if that is not the service.
+    by: Option<String>,
+    /// The reply of the service that it replaces.
+    came: Option<Box<Came>>,
 }
 
 impl Recorder {

@@ -1,7 +1,7 @@
 //! The proxy itself: requests of clients in, the upstream's replies out.
 //!
 //! In: requests. Out: replies as they come, piece by piece. It must never answer in the upstream's place unless a rule, the user or a
-//! recording does.
+//! recording does; it answers only the check whether its address answers (`HEAD /`).
 
 mod connection;
 mod decision;
@@ -22,7 +22,7 @@ use self::decision::{Decided, Decision};
 use super::answers::{Answers, RecordedReply};
 use super::capture::Capture;
 use super::client_secrets::ClientSecrets;
-use super::exchange::{Begun, Exchange, ExchangeEnd};
+use super::exchange::{Begun, Exchange, ExchangeEnd, client_of};
 use super::headers;
 use super::held::{self, Asks};
 use super::hold::{HeldSide, Holds};
@@ -33,7 +33,7 @@ use super::unrecorded::{PendingRequest, UnrecordedReport};
 use super::upstreams::{Route, Upstreams, shown_address};
 use crate::config::Protocol;
 use crate::model::{CapturedRequest, Scrub, UpstreamBody, UpstreamClient, UpstreamReply};
-use crate::server::{Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, TooSlow, json_reply};
+use crate::server::{Handler, ListenerEnd, Method, Reply, Request, StatusCode, TooLarge, TooSlow, json_reply, whole};
 
 /// Largest body of a request that asks a model, in bytes.
 const REQUEST_MAX_BYTES: usize = 64 << 20;
@@ -117,6 +117,11 @@ impl ProxyService {
         self.replies.recorded.as_ref()
     }
 
+    /// Returns the number of requests whose end is not recorded yet.
+    pub(super) fn requests_left(&self) -> u64 {
+        self.capture.as_ref().map_or(0, Capture::left)
+    }
+
     /// Ends the recording, and waits until it is written. What still passes is recorded as far as it came.
     pub fn close(&self) {
         if let Some(capture) = &self.capture {
@@ -135,6 +140,10 @@ impl ProxyService {
 
     async fn answer_or_pass(self: &Arc<Self>, request: Request, pending: &mut PendingRequest) -> Reply {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
+        if self.answers_check(&request) {
+            pending.set_recorded();
+            return Reply::new(whole(Bytes::new()));
+        }
         let Some(route) = self.upstreams.route(&path, request.headers()) else {
             let names: Vec<&str> = self.upstreams.all().iter().map(|upstream| upstream.name.as_str()).collect();
             let message = format!(
@@ -152,6 +161,14 @@ impl ProxyService {
             Some(protocol) => self.ask(request, &route, protocol, pending).await,
             None => self.answer_other(request, &route, pending).await,
         }
+    }
+
+    /// Returns whether a request only checks that the address answers, as Claude Code does at its start: `HEAD /`, which is a path of no
+    /// service but Ollama, whose own programs ask whether it runs.
+    fn answers_check(&self, request: &Request) -> bool {
+        let is_of_ollama = client_of(request.headers()).starts_with("ollama");
+        let needs_upstream = self.replies.recorded.is_none() || self.replies.asks_upstream;
+        request.method() == Method::HEAD && request.uri().path() == "/" && !(is_of_ollama && needs_upstream)
     }
 
     /// Passes a request that asks a model.

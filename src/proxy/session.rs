@@ -33,7 +33,7 @@ pub(super) struct CapturedSession {
     next_message: u32,
     /// The last body, for the next one.
     body: Option<(Address, Vec<u8>)>,
-    /// The replies so far and the turns that they are of.
+    /// The replies so far and the turns that they are of; each also without the ids of its calls.
     replies: HashMap<Digest, Address>,
     /// The last requests and their replies, for those that continue them by an id.
     stored: StoredConversations,
@@ -293,6 +293,8 @@ impl CapturedSession {
             StoredReply::Deferred
         } else if is_answer {
             let digest = Digest::of_reply(&outcome.text, &outcome.calls);
+            // Clients that send no ids repeat the last one with this content.
+            self.replies.insert(digest.without_call_ids(), self.turn());
             self.replies.insert(digest, self.turn());
             StoredReply::Known(digest)
         } else {

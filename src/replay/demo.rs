@@ -166,7 +166,8 @@ impl Model for DemoModel {
                 && recording.request(&at).is_some_and(|was| sent_texts(&was) != request_texts(request))
             {
                 // All later turns differ as well: report it once.
-                call.emit(ModelEvent::Notice("the demo answers from a recording with another prompt".to_owned())).await;
+                let text = "the demo answers from a recording with another prompt, whose tokens are counted";
+                call.emit(ModelEvent::Notice(text.to_owned())).await;
             }
             let reply = play_reply(recording, &at, call, ReplyPace::AsRecorded).await?;
             Ok(Reply { structured_by: None, requests: 0, cached: false, ..reply })

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use ptc_core::signature::Type;
 use ptc_core::signature::json_schema::{self, Schema, Wrap};
+use ptc_core::signature::{Field, Type};
 use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
@@ -68,6 +68,14 @@ impl ServedAgent {
             let errors = StartError::Agent(findings).to_string();
             format!("{label}: {}", errors.lines().collect::<Vec<_>>().join("; "))
         })?;
+        let params = plan.signature.params.as_deref().unwrap_or_default();
+        if let Some(file) = params.iter().find(|field| is_file(field) && !field.ty.is_optional()) {
+            let name = &file.name;
+            return Err(format!(
+                "{label}: it needs the file `{name}`, and clients cannot give files; declare it as `{name} :file?`, or take its content as \
+                 `{name} :string`"
+            ));
+        }
         let recorded = recorded_forms(&agent, workbench);
         Ok(Self { name, label, agent, plan, recorded })
     }
@@ -87,10 +95,12 @@ impl ServedAgent {
         })
     }
 
-    /// The JSON Schema of its context. It is closed when the agent declares inputs: others are refused.
+    /// The JSON Schema of its context, without the files, which clients cannot give. It is closed when the agent declares inputs: others
+    /// are refused.
     pub fn input_schema(&self) -> Json {
         let params = self.plan.signature.params.as_deref().unwrap_or_default();
-        let schema = json_schema::tool(params);
+        let given: Vec<Field> = params.iter().filter(|field| !is_file(field)).cloned().collect();
+        let schema = json_schema::tool(&given);
         if params.is_empty() { schema.without("additionalProperties") } else { schema }
     }
 
@@ -199,6 +209,11 @@ impl ServedAgent {
             .with("context_schema", self.input_schema())
             .with("answer_schema", answer)
     }
+}
+
+/// Returns whether an input is a file.
+fn is_file(field: &Field) -> bool {
+    *field.ty.base() == Type::File
 }
 
 /// The definitions that sessions of an agent may have: a run uses its pinned program once, or a model in its place.

@@ -148,7 +148,7 @@ pub(super) fn check_context_of_client(agent: &Agent, context: &Json) -> Result<(
     }
     match agent.file_inputs(context).first() {
         None => Ok(()),
-        Some(name) => Err(format!("`{name}` is a file, and clients cannot give files; give its content as text")),
+        Some(name) => Err(format!("`{name}` is a file, and clients cannot give files; omit it")),
     }
 }
 

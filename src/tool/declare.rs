@@ -155,7 +155,14 @@ const KINDS: &[KindRow] = &[
             ("url", KeyDoc::Text("address", "", "Required: the URL; `{{name}}` after the host is an argument.")),
             HEADERS,
             ("body", KeyDoc::Text("any value", "", "JSON body; `{{name}}` is an argument.")),
-            ("response_path", KeyDoc::Text("path", "", "Path of the result in the response, such as `data.items`.")),
+            (
+                "response_path",
+                KeyDoc::Text(
+                    "path",
+                    "",
+                    "Path of the result in the response, such as `data.items` or `choices.0.message`.",
+                ),
+            ),
             OUTPUT,
         ],
         read: |name, table| declare_external::http(name, table).map(Kind::Http),
@@ -191,7 +198,11 @@ const COMMON: &[ToolKey] = &[
     ("kind", KeyDoc::Text("a kind", "", "Required: the kind of tool.")),
     (
         "signature",
-        KeyDoc::Text("signature", "", "Parameters and result: arguments are converted and checked before the call."),
+        KeyDoc::Text(
+            "signature",
+            "",
+            "Parameters and result: arguments are converted and checked before the call. The type of the result is for those who call; results are not checked.",
+        ),
     ),
     (
         "parameters",

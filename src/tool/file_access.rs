@@ -170,6 +170,30 @@ pub struct FileAccess {
     question: Option<FileQuestion>,
     /// All files that were named since they were taken last.
     named: Arc<Mutex<BTreeSet<NamedFile>>>,
+    replaced: ReplacedInputs,
+}
+
+/// Inputs of an agent's own context whose files are not read, because the user gives other values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ReplacedInputs {
+    /// None.
+    #[default]
+    None,
+    /// Those of these names.
+    Named(BTreeSet<String>),
+    /// All of them.
+    All,
+}
+
+impl ReplacedInputs {
+    /// Returns whether the user gives another value of this input.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::Named(names) => names.contains(name),
+            Self::All => true,
+        }
+    }
 }
 
 /// Folders whose files are read without consent.
@@ -192,6 +216,17 @@ impl FileAccess {
     /// The access of a definition that must be complete: no file may be named.
     pub fn nowhere() -> Self {
         Self { scope: Scope::Nowhere, ..Self::default() }
+    }
+
+    /// The same access for an agent of which the user replaces these inputs.
+    #[must_use]
+    pub fn with_replaced_inputs(&self, replaced: ReplacedInputs) -> Self {
+        Self { replaced, ..self.clone() }
+    }
+
+    /// The inputs that the user replaces.
+    pub fn replaced_inputs(&self) -> &ReplacedInputs {
+        &self.replaced
     }
 
     /// The same access with stored consent.

@@ -47,7 +47,7 @@ pub use consent_text::ARGUMENTS;
 pub use declare::{SELF, Wrong, reference};
 pub use external::ExternalTools;
 pub use file_access::{
-    ALLOW_FILES_FLAG, FILE_DECISIONS, FileAccess, FileQuestion, FileRefusal, NamedFile, file_meaning,
+    ALLOW_FILES_FLAG, FILE_DECISIONS, FileAccess, FileQuestion, FileRefusal, NamedFile, ReplacedInputs, file_meaning,
 };
 pub use grant::{Grant, Grants};
 pub use http::Http;
@@ -106,6 +106,9 @@ pub enum Returns {
     /// A task as text, and `{result, summary, refs, trace}`.
     Delegate,
 }
+
+/// Names that tools cannot have: the engine's own.
+pub(crate) const RESERVED_NAMES: [&str; 2] = ["lisp_eval", "lisp-eval"];
 
 /// Signature of a tool that takes a task.
 pub const DELEGATE: &str = "(task :string) -> {result :any, summary :string?, refs :map, trace [:map]}";

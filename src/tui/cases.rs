@@ -134,6 +134,13 @@ impl CaseQueue {
     }
 }
 
+impl CaseLine {
+    /// Number of tool calls of its last run that were denied.
+    pub fn denied_calls(&self) -> u64 {
+        self.result.as_ref().map_or(0, TestedCase::denied_calls).into()
+    }
+}
+
 impl TestBoard {
     /// The selected case.
     pub fn current(&self) -> Option<&CaseLine> {

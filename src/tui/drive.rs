@@ -17,7 +17,7 @@ use super::compare::CompareResponse;
 use super::effects::{self, EffectResult, FollowedProxy};
 use super::limiter::{Limiter, News};
 use super::message::{Effect, Msg, Slot};
-use super::model::Model;
+use super::model::{Model, SessionFile};
 use super::services::Services;
 use super::stage::{Input, Stage};
 use super::traffic::TrafficResponse;
@@ -254,6 +254,11 @@ impl Driver {
             if !updates.is_empty() {
                 let over = updates.iter().any(|update| matches!(update, RunUpdate::Ended(_)));
                 self.apply_message(model, stage, Msg::RunUpdates(slot, updates)).await?;
+                let is_unwritten = self.runs[slot as usize].as_ref().is_some_and(|run| run.is_unwritten());
+                let file = SessionFile::of(is_unwritten);
+                if !over && model.run_of(slot).is_some_and(|run| run.file != file) {
+                    self.apply_message(model, stage, Msg::SessionFile(slot, file)).await?;
+                }
                 if over {
                     self.runs[slot as usize] = None;
                 }

@@ -193,6 +193,13 @@ impl Keymap {
             .collect()
     }
 
+    /// Returns whether a stroke with Ctrl or Alt begins a chord in any context.
+    pub fn begins_chord(&self, stroke: KeyCombination) -> bool {
+        let is_prefix = stroke.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        let begins = |chord: &Chord| chord.first == stroke && chord.second.is_some();
+        is_prefix && self.chords.iter().flatten().any(begins)
+    }
+
     /// Names of the chords of an action, such as `Ctrl-P`.
     pub fn names(&self, action: Action) -> Vec<String> {
         ACTIONS

@@ -134,7 +134,7 @@ mod tests {
                 Line::Row(_) => None,
             })
             .collect();
-        assert_eq!(headings, ["An opened session", "Transcript", "Everywhere"]);
+        assert_eq!(headings, ["An opened session", "Transcript", "Every screen"]);
         let rows = |action| lines.iter().filter(|line| matches!(line, Line::Row(row) if row.action == action)).count();
         assert_eq!(
             (

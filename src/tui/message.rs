@@ -10,6 +10,7 @@ use super::candidates::{CandidatesRequest, CandidatesResponse};
 use super::cases::{TestRequest, TestResponse};
 use super::compare::{CompareRequest, CompareResponse};
 use super::inspector::Subject;
+use super::model::SessionFile;
 use super::recovery::Recovery;
 use super::traffic::{TrafficRequest, TrafficResponse};
 use crate::agent::{Diagnostic, DraftTexts, Mode, Place};
@@ -74,6 +75,8 @@ pub enum Msg {
     SessionResumed(Result<Option<String>, ErrorRecord>),
     /// A replay was started, or could not be.
     ReplayStarted(Result<(), String>),
+    /// The session of a slot's run cannot be written, or can again.
+    SessionFile(Slot, SessionFile),
     /// Updates of a run.
     RunUpdates(Slot, Vec<RunUpdate>),
     /// The list of sessions was read: newest first, forks after their origin; and their marks.

@@ -11,6 +11,7 @@ use super::draft::Draft;
 use super::inspector::Inspector;
 use super::kept_texts::KeptTexts;
 use super::keys::Keymap;
+use super::message::Slot;
 use super::recovery::{Recovery, SavedReply};
 use super::theme::Theme;
 use super::traffic::Traffic;
@@ -34,7 +35,7 @@ mod tour;
 
 pub use super::editor::Editor;
 pub use super::menu::Menu;
-pub use super::run_view::{LastEvent, Phase, RunView};
+pub use super::run_view::{LastEvent, Phase, RunView, SessionFile};
 pub use draft_runs::{DraftRun, DraftRuns, MOST_RUNS, draft_difference, summarize_difference};
 pub use editors::{PLACES, RECOVERED, first_place, place_language, place_name, texts_of};
 pub use file_watch::FileWatch;
@@ -60,7 +61,7 @@ pub const TWO_COLUMNS: u16 = 100;
 pub const KEEP_AFTER_MS: i64 = 1_000;
 /// Time from the first stroke of a chord until the possible second strokes are shown, in ms.
 pub const CHORD_MS: i64 = 300;
-/// Time for which a question that came by itself takes no answer, in ms: a key that was already on its way is not an answer.
+/// Time without a key after which a question that came by itself takes an answer, in ms: keys that were already on their way are none.
 pub const SETTLE_MS: i64 = 400;
 /// Duration of a message in the footer, in ms.
 pub const TOAST_MS: i64 = 6_000;
@@ -214,6 +215,10 @@ pub struct Workbench {
     pub zoomed: bool,
     /// It was announced that the run stops when the key is pressed again.
     pub stop_announced: bool,
+    /// It was announced that the kept drafts are discarded when the key is pressed again.
+    pub discard_announced: bool,
+    /// Kept drafts of other agents, the newest first: they are offered when their file is opened.
+    pub other_drafts: Vec<Recovery>,
     /// A save is under way, and what follows it.
     pub saving: Option<AfterSave>,
     /// The gates at which runs stop.
@@ -288,6 +293,8 @@ impl Model {
                 split: 40,
                 zoomed: false,
                 stop_announced: false,
+                discard_announced: false,
+                other_drafts: Vec::new(),
                 saving: None,
                 gates: Vec::new(),
                 breakpoints: Vec::new(),
@@ -338,6 +345,18 @@ impl Model {
     pub fn compared_run_in_progress(&self) -> Option<&str> {
         let runs = self.compare.sides.iter().filter_map(|side| Some((side.name.as_str(), side.run.as_ref()?)));
         runs.into_iter().find(|(_, run)| run.is_in_progress()).map(|(name, _)| name)
+    }
+
+    /// The run of a slot.
+    pub(super) fn run_of(&mut self, slot: Slot) -> Option<&mut RunView> {
+        match slot {
+            Slot::Workbench => self.workbench.run.as_mut(),
+            Slot::Viewer => self.sessions.viewer.as_mut(),
+            side => {
+                let place = Slot::SIDES.iter().position(|known| *known == side)?;
+                self.compare.sides.get_mut(place)?.run.as_mut()
+            }
+        }
     }
 
     fn own_run_in_progress(&self) -> bool {

@@ -10,6 +10,7 @@ use ratatui::layout::Rect;
 
 use crate::event::Address;
 use crate::tui::direction::{Direction, Leap};
+use crate::tui::transcript::HiddenAmount;
 use crate::workbench::overview::{Overview, TurnFilter, TurnLine, TurnOrder};
 
 /// From this number of turns on, a rail of turns is shown next to a wide transcript.
@@ -62,6 +63,10 @@ pub struct OverviewPane {
     pub area: Rect,
     /// Columns that the tools of the widest line take.
     pub tools_columns: usize,
+    /// Digits of the largest number of a turn.
+    pub digits: usize,
+    /// The turns are of several root runs.
+    pub has_several_runs: bool,
     shown: Vec<usize>,
     key: Option<Key>,
 }
@@ -90,6 +95,11 @@ impl OverviewPane {
         if self.key.as_ref() != Some(&key) {
             self.shown = self.filter.select(overview.lines());
             self.tools_columns = overview.lines().iter().map(tools_columns).max().unwrap_or_default();
+            let numbers = overview.lines().iter().filter_map(|line| line.address.turn_number());
+            self.digits = numbers.max().unwrap_or_default().to_string().len();
+            let mut roots = overview.lines().iter().map(|line| line.address.root());
+            let first = roots.next();
+            self.has_several_runs = roots.any(|root| Some(&root) != first.as_ref());
             if !self.folded.is_empty() {
                 let is_shown = |line: &TurnLine| !self.folded.iter().any(|run| line.address.is_within(run));
                 self.shown.retain(|place| is_shown(&overview.lines()[*place]));
@@ -105,6 +115,13 @@ impl OverviewPane {
         if let Some(row) = self.row_of(overview, selected) {
             self.top = self.top.clamp((row + 1).saturating_sub(rows), row);
         }
+    }
+
+    /// The turns above and below the visible ones.
+    pub fn hidden(&self) -> (HiddenAmount, HiddenAmount) {
+        let turns = |number: usize| if number == 0 { HiddenAmount::NONE } else { HiddenAmount::Turns(number) };
+        let rows = usize::from(self.area.height);
+        (turns(self.top), turns(self.shown.len().saturating_sub(self.top + rows)))
     }
 
     /// Positions of the lines that are shown, in order.

@@ -27,6 +27,9 @@ pub struct Recovery {
     pub saved_ms: i64,
     /// The file they belong to.
     pub file: Option<AgentFile>,
+    /// The folder that a relative path of the file starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
     /// Prompt, signature, context, options with their edit logs.
     pub drafts: [Draft; 4],
     /// Tools with their edit log; files of older versions do not have it.
@@ -82,7 +85,7 @@ impl RecoveryFiles {
                     return None;
                 }
                 let recovery: Recovery = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-                Some(Recovery { id: name.to_owned(), ..recovery })
+                Some(Recovery { id: name.to_owned(), ..recovery }.seen_from_here())
             })
             .collect();
         found.sort_by_key(|recovery| std::cmp::Reverse(recovery.saved_ms));
@@ -91,7 +94,8 @@ impl RecoveryFiles {
 
     /// Keeps unsaved texts, replacing what this process kept before. Also called while the process ends.
     pub fn keep(&mut self, recovery: &Recovery) -> Result<(), ErrorRecord> {
-        let text = serde_json::to_vec(recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
+        let recovery = Recovery { folder: std::env::current_dir().ok(), ..recovery.clone() };
+        let text = serde_json::to_vec(&recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
         create_private_dir(&self.dir)
             .and_then(|()| self.take_lock())
             .and_then(|()| write_whole_private(&self.own, &text))
@@ -123,6 +127,19 @@ impl RecoveryFiles {
             remove(&path);
             remove(&lock_of(&path));
         }
+    }
+}
+
+impl Recovery {
+    /// The same with a path of the file that leads to it from the current folder, too.
+    fn seen_from_here(mut self) -> Self {
+        let here = std::env::current_dir().ok();
+        if let (Some(folder), Some(file)) =
+            (self.folder.take().filter(|folder| Some(folder) != here.as_ref()), &mut self.file)
+        {
+            file.path = folder.join(&file.path);
+        }
+        self
     }
 }
 

@@ -19,6 +19,8 @@ pub struct RunView {
     pub phase: Phase,
     /// The name of the session it lies in.
     pub session: Option<String>,
+    /// State of the file of the session.
+    pub file: SessionFile,
     /// Key that opens the saved session.
     pub key: Option<SessionKey>,
     /// Damage of the saved session: what could not be read.
@@ -29,8 +31,8 @@ pub struct RunView {
     pub question: Option<Question>,
     /// Text of the last question, and the byte at which its new part begins.
     pub asked: (String, usize),
-    /// Time at which the question was asked, Unix time in ms.
-    pub asked_ms: i64,
+    /// Text was typed next to the run since it began, or since its last question was opened by hand.
+    pub typed_beside: bool,
     /// The reply that was being written when the question was postponed.
     pub begun_reply: Option<Box<Editor>>,
     /// It was started as a replay, which does this about a difference.
@@ -41,6 +43,23 @@ pub struct RunView {
     pub last_event: LastEvent,
     /// It is a recorded run of an example, to look at before the first run.
     pub is_example: bool,
+}
+
+/// State of the file of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionFile {
+    /// It takes the events as they come.
+    #[default]
+    Written,
+    /// It cannot be written: events are only in memory.
+    Behind,
+}
+
+impl SessionFile {
+    /// The state in which events are only in memory, or not.
+    pub fn of(is_unwritten: bool) -> Self {
+        if is_unwritten { Self::Behind } else { Self::Written }
+    }
 }
 
 /// The last event of a run, after which its session is completed.

@@ -265,6 +265,12 @@ fn hook_panics(interface: ThreadId) {
 
 impl Stage for Screen {
     fn draw(&mut self, model: &mut Model) -> io::Result<()> {
+        // While the terminal was given away, its size may have changed without an event.
+        if self.shown.is_none()
+            && let Some(size) = terminal_size(io::stdout())
+        {
+            model.size = size;
+        }
         super::layout(model);
         let mut next = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
         let cursor = super::draw(model, &mut next);

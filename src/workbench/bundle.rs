@@ -15,7 +15,7 @@ use super::format::plural;
 use crate::event::{Envelope, Event, JsonText};
 use crate::export::{Removal, printable};
 use crate::replay::{Recording, ReplayOutcome, Report, adopt, regenerate};
-use crate::session::{Header, Session, SessionId, copy_files, shell_word, write_session};
+use crate::session::{FILES, Header, Session, SessionId, copy_files, shell_word, write_session};
 
 const AGENT: &str = "agent.toml";
 const DOCTOR: &str = "doctor.json";
@@ -188,6 +188,7 @@ Recorded by {program}, bundled for the report of a bug.
 | `{file}` | the session: everything that happened, an event per line |
 | `{AGENT}` | its agent, with the inputs of its first run |
 | `{DOCTOR}` | what works on the machine where this was bundled (`ptc-workbench doctor --json`) |
+| `{FILES}` | the files that were given as inputs, named by their hashes; only where there were any |
 
 ## Use
 

@@ -46,7 +46,7 @@ impl CapturedMessages {
         let last = at.and_then(|_| earlier.pop());
         let mut found = Self {
             system: (!system.is_empty())
-                .then(|| system.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n\n")),
+                .then(|| system.iter().map(|message| system_text(message)).collect::<Vec<_>>().join("\n\n")),
             before: tables(&earlier),
             prompt: last.map(|message| message.text).unwrap_or_default(),
             after: tables(&after),
@@ -63,6 +63,24 @@ impl CapturedMessages {
     }
 }
 
+/// The texts of a system message.
+fn system_text(message: &SentMessage) -> String {
+    let mut all = String::new();
+    for part in &message.parts {
+        append_text(&mut all, message.role, &part.text());
+    }
+    all
+}
+
+/// Adds a text of a message to those before it, on a line of its own. Texts of the model are pieces of one reply.
+fn append_text(all: &mut String, role: Role, text: &str) {
+    let is_apart = all.is_empty() || all.ends_with('\n') || text.starts_with('\n');
+    if role != Role::Assistant && !is_apart {
+        all.push('\n');
+    }
+    all.push_str(text);
+}
+
 /// The messages with an id for each call: some protocols have none.
 fn agent_messages(messages: &[&SentMessage], names: &ToolNames) -> Vec<AgentMessage> {
     let mut generated = 0;
@@ -71,7 +89,7 @@ fn agent_messages(messages: &[&SentMessage], names: &ToolNames) -> Vec<AgentMess
         let mut out = AgentMessage { role: message.role, text: String::new(), calls: Vec::new(), results: Vec::new() };
         for part in &message.parts {
             match part {
-                SentPart::Text { text, .. } => out.text.push_str(text),
+                SentPart::Text { text, .. } => append_text(&mut out.text, message.role, text),
                 SentPart::File(file) => _ = write!(out.text, "[file {file}]"),
                 SentPart::Call(call) => {
                     let mut named = NativeCall { name: names.name(&call.name).to_owned(), ..call.clone() };
@@ -253,6 +271,26 @@ mod tests {
             let found: Vec<&str> = read[1].results.iter().map(|(id, ..)| id.as_str()).collect();
             assert_eq!(found, expected, "{ids:?} {name}");
         }
+    }
+
+    #[test]
+    fn several_texts_are_lines_of_their_own_except_in_replies() {
+        let two = |role: Role, section: &str| message(role, vec![text(section, "One."), text(section, "Two.")]);
+        let messages = [two(Role::System, "system"), two(Role::Assistant, "assistant"), two(Role::User, "user")];
+        let found = CapturedMessages::of(&messages, &ToolNames::of(&[]));
+        assert_eq!((found.system.as_deref(), found.prompt.as_str()), (Some("One.\nTwo."), "One.\nTwo."));
+        assert_eq!(found.before.get(0).and_then(|reply| reply["text"].as_str()), Some("One.Two."));
+    }
+
+    #[test]
+    fn a_result_with_an_id_of_the_client_belongs_to_a_call_to_which_the_service_gave_none() {
+        let call = NativeCall { id: "tc_1".to_owned(), name: "look".to_owned(), args: "{}".to_owned() };
+        let result =
+            SentPart::Result { call: "look_179_0".to_owned(), name: "look".to_owned(), result: "1".to_owned() };
+        let messages = [message(Role::Assistant, vec![SentPart::Call(call)]), message(Role::Tool, vec![result])];
+        let messages: Vec<&SentMessage> = messages.iter().collect();
+        let read = agent_messages(&messages, &ToolNames::of(&[]));
+        assert_eq!((read[0].calls[0].id.as_str(), read[1].results[0].0.as_str()), ("tc_1", "tc_1"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{BackgroundRun, RunSpec, StartError, Workbench};
 use crate::agent::Agent;
 use crate::config::ModelChoice;
 use crate::event::{Address, ErrorRecord, JsonText};
-use crate::model::{first_message_difference, frame_differences};
+use crate::model::{frame_differences, message_differences};
 use crate::port::Stop;
 use crate::session::Session;
 
@@ -63,11 +63,7 @@ impl Workbench {
         match (sent, captured.protocol) {
             (Some(sent), Some(protocol)) if captured.body.members().is_some() => {
                 let mut found = frame_differences(protocol, &captured.body, &sent);
-                // The known ones say more.
-                if captured.differences.is_empty() {
-                    let at = first_message_difference(protocol, &captured.path, &captured.body, &sent);
-                    found.extend(at.map(|at| format!("message {at} is sent in another form")));
-                }
+                found.extend(message_differences(protocol, &captured.path, &captured.body, &sent));
                 found
             }
             _ if captured.omitted.is_empty() => Vec::new(),

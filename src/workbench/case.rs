@@ -12,11 +12,12 @@ use ptc_core::value::Json;
 use super::files::{check_folder, write_whole, write_whole_in_folder};
 use super::fork::inputs_at;
 use super::{SessionKey, Workbench};
-use crate::agent::{Agent, BundledExample, Case, Expect, Inputs, RubricExample};
-use crate::config::read_regular_file;
-use crate::event::{Address, ErrorRecord, Event, RunEnd};
+use crate::agent::{Agent, BundledExample, Case, Expect, InputFile, Inputs, RubricExample};
+use crate::config::{read_named_bytes, read_regular_file};
+use crate::event::{Address, ErrorRecord, Event, FileRecord, RunEnd, hex_sha};
+use crate::port::Attachments as _;
 use crate::replay::{Recording, cassette};
-use crate::session::{Label, Session, read_rulings, write_ruling};
+use crate::session::{AttachmentStore, Label, Session, read_rulings, write_ruling};
 use crate::tool::FileAccess;
 
 /// The folder of an agent file's cassettes, next to it.
@@ -85,7 +86,7 @@ impl Workbench {
     /// Errors: the run has not ended, continues another one or contains no agent; the file holds another agent, or a case of
     /// this name; the name leads to an example that is part of the program; a file cannot be read or written.
     pub fn make_case(&self, session: &Session, spec: &CaseSpec) -> Result<MadeCase, CaseError> {
-        let ended = ended(session, spec)?;
+        let mut ended = ended(session, spec)?;
         let recorded = ended.asked.agent.clone();
         let file = place(spec.file.as_deref(), &recorded)?;
         check_folder(&file).map_err(|error| unwritable(&file, &error))?;
@@ -101,6 +102,9 @@ impl Workbench {
         }
         let folder = file.parent().unwrap_or(Path::new(""));
         let relative = spec.cassette.then(|| format!("{CASSETTES}/{}.jsonl", file_name(&name)));
+        if !spec.cassette {
+            ended.asked.context = with_named_files(&ended.asked.context, &agent, folder, session)?;
+        }
         let case = match &spec.rubric {
             Some(rubric) => judged_table(&name, &ended, rubric, self.label_of_run(session, &ended.address)?.as_ref())?,
             None => table(&name, &ended, relative.as_deref(), self.label_of_run(session, &ended.address)?.as_ref())?,
@@ -122,6 +126,49 @@ impl Workbench {
 
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> CaseError {
     CaseError(format!("{} cannot be written: {error}", path.display()))
+}
+
+/// The inputs of a case, in which each file is named by its path from the folder of the agent file. A file that is not there is copied.
+///
+/// Errors: the bytes of a file are missing, or it cannot be written.
+fn with_named_files(context: &Json, agent: &Agent, folder: &Path, session: &Session) -> Result<Json, CaseError> {
+    let stored = AttachmentStore::of_session(&session.path);
+    agent.file_inputs(context).iter().try_fold(context.clone(), |context, input| {
+        let Some(record) = context.get(input).and_then(FileRecord::of_json) else { return Ok(context) };
+        let known = agent.files.iter().find(|file| file.record.sha256 == record.sha256);
+        let known = known.filter(|file| folder.join(&file.path).is_file());
+        let path = match known {
+            Some(file) => file.path.clone(),
+            None => copied_file(&record, &stored, folder)?,
+        };
+        Ok(context.with(input, InputFile::value(&path)))
+    })
+}
+
+/// The name of the file of this record in a folder; it is created if it is not there.
+fn copied_file(record: &FileRecord, stored: &AttachmentStore, folder: &Path) -> Result<String, CaseError> {
+    let last = record.name.rsplit(['/', '\\']).next().unwrap_or_default().trim_start_matches('.');
+    let plain: String =
+        last.chars().filter(|c| !c.is_control() && !matches!(c, ':' | '?' | '*' | '"' | '<' | '>' | '|')).collect();
+    let hash = record.sha256.get(..8).unwrap_or_default();
+    for name in [plain.clone(), format!("{hash}-{plain}")].into_iter().filter(|name| !name.is_empty()) {
+        let path = folder.join(&name);
+        if path.exists() {
+            if read_named_bytes(&path).is_ok_and(|bytes| hex_sha(&bytes) == record.sha256) {
+                return Ok(name);
+            }
+            continue;
+        }
+        let bytes = stored.bytes(&record.sha256).ok_or_else(|| {
+            CaseError(format!(
+                "the bytes of the file {} are missing (SHA-256 {}): put the file into the folder of the agent file",
+                record.name, record.sha256
+            ))
+        })?;
+        write_whole(&path, &bytes).map_err(|error| unwritable(&path, &error))?;
+        return Ok(name);
+    }
+    Err(CaseError(format!("{} holds another file {plain}; rename it", folder.display())))
 }
 
 /// The run that a case is made of.

@@ -1,5 +1,6 @@
 //! The doctor: checks of this machine, each finding with a hint.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -7,8 +8,10 @@ use serde::Serialize;
 
 use super::models::LOOPBACK_WAIT;
 use super::{Workbench, example_sessions};
-use crate::config::ServerEntry;
-use crate::model::{is_loopback, listens, shown_address};
+use crate::agent::Agent;
+use crate::config::{ServerEntry, TlsFiles};
+use crate::model::variables::headers;
+use crate::model::{check_certificates, is_loopback, listens, shown_address};
 use crate::replay::ReplayOutcome;
 
 /// Subject of findings about the configuration.
@@ -98,10 +101,12 @@ impl Workbench {
             writable("sessions folder", &self.folders.sessions_dir),
             writable("drafts folder", &self.folders.drafts_dir),
         ];
-        match refused {
-            Some(refused) => findings.extend(refused.lines().map(|line| finding(Health::Bad, CONFIGURATION, line))),
-            None => findings.push(self.configuration()),
+        let refused = refused.into_iter().flat_map(str::lines).map(str::to_owned);
+        let problems: Vec<String> = refused.chain(self.configuration_problems()).collect();
+        if problems.is_empty() {
+            findings.push(self.configuration());
         }
+        findings.extend(problems.into_iter().map(|problem| finding(Health::Bad, CONFIGURATION, problem)));
         findings.extend(self.keys());
         let fallbacks = self.unusable_fallbacks().into_iter();
         findings.extend(
@@ -117,6 +122,28 @@ impl Workbench {
             let usual = self.folders.config_dir.join("config.toml");
             finding(Health::Note, CONFIGURATION, format!("none; it would be read from {}", usual.display()))
         }
+    }
+
+    /// Problems of settings that are otherwise reported by the first run or connection that needs them. Nothing is connected.
+    fn configuration_problems(&self) -> Vec<String> {
+        let config = &self.config;
+        let model = self.check_model(&Agent::default());
+        let mut problems: Vec<String> = model
+            .into_iter()
+            .map(|found| format!("default_model = {:?}: {}", config.default_model, found.message))
+            .collect();
+        let sections = config.providers.iter().map(|provider| &provider.tls);
+        let sections = sections.chain(config.servers.iter().map(|server| &server.tls));
+        let certificates: HashSet<&TlsFiles> = sections.chain([&config.tls]).collect();
+        let mut unusable: Vec<String> =
+            certificates.into_iter().filter_map(|files| check_certificates(files).err()).collect();
+        unusable.sort_unstable();
+        unusable.dedup();
+        problems.extend(unusable);
+        if config.telemetry.otlp_endpoint.is_some() {
+            problems.extend(headers(&config.telemetry.headers).err().map(|problem| format!("[telemetry]: {problem}")));
+        }
+        problems
     }
 
     fn keys(&self) -> Vec<Finding> {

@@ -17,7 +17,8 @@ pub fn next_step(start: &RunStart, end: &RunEnd, refused: Option<&ErrorRecord>) 
     let Some(reason) = Reason::from_name(&fail.reason) else { return fail.hint.clone() };
     let turn = end.usage.totals.turns;
     let otherwise = otherwise(reason, turn);
-    if is_of_program(reason) && is_pinned(start) {
+    // More turns would not help: each would run the same program.
+    if (is_of_program(reason) || is_of_turns(reason)) && is_pinned(start) {
         let was_denied = refused.is_some_and(|error| error.reason == Reason::ToolDenied.name());
         return Some(match reason {
             // The program is as it should be.
@@ -49,19 +50,25 @@ pub fn next_step(start: &RunStart, end: &RunEnd, refused: Option<&ErrorRecord>) 
 /// Returns a higher turn limit if a run failed because its turns were used: more turns would let the model correct itself.
 pub(super) fn more_turns(start: &RunStart, end: &RunEnd) -> Option<Hit> {
     let reason = Reason::from_name(&end.fail.as_ref()?.reason)?;
-    let correctable = is_of_program(reason)
-        || matches!(
-            reason,
-            Reason::JsonParseError
-                | Reason::ValidationError
-                | Reason::ReturnValidationFailed
-                | Reason::NoCodeFound
-                | Reason::MultipleCodeBlocks
-        );
     match Hit::of(start, end) {
         Some(hit) => Some(hit).filter(|hit| hit.key == MAX_TURNS.name),
-        None => Hit::of_turns(start, end).filter(|_| correctable),
+        None => Hit::of_turns(start, end).filter(|_| is_of_program(reason) || is_of_turns(reason)),
     }
+}
+
+/// Returns whether a run ends with this reason because no turn remains in which the model could correct its reply.
+fn is_of_turns(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::JsonParseError
+            | Reason::ValidationError
+            | Reason::ReturnValidationFailed
+            | Reason::NoCodeFound
+            | Reason::MultipleCodeBlocks
+            | Reason::MaxTurnsExceeded
+            | Reason::BudgetExhausted
+            | Reason::MustReturnMissing
+    )
 }
 
 /// Returns advice other than a higher limit; `None` if the table of reasons already has advice for users.
@@ -152,6 +159,9 @@ mod tests {
         assert_eq!(pinned(Some(Reason::ToolDenied)), Reason::ToolDenied.row().next);
         assert!(pinned(Some(Reason::ToolError)).contains("the tool's message"));
         assert!(pinned(None).contains("the tool's message"), "also where the call is not known");
+        for reason in [Reason::ReturnValidationFailed, Reason::MustReturnMissing, Reason::MaxTurnsExceeded] {
+            assert_eq!(advice_of(reason, "program = '(x)'", 1), "Correct the pinned program.", "{reason:?}");
+        }
         let unbound = advice_after(Some(Reason::ToolDenied), Reason::UnboundVar, "program = '(x)'", 1);
         assert_eq!(unbound, "Correct the pinned program.", "a refusal that the program took is not why it ended");
     }

@@ -2,7 +2,7 @@
 //!
 //! In: a query. Out: groups, the most frequent first. It knows only what the index keeps.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{OpenError, Workbench};
 use crate::event::Address;
@@ -24,11 +24,11 @@ pub struct FailureGroup {
     pub newest: Summary,
     /// The first turn or call of it there.
     pub at: Address,
-    /// Places where it happened, newest session first; at most `MAX_PLACES`.
+    /// Places where it happened, newest session first; at most `MAX_PLACES` of each session.
     pub places: Vec<FailurePlace>,
 }
 
-/// Places of one kind of failure that are kept.
+/// Places of one kind of failure that are kept of a session, so that the other sessions are listed, too.
 const MAX_PLACES: usize = 100;
 
 /// A turn or call that failed.
@@ -76,22 +76,49 @@ fn grouped(found: Vec<FoundSession>, counts: impl Fn(&Failure) -> bool) -> Vec<F
     let mut groups: Vec<FailureGroup> = Vec::new();
     let mut places: HashMap<(String, String), usize> = HashMap::new();
     for FoundSession { summary, failures, .. } in found {
-        let mut here = HashSet::new();
+        let mut here: HashMap<usize, usize> = HashMap::new();
         for failure in failures.into_iter().filter(|failure| counts(failure)) {
-            let Failure { reason, path, at, message } = failure;
+            let count = failure.count();
+            let Failure { reason, path, at, message, .. } = failure;
             let place = *places.entry((reason.clone(), path.clone())).or_insert_with(|| {
                 let (newest, at, places) = (summary.clone(), at.clone(), Vec::new());
                 groups.push(FailureGroup { reason, path, count: 0, sessions: 0, newest, at, places });
                 groups.len() - 1
             });
-            groups[place].count += 1;
-            if groups[place].places.len() < MAX_PLACES {
+            let seen = here.entry(place).or_default();
+            groups[place].count += count;
+            groups[place].sessions += usize::from(*seen == 0);
+            *seen += 1;
+            if *seen <= MAX_PLACES {
                 let (agent, created_ms) = (summary.agent.clone(), summary.created_ms);
                 groups[place].places.push(FailurePlace { session: summary.key(), agent, created_ms, at, message });
             }
-            groups[place].sessions += usize::from(here.insert(place));
         }
     }
     groups.sort_by_key(|group| std::cmp::Reverse((!group.newest.example, group.count, group.sessions)));
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_session_has_places_and_all_failures_count() {
+        let found = |id: &str, turns: u32, repeated: usize| {
+            let failure = |turn: u32| Failure {
+                reason: "no_code_found".to_owned(),
+                path: String::new(),
+                at: Address::from(format!("r0/t{turn}").as_str()),
+                message: String::new(),
+                repeated: if turn == turns { repeated } else { 0 },
+            };
+            let summary = Summary { id: id.to_owned(), ..Summary::default() };
+            FoundSession { summary, matches: Vec::new(), count: 0, failures: (1..=turns).map(failure).collect() }
+        };
+        let groups = grouped(vec![found("new", 150, 30), found("old", 2, 0)], |_| true);
+        let [group] = groups.as_slice() else { panic!("{groups:?}") };
+        assert_eq!((group.count, group.sessions, group.places.len()), (182, 2, MAX_PLACES + 2));
+        assert_eq!(group.places.last().map(|place| place.at.as_str()), Some("r0/t2"));
+    }
 }

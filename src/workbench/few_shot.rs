@@ -49,9 +49,16 @@ impl Workbench {
 
     /// Returns the text that adds the reply of a turn to a prompt as an example.
     ///
-    /// Errors: the session cannot be replayed, or holds no reply at that turn, or one that failed: it would teach its fault.
+    /// Errors: the session cannot be replayed, or holds no reply at that turn, or one that failed: it would teach its fault; the run
+    /// continues another one.
     pub fn example_of(&self, session: &Session, turn: &Address, prompt: &str) -> Result<String, CaseError> {
         let recording = Recording::of(session).map_err(CaseError)?;
+        let earlier = recording.run_start(&turn.run_part()).and_then(|start| start.continues.as_ref());
+        if let Some(earlier) = earlier {
+            return Err(CaseError(format!(
+                "{turn} continues {earlier}: its reply depends on what was sent there, so it cannot be an example"
+            )));
+        }
         let recorded_turn = RecordedTurn::new(&recording, turn);
         let no_reply = || CaseError(format!("{} has no reply at {turn}", session.header.id));
         let reply = recorded_turn.reply().ok_or_else(no_reply)?.as_typed();

@@ -19,13 +19,13 @@ use super::replies::{self, PROGRAM, RecordedTurn};
 use super::resume::{ResumeInputs, unusable};
 use super::run::header_of;
 use super::{BackgroundRun, StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, Inputs, Mode, Place, Plan, StepFold};
+use crate::agent::{Agent, Context, Diagnostic, InputFile, Inputs, Mode, Place, Plan, StepFold};
 use crate::config::document;
 use crate::engine;
 use crate::event::{Address, Edit, Editor, Envelope, ErrorRecord, Event, JsonText, hex_sha};
-use crate::port::{Human, SystemClock};
+use crate::port::{Attachments as _, Human, SystemClock};
 use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
-use crate::session::{Parent, ParentKind, Prefix, Session, copy_files};
+use crate::session::{AttachmentStore, Parent, ParentKind, Prefix, Session, copy_files};
 
 /// A change at the point of a fork.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,6 +146,16 @@ impl Workbench {
             inputs.edit(&Edit { target, at, before_sha: None, after, by: Editor::Command }).map_err(unusable)?;
         }
         Ok(inputs.agent)
+    }
+
+    /// Stores a file whose record a change of a fork holds, so that the fork can send it.
+    ///
+    /// Errors: it holds the key of a configured provider; it cannot be written.
+    pub fn store_input(&self, file: &InputFile) -> Result<(), StartError> {
+        let context = Context { files: vec![file.clone()], ..Context::default() };
+        self.refuse_file_keys(&Agent::default(), &context)?;
+        let stored = AttachmentStore::of_sessions(&self.folders.sessions_dir);
+        stored.store(&file.record.sha256, &file.bytes).map_err(unusable)
     }
 
     /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and continues live; `human` answers

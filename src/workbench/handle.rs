@@ -18,7 +18,7 @@ use super::{BackgroundRun, Feed, QuestionQueue, QueuedQuestion, SaveOutcome, Ses
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::{Question, Stop, SystemClock};
 use crate::replay::{Divergence, Layer, Policy, Recording, ReplayOutcome, Report, Rules, replay_by, replay_redacted};
-use crate::session::Session;
+use crate::session::{RecorderStatus, Session};
 
 /// Something that happened in a run or a replay.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +72,8 @@ pub struct RunHandle {
     pending: Mutex<PendingQuestion>,
     /// True once the run is suspended: new questions are dropped.
     is_unattended: AtomicBool,
+    /// State of the session's file; `None` where nothing is written.
+    status: Option<RecorderStatus>,
     /// Takes the folder for a session that could not be written; `None` is the spare one.
     folder: mpsc::UnboundedSender<Option<PathBuf>>,
 }
@@ -114,6 +116,7 @@ impl RunHandle {
         let last = Arc::new(LastUpdates::default());
         let (folder, mut folders) = mpsc::unbounded_channel();
         let (updates, task, saver) = (last.clone(), run.task, run.saver);
+        let status = saver.as_ref().map(|saver| saver.status.clone());
         tokio::spawn(async move {
             let ending = match (task.await, saver) {
                 (Ok(step), saver) => match step.fail.filter(|fail| fail.reason == Reason::RecorderFailed.name()) {
@@ -131,7 +134,7 @@ impl RunHandle {
             updates.push(RunUpdate::Ended(ending));
         });
         let stop = Stopper::Run(run.stop);
-        Self { session: run.session, queue: Some(queue), folder, ..Self::new(run.feed, last, stop) }
+        Self { session: run.session, queue: Some(queue), status, folder, ..Self::new(run.feed, last, stop) }
     }
 
     /// Replays a session. Must be called inside of the runtime.
@@ -179,6 +182,7 @@ impl RunHandle {
             queue: None,
             pending: Mutex::default(),
             is_unattended: AtomicBool::new(false),
+            status: None,
             folder: mpsc::unbounded_channel().0,
         }
     }
@@ -186,6 +190,11 @@ impl RunHandle {
     /// Returns the id of the session that the run is saved in.
     pub fn session(&self) -> Option<String> {
         self.session.clone()
+    }
+
+    /// Returns whether events of the run are only in memory, because its session cannot be written.
+    pub fn is_unwritten(&self) -> bool {
+        self.status.as_ref().is_some_and(|status| status.unwritten().is_some())
     }
 
     /// Returns the updates since the last call. Never blocks.

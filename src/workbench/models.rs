@@ -139,7 +139,8 @@ impl Workbench {
                 Arc::new(ExactModel::new(Arc::new(recording)))
             }
             ModelChoice::Http(model) => {
-                let fallback = model.fallback.clone();
+                let own = model.alias.clone();
+                let fallback = model.fallback.clone().filter(|name| !self.is_same_model(&own, name));
                 let adapter = self.stored(self.adapter(*model)?);
                 match fallback {
                     None => adapter,
@@ -195,12 +196,27 @@ impl Workbench {
         Some(Diagnostic::error(Place::Options, reason, warning_text).key("model").warning())
     }
 
+    /// Returns whether both names are the same model of a provider.
+    fn is_same_model(&self, one: &str, other: &str) -> bool {
+        match (self.choose(one), self.choose(other)) {
+            (Ok(ModelChoice::Http(one)), Ok(ModelChoice::Http(other))) => {
+                (one.provider, one.id) == (other.provider, other.id)
+            }
+            _ => false,
+        }
+    }
+
     fn unusable_fallback(&self, alias: &str, name: &str) -> Option<(Reason, String)> {
         let usable = |choice: ModelChoice| match choice {
             ModelChoice::Http(model) => http(*model).and_then(|adapter| adapter.check_key().map_err(unusable_model)),
             _ => Ok(()),
         };
-        let why = self.fallback(name).and_then(usable).err()?;
+        let why = if self.is_same_model(alias, name) {
+            let message = "it is the model itself; name another one, or remove the key".to_owned();
+            StartError::Model { reason: Reason::LlmNotFound, message }
+        } else {
+            self.fallback(name).and_then(usable).err()?
+        };
         let warning_text = format!("[models.{alias}] fallback = {name:?} cannot be used and is skipped: {why}");
         Some((why.reason(), warning_text))
     }

@@ -9,7 +9,6 @@ use ptc_core::value::Json;
 
 use super::child_models::LiveModels;
 use super::feed::Tee;
-use super::prepare::in_own_mode;
 use super::run::{clock_of, stored_files};
 use super::stages::{Stage, follow};
 use super::tools::Looks;
@@ -75,6 +74,14 @@ impl Pipeline {
                 steps.push(Agent { context: item.get("context").cloned().unwrap_or(own), ..agent });
             } else {
                 let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };
+                let keys = entry.entries().unwrap_or_default();
+                if let Some(cases) = keys.iter().find(|key| key.key == "cases") {
+                    let message = format!(
+                        "`steps.{place}.cases`: a step cannot have cases, because pipelines are not tested; write the step into a file of its own \
+                         and name it with `file`"
+                    );
+                    problems.push(Problem { key: cases.path.clone(), span: cases.key_span, message });
+                }
                 steps.extend(problems.take(Agent::from_entry(&entry, folder, access)));
             }
         }
@@ -98,18 +105,23 @@ impl Pipeline {
             let mut plan = Plan::new(agent).map_err(|findings| of_step(index, agent, findings))?;
             if let (Some(before), Some(params)) = (plans.last(), plan.signature.params.clone()) {
                 let place = |message: String| {
-                    Diagnostic::error(Place::Signature, Reason::ChainError, format!("step {}: {message}", agent.name))
+                    let message = format!("{}: {message}", label(index, agent));
+                    Diagnostic::error(Place::Signature, Reason::ChainError, message)
                 };
+                let output = answer_type(before);
                 let passed = before.signature.params.as_deref().unwrap_or_default();
                 let is_passed = |name: &str| passed.iter().any(|field| underscored(&field.name) == underscored(name));
                 let mut params = open_params(&agent.context, &params);
-                params.retain(|field| !is_passed(&field.name) || names_field(&before.output, &field.name));
-                let issues = chain(&before.output, &params);
+                // An answer without fields fills the only open input; with several nothing is passed.
+                if has_fields(&output) {
+                    params.retain(|field| !is_passed(&field.name) || names_field(&output, &field.name));
+                }
+                let issues = chain(&output, &params);
                 let given = answer_names(before, &plan);
                 let errors: Vec<Diagnostic> = issues
                     .iter()
                     .filter(|issue| issue.is_error())
-                    .map(|issue| place(chain_error(issue, &before.agent.name, &given)))
+                    .map(|issue| place(chain_error(issue, &label(index - 1, &before.agent), &output, &given)))
                     .collect();
                 if !errors.is_empty() {
                     return Err(errors);
@@ -119,8 +131,8 @@ impl Pipeline {
             if let Some(before) = plans.last() {
                 let lost = plan.lost(&answer_names(before, &plan));
                 plan.warnings.extend(lost.map(|lost| {
-                    let message =
-                        format!("step {}, answer of step {}: {}", agent.name, before.agent.name, lost.message);
+                    let steps = [label(index, agent), label(index - 1, &before.agent)];
+                    let message = format!("{}, answer of {}: {}", steps[0], steps[1], lost.message);
                     Diagnostic { message, ..lost }
                 }));
             }
@@ -154,14 +166,31 @@ fn without_effect(entry: &Entry<'_>, file: &str) -> Option<Problem> {
     Some(Problem { key: entry.path.clone(), span: entry.key_span, message })
 }
 
-/// The findings about a step, with its number, its name and their position in its texts.
+/// The number of a step and its name, for messages.
+fn label(index: usize, agent: &Agent) -> String {
+    format!("step {} ({})", index + 1, agent.name)
+}
+
+/// The findings about a step, with its label and their position in its texts.
 fn of_step(index: usize, agent: &Agent, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let label = |found: Diagnostic| {
+    let labelled = |found: Diagnostic| {
         let position = agent.position_of(&found);
-        let message = format!("step {} ({}): {position}{}", index + 1, agent.name, found.message);
+        let message = format!("{}: {position}{}", label(index, agent), found.message);
         Diagnostic { place: Place::Options, span: None, key: String::new(), message, fixes: Vec::new(), ..found }
     };
-    findings.into_iter().map(label).collect()
+    findings.into_iter().map(labelled).collect()
+}
+
+/// The type of the answer of a step. Without a signature a model answers with text, and a program with any value.
+fn answer_type(plan: &Plan) -> Type {
+    let is_declared = plan.signature.output.is_some() || plan.agent.schema.is_some();
+    let is_text = matches!(plan.agent.mode, Mode::Text | Mode::JsonLoop) && !is_declared;
+    if is_text { Type::String } else { plan.output.clone() }
+}
+
+/// Returns whether an answer of this type has fields, or may have some.
+fn has_fields(output: &Type) -> bool {
+    matches!(output.base(), Type::Record { .. } | Type::Map | Type::Any)
 }
 
 /// Returns whether an answer of this type has a field of this name.
@@ -171,14 +200,20 @@ fn names_field(output: &Type, name: &str) -> bool {
 }
 
 /// An error between two steps in plain words: which input is missing, and what the step before answers with.
-fn chain_error(issue: &Issue, before: &str, given: &[String]) -> String {
+fn chain_error(issue: &Issue, before: &str, output: &Type, given: &[String]) -> String {
     if issue.expected != "field" {
         return issue.to_string();
+    }
+    if !has_fields(output) {
+        return format!(
+            "the input `{0}` is missing: the answer of {before} has no fields, and is passed on only where one input is open; add `{0}` to the context, or a signature with fields to {before}",
+            issue.path
+        );
     }
     let given: Vec<String> = given.iter().map(|name| format!("`{name}`")).collect();
     let answer = if given.is_empty() { String::new() } else { format!(", only {}", given.join(", ")) };
     format!(
-        "the input `{0}` is missing: the answer of step {before} has no field `{0}`{answer}; add it there or to the context",
+        "the input `{0}` is missing: the answer of {before} has no field `{0}`{answer}; add it there or to the context",
         issue.path
     )
 }
@@ -253,11 +288,7 @@ impl Workbench {
         StepOutline {
             name: agent.name.clone(),
             mode: agent.mode.name().to_owned(),
-            model: if in_own_mode(agent).program().is_some() {
-                "pinned".to_owned()
-            } else {
-                self.model_name(None, agent)
-            },
+            model: self.answerer_name(None, agent),
             signature: agent.signature.clone().unwrap_or_default(),
             prompt: agent.prompt.clone(),
             tools: agent.tools.iter().map(|tool| tool.name.clone()).collect(),

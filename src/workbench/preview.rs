@@ -1,5 +1,8 @@
 //! The preview: exactly what a run would send first, without sending it.
 
+use std::sync::Arc;
+
+use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 use ptc_core::value::json::to_json;
@@ -11,11 +14,13 @@ use super::inspect::{Line, Mark};
 use super::models::http;
 use super::prepare::{Ready, ReplySource};
 use super::{PromptSizes, StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, InputReach};
+use crate::agent::{Agent, Context, Diagnostic, InputReach, Place};
 use crate::config::ModelChoice;
 use crate::engine;
-use crate::event::{Address, JsonText, MessageAdded, Options, RunText, ToolSchema};
-use crate::model::Request;
+use crate::event::{Address, FileRecord, JsonText, MessageAdded, Options, RunText, ToolSchema};
+use crate::model::{Content, FileBytes, Message, Request};
+use crate::port::Attachments as _;
+use crate::session::AttachmentStore;
 
 /// The first request of a run that has not started.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,17 +46,44 @@ impl Workbench {
         let Ready { plan, below } = self.ready(agent, &source)?;
         let context = context.unwrap_or_else(|| plan.agent.context.clone().into());
         self.refuse_keys(&plan.agent, &context)?;
-        let made = engine::preview(&plan, &context).map_err(StartError::Agent)?;
+        let mut made = engine::preview(&plan, &context).map_err(StartError::Agent)?;
+        made.request.files = self.file_bytes(&made.request, &plan.agent, &context);
+        let unsent = matches!(source, ReplySource::Program(_)).then(|| {
+            let message = "it answers in place of a model, so this request is not sent";
+            Diagnostic::error(Place::Program, Reason::InvalidAgent, message).warning()
+        });
         let adapter = match source {
             ReplySource::Model(ModelChoice::Http(model)) => Some(http(*model)?),
             _ => None,
         };
         let body = adapter.as_ref().map(|adapter| adapter.body(&made.request));
         let limits = adapter.map(|adapter| adapter.limits(&made.request)).unwrap_or_default();
-        let warnings = plan.warnings.iter().cloned().chain(below).chain(made.findings).collect();
+        let warnings = plan.warnings.iter().cloned().chain(below).chain(unsent).chain(made.findings).collect();
         let inputs = plan.reach(&context.json);
         Ok(Preview { request: made.request, messages: made.messages, body, limits, inputs, warnings })
     }
+
+    /// The bytes of the files in the messages of a request, as far as they are known before the run.
+    fn file_bytes(&self, request: &Request, agent: &Agent, context: &Context) -> FileBytes {
+        let stored = AttachmentStore::of_sessions(&self.folders.sessions_dir);
+        let mut files = FileBytes::default();
+        for record in request.messages.iter().flat_map(|message| records(message)) {
+            let mut known = agent.files.iter().chain(&context.files);
+            let known = known.find(|file| file.record.sha256 == record.sha256).map(|file| Arc::clone(&file.bytes));
+            if let Some(bytes) = known.or_else(|| stored.bytes(&record.sha256)) {
+                files.insert(record.sha256.as_str(), bytes);
+            }
+        }
+        files
+    }
+}
+
+/// The files in a message.
+fn records(message: &Message) -> impl Iterator<Item = &FileRecord> {
+    message.parts.iter().filter_map(|part| match part {
+        Content::File(file) => Some(file),
+        _ => None,
+    })
 }
 
 /// A part of a request.
@@ -100,9 +132,13 @@ impl Preview {
     /// The preview as `--json` prints it.
     pub fn to_json(&self) -> Json {
         let request = &self.request;
-        let system = request.system.iter().map(|text| MessageJson { role: "system", content: text.clone() });
-        let others = request.messages.iter();
-        let others = others.map(|message| MessageJson { role: message.role.name(), content: message.joined() });
+        let system =
+            request.system.iter().map(|text| MessageJson { role: "system", content: text.clone(), files: Vec::new() });
+        let others = request.messages.iter().map(|message| MessageJson {
+            role: message.role.name(),
+            content: message.joined(),
+            files: records(message).collect(),
+        });
         to_json(&PreviewJson {
             request: RequestJson {
                 address: &request.address,
@@ -160,7 +196,7 @@ struct RequestJson<'a> {
     agent: &'a str,
     mode: &'a str,
     want: &'static str,
-    messages: Vec<MessageJson>,
+    messages: Vec<MessageJson<'a>>,
     schema: Option<&'a Json>,
     signature: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -170,7 +206,9 @@ struct RequestJson<'a> {
 }
 
 #[derive(Serialize)]
-struct MessageJson {
+struct MessageJson<'a> {
     role: &'static str,
     content: String,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: Vec<&'a FileRecord>,
 }

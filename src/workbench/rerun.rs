@@ -15,10 +15,11 @@ use super::fork::{ForkChange, ForkSpec, inputs_at};
 use super::prepare::Ready;
 use super::resume::{not_begun, unusable};
 use super::run::header_of;
+use super::stages::counted_after;
 use super::{BackgroundRun, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Mode, Plan, Step};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, Editor, JsonText, LaterStep, RunStart};
+use crate::event::{Address, Editor, JsonText, LaterStep, RunStart, TotalUsage};
 use crate::model::Model;
 use crate::port::{Human, RunClock, Stop};
 use crate::replay::{Recording, carry_of, input_of};
@@ -201,19 +202,16 @@ async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model
         for (step, now) in input.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).zip(all.iter().skip(1)) {
             *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };
         }
+        let mut spent = TotalUsage::default();
         if let (Some(before), None) = (&last, &start.continues) {
-            match Context::chained_onto(plan, before) {
-                Ok(next) => input = Input { context: next.json, descriptions: next.descriptions, ..input },
-                Err(record) => {
-                    let fail = before.fail.clone().or(Some(record));
-                    return Step { fail, answer: None, ..before.clone() };
-                }
-            }
+            spent = before.usage.total.clone();
+            let Ok(next) = Context::chained_onto(plan, before) else { return before.clone() };
+            input = Input { context: next.json, descriptions: next.descriptions, ..input };
         }
         let doors = ports(&**model);
         let (step, carry) = engine::run_carrying(plan, input, &doors).await;
         carries.insert(run.clone(), carry);
-        last = Some(step);
+        last = Some(counted_after(&spent, step));
     }
     last.unwrap_or_default()
 }

@@ -16,11 +16,11 @@ use super::fork::inputs_at;
 use super::prepare::refuse_closures;
 use super::question_queue::PreparedHuman;
 use super::run::header_of;
-use super::stages::{follow, later_steps};
+use super::stages::{counted_after, earlier_steps, follow, later_steps};
 use super::{BackgroundRun, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Inputs, Place, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, Envelope, Event, QuestionKind, Resume, RunEnd};
+use crate::event::{Address, Envelope, Event, QuestionKind, Resume, RunEnd, TotalUsage};
 use crate::model::Model;
 use crate::port::{Human, RunClock, Sink, Stop, named_option};
 use crate::replay::{Answers, RecordedEdits, Recording, ResumePorts, carry_of, input_of, plan_of};
@@ -96,6 +96,9 @@ impl Workbench {
         let named = model.or_else(|| recording.named_model(&run));
         let live = self.live_model(&recording, &run, &agent, named.as_deref(), Arc::clone(&human))?;
         let later = self.later_stages(later, named.as_deref(), &human)?;
+        let earlier: Vec<Step> =
+            earlier_steps(&recording, &run).iter().filter_map(|step| step_of(session, step)).collect();
+        let spent = TotalUsage::of_trees(earlier.iter().map(|step| &step.usage.total));
         // Answers in order serve the later steps too.
         let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
         let asked = Arc::clone(&human);
@@ -134,7 +137,7 @@ impl Workbench {
                 let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
                 if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
             };
-            let step = follow(step, &later, next, &ports).await;
+            let step = follow(counted_after(&spent, step), &later, next, &ports).await;
             tools.end().await;
             Step { session: Some(task_id), ..step }
         });

@@ -17,6 +17,7 @@ use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::ErrorRecord;
+use crate::model::PinnedProgram;
 use crate::port::{Attachments as _, Clock, Human, RunClock, Stop, SystemClock};
 use crate::session::{AttachmentStore, Group, Header, Parent, Recorder, RecorderError, SessionId};
 
@@ -98,6 +99,16 @@ impl StartError {
     }
 }
 
+impl StartError {
+    /// The same error about a model, with the place that needs it before its message.
+    pub(super) fn about(self, place: &str) -> Self {
+        match self {
+            Self::Model { reason, message } => Self::Model { reason, message: format!("{place}: {message}") },
+            other => other,
+        }
+    }
+}
+
 impl std::fmt::Display for StartError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -129,6 +140,12 @@ impl Workbench {
             return name.to_owned();
         }
         in_own_mode(agent).model.unwrap_or_else(|| self.config.default_model.clone())
+    }
+
+    /// The name by which screens and reports show what answers: that of the model, or `pinned` for a pinned program.
+    pub fn answerer_name(&self, chosen: Option<&str>, agent: &Agent) -> String {
+        let is_pinned = chosen.is_none() && in_own_mode(agent).program().is_some();
+        if is_pinned { PinnedProgram::NAME.to_owned() } else { self.model_name(chosen, agent) }
     }
 
     /// Starts a run on the current runtime.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::tools::Looks;
 use super::{StartError, Workbench};
-use crate::agent::{Agent, Context, Plan, Step};
+use crate::agent::{Agent, Context, Plan, Step, Usage};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, ErrorRecord, Event, LaterStep, Notice, NoticeLevel, PipelineRecord, RunStart};
+use crate::event::{Address, LaterStep, PipelineRecord, RunStart, TotalUsage};
 use crate::model::Model;
 use crate::port::Human;
 use crate::replay::Recording;
@@ -83,33 +83,34 @@ pub(super) fn later_steps<'a>(recording: &'a Recording, run: &Address) -> &'a [L
     begun.and_then(|(first, pipeline)| pipeline.then.get(place - first..)).unwrap_or_default()
 }
 
+/// The root runs of the steps of a pipeline before this one; none for a run outside a pipeline.
+pub(super) fn earlier_steps(recording: &Recording, run: &Address) -> Vec<Address> {
+    let runs = recording.runs();
+    let before: Vec<&Address> = runs.iter().take_while(|known| *known != run).collect();
+    let start = |run: &Address| recording.run_start(run);
+    let is_step = |run: &Address| start(run).is_some_and(|start| start.continues.is_none());
+    let is_first = |run: &Address| start(run).is_some_and(|start| start.pipeline.is_some());
+    let first = before.iter().rposition(|known| is_first(known));
+    let steps = first.filter(|_| is_step(run) && !is_first(run)).map_or(&[][..], |first| &before[first..]);
+    steps.iter().map(|known| (*known).clone()).collect()
+}
+
 /// Runs steps on what the step before them returned. `first` is the place of the first of them among the session's root runs; their
 /// models are their own, the other ports are these.
 pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: &Ports<'_>) -> Step {
     let mut last = before;
     for (at, stage) in stages.iter().enumerate() {
-        if last.fail.is_some() {
-            return last;
-        }
-        let context = match Context::chained_onto(&stage.plan, &last) {
-            Ok(context) => context,
-            Err(record) => {
-                record_end(&record, first + at, ports).await;
-                return Step { fail: Some(record), answer: None, ..last };
-            }
-        };
+        let Ok(context) = Context::chained_onto(&stage.plan, &last) else { return last };
         let ports = Ports { model: &*stage.model, ..ports.clone() };
         let input = Input { descriptions: context.descriptions, ..Input::at(Address::run(first + at), context.json) };
-        last = engine::run(&stage.plan, input, &ports).await;
+        let before = last.usage.total;
+        last = counted_after(&before, engine::run(&stage.plan, input, &ports).await);
     }
     last
 }
 
-/// Records in the session why a pipeline ended between two steps.
-async fn record_end(record: &ErrorRecord, next: usize, ports: &Ports<'_>) {
-    let text = format!("the pipeline ends here: {}", record.message);
-    let notice: Event = Notice { level: NoticeLevel::Warning, text }.into();
-    if let Err(error) = ports.events.emit(Address::run(next.saturating_sub(1)), notice).await {
-        tracing::debug!(?error, "the end of a pipeline was not reported");
-    }
+/// The Step of a step of a pipeline with the usage of the steps before it.
+pub(super) fn counted_after(before: &TotalUsage, step: Step) -> Step {
+    let total = TotalUsage::of_trees([before, &step.usage.total]);
+    Step { usage: Usage { total, ..step.usage }, ..step }
 }

@@ -4,7 +4,7 @@
 //! as a user would edit them; content that is sent next to the messages is removed by an edit of the agent. The new session records both,
 //! and replays. Parts that belong together, a call and its results, are dropped together. It must never change the recorded session.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,7 +50,8 @@ impl Workbench {
         self.fork(session, spec, Arc::new(Remover { turn, removal, is_made, human })).await
     }
 
-    /// Returns the place of the part with this title in the request of a turn.
+    /// Returns the place of the part with this title in the request of a turn. Equal titles are numbered in the order of the request:
+    /// `feedback 1`, `feedback 2`.
     ///
     /// Errors: no part or several have it; the titles that are there.
     pub fn request_place(&self, session: &Session, turn: &Address, title: &str) -> Result<RequestPlace, StartError> {
@@ -62,18 +63,36 @@ impl Workbench {
             parts.extend(sent.made.schema.map(|_| ("schema".to_owned(), RequestPlace::Schema)));
             parts.push(("options".to_owned(), RequestPlace::Options));
         }
-        let found: Vec<&RequestPlace> =
-            parts.iter().filter(|(name, _)| name == title).map(|(_, place)| place).collect();
-        match found.as_slice() {
-            [one] => Ok((*one).clone()),
-            found => {
-                let titles: BTreeSet<&String> = parts.iter().map(|(title, _)| title).collect();
-                let number = if found.is_empty() { "no part".to_owned() } else { format!("{} parts", found.len()) };
-                let titles: Vec<String> = titles.iter().map(|title| format!("`{title}`")).collect();
-                let message =
-                    format!("{number} of the request of {turn} has the title `{title}`; known: {}", titles.join(", "));
-                Err(unusable(message))
-            }
+        let equal = parts.iter().filter(|(name, _)| name == title).count();
+        number_equal_titles(&mut parts);
+        if let Some((_, place)) = parts.iter().find(|(name, _)| name == title) {
+            return Ok(place.clone());
+        }
+        if equal > 1 {
+            let numbered: Vec<String> = (1..=equal).map(|number| format!("`{title} {number}`")).collect();
+            let message = format!("{equal} parts of the request of {turn} have the title `{title}`");
+            let numbered = numbered.join(", ");
+            return Err(unusable(format!("{message}: write one of {numbered}, in the order of the request")));
+        }
+        let mut known: Vec<String> = parts.iter().map(|(name, _)| format!("`{name}`")).collect();
+        known.sort_unstable();
+        let known = known.join(", ");
+        Err(unusable(format!("no part of the request of {turn} has the title `{title}`; known: {known}")))
+    }
+}
+
+/// Adds a number to the titles that several parts have, from 1.
+fn number_equal_titles(parts: &mut [(String, RequestPlace)]) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for (title, _) in &*parts {
+        *counts.entry(title.clone()).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > 1);
+    // From here on, a count is the number of the last part with the title.
+    for (title, _) in parts.iter_mut().rev() {
+        if let Some(number) = counts.get_mut(title) {
+            *title = format!("{title} {number}");
+            *number -= 1;
         }
     }
 }
@@ -244,6 +263,16 @@ mod tests {
         for (at, wanted) in cases {
             assert_eq!(Removal::of_section(&request(), at).apply(SHOWN), Some(wanted), "section {at}");
         }
+    }
+
+    #[test]
+    fn equal_titles_are_numbered_in_their_order() {
+        let tool = |name: &str| RequestPlace::Tool(name.to_owned());
+        let mut parts: Vec<(String, RequestPlace)> =
+            ["task", "feedback", "reply", "feedback"].map(|title| (title.to_owned(), tool(title))).into();
+        number_equal_titles(&mut parts);
+        let titles: Vec<&str> = parts.iter().map(|(title, _)| title.as_str()).collect();
+        assert_eq!(titles, ["task", "feedback 1", "reply", "feedback 2"]);
     }
 
     #[test]

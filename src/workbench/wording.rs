@@ -94,13 +94,12 @@ impl Excerpt {
     }
 }
 
-/// One line about an issue, without its path: `missing field`, `expected int, got string`. The recorded message stays as it is: it is what
-/// the model got.
+/// One line about an issue, without its path: `missing field`, else its message. The recorded message stays as it is: it is what the model
+/// got.
 pub fn describe_issue(issue: &IssueRecord) -> String {
     match (issue.expected.as_str(), issue.got.as_str()) {
         ("field", "nil") => "missing field".to_owned(),
-        ("no such field" | "", _) | (_, "") => issue.message.clone(),
-        (expected, got) => format!("expected {expected}, got {got}"),
+        _ => issue.message.clone(),
     }
 }
 
@@ -169,5 +168,9 @@ mod tests {
         assert_eq!(described("no such field", "string", "unexpected field"), "unexpected field");
         assert_eq!(described("int", "string", "expected int, got string"), "expected int, got string");
         assert_eq!(described("", "", "no answer"), "no answer");
+        // Of a raw schema `expected` is the keyword, of a warning the type.
+        let message = "\"n\" is a required property";
+        assert_eq!(described("required", r#"{"id":"A1"}"#, message), message);
+        assert_eq!(described("int", "float", "converted float 3.0 to int 3"), "converted float 3.0 to int 3");
     }
 }

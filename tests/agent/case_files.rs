@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ptc_workbench::agent::{Agent, Case};
+use ptc_workbench::event::FileRecord;
 use ptc_workbench::tool::FileAccess;
 
 const AGENT: &str = "mode = \"json\"\nprompt = \"{{text}}\"\nsignature = \"(text :string, n :int?) -> {label :enum[good bad], score :float}\"\n";
@@ -120,6 +121,19 @@ fn variants_give_a_case_for_each_combination() {
             r#"v · n=2 · text=b {"text":"b","n":2}"#,
         ]
     );
+    // Without a context of its own, a case varies that of the agent.
+    let own = "context = { text = \"own\" }\ncases = [\"c.jsonl\", { name = \"v\", variants = { n = [1, 2] } }]";
+    let row = "{\"name\":\"r\",\"variants\":{\"n\":[3]}}\n";
+    assert_eq!(
+        all(own, &[("c.jsonl", row)]),
+        [
+            r#"r · n=3|{"text":"own","n":3}||1|"#,
+            r#"v · n=1|{"text":"own","n":1}||1|"#,
+            r#"v · n=2|{"text":"own","n":2}||1|"#,
+        ]
+    );
+    let empty = Agent::from_toml("prompt = \"x\"\ncases = [{ name = \"v\", variants = { n = [] } }]", "a.toml");
+    assert!(empty.unwrap_err().to_string().contains("`cases.0.variants.n` must not be empty"));
     let of_file = "cases = [{ file = \"c.jsonl\", variants = { n = [1, 2] } }]";
     let names: Vec<String> = read(of_file, &[("c.jsonl", "{\"context\":{\"text\":\"t\"}}\n")])
         .unwrap()
@@ -130,6 +144,51 @@ fn variants_give_a_case_for_each_combination() {
 }
 
 #[test]
+fn cases_name_files_of_the_folder_of_the_agent() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    file("n.txt", "a note");
+    file("c.jsonl", "{\"context\":{\"note\":{\"file\":\"n.txt\"}}}\n");
+    file("c.csv", "context.note\nn.txt\n");
+    file("d.csv", "path\nn.txt\n");
+    let toml = "cases = [\"c.jsonl\", \"c.csv\", { file = \"d.csv\", inputs = { note = \"path\" } }]\nmode = \"json\"\n\
+                prompt = \"{{note}}\"\nsignature = \"(note :file) -> {a :int}\"\n";
+    let agent = Agent::from_toml(toml, "a.toml").unwrap();
+    let access = FileAccess::default();
+    let known = |case: &Case, agent: &Agent| {
+        let records = FileRecord::all_in(&case.inputs(agent)).into_iter();
+        records.map(|record| (record.name, record.size)).collect::<Vec<_>>()
+    };
+    let cases: Vec<Case> = agent.case_rows(dir.path(), &access).map(Result::unwrap).collect();
+    assert_eq!(cases.len(), 3);
+    for case in &cases {
+        assert_eq!(known(case, &agent), [("n.txt".to_owned(), 6)], "{}", case.name);
+    }
+    let whole = agent.clone().with_case_files_read(dir.path(), &access).unwrap();
+    assert_eq!(whole.files.len(), 1, "read once");
+    for case in whole.cases().unwrap() {
+        assert_eq!(known(&case, &whole), [("n.txt".to_owned(), 6)], "{}", case.name);
+    }
+    file("c.csv", "context.note\nnone.txt\n");
+    let missing = agent.case_rows(dir.path(), &access).find_map(Result::err).unwrap().message;
+    assert!(
+        missing.contains("the case `c.csv:1`: `context.note` names the file") && missing.contains("none.txt"),
+        "{missing}"
+    );
+
+    // Those of the definition itself, also in JSON text and in variants.
+    file("b.txt", "another");
+    let toml = "mode = \"json\"\nprompt = \"{{note}}\"\nsignature = \"(note :file) -> {a :int}\"\n\
+                [[cases]]\nname = \"text\"\ncontext = '{\"note\": {\"file\": \"n.txt\"}}'\n\
+                [[cases]]\nname = \"v\"\ncontext = {}\nvariants = { note = [{ file = \"n.txt\" }, { file = \"b.txt\" }] }\n";
+    let path = dir.path().join("a.toml");
+    std::fs::write(&path, toml).unwrap();
+    let agent = Agent::read(&path).unwrap();
+    let paths: Vec<&str> = agent.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["n.txt", "b.txt"]);
+}
+
+#[test]
 fn what_is_no_case_is_reported_with_file_and_row() {
     let known = [
         ("c.jsonl", "{\"name\":\"a\"}\n{\"nam\":\"b\"}\n", "c.jsonl row 2"),
@@ -137,6 +196,7 @@ fn what_is_no_case_is_reported_with_file_and_row() {
         ("c.jsonl", "[1]\n", "c.jsonl: row 1: a row must be an object"),
         ("c.csv", "", "c.csv: the file has no first row with the columns"),
         ("c.csv", "name,text\na,b\n", "c.csv: row 1: unknown column `text`"),
+        ("c.csv", "name,context.text,name\na,b,c\n", "c.csv: the first row names the column `name` twice"),
         ("c.csv", "name,context.text\na\n", "c.csv: row 1: the row has 1 cells, and the first row names 2 columns"),
         ("c.csv", "name,context.n\na,x\n", "c.csv: row 1: the input `n`: \"x\" is not :int"),
         ("c.csv", "name,weight\na,x\n", "the weight \"x\" is not a number"),

@@ -175,6 +175,14 @@ fn a_case_that_no_answer_can_pass_is_refused_before_a_run() {
             "expect = \"(> (:star result) 3)\"",
             "reads a field that does not exist: the answer has no field `star`; did you mean `stars`?",
         ),
+        ("expect = \"(:star result)\"", "the answer has no field `star`; did you mean `stars`?"),
+        ("expect = \"(= 3 (get result :star))\"", "the answer has no field `star`; did you mean `stars`?"),
+        ("expect = \"(= 3 (-> result :star))\"", "the answer has no field `star`; did you mean `stars`?"),
+        (
+            "expect = { at = { \"stars.0\" = 5 } }",
+            "at `stars.0` can never hold: a value of the type :int has no part `0`",
+        ),
+        ("expect = { at = { \"label[0]\" = 5 } }", "the index of an item is a part of its own: `items.0.price`"),
     ];
     for (lines, message) in known {
         let found = misfit(typed, lines);
@@ -192,10 +200,32 @@ fn a_case_that_no_answer_can_pass_is_refused_before_a_run() {
         "expect = \"(= nil (:star result))\"",
         "expect = \"(let [result {:star 4}] (> (:star result) 3))\"",
         "context = { text = \"x\", name = \"an input that programs read\" }",
+        "expect = \"(:reason result)\"",
+        "expect = { at = { reason = 5 } }",
+        "expect = { run = { calls = { never = [\"delete\"] } } }",
     ];
     for lines in held {
         assert_eq!(misfit(typed, lines), "", "{lines}");
     }
+    let listed = "signature = \"(text :string) -> {l [{x :int}]}\"";
+    for path in ["l.x", "l.-1.x", "l.first.x"] {
+        let found = misfit(listed, &format!("expect = {{ at = {{ \"{path}\" = 3 }} }}"));
+        assert!(found.contains("is not the index of an item; items are counted from 0"), "{path}\n{found}");
+    }
+    assert_eq!(misfit(listed, "expect = { at = { \"l.0.x\" = 3 } }"), "");
+    let tooled = "[tools.delete]\nkind = \"command\"\ncommand = [\"true\"]";
+    for rule in [
+        "never = [\"delet\"]",
+        "called = [\"delet\"]",
+        "order = [\"delet\"]",
+        "at_most = { delet = 1 }",
+        "args = { delet = { a = 1 } }",
+    ] {
+        let found = misfit(tooled, &format!("expect = {{ not = {{ run = {{ calls = {{ {rule} }} }} }} }}"));
+        let why = "the case `a`: `expect` names a tool that does not exist: `delet`; did you mean `delete`?";
+        assert_eq!(found, why, "{rule}");
+    }
+    assert_eq!(misfit(tooled, "expect = { run = { calls = { never = [\"delete\", \"search\"] } } }"), "");
     let schema = "schema = '{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}}'";
     assert!(misfit(schema, "expect = { n = \"x\" }").contains("can never hold: the schema refuses this value: `n`"));
     assert_eq!(misfit(schema, "expect = { n = 1 }"), "");

@@ -144,6 +144,42 @@ fn descriptions_of_fields_that_do_not_exist_are_worth_knowing() {
 }
 
 #[test]
+fn descriptions_of_fields_of_a_scalar_are_worth_knowing() {
+    let of = |output: &str| {
+        findings(&format!("prompt = 'x'\nsignature = '() -> {output}'\n[field_descriptions]\nscore = 'how good'"))
+    };
+    for scalar in [":int", "[:string]", ":bool"] {
+        let expected =
+            format!("warning options: [field_descriptions] describes `score`, but the output {scalar} has no fields");
+        assert_eq!(of(scalar), [expected]);
+    }
+    for open in [":any", ":map", "[:map]"] {
+        assert_eq!(of(open), [""; 0], "{open}");
+    }
+}
+
+#[test]
+fn keys_that_contradict_each_other_are_worth_knowing() {
+    let of = |options: &str| findings(&format!("mode = 'ptc_lisp'\nprompt = 'x'\nsignature = '() -> :int'\n{options}"));
+    assert_eq!(
+        of("compaction = true\ncompression = true"),
+        ["warning options: `compression` has no effect next to `compaction`; remove one of them"]
+    );
+    assert_eq!(
+        of("compaction = { keep_recent_turns = 0 }"),
+        ["warning options: `compaction.keep_recent_turns` is at least 1: the last turn is kept"]
+    );
+    assert_eq!(of("compaction = { keep_recent_turns = 1 }"), [""; 0]);
+    // `{{` has no meaning in plain text.
+    assert_eq!(
+        findings("mode = 'text'\nprompt = '{{n}}'\nliteral = true\nsignature = '(n :int) -> :int'"),
+        [
+            "error signature 1..7: the prompt does not use the parameter `n`; the prompt is plain text (`literal`); remove the parameter or `literal`"
+        ]
+    );
+}
+
+#[test]
 fn a_raw_schema_is_the_output_schema() {
     let plan = plan("prompt = '{{a}}'\nsignature = '(a :string)'\nschema = { type = 'object', required = ['n'], properties = { n = { type = 'integer' } } }").unwrap();
     assert_eq!(plan.schema.as_ref().map(|schema| schema.wrap.key()), Some(None));

@@ -119,11 +119,20 @@ fn the_error_of_a_pipeline_names_its_step() {
             "unknown key `contex` next to `file`; did you mean `context`?",
         ),
         (
+            format!("{first}[[steps.cases]]\nname = \"a\"\n"),
+            "`steps.0.cases`: a step cannot have cases, because pipelines are not tested",
+        ),
+        (
             "[steps.one]\nprompt = \"x\"\n".to_owned(),
             "`steps` is not a list of steps: a pipeline's steps are [[steps]]",
         ),
+        (
+            format!("{first}[[steps]]\nfile = \"inner.toml\"\n"),
+            "inner.toml is a pipeline, and pipelines cannot be nested; write its steps here",
+        ),
         (first.replace("[[steps]]", "[[step]]"), "`step` is not a list of steps: a pipeline's steps are [[steps]]"),
     ];
+    program.file("inner.toml", first);
     for (text, words) in known {
         program.file("p.toml", text);
         program.run(["run", "p.toml", "--model", "sample"]).exits(2).reports(words);

@@ -57,8 +57,12 @@ fn a_new_agent_is_created_and_never_replaces_a_file() {
     let program = Program::new();
     let done = program.run(["new", "invoice", "--mode", "json"]);
     assert_eq!(done.exits(0).stdout.trim(), "invoice.toml");
+    done.reports("write its prompt, then run it with: ptc-workbench run invoice.toml");
     program.run(["new", "invoice"]).exits(2).reports("invoice.toml already exists");
-    program.run(["new", "copy.toml", "--from", "sentiment"]).exits(0).reports("ptc-workbench run copy.toml");
+    program
+        .run(["new", "copy.toml", "--from", "sentiment"])
+        .exits(0)
+        .reports("; run it with: ptc-workbench run copy.toml");
     program.run(["run", "copy.toml", "--no-save"]).exits(0);
     program.run(["new", "other", "--from", "sentimant"]).exits(2).reports("did you mean `sentiment`?");
     program.run(["new", "other", "--mode", "jsn"]).exits(2).reports("did you mean `json`?");
@@ -237,6 +241,34 @@ fn the_doctor_finds_settings_that_the_interface_refuses() {
     let (health, message) = configuration("theme.toml", 1);
     assert!(health == "bad" && message.contains("unknown theme \"nope\""), "{message}");
     assert_eq!(configuration("fine.toml", 0).0, "good");
+}
+
+#[test]
+fn the_doctor_finds_settings_that_only_a_run_or_a_connection_needs() {
+    let program = Program::new();
+    program.file("bad.pem", "no certificate");
+    let provider = "kind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n";
+    let collector = "[telemetry]\notlp_endpoint = \"http://127.0.0.1:9\"\n";
+    let cases = [
+        ("default_model = \"nosuch\"\n".to_owned(), "default_model = \"nosuch\": no model `nosuch`"),
+        ("ca_file = \"nofile\"\n".to_owned(), "nofile cannot be read"),
+        ("ca_file = \"bad.pem\"\n".to_owned(), "bad.pem contains no certificate"),
+        (format!("[providers.p]\n{provider}ca_file = \"nofile\"\n"), "nofile cannot be read"),
+        (format!("{collector}headers = {{ key = \"${{NO_SUCH_VARIABLE}}\" }}\n"), "NO_SUCH_VARIABLE is not set"),
+    ];
+    for (text, problem) in cases {
+        program.file("config.toml", &text);
+        let found = program.run(["--config", "config.toml", "doctor", "--json"]).exits(1).json();
+        let findings = found["findings"].as_array().unwrap();
+        let bad: Vec<_> = findings.iter().filter(|finding| finding["health"] == "bad").collect();
+        assert_eq!(bad.len(), 1, "{text}: {found}");
+        assert_eq!(bad[0]["what"], "configuration");
+        assert!(bad[0]["message"].as_str().unwrap().contains(problem), "{text}: {}", bad[0]);
+    }
+    let model = "[models.m]\nprovider = \"p\"\nid = \"x\"\nfallback = \"m\"\n";
+    program.file("config.toml", format!("[providers.p]\n{provider}{model}"));
+    let done = program.run(["--config", "config.toml", "doctor"]);
+    assert!(done.exits(0).stdout.contains("it is the model itself"), "{}", done.stdout);
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn what_a_step_of_a_pipeline_does_not_get_comes_from_its_own_context() {
     program
         .run(["run", "without.toml"])
         .exits(2)
-        .reports("step summarize: the input `city` is missing: the answer of step");
+        .reports("step 2 (summarize): the input `city` is missing: the answer of step");
     // The context in the file of a later step is an example for running it alone.
     program.file(
         "sum.toml",
@@ -238,7 +238,7 @@ fn what_a_step_of_a_pipeline_does_not_get_comes_from_its_own_context() {
     program
         .run(["run", "files.toml"])
         .exits(2)
-        .reports("step sum: the input `city` is missing: the answer of step gather");
+        .reports("step 2 (sum): the input `city` is missing: the answer of step 1 (gather)");
     program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\ncontext = {{ city = \"Oslo\" }}\n"));
     assert_eq!(program.run(["run", "files.toml", "--json"]).exits(0).json()["return"], "Oslo");
 }

@@ -48,6 +48,9 @@ fn an_example_needs_a_reply_and_a_prompt_that_is_used() {
     let program = ran(AGENT);
     program.run(["sessions", "example", "last@r0"]).exits(2).reports("r0 is not a turn");
     program.run(["sessions", "example", "last@r0/t7"]).exits(2).reports("has no reply at r0/t7");
+    program.run(["continue", "last", "And now?", "--model", "sample"]).exits(0);
+    program.run(["sessions", "example", "last"]).exits(2).reports("its reply depends on what was sent there");
+    program.run(["run", "answers.toml"]).exits(0);
     program
         .run(["sessions", "example", "last", "--agent", "sentiment"])
         .exits(2)

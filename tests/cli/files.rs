@@ -131,9 +131,19 @@ async fn a_file_of_the_command_line_is_read_from_where_the_user_is() {
     program.file("empty.bin", b"\x00\xff");
     let (program, done) = run(program, &["run", "agent.toml", "--set", "photo=@empty.bin"]).await;
     done.exits(2).reports("its type is unknown; supported: image/png, image/jpeg");
-    let (_, done) = run(program, &["run", "agent.toml", "--set", "photo=@missing.png"]).await;
+    let (program, done) = run(program, &["run", "agent.toml", "--set", "photo=@missing.png"]).await;
     done.exits(2).reports("--set photo: missing.png: ");
     assert_eq!(server.received().len(), 1);
+    // The file that it replaces is not needed.
+    std::fs::remove_file(program.dir().join("pictures/a.png")).unwrap();
+    let (program, done) = run(program, &["run", "agent.toml", "--set", "photo=@elsewhere.png"]).await;
+    done.exits(0);
+    let (program, done) =
+        run(program, &["run", "agent.toml", "--context", r#"{"photo":{"file":"elsewhere.png"}}"#]).await;
+    done.exits(0);
+    let (_, done) = run(program, &["run", "agent.toml"]).await;
+    done.exits(2).reports("`context.photo` names the file pictures/a.png, which cannot be read");
+    assert_eq!(server.received().len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,4 +186,118 @@ async fn a_program_sees_name_type_and_size() {
     let (_, done) = run(program, &["run", "lisp.toml", "--json"]).await;
     assert_eq!(done.exits(0).json()["return"], "image/png 19");
     assert!(sent(&server)[0]["image_url"].is_object());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_has_the_body_that_a_run_sends() {
+    let server = Server::play([answer("a lamp")]).await;
+    let (program, done) = run(program(&server), &["prompt", "agent.toml"]).await;
+    let shown = done.exits(0).json();
+    assert_eq!(
+        shown["request"]["messages"][1]["files"],
+        json!([{"name": "a.png", "type": "image/png", "size": PNG.len(), "sha256": hex_sha(PNG)}])
+    );
+    let (program, done) = run(program, &["run", "agent.toml"]).await;
+    done.exits(0);
+    assert_eq!(shown["body"]["messages"], server.received()[0].json()["messages"]);
+    // Also of a file that the user names; an optional one that is absent is not sent.
+    program.file("b.png", PNG);
+    let (program, done) = run(program, &["prompt", "agent.toml", "--set", "photo=@b.png"]).await;
+    assert_has_picture_named(&done.exits(0).json()["body"]["messages"][1]["content"], "b.png");
+    program.file(
+        "optional.toml",
+        "mode = \"json\"\nmodel = \"mine:m\"\nprompt = \"go\"\nsignature = \"(photo :file?) -> :string\"\n",
+    );
+    let (program, done) = run(program, &["prompt", "optional.toml"]).await;
+    assert_eq!(done.exits(0).json()["inputs"], json!({"photo": "nowhere"}));
+    let (_, done) = run(program, &["prompt", "optional.toml", "--set", "photo=@b.png"]).await;
+    assert_eq!(done.exits(0).json()["inputs"], json!({"photo": "file"}));
+}
+
+fn assert_has_picture_named(content: &Value, name: &str) {
+    assert!(content[0]["image_url"]["url"].as_str().unwrap().starts_with("data:image/png;base64,"), "{content}");
+    assert!(content[1]["text"].as_str().unwrap().contains(name), "{content}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cases_with_files_are_tested_and_compared() {
+    let server = Server::play((0..6).map(|_| answer("a lamp"))).await;
+    let program = program(&server);
+    program.file("pictures/b.png", [PNG, b"2"].concat());
+    let cases = "cases = [\"c.csv\", { name = \"own\" }, { name = \"inline\", context = { photo = { file = \"pictures/b.png\" } } }]\n";
+    program.file("c.csv", "name,context.photo\nrow,pictures/b.png\n");
+    program.file("cases.toml", format!("{cases}{AGENT}"));
+    let (program, done) = run(program, &["test", "cases.toml", "--jobs", "1"]).await;
+    assert!(done.exits(0).stdout.contains("3 cases: 3 passed, 0 failed, 0 errors"), "{}", done.stdout);
+    // A stopped matrix is resumed without the files of the agent.
+    let (program, done) =
+        run(program, &["compare", "cases.toml", "--modes", "text", "--jobs", "1", "--max-cost", "0"]).await;
+    done.exits(1);
+    std::fs::remove_dir_all(program.dir().join("pictures")).unwrap();
+    assert_eq!(server.received().len(), 3);
+    let (_, done) = run(program, &["compare", "--resume", "last", "--jobs", "1", "--json"]).await;
+    let matrix = done.exits(0).json();
+    let passed: Vec<&Value> = matrix["cells"].as_array().unwrap().iter().map(|cell| &cell["passed"]).collect();
+    assert_eq!(passed, [1, 1, 1], "{}", done.stderr);
+    let bodies: Vec<String> = server.received().iter().map(|received| received.body.clone()).collect();
+    assert_eq!(bodies.len(), 6);
+    assert!(bodies.iter().all(|body| body.contains("data:image/png;base64,")), "{bodies:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_case_of_a_session_names_its_file_next_to_the_agent() {
+    let server = Server::play([answer("a lamp"), answer("a chair"), answer("a chair")]).await;
+    let (program, done) = run(program(&server), &["run", "agent.toml"]).await;
+    done.exits(0);
+    program.run(["sessions", "case", "last", "--agent", "agent.toml", "--name", "own"]).exits(0);
+    let text = || std::fs::read_to_string(program.dir().join("agent.toml")).unwrap();
+    assert!(text().contains("context = { photo = { file = \"pictures/a.png\" } }"), "{}", text());
+    // One that is not in the folder of the agent is copied there.
+    let other = tempfile::tempdir().unwrap();
+    let chair = other.path().join("chair.png");
+    std::fs::write(&chair, [PNG, b"2"].concat()).unwrap();
+    let set = format!("photo=@{}", chair.display());
+    let (program, done) = run(program, &["run", "agent.toml", "--set", &set]).await;
+    done.exits(0);
+    program.run(["sessions", "case", "last", "--agent", "agent.toml", "--name", "other"]).exits(0);
+    let text = std::fs::read_to_string(program.dir().join("agent.toml")).unwrap();
+    assert!(text.contains("context = { photo = { file = \"chair.png\" } }") && !text.contains("sha256"), "{text}");
+    assert_eq!(std::fs::read(program.dir().join("chair.png")).unwrap(), [PNG, b"2"].concat());
+    // A machine without the sessions can test it.
+    std::fs::remove_dir_all(program.sessions_dir()).unwrap();
+    let (_, done) = run(program, &["test", "agent.toml", "--filter", "other"]).await;
+    done.exits(0);
+    assert_has_picture_named(&sent(&server), "chair.png");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_of_the_command_line_and_a_fork_take_files() {
+    let server = Server::play([answer("a lamp"), answer("a chair")]).await;
+    let program = program(&server);
+    program.file("b.png", [PNG, b"2"].concat());
+    let (program, done) = run(program, &["run", "agent.toml", "--context", r#"{"photo": {"file": "b.png"}}"#]).await;
+    done.exits(0);
+    assert_has_picture_named(&sent(&server), "b.png (image/png, 20 bytes)");
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("c.png"), PNG).unwrap();
+    let outside = json!({"photo": {"file": other.path().join("c.png")}}).to_string();
+    let (program, done) = run(program, &["run", "agent.toml", "--context", &outside]).await;
+    done.exits(2).reports("--context: `context.photo` names the file").reports("--allow-files");
+    program.file("d.png", [PNG, b"33"].concat());
+    let (program, done) = run(program, &["fork", "last", "--at", "r0/t1", "--set", "photo=@d.png"]).await;
+    done.exits(0);
+    assert_has_picture_named(&sent(&server), "d.png (image/png, 21 bytes)");
+    assert_eq!(server.received().len(), 2);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn an_agent_that_needs_a_file_is_not_served() {
+    let program = Program::new();
+    program.file("agent.toml", AGENT.replace("mine:m", "sample"));
+    std::fs::create_dir(program.dir().join("pictures")).unwrap();
+    program.file("pictures/a.png", PNG);
+    let words = "agent.toml: it needs the file `photo`, and clients cannot give files; declare it as `photo :file?`";
+    program.run(["serve", "agent.toml", "--port", "0"]).exits(2).reports(words);
+    program.run(["mcp", "--agent", "agent.toml"]).exits(2).reports(words);
 }

@@ -150,6 +150,15 @@ fn a_bundle_is_inspected_as_a_whole() {
     program.file("bundle/run.sh", "echo");
     let report = program.run(["inspect", "bundle", "--json"]).exits(0).json();
     assert!(odd(&report).contains("is not a part of a bundle"));
+    std::fs::remove_file(program.dir().join("bundle/run.sh")).unwrap();
+    // The folder of input files is a part of a bundle; what is in it is checked by its name.
+    std::fs::create_dir(program.dir().join("bundle/files")).unwrap();
+    program.file("bundle/files/2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", "hello");
+    let report = program.run(["inspect", "bundle", "--json"]).exits(0).json();
+    assert!(!odd(&report).contains("files"), "{}", odd(&report));
+    program.file("bundle/files/run.sh", "echo");
+    let report = program.run(["inspect", "bundle", "--json"]).exits(0).json();
+    assert!(odd(&report).contains("files/run.sh") && odd(&report).contains("not an input file"), "{}", odd(&report));
     std::fs::create_dir(program.dir().join("empty")).unwrap();
     program.run(["inspect", "empty"]).exits(2).reports("it is not a bundle");
 }

@@ -91,7 +91,9 @@ fn the_demo_answers_an_edited_prompt_and_says_so() {
     let done = program.run(["run", "sentiment", "--model", "demo", "--set", "text=I love this lamp!", "--json"]);
     assert_eq!(done.exits(0).json()["turns"].as_array().unwrap().len(), 2);
     assert_eq!(
-        done.stderr.matches("! the demo answers from a recording with another prompt\n").count(),
+        done.stderr
+            .matches("! the demo answers from a recording with another prompt, whose tokens are counted\n")
+            .count(),
         1,
         "{}",
         done.stderr

@@ -60,6 +60,27 @@ fn a_pinned_program_that_breaks_ends_with_its_error() {
 }
 
 #[test]
+fn a_pinned_program_is_named_where_a_model_would_be() {
+    let program = Program::new();
+    let case = "[[cases]]\nname = \"seven\"\nexpect = \"(= 7 result)\"\n";
+    let agent = "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"-> :int\"\n";
+    program.file("a.toml", format!("{agent}program = \"(return 7)\"\n{case}"));
+    program.run(["prompt", "a.toml"]).exits(0).reports("it answers in place of a model, so this request is not sent");
+    let asked = program.run(["prompt", "a.toml", "--model", "sample"]);
+    assert!(!asked.exits(0).stderr.contains("not sent"), "{}", asked.stderr);
+    let tested = program.run(["test", "a.toml"]);
+    assert!(tested.exits(0).stdout.contains("· pinned"), "{}", tested.stdout);
+    // More turns would run the same program again.
+    program.file("wrong.toml", format!("{agent}program = '(return \"x\")'\n"));
+    let wrong = program.run(["run", "wrong.toml"]);
+    wrong.exits(1).reports("Correct the pinned program.");
+    assert!(!wrong.stderr.contains("max_turns"), "{}", wrong.stderr);
+    // What cannot be read is known before the run.
+    program.file("broken.toml", format!("{agent}program = \"(return (+ 1\"\n"));
+    program.run(["run", "broken.toml"]).exits(1).reports("warning: program, line 1, column ");
+}
+
+#[test]
 fn another_model_in_the_place_of_the_program_is_asked_again_by_a_re_run() {
     let program = Program::new();
     program.file("a.toml", "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"-> :int\"\nprogram = \"(return 7)\"\n");
@@ -128,4 +149,14 @@ fn a_re_run_that_waits_is_not_the_same_and_says_how_to_answer() {
     let output = program.run(["rerun", "last", "--model", "human", "--times", "2", "--json"]).exits(4).json();
     assert_eq!((&output["times"], &output["same"]), (&json!(1), &json!(0)));
     assert_eq!(output["runs"][0]["waits_for"], json!("r0/t1/q0"));
+}
+
+#[test]
+fn the_first_program_of_a_process_does_not_pay_for_the_tables_of_the_language() {
+    let program = Program::new();
+    // The smallest limit that docs/agent-files.md allows. Each process starts without these tables.
+    let limited = "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"-> :int\"\nprogram_memory_bytes = 1000\n";
+    program.file("a.toml", format!("{limited}program = \"(return 1)\"\n"));
+    let step = program.run(["run", "a.toml", "--json"]).exits(0).json();
+    assert_eq!(step["return"], 1, "{step}");
 }

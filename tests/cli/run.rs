@@ -176,6 +176,15 @@ fn a_run_stops_at_its_breakpoints_and_a_replay_knows_them() {
     program.run(["run", "alone.toml", "--stop", "tool:find"]).exits(4);
     program.run(["resume", "last", "--answer", "STOP IT"]).exits(2).reports("answer with one of: continue");
     assert_eq!(program.run(["resume", "last", "--answer", "continue"]).exits(0).stdout, "7\n");
+    let missed = program.run(["run", "a.toml", "--stop", "tool:fnd"]);
+    missed.exits(2).reports("--stop tool:fnd: the run would never stop there: the agent has no tool `fnd`");
+    program.file("json.toml", "mode = \"json\"\nprompt = \"go\"\nmodel = \"sample\"\nsignature = \"() -> :int\"\n");
+    for stop in ["def:total", "error"] {
+        program.run(["run", "json.toml", "--stop", stop]).exits(2).reports("an agent in json mode runs no programs");
+    }
+    let steps = "[[steps]]\nfile = \"json.toml\"\n[[steps]]\nfile = \"json.toml\"\n";
+    program.file("steps.toml", steps);
+    program.run(["run", "steps.toml", "--stop", "tool:find"]).exits(2).reports("the agent has no tool `find`");
     program.run(["run", "a.toml", "--stop", "find"]).exits(2).reports("write tool:NAME, def:NAME or error");
 }
 
@@ -188,6 +197,11 @@ fn a_definition_of_memory_without_a_value_is_named() {
             "[memory] `b` cannot be evaluated: 1 closing parenthesis `)` is missing: the `(` of line 1, column 1",
         ),
         ("a = '(+ 1 zz)'\nb = '2'", "[memory] `a` cannot be evaluated: unknown name `zz`"),
+        // Each is one name and one expression: none defines or ends more than that.
+        ("x = '1) (def y 2'", "[memory] `x` cannot be evaluated: "),
+        ("x = '1 2'", "[memory] `x` cannot be evaluated: write one expression"),
+        ("'x 1) (def y 2' = '3'", "[memory] `x 1) (def y 2` cannot be evaluated: invalid name"),
+        ("a = '1'\nz1 = '(return 5)'", "[memory] `z1` cannot be evaluated: `return` and `fail` end programs"),
     ];
     for (memory, words) in rows {
         program.file("a.toml", format!("prompt = 'x'\nmode = 'ptc_lisp'\nmodel = 'sample'\n[memory]\n{memory}\n"));

@@ -214,6 +214,71 @@ fn each_trial_has_its_own_seed_and_session() {
 }
 
 #[test]
+fn only_skipped_cases_are_reported_and_nothing_runs() {
+    let program = Program::new();
+    program.file(
+        "a.toml",
+        "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go\"\nsignature = \"{ok :bool}\"\n[[cases]]\nname = \"later\"\nskip = true\n",
+    );
+    let done = program.run(["test", "a.toml", "--junit", "out.xml", "--results", "out.jsonl"]);
+    done.exits(0).reports("none of 1 case is selected");
+    let root = is_junit(&std::fs::read_to_string(program.dir().join("out.xml")).unwrap());
+    assert_eq!((root.get("tests"), root.get("skipped")), ("1", "1"));
+    assert_eq!(std::fs::read_to_string(program.dir().join("out.jsonl")).unwrap(), "");
+    assert_eq!(program.session_files().len(), 0);
+}
+
+#[test]
+fn inputs_that_the_agent_does_not_declare_are_a_warning() {
+    let program = Program::new();
+    let agent = "cases = [\"c.csv\"]\nmode = \"json\"\nmodel = \"sample\"\nprompt = \"Rate {{text}}\"\nsignature = \"(text :string) -> {ok :bool}\"\n";
+    program.file("a.toml", agent);
+    program.file("c.csv", "name,context.text,context.tex\none,x,y\ntwo,x,z\n");
+    let words = "warning: a.toml: the case `one`: no input `tex`; did you mean `text`? (inputs: text)";
+    for command in [&["test", "a.toml"][..], &["compare", "a.toml", "--modes", "json"]] {
+        let done = program.run(command);
+        done.exits(0).reports(words);
+        assert_eq!(done.stderr.matches("no input").count(), 1, "{}", done.stderr);
+    }
+}
+
+#[test]
+fn a_largest_cost_of_nothing_runs_nothing() {
+    let program = Program::new();
+    let done = program.run(["test", "sentiment", "--max-cost", "0", "--model", "sample"]);
+    done.exits(1).reports("stopped at --max-cost 0: not all cases were run");
+    assert_eq!(program.session_files().len(), 0);
+}
+
+#[test]
+fn rows_of_results_have_the_measures_of_the_runs_as_those_of_a_matrix() {
+    let program = Program::new();
+    program.file(
+        "a.toml",
+        "mode = \"json\"\nmodel = \"sample\"\nprompt = \"Rate {{text}}\"\nsignature = \"(text :string) -> {ok :bool}\"\n\
+         [[cases]]\nname = \"one\"\ncontext = { text = \"a bright lamp\" }\n",
+    );
+    program.run(["test", "a.toml", "--results", "test.jsonl"]).exits(0);
+    program.run(["compare", "a.toml", "--modes", "json", "--results", "compare.jsonl"]).exits(0);
+    let row = |name: &str| -> serde_json::Value {
+        let text = std::fs::read_to_string(program.dir().join(name)).unwrap();
+        serde_json::from_str(text.lines().next().unwrap()).unwrap()
+    };
+    let (test, compare) = (row("test.jsonl"), row("compare.jsonl"));
+    for key in ["turns", "requests", "data_bytes", "kept_out_bytes"] {
+        assert_eq!(test[key], compare[key], "{key}");
+    }
+    assert_eq!((&test["requests"], &test["turns"]), (&json!(1), &json!(1)));
+    // Letters of the words of the input.
+    assert_eq!((&test["data_bytes"], &test["kept_out_bytes"]), (&json!(11), &json!(0)));
+    // A cassette has the measures of its recording.
+    program.run(["run", "a.toml", "--set", "text=a bright lamp"]).exits(0);
+    program.run(["sessions", "case", "last", "--agent", "a.toml", "--name", "two", "--cassette"]).exits(0);
+    program.run(["test", "a.toml", "--filter", "two", "--results", "cassette.jsonl"]).exits(0);
+    assert_eq!((&row("cassette.jsonl")["requests"], &row("cassette.jsonl")["data_bytes"]), (&json!(1), &json!(11)));
+}
+
+#[test]
 fn what_cannot_be_tested_is_reported() {
     let program = Program::new();
     program.run(["test"]).exits(2);

@@ -73,6 +73,19 @@ async fn unknown_titles_and_models_that_read_nothing_are_refused() {
     assert_eq!(own.count(), 1, "nothing was written");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_of_one_title_are_chosen_by_their_number() {
+    let plays = || vec![answer("{}"), answer(r#"{"n":7}"#), answer(r#"{"n":8}"#)];
+    let (_, done, _) = forked(JSON, plays(), "feedback").await;
+    let output = done.exits(2).stderr.clone();
+    assert!(output.contains("parts of the request of r0/t2 have the title `feedback`"), "{output}");
+    assert!(output.contains("write one of `feedback 1`, `feedback 2`"), "{output}");
+    let (program, done, bodies) = forked(JSON, plays(), "feedback 1").await;
+    assert_eq!(done.exits(0).json()["return"]["n"], 8);
+    assert_ne!(bodies[1]["messages"], bodies[2]["messages"]);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
 const TOOLS: &str = r#"model = "m"
 mode = "text"
 prompt = "Look the price up."

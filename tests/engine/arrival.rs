@@ -97,7 +97,11 @@ async fn the_answer_of_a_step_arrives_at_the_next_or_is_reported() {
             let plan = Plan::new(&next).unwrap();
             let step = Step { answer: Some(json::parse(answer).unwrap()), name: "first".to_owned(), ..Step::default() };
             let case = format!("{answer} → {mode} {signature} {prompt}");
-            let Ok(context) = Context::chained_onto(&plan, &step) else { continue };
+            let context = Context::chained_onto(&plan, &step).unwrap();
+            let has = |name: &str| context.json.get(name).is_some();
+            if plan.signature.params.iter().flatten().any(|field| !field.ty.is_optional() && !has(&field.name)) {
+                continue;
+            }
             let json = context.json.to_text();
             assert!(json != "{}", "{case}: the context is empty");
             let (ran, requests) = ran(&next, &json).await;
@@ -189,6 +193,25 @@ async fn several_answers_that_fit_are_reported() {
 }
 
 #[test]
+fn an_agent_with_two_inputs_cannot_follow_one_that_answers_with_text() {
+    let errors = |first: &str, inputs: &str| {
+        let toml = format!(
+            "[[steps]]\nprompt = 'Go'\n{first}\n[[steps]]\nmode = 'json'\nprompt = '{{{{v}}}}'\nsignature = '({inputs}) -> :int'\n"
+        );
+        let access = ptc_workbench::tool::FileAccess::default();
+        let plans = Pipeline::from_toml(&toml, "p.toml", &access).unwrap().unwrap().plans();
+        plans.err().unwrap_or_default().into_iter().map(|found| found.message).collect::<Vec<_>>()
+    };
+    for first in ["mode = 'text'", "mode = 'json_loop'", "mode = 'json'\nsignature = '[:int]'"] {
+        let found = errors(first, "v :any, w :any?");
+        assert!(found.len() == 1 && found[0].starts_with("step 2 (agent): the input `v` is missing"), "{found:?}");
+        assert!(found[0].contains("the answer of step 1 (agent) has no fields"), "{found:?}");
+        assert_eq!(errors(first, "v :any"), [""; 0]);
+    }
+    assert_eq!(errors("mode = 'ptc_lisp'", "v :any, w :any?"), [""; 0], "a program may return a map");
+}
+
+#[test]
 fn a_pipeline_names_what_its_next_step_does_not_show() {
     let steps = |next: &str| {
         format!(
@@ -204,6 +227,9 @@ fn a_pipeline_names_what_its_next_step_does_not_show() {
     };
     let shown = warnings("Judge it");
     assert_eq!(shown.len(), 1, "{shown:?}");
-    assert!(shown[0].starts_with("step two, answer of step one: `review` does not reach the model"), "{shown:?}");
+    assert!(
+        shown[0].starts_with("step 2 (two), answer of step 1 (one): `review` does not reach the model"),
+        "{shown:?}"
+    );
     assert!(warnings("Judge {{review}}").iter().all(|text| !text.contains("does not reach")));
 }

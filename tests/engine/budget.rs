@@ -200,6 +200,23 @@ async fn an_answer_that_is_already_there_is_taken() {
     assert_eq!(run(&limited, "{}", &costing(&[(80, r#"{"a":1}"#)])).await.outcome(), r#"{"a":1}"#);
 }
 
+#[tokio::test]
+async fn an_answer_that_exceeds_the_budget_is_reported() {
+    let object = r#"{"thought":"t","final_answer":{"a":1}}"#;
+    for (mode, reply) in [("json", r#"{"a":1}"#), ("text", r#"{"a":1}"#), ("json_loop", object)] {
+        for (limit, count) in [(50, 1), (100, 0)] {
+            let toml = format!("mode = '{mode}'\nprompt = 'go'\nsignature = '{{a :int}}'\ntoken_limit = {limit}\n");
+            let ran = run(&Agent::from_toml(&toml, "t").unwrap(), "{}", &costing(&[(80, reply)])).await;
+            replays(&ran.events).await;
+            assert_eq!(ran.outcome(), r#"{"a":1}"#, "{mode}");
+            let text = format!("80 tokens were used, token_limit is {limit}; the answer was there and is taken");
+            let is_notice =
+                |envelope: &&Envelope| matches!(&envelope.event, Event::Notice(notice) if notice.text == text);
+            assert_eq!(ran.events.iter().filter(is_notice).count(), count, "{mode} {limit}");
+        }
+    }
+}
+
 const PARTIAL: &str =
     "signature = \"{r :int}\"\nmax_turns = 5\ntoken_limit = 100\non_budget_exceeded = \"return_partial\"";
 

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
-use ptc_workbench::event::Envelope;
+use ptc_core::value::Json;
+use ptc_workbench::event::{Envelope, Event, JsonText};
 use ptc_workbench::export::{Content, Format, Piece, asciicast, render};
 use serde_json::Value;
 
@@ -94,6 +95,20 @@ fn what_was_noticed_outside_of_turns_is_on_the_pages() {
     assert_eq!(page.matches("2 lines are <lost>").count(), 1, "{page}");
     let page = render(&session, Format::Html).unwrap();
     assert_eq!(page.matches("! 2 lines are &lt;lost&gt;").count(), 1, "{page}");
+}
+
+#[test]
+fn an_answer_that_is_a_text_is_written_as_text() {
+    let answer = JsonText::of(&Json::str("line 0\nline \"1\""));
+    let mut content = examples().remove(0);
+    let is_end = |envelope: &&mut Envelope| matches!(&envelope.event, Event::RunEnd(end) if end.fail.is_none());
+    let end = content.events.iter_mut().rev().find(is_end).expect("the example returned");
+    let Event::RunEnd(run_end) = &mut end.event else { unreachable!() };
+    run_end.value = Some(answer);
+    let page = render(&content, Format::Markdown).unwrap();
+    assert!(page.contains("Answer:\n\n```text\nline 0\nline \"1\"\n```"), "{page}");
+    let page = render(&content, Format::Html).unwrap();
+    assert!(page.contains("line 0\nline &quot;1&quot;") || page.contains("line 0\nline \"1\""), "{page}");
 }
 
 #[test]

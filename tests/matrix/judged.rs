@@ -253,6 +253,8 @@ fn a_rubric_without_a_model_where_none_is_configured_is_an_error_before_anything
     for command in commands {
         program.run(command).exits(2).reports(words).reports("set default_model in config.toml");
     }
+    program.run(commands[0]).reports("help.toml: the case `one`: a rubric names no model");
+    program.run(commands[1]).reports("the case `one`: a rubric names no model");
     assert_eq!(program.session_files().len(), 0);
     // A model that is named is the user's choice, and cases that are not chosen do not matter.
     program

@@ -64,6 +64,16 @@ pub(super) fn agent_files() -> String {
             row(&[&format!("`{form}`"), meaning]);
         }
     });
+    part(&mut page, "### Conversions", CONVERSIONS);
+    table(
+        &mut page,
+        &["from", "`3.0` for `:int`", "`\"3\"` for `:int`, `\"true\"` for `:bool`, another case for `:enum`"],
+        |row| {
+            for from in CONVERTED {
+                row(from);
+            }
+        },
+    );
     part(&mut page, "## Templates", TEMPLATES);
     table(&mut page, &["written", "becomes"], |row| {
         for (tag, meaning) in template::TAGS {
@@ -113,7 +123,7 @@ pub(super) fn configuration() -> String {
 const AGENT: &str = r#"```toml
 name = "orders"
 mode = "text"
-model = "demo"
+model = "sample"
 prompt = """
 What is missing in this order of {{customer}}?
 {{#items}}
@@ -180,8 +190,25 @@ file = "self"
 description = "The same task on a part of the data"
 ```"#;
 
-const SIGNATURES: &str = "`(parameters) -> type`, or the type alone. Names are letters, digits, `_` and `-`; `-` and `_` are the same. In `json` and `text` \
+const SIGNATURES: &str = "`(parameters) -> type`, or the type alone. Names are letters from `a` to `z` or `A` to `Z`, digits, `_` and `-`, and begin with a letter or `_`; `-` and `_` are the same. In `json` and `text` \
                           they do not begin with `_`; in `ptc_lisp` `firewall = true` hides the values of such names from the model.";
+
+const CONVERSIONS: &str = "A number with a fraction sign is no `:int`, and text is no number; what is converted depends on where a value comes from. A conversion \
+                           is a warning. The JSON Schemas that are published say `integer` for `:int`, which `3.0` fulfils, too.";
+
+/// Each source of a value, with what becomes of `3.0` for `:int`, and of `"3"` (for `:bool` of `"true"`, for `:enum` of another case).
+const CONVERTED: &[[&str; 3]] = &[
+    [
+        "inputs: `context`, `--set`, `serve`, MCP",
+        "refused",
+        "converted; refused with `signature_validation = \"strict\"`",
+    ],
+    ["arguments of tools", "converted", "converted"],
+    ["JSON answers, `recovery = \"strict\"` (usual in `json_loop`)", "refused", "refused"],
+    ["JSON answers, `recovery = \"standard\"` (usual in `json` and `text`)", "converted", "refused"],
+    ["JSON answers, `recovery = \"lenient\"`", "converted", "converted"],
+    ["`return` of a program", "refused", "refused"],
+];
 
 const TEMPLATES: &str = "In `json`, `text` and `json_loop` the values of the context are written into the prompt. In `ptc_lisp` a variable becomes the \
                          name of the value (`data/name`), which programs read, and there are no sections. What a value holds is never read as a template.";

@@ -355,6 +355,108 @@ async fn a_folder_of_recordings_begins_with_record_missing() {
     assert_eq!(server.received().len(), 2);
 }
 
+/// A request of Claude Code with two results in this order, as it is on this day and machine.
+fn claude_body(day: &str, device: &str, order: [usize; 2]) -> String {
+    let ids = ["toolu_01KCiJB4lMISN2g79ln5Mur9", "toolu_01BqI3JUH39U9a6FWa3hMN1f"];
+    let uses: Vec<Value> = ids
+        .iter()
+        .map(|id| json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}}))
+        .collect();
+    let mut results: Vec<Value> = order
+        .iter()
+        .map(
+            |&number| json!({"type": "tool_result", "tool_use_id": ids[number], "content": format!("result {number}")}),
+        )
+        .collect();
+    results[1]["cache_control"] = json!({"type": "ephemeral"});
+    let device = format!(r#"{{"device_id":"{device}","account_uuid":""}}"#);
+    json!({
+        "model": "claude", "max_tokens": 9, "metadata": {"user_id": device},
+        "tools": [{"name": "Bash", "description": format!("The current month is {day}."), "input_schema": {"type": "object"}}],
+        "messages": [
+            {"role": "user", "content": "look"},
+            {"role": "assistant", "content": uses},
+            {"role": "user", "content": results},
+        ],
+    })
+    .to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_day_another_machine_and_results_in_another_order_are_the_same_request() {
+    let ask = async |proxied: &Proxied, body: String| fetch(proxied.post("/v1/messages", body)).await;
+    let proxied = Proxied::play([answer("looked")]).await;
+    let device = "730c524048bd36a19c4ab6c650df488494f6669c154c3fa559b5d54a05904a9c";
+    let recorded = ask(&proxied, claude_body("November 2026", device, [0, 1])).await;
+    let (files, _dir) = files_of(proxied).await;
+    let proxied = answering(&files, false, vec![]).await;
+    let other = "fff3a00fe67bb3ec5dac90824d5d9f7d6f0cd4fdf34122346ada0ec5525dffda";
+    assert_eq!(ask(&proxied, claude_body("December 2026", other, [1, 0])).await.body, recorded.body);
+    assert_eq!(proxied.misses(), 0);
+    let exchanged = claude_body("November 2026", device, [0, 1]).replace("result 0", "result 1");
+    assert_eq!(ask(&proxied, exchanged).await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_with_the_same_texts_is_preferred_to_one_that_differs_in_dates() {
+    let ask = async |proxied: &Proxied, day: u32, key: &str| {
+        let message = json!({"role": "user", "content": format!("What happened on November {day}, 2026?")});
+        let body = json!({"model": "m", "prompt_cache_key": key, "messages": [message]});
+        fetch(proxied.post("/v1/chat/completions", body.to_string())).await.body
+    };
+    let proxied = Proxied::script(|number, _| answer(&format!("reply {number}"))).await;
+    let recorded = [ask(&proxied, 1, "ses_1").await, ask(&proxied, 2, "ses_2").await];
+    let (files, _dir) = files_of(proxied).await;
+    let proxied = answering(&files, false, vec![]).await;
+    assert_eq!(ask(&proxied, 2, "ses_3").await, recorded[1]);
+    assert_eq!(ask(&proxied, 1, "ses_4").await, recorded[0]);
+    // No recording is of this day: they answer in their order.
+    let proxied = answering(&files, false, vec![]).await;
+    assert_eq!(ask(&proxied, 3, "ses_5").await, recorded[0]);
+    assert_eq!(ask(&proxied, 3, "ses_6").await, recorded[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_difference_to_the_nearest_request_is_cut_to_what_differs() {
+    let proxied = Proxied::play([answer("one")]).await;
+    let long = |word: &str| format!("{}{word}{}", "before ".repeat(500), " after".repeat(500));
+    proxied.chat(&[("user", &long("red"))]).await;
+    let (files, _dir) = files_of(proxied).await;
+    let proxied = answering(&files, false, vec![]).await;
+    let missed = proxied.chat(&[("user", &long("blue"))]).await.text();
+    assert!(missed.contains("before red after") && missed.contains("before blue after"), "{missed}");
+    assert!(missed.len() < 1_000, "{} bytes", missed.len());
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_miss_is_printed_once_also_when_its_upstream_answers() {
+    let chat =
+        json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]});
+    let server = Server::script(move |_, _| Play::json("200 OK", chat.to_string())).await;
+    let upstream = format!("openai={}", server.base_url.trim_end_matches("/v1"));
+    let ask = |text: &str| {
+        let body = json!({"model": "m", "messages": [{"role": "user", "content": text}]});
+        format!("curl -s -o /dev/null $OPENAI_BASE_URL/chat/completions -d '{body}'")
+    };
+    let (one, twice) = (ask("one"), format!("{0}; {0}", ask("other")));
+    let runs = tokio::task::spawn_blocking(move || {
+        let program = Program::new();
+        let run = |script: &str, flags: &[&str], code: i32| {
+            let start = ["proxy", "--upstream", &upstream, "--port", "0", "--replay", "new"];
+            program.run([&start[..], flags, &["--", "sh", "-c", script]].concat()).exits(code).stderr.clone()
+        };
+        let missing = &["--record-missing"][..];
+        [run(&one, missing, 0), run(&twice, &[], 3), run(&twice, missing, 0)]
+    });
+    let [first, replayed, asked] = runs.await.unwrap();
+    let why = "2 × this request to /v1/chat/completions is not recorded; the nearest is ";
+    assert!(!first.contains("is not recorded"), "{first}");
+    assert_eq!(replayed.matches(&format!("error: {why}")).count(), 1, "{replayed}");
+    assert_eq!(replayed.matches("\"other\"").count(), 1, "{replayed}");
+    assert_eq!(asked.matches(&format!("sent to its upstream: {why}")).count(), 1, "{asked}");
+}
+
 #[test]
 fn other_sessions_and_broken_patterns_are_refused() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,9 @@
 //! Tools that are no functions: those of the client are calls with results, those of the service are parts of its reply.
 
+use ptc_workbench::event::Address;
 use ptc_workbench::replay::verify;
 use ptc_workbench::session::Session;
+use ptc_workbench::workbench::agent_of_request;
 use serde_json::{Value, json};
 
 use super::kit::{Proxied, fetch};
@@ -121,5 +123,36 @@ async fn a_reply_with_tools_of_the_service_is_continued_by_the_request_that_repe
         assert_eq!(roles(&session), ["user", "assistant", "user"], "{path}");
         assert_eq!(events(&session, "message")[1]["parts"], json!([{"reply": "r0/t1"}]), "{path}");
         assert!(events(&session, "reply.end")[0].get("calls").is_none_or(|calls| calls == &json!([])), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_that_the_client_gives_to_calls_are_recorded_and_calls_without_ids_are_those_of_the_reply() {
+    let user = json!({"role": "user", "parts": [{"text": "weather?"}]});
+    let parts = |id: Option<&str>| match id {
+        Some(id) => json!([{"functionCall": {"id": id, "name": "weather", "args": {"city": "Rome"}}}]),
+        None => json!([{"functionCall": {"name": "weather", "args": {"city": "Rome"}}}]),
+    };
+    let reply = json!({"candidates": [{"content": {"role": "model", "parts": parts(None)}, "finishReason": "STOP"}]});
+    let path = "/v1beta/models/gemini-x:generateContent";
+    for id in [Some("weather_1796042470559_0"), None] {
+        let mut result = json!({"name": "weather", "response": {"sky": "clear"}});
+        if let Some(id) = id {
+            result["id"] = json!(id);
+        }
+        let first = json!({"contents": [user]});
+        let second = json!({"contents": [user, {"role": "model", "parts": parts(id)},
+            {"role": "user", "parts": [{"functionResponse": result}]}]});
+        let (session, _dir) = conversation(path, [&first, &second], Play::json("200 OK", reply.to_string())).await;
+        let messages = events(&session, "message");
+        assert_eq!(roles(&session), ["user", "assistant", "tool"]);
+        let expected = match id {
+            Some(id) => json!([{"call": {"id": id, "name": "weather", "args": "{\"city\":\"Rome\"}"}}]),
+            None => json!([{"reply": "r0/t1"}]),
+        };
+        assert_eq!(messages[1]["parts"], expected);
+        let agent = agent_of_request(&session, &Address::from("r0/t2"), "seen").unwrap();
+        let id = id.unwrap_or("tc_1");
+        assert_eq!(agent.matches(id).count(), 2, "the call and its result: {agent}");
     }
 }

@@ -174,6 +174,23 @@ async fn a_request_to_generate_is_a_conversation_that_its_context_continues() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_check_whether_the_address_answers_is_no_request_to_a_service() {
+    let check = async |proxied: &Proxied, agent: &str| {
+        let request = client().head(format!("{}/", proxied.base)).header("user-agent", agent);
+        request.send().await.unwrap().status().as_u16()
+    };
+    let proxied = Proxied::play([Play::json("503 Service Unavailable", "{}")]).await;
+    assert_eq!(check(&proxied, "Bun/1.3.5").await, 200);
+    assert!(proxied.server.received().is_empty());
+    // The program `ollama` asks whether its server runs.
+    assert_eq!(check(&proxied, "ollama/0.13.0 (amd64 linux) Go/go1.24.1").await, 503);
+    let passed = Arc::clone(&proxied.unrecorded);
+    proxied.end().await;
+    let passed: Vec<Option<u16>> = passed.lock().unwrap().iter().map(|line| line.status).collect();
+    assert_eq!(passed, [Some(503)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reply_without_a_body_is_whole_and_a_client_that_left_before_a_reply_has_a_line() {
     let proxied = Proxied::play([Play::json("200 OK", "{\"models\": []}"), Play::Stall(Vec::new())]).await;
     let head = client().head(format!("{}/v1/models", proxied.base)).send().await.unwrap();

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::background::{messages, requests, tokens};
 use super::kit::{self, Proxied, Wish, fetch};
 use super::websocket_kit::{self, Act, PATH, client, create, echo, end, errors, handshake, proxied, reply, sends};
-use crate::openai::server::{Play, Server};
+use crate::openai::server::{Play, Server, answer};
 
 fn notices(session: &Session) -> Vec<String> {
     let of = session.events().filter_map(|envelope| match envelope.event {
@@ -275,15 +275,44 @@ async fn a_reply_without_a_request_is_a_turn_of_its_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_handshake_passes_as_it_came() {
     let proxied = Proxied::play([Play::json("426 Upgrade Required", r#"{"error": "use HTTP"}"#.to_owned())]).await;
-    let asked = kit::client().get(format!("{}{PATH}", proxied.base));
-    let headers =
-        [("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-key", "AAAAAAAAAAAAAAAAAAAAAA==")];
-    let got = fetch(headers.iter().fold(asked, |asked, (name, value)| asked.header(*name, *value))).await;
+    let got = refused_handshake(&proxied).await;
     assert_eq!((got.status, got.text().as_str()), (426, r#"{"error": "use HTTP"}"#));
     let lines = Arc::clone(&proxied.unrecorded);
     let (sessions, _dir) = proxied.end().await;
     assert!(sessions.is_empty());
     assert_eq!(lines.lock().unwrap()[0].status, Some(426));
+}
+
+/// Asks for a WebSocket and reads the reply as that to any request.
+async fn refused_handshake(proxied: &Proxied) -> kit::Got {
+    let asked = kit::client().get(format!("{}{PATH}", proxied.base));
+    let headers =
+        [("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-key", "AAAAAAAAAAAAAAAAAAAAAA==")];
+    fetch(headers.iter().fold(asked, |asked, (name, value)| asked.header(*name, *value))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handshake_is_refused_where_only_requests_over_http_are_recorded() {
+    let proxied = Proxied::play([answer("hello")]).await;
+    proxied.chat(&[("user", "hi")]).await;
+    let (sessions, _dir) = proxied.end().await;
+    let answers = || Some(Answers::read(&[sessions[0].path.clone()], &[]).unwrap());
+    let nowhere = "http://127.0.0.1:9";
+    for asks_upstream in [false, true] {
+        let wish = Wish { recorded: answers(), asks_upstream, ..Wish::default() };
+        let replay = Proxied::at(Server::play(vec![]).await, nowhere, wish).await;
+        let got = refused_handshake(&replay).await;
+        assert!(got.status == 426 && got.text().contains("not_recorded"), "{got:?}");
+        // The client sends its request over HTTP.
+        assert!(replay.chat(&[("user", "hi")]).await.text().contains("hello"));
+        assert_eq!(replay.misses(), 0);
+    }
+    // The service's own refusal passes.
+    let plays = vec![Play::json("426 Upgrade Required", r#"{"error": "use HTTP"}"#.to_owned())];
+    let wish = Wish { recorded: answers(), asks_upstream: true, ..Wish::default() };
+    let replay = Proxied::start(Server::play(plays).await, wish).await;
+    let got = refused_handshake(&replay).await;
+    assert_eq!((got.status, got.text().as_str()), (426, r#"{"error": "use HTTP"}"#));
 }
 
 #[tokio::test(flavor = "multi_thread")]

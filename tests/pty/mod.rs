@@ -92,6 +92,7 @@ fn a_user_is_the_model() {
     terminal.send(F5);
     terminal.wait_for("You are the model");
     terminal.wait_for("▲");
+    terminal.wait_for("F5 send reply");
     terminal.send(CTRL_DOWN);
     terminal.send("{\"mood\": \"good\", \"score\": 1}");
     terminal.send(F5);
@@ -205,8 +206,11 @@ fn the_shell_gets_the_terminal_on_ctrl_z_and_gives_it_back() {
     terminal.send(&format!("echo BACK IN THE $((1+1)) SHELL{ENTER}"));
     terminal.wait_for("BACK IN THE 2 SHELL");
     terminal.wait_for_prompt("PROMPT>");
+    // The shell gets the signal of the new size, the stopped program does not.
+    terminal.resize(100, 30);
     terminal.send(&format!("fg{ENTER}"));
     terminal.wait_for("✓ 2 fields");
+    terminal.wait_for_row(29, "F1 help");
     terminal.send("Typed after. ");
     terminal.wait_for("Typed after. Mood");
     terminal.send(CTRL_Q);

@@ -37,11 +37,13 @@ fn a_run_stops_at_the_gates_and_continues_with_what_was_changed_there() {
     terminal.wait_for("runs stop before");
     press(&mut terminal, &["shift-f7", "f5"]);
     terminal.wait_for("Before the request is sent");
+    terminal.wait_for("F5 send it");
     press(&mut terminal, &["ctrl-end"]);
     terminal.send("Be brief.");
     terminal.wait_for("Be brief.");
     terminal.send(F5);
     terminal.wait_for("Before the reply is applied");
+    terminal.wait_for("F5 apply it");
     terminal.send(CTRL_A);
     terminal.send("{\"mood\": \"bad\", \"score\": 0.125}");
     terminal.wait_for("✓ fits");
@@ -58,7 +60,7 @@ fn the_result_of_a_tool_is_changed_before_the_program_gets_it() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = Start::workbench(home.path()).args(&["sales"]).size(120, 40).spawn();
     terminal.wait_for("✓ 1 field");
-    press(&mut terminal, &["alt-f7", "f5"]);
+    press(&mut terminal, &["alt-g r", "alt-f7", "f5"]);
     terminal.wait_for("The result of region_name {\"id\":1}");
     terminal.send(CTRL_A);
     terminal.send("\"Nowhere\"");
@@ -143,6 +145,7 @@ fn a_run_whose_program_was_killed_continues_where_it_was() {
     again.wait_for("read-only");
     again.send("o");
     again.wait_for("You are the model");
+    again.wait_for("F5 send reply");
     again.send("{\"mood\": \"good\", \"score\": 1}");
     again.wait_for("✓ fits");
     again.send(F5);

@@ -141,6 +141,13 @@ impl Terminal {
         self.wait(&format!("{text:?} on the screen"), |output| output.parser.screen().contents().contains(text));
     }
 
+    /// Waits until a row of the screen, counted from 0, contains a text.
+    pub(crate) fn wait_for_row(&self, row: usize, text: &str) {
+        self.wait(&format!("{text:?} in row {row}"), |output| {
+            output.parser.screen().contents().lines().nth(row).is_some_and(|line| line.contains(text))
+        });
+    }
+
     /// Waits until the screen no longer shows a text.
     pub(crate) fn wait_until_gone(&self, text: &str) {
         self.wait(&format!("{text:?} to go"), |output| !output.parser.screen().contents().contains(text));

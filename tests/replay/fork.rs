@@ -95,6 +95,18 @@ fn a_prompt_is_sent_again_and_the_history_stays() {
 }
 
 #[test]
+fn a_key_that_two_flags_change_is_refused() {
+    let (program, parent) = two_turns();
+    let name = parent.to_str().unwrap();
+    for flags in [["--prompt", "a", "--option", "prompt=b"], ["--option", "max_turns=2", "--option", "max_turns=3"]] {
+        let key = flags[3].split('=').next().unwrap();
+        let done = program.run(["fork", name, "--at", "r0/t2"].iter().chain(&flags));
+        done.exits(2).reports(&format!("`{key}` is changed twice; give one value"));
+    }
+    assert_eq!(program.session_files().len(), 1, "nothing was written");
+}
+
+#[test]
 fn a_fork_at_the_first_turn_opens_with_the_edits_only() {
     let (program, parent) = two_turns();
     let signature = "(text :string) -> {mood :string}";

@@ -314,7 +314,7 @@ async fn runs_at_the_same_time_leave_whole_sessions_and_are_counted() {
 
 #[tokio::test]
 async fn a_client_cannot_name_a_file_of_the_server() {
-    let agent = "mode = \"text\"\nprompt = \"{{photo}}\"\nsignature = \"(photo :file) -> :string\"\n";
+    let agent = "mode = \"text\"\nprompt = \"{{photo}}\"\nsignature = \"(photo :file?) -> :string\"\n";
     let served = Wish::of(&[("seer", agent)]).start().await;
     let record = json!({"name": "a", "type": "text/plain", "size": 1, "sha256": "0".repeat(64)});
     for photo in [json!({"file": "/etc/passwd"}), json!({"file": "seer.toml"}), record] {

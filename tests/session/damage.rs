@@ -178,7 +178,11 @@ fn a_name_that_fits_no_session_or_several() {
     }
     let shown = |name: &str| program.run(["sessions", "show", name]).exits(2).reported();
     assert_snapshot!(shown("nope"), @r#"error: no session "nope": not a file, and no id in sessions starts with it, or ends with it (at least 6 characters) (`ptc-workbench sessions list` shows all ids)"#);
-    assert_snapshot!(shown(""), @r#"error: no session "": not a file, and no id in sessions starts with it, or ends with it (at least 6 characters) (`ptc-workbench sessions list` shows all ids)"#);
+    assert_snapshot!(shown(""), @"
+    error: a value is required for '<SESSION>' but none was supplied
+
+    For more information, try '--help'.
+    ");
     assert_snapshot!(shown("2026-01-01"), @r#"error: "2026-01-01" is ambiguous: 2 session ids start with it: <id>, <id>"#);
     program.run(["sessions", "show", "2026-01-01T00-00-00Z-0000000b"]).exits(0);
     program.run(["sessions", "show", "0000000b"]).exits(0);

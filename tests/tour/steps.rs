@@ -123,7 +123,7 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Press("run.start")],
                 says: "what the model would be sent.",
-                sees: &["You are the model · turn 1"],
+                sees: &["You are the model · turn 1", "F5 send reply"],
                 ..PLAIN
             },
             Move {

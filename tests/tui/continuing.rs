@@ -320,3 +320,14 @@ fn the_dialog_on_every_screen() {
         model
     });
 }
+
+#[test]
+fn a_narrow_question_names_the_way_back() {
+    let mut model = fresh((60, 20));
+    ran(&mut model, super::story::asked().events(), None);
+    let text = (1..=40).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\n");
+    let question = Question { address: "r0/t1/q0".into(), text, options: Vec::new(), gate: None };
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question)]));
+    let shown = super::pictures::text(&mut model);
+    assert!(shown.contains("Esc postpone") && shown.contains("F1 help"), "{shown}");
+}

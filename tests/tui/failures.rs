@@ -44,3 +44,32 @@ fn the_places_of_a_failure_beyond_the_first_few_are_listed_by_one_line() {
     assert_eq!(press(&mut model, "enter"), [Effect::Open(key("one"))]);
     assert_eq!(model.compare.wanted, Some(Address::from("r0/t4")));
 }
+
+#[test]
+fn places_that_are_not_kept_are_counted_and_messages_are_in_plain_words() {
+    let mut model = list(vec![session("one"), session("two")]);
+    press(&mut model, "x");
+    let place = |id: &str, number: u32| FailurePlace {
+        session: key(id),
+        at: Address::from(format!("r0/t{number}").as_str()),
+        created_ms: 0,
+        agent: "sentiment".to_owned(),
+        message: "expected field, got nil".to_owned(),
+    };
+    let mut places: Vec<FailurePlace> = (1..=100).map(|number| place("one", number)).collect();
+    places.push(place("two", 1));
+    let group = FailureGroup {
+        reason: "no_code_found".to_owned(),
+        path: String::new(),
+        count: 1_030,
+        sessions: 2,
+        newest: session("one"),
+        at: Address::from("r0/t1"),
+        places,
+    };
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::Failures(Ok(vec![group]))));
+    let shown = text(&mut model);
+    assert!(shown.contains("1,030 times in 2 sessions"), "{shown}");
+    assert!(shown.contains("… 1,027 more places, 98 of them listed"), "{shown}");
+    assert!(shown.contains("missing field") && !shown.contains("got nil"), "{shown}");
+}

@@ -103,3 +103,14 @@ fn what_is_wrong_with_a_query_is_reported_whole() {
     apply_message(&mut model, Msg::Archive(ArchiveResponse::Found("x".to_owned(), Err(problem))));
     assert!(text(&mut model).contains("this is the end of it"), "{}", text(&mut model));
 }
+
+#[test]
+fn a_very_long_text_is_neither_checked_nor_shown_twice_at_every_key() {
+    let mut model = forking((120, 40));
+    press(&mut model, "right");
+    let reply = standing("x".repeat(300_000));
+    apply_message(&mut model, Msg::Archive(ArchiveResponse::CurrentText(spot("r0/t2:reply", "reply"), Ok(reply))));
+    let shown = text(&mut model);
+    assert!(shown.contains("300 KB · checked when it is used"), "{shown}");
+    assert!(shown.contains("the earlier text, the first 32 KB of 300 KB:"), "{shown}");
+}

@@ -236,3 +236,18 @@ fn a_field_of_the_inputs_is_searched_and_replaced_in() {
         r#"{"name":"Ann","text":"Eve met Ben. Eve left."}"#
     );
 }
+
+#[test]
+fn a_field_that_is_cut_is_marked_also_without_the_focus() {
+    let items: Vec<String> = (0..40).map(|number| format!("{{\"n\": {number}}}")).collect();
+    let context = format!("{{\"items\": [{}], \"note\": \"x\"}}", items.join(", "));
+    let mut model = with("(items [{n :int}], note :string) -> :int", &context);
+    press(&mut model, "alt-g");
+    press(&mut model, "c");
+    assert!(!text(&mut model).contains("items▲"), "it begins with its first line");
+    press(&mut model, "ctrl-end");
+    text(&mut model);
+    press(&mut model, "tab");
+    let shown = text(&mut model);
+    assert!(shown.contains("items▲"), "{shown}");
+}

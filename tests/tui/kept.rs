@@ -1,4 +1,4 @@
-//! What was typed is not lost: by Escape in a dialog, by keys that lead elsewhere, by late responses, by a question that ends, at exit.
+//! Typed text is not lost: by Escape in a dialog, by keys that lead elsewhere, by late responses, by a question that ends, at exit.
 //! No IO.
 
 use ptc_workbench::agent::Place;
@@ -311,7 +311,7 @@ fn the_end_of_a_replay_does_not_close_the_question_of_the_run() {
     assert_eq!(written(&model), "half a reply");
 }
 
-/// What is kept for the next start.
+/// The texts that are kept for the next start.
 fn kept(effects: Vec<Effect>) -> Option<Box<Recovery>> {
     effects.into_iter().find_map(|effect| match effect {
         Effect::Keep(recovery) => Some(recovery),

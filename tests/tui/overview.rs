@@ -182,6 +182,29 @@ fn a_turn_is_reached_by_its_number() {
 }
 
 #[test]
+fn a_turn_that_is_gone_to_begins_in_the_first_row() {
+    let mut model = reading((80, 24));
+    for number in ["1", "20"] {
+        press(&mut model, ":");
+        write(&mut model, number);
+        press(&mut model, "enter");
+        picture(&mut model);
+    }
+    let top = model.active_transcript().unwrap().rows().next().unwrap().row.plain();
+    assert!(top.contains("Turn 20"), "{top}");
+}
+
+#[test]
+fn the_overview_counts_hidden_turns() {
+    let mut model = reading((80, 24));
+    press(&mut model, "u");
+    press(&mut model, "home");
+    let shown = picture(&mut model);
+    let rule = shown.lines().find(|line| line.contains('▼')).expect("34 turns do not fit 24 rows");
+    assert!(rule.contains(" turns"), "{rule}");
+}
+
+#[test]
 fn the_overview_takes_the_place_of_the_transcript_and_leads_back_to_the_turn() {
     for size in [(80, 24), (140, 40), (200, 60)] {
         let mut model = reading(size);

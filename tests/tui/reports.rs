@@ -205,7 +205,9 @@ fn a_question_for_consent_is_answered_by_one_key_and_not_by_one_that_was_on_its_
     let options = ["once", "run", "always", "deny"].map(str::to_owned).to_vec();
     let text = "May the tool count be called?\ncommand \"wc\" \"-w\"\nwith {\"n\":1}".to_owned();
     let question = Question { address: "r0/t1/c0/q0".into(), text, options, gate: None };
-    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Question(question.clone())]));
+    model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
+    let asked = vec![RunUpdate::Question(question.clone())];
+    ptc_workbench::tui::update(&mut model, Msg::RunUpdates(Slot::Workbench, asked));
     let shown = screen(&mut model).join("\n");
     for words in ["May the tool count be called?", "\"wc\" \"-w\"", "a  always: exactly this program", "d  deny"] {
         assert!(shown.contains(words), "{words}:\n{shown}");

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use ptc_workbench::event::ErrorRecord;
 use ptc_workbench::session::{Marks, Summary, TurnState};
-use ptc_workbench::tui::archive::ArchiveResponse;
+use ptc_workbench::tui::archive::{AgentSource, ArchiveResponse};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::picture;
+use ptc_workbench::tui::recovery::Recovery;
 use ptc_workbench::workbench::{AgentFile, MadeCase, OpenAgent, Overwrite, RunEnding, SaveError, SessionKey, TurnBody};
 
 use super::pictures::text;
 use super::sessions::{below, list, session};
-use super::story::{NOW_MS, SESSION, apply_message, fresh, ran, two_turns};
+use super::story::{NOW_MS, SESSION, apply_message, fresh, ran, sentiment, two_turns};
 use super::{press, write};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -266,4 +267,81 @@ fn what_another_program_ran_offers_no_key_that_runs_it_again() {
     }
     let mut own = list(vec![session("own")]);
     assert!(text(&mut own).contains("f fork"), "{}", text(&mut own));
+}
+
+/// The draft that an earlier start kept of an agent in this file.
+fn kept_of(path: Option<&str>) -> Recovery {
+    let mut before = fresh(SIZE);
+    write(&mut before, "Again ");
+    before.workbench.file = path.map(|path| AgentFile { path: path.into(), sha: "old".to_owned() });
+    Recovery { id: format!("unsaved-{}", path.unwrap_or("none")), ..before.workbench.recovery(NOW_MS) }
+}
+
+fn offers(model: &Model) -> bool {
+    matches!(model.popups.last(), Some(Popup::Recovery(_)))
+}
+
+#[test]
+fn kept_drafts_of_another_file_are_reported_and_offered_when_it_is_opened() {
+    let mut model = fresh(SIZE);
+    assert_eq!(apply_message(&mut model, Msg::Recoveries(vec![kept_of(Some("lines.toml"))])), []);
+    assert!(model.popups.is_empty());
+    assert!(shown(&mut model).contains("unsaved edits of lines.toml are kept"), "{}", shown(&mut model));
+    let opened = |path: &str| {
+        let file = Some(AgentFile { path: path.into(), sha: "new".to_owned() });
+        let agent = OpenAgent { texts: sentiment(), file, ..OpenAgent::default() };
+        let source = AgentSource::Named(path.to_owned());
+        Msg::Archive(ArchiveResponse::AgentOpened(source, Ok(Box::new(agent))))
+    };
+    apply_message(&mut model, opened("other.toml"));
+    assert!(!offers(&model));
+    apply_message(&mut model, opened("lines.toml"));
+    assert!(offers(&model));
+    stood(&mut model);
+    press(&mut model, "enter");
+    assert!(prompt(&model).starts_with("Again "));
+    assert_eq!(model.workbench.file.as_ref().map(|file| file.path.as_path()), Some("lines.toml".as_ref()));
+
+    // Those of the file that is open come first, however old they are.
+    let mut model = fresh(SIZE);
+    apply_message(&mut model, Msg::Recoveries(vec![kept_of(Some("lines.toml")), kept_of(None)]));
+    assert!(matches!(model.popups.last(), Some(Popup::Recovery(kept)) if kept.file.is_none()));
+}
+
+#[test]
+fn kept_drafts_are_discarded_by_the_second_press_only() {
+    let mut model = fresh(SIZE);
+    apply_message(&mut model, Msg::Recoveries(vec![kept_of(None)]));
+    stood(&mut model);
+    assert_eq!(press(&mut model, "d"), []);
+    assert!(offers(&model) && shown(&mut model).contains("d again discards them for good, Esc keeps them"));
+    // Another key between both presses takes the announcement back; it does not hide the keys.
+    assert_eq!(press(&mut model, "6"), []);
+    assert!(shown(&mut model).contains("r restore"), "{}", shown(&mut model));
+    assert_eq!(press(&mut model, "d"), []);
+    assert_eq!(press(&mut model, "d"), [Effect::Drop("unsaved-none".to_owned())]);
+    assert!(model.popups.is_empty() && model.toast.is_some());
+}
+
+#[test]
+fn the_status_line_names_a_session_that_is_not_saved_and_one_that_is_again() {
+    use ptc_workbench::tui::model::SessionFile;
+    use ptc_workbench::workbench::RunUpdate;
+    let mut model = fresh(SIZE);
+    ran(&mut model, super::story::asked().events(), None);
+    assert!(shown(&mut model).contains(&format!("saving {SESSION}")));
+    apply_message(&mut model, Msg::SessionFile(Slot::Workbench, SessionFile::Behind));
+    let seen = shown(&mut model);
+    assert!(seen.contains("session NOT saved") && !seen.contains(&format!("saving {SESSION}")), "{seen}");
+    apply_message(&mut model, Msg::SessionFile(Slot::Workbench, SessionFile::Written));
+    assert!(shown(&mut model).contains(&format!("saving {SESSION}")));
+    apply_message(&mut model, Msg::SessionFile(Slot::Workbench, SessionFile::Behind));
+    let ended = |ending| Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(ending)]);
+    let mut lost = model.clone();
+    apply_message(&mut lost, ended(RunEnding::Unsaved("no folder took it".to_owned())));
+    lost.toast = None;
+    assert!(shown(&mut lost).contains("session NOT saved"));
+    apply_message(&mut model, ended(RunEnding::Run));
+    model.toast = None;
+    assert!(shown(&mut model).contains(&format!("saved {SESSION}")));
 }

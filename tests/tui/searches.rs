@@ -229,3 +229,25 @@ fn the_stage_of_a_fork_says_what_happens_with_the_chosen_change() {
     let mut model = super::continuing::editing((120, 40));
     assert_eq!(meanings(&mut model), ["reply: the edited program runs at once, without a request"]);
 }
+
+#[test]
+fn of_several_unfinished_sessions_one_is_resumed() {
+    let mut model = fresh((80, 24));
+    apply_message(&mut model, Msg::Listed(vec![unfinished("one"), unfinished("two")], Marks::default()));
+    let shown = text(&mut model);
+    assert!(shown.contains("2 sessions not finished: F3 lists them, o resumes one"), "{shown}");
+}
+
+#[test]
+fn a_word_that_names_an_agent_leads_to_its_filter() {
+    let mut model = list(vec![session("a")]);
+    press(&mut model, "/");
+    write(&mut model, "mood");
+    found(&mut model, "mood", &[]);
+    let shown = text(&mut model);
+    assert!(shown.contains("No session fits the search. agent:mood finds some."), "{shown}");
+    write(&mut model, "y");
+    found(&mut model, "moody", &[]);
+    let shown = text(&mut model);
+    assert!(shown.contains("No session fits the search. Esc clears it."), "{shown}");
+}

@@ -49,8 +49,15 @@ pub(crate) fn checked(model: &mut Model, findings: Vec<Diagnostic>) {
     apply_message(model, Msg::Checked(version, findings, Box::new(preview)));
 }
 
+/// Gives the model a message. A question of a run has been on the screen for long enough to be answered.
 pub(crate) fn apply_message(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    update(model, msg)
+    let is_question = |update: &RunUpdate| matches!(update, RunUpdate::Question(_));
+    let asks = matches!(&msg, Msg::RunUpdates(_, updates) if updates.iter().any(is_question));
+    let effects = update(model, msg);
+    if asks {
+        model.asked_ms = 0;
+    }
+    effects
 }
 
 /// Starts a run in the model and sends it these events.

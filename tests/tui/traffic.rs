@@ -321,3 +321,43 @@ fn what_is_held_stays_visible_above_a_list_that_is_scrolled() {
     press(&mut model, "enter");
     assert!(asks(&model));
 }
+
+#[test]
+fn held_requests_are_named_on_every_other_screen() {
+    let mut model = listening();
+    for screen in ["f2", "f3", "f4", "f11"] {
+        press(&mut model, screen);
+        assert!(!text(&mut model).contains("held · F12"), "{screen}");
+    }
+    update(&mut model, vec![TrafficUpdate::Held(vec![held(1, HeldSide::Request), held(2, HeldSide::Reply)])]);
+    assert!(!asks(&model), "the question is opened on its own screen");
+    for screen in ["f2", "f3", "f4", "f11"] {
+        press(&mut model, screen);
+        model.toast = None;
+        assert!(text(&mut model).contains("‖ 2 held · F12"), "{screen}: {}", text(&mut model));
+    }
+    press(&mut model, "f12");
+    assert!(asks(&model) && !text(&mut model).contains("held · F12"));
+}
+
+#[test]
+fn the_key_that_sends_a_held_request_starts_no_run_of_the_draft() {
+    let mut model = listening();
+    update(&mut model, vec![TrafficUpdate::Held(vec![held(1, HeldSide::Request)])]);
+    assert_eq!(press(&mut model, "f5"), decided(1, Verdict::Pass));
+    assert_eq!(press(&mut model, "f5"), [], "pressed once too often");
+    assert_eq!((model.screen, model.workbench.run.is_none()), (Screen::Traffic, true));
+    assert!(model.toast.as_ref().is_some_and(|toast| toast.text.contains("not from the traffic")));
+}
+
+#[test]
+fn a_held_request_whose_question_was_postponed_is_selected() {
+    for (key, verdict) in [("p", Verdict::Pass), ("x", Verdict::Drop)] {
+        let mut model = listening();
+        update(&mut model, vec![line("2026-01-01", ConversationState::Asked)]);
+        update(&mut model, vec![TrafficUpdate::Held(vec![held(1, HeldSide::Request)])]);
+        press(&mut model, "esc");
+        let effects = press(&mut model, key);
+        assert_eq!(effects.first(), decided(1, verdict).first(), "{key}");
+    }
+}

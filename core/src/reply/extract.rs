@@ -6,6 +6,8 @@
 
 mod other;
 mod single;
+mod strict;
+mod tags;
 
 use std::collections::BTreeMap;
 
@@ -99,7 +101,7 @@ impl Search<'_> {
         if self.whole(Rule::Whole, reasoning::trim(self.reply, Span::new(0, self.reply.len()))) {
             return Vec::new();
         }
-        let reasoning = reasoning::find(self.reply);
+        let reasoning = self.reasoning();
         let rest = reasoning::rest(self.reply, &reasoning);
         if let ([only], false) = (rest.as_slice(), reasoning.is_empty())
             && self.whole(Rule::Whole, *only)
@@ -146,41 +148,13 @@ impl Search<'_> {
         }
         let Ok(read) = self.read(span.start, span.end, Recovery::Strict, Edge::Closed) else { return false };
         let cut = self.edge(span.end) == Edge::Cut && !text.ends_with(['}', ']', '"']);
-        if read.end != span.end || cut {
+        // The word of an enum may look like another JSON value.
+        let is_word = !text.starts_with('"') && self.is_word(text) && (self.accept)(&read.json).is_err();
+        if read.end != span.end || cut || is_word {
             return false;
         }
         self.offer(rule, span.start, read);
         true
-    }
-
-    /// Strict: after the whole reply, tries the one closed fence around it.
-    fn strict(&mut self, rest: &[Span]) {
-        let Some(first) = rest.first() else { return };
-        if let [only] = rest
-            && let [Fence { tag, span, content, end: End::Closed }] = fence::find(self.reply, *only)[..]
-            && let Some(rule) = Rule::of_fence(tag)
-            && reasoning::trim(self.reply, span) == *only
-        {
-            let content = reasoning::trim(self.reply, content);
-            if !self.whole(rule, content) && !self.misplaced(rule, content) {
-                let stop = self.strict_error(content);
-                self.fault(rule, content, stop);
-            }
-        } else if scan::next_start(self.reply, Span::new(first.start, self.reply.len())).is_some() {
-            let stop = self.strict_error(*first);
-            self.fault(Rule::Whole, *first, stop);
-        }
-    }
-
-    /// The reason why a span is not valid JSON.
-    fn strict_error(&mut self, span: Span) -> Stop {
-        match self.read(span.start, span.end, Recovery::Strict, Edge::Closed) {
-            Err(stop) => stop,
-            Ok(read) => {
-                let message = "expected only JSON, found text after it".to_owned();
-                stop(JsonError { message, offset: read.end, incomplete: false })
-            }
-        }
     }
 
     /// Standard and lenient: tries everything outside of the reasoning parts.
@@ -495,5 +469,5 @@ impl Search<'_> {
 }
 
 fn stop(error: JsonError) -> Stop {
-    Stop { error, resume: None, visited: 0 }
+    Stop { error, resume: None, has_member: false, visited: 0 }
 }

@@ -1,7 +1,7 @@
 //! Finds the reasoning parts of a reply: `<think>…</think>` and similar tags.
 //!
 //! In: reply text. Out: spans, tags included, in order. One pass. A tag after a bracket or a double quote on the same
-//! line is taken for text inside JSON and ignored.
+//! line may be text inside of JSON or of a program; then it is ignored.
 
 use crate::text::Span;
 
@@ -16,8 +16,15 @@ enum Tag {
 }
 
 /// The reasoning parts of `reply`. An unclosed part extends to the end; a closing tag without an opening one (some chat
-/// templates write the opening tag themselves) ends a part that began at the end of the previous one.
+/// templates write the opening tag themselves) ends a part that began at the end of the previous one. A tag after a
+/// bracket or a double quote on the same line is text.
 pub(super) fn find(reply: &str) -> Vec<Span> {
+    find_with(reply, &mut |_, _| true)
+}
+
+/// [`find`], with a decision about each tag after a bracket or a double quote on the same line. `is_text` gets the end
+/// of the previous part and the offset of the tag; offsets never decrease.
+pub(super) fn find_with(reply: &str, is_text: &mut dyn FnMut(usize, usize) -> bool) -> Vec<Span> {
     let bytes = reply.as_bytes();
     let mut parts: Vec<Span> = Vec::new();
     let mut at = 0;
@@ -26,9 +33,11 @@ pub(super) fn find(reply: &str) -> Vec<Span> {
         match byte {
             b'\n' => after_json = false,
             b'"' | b'{' | b'[' => after_json = true,
-            b'<' if !after_json => {
-                if let Some((tag, tag_end)) = tag_at(reply, at) {
-                    let last = parts.last().map_or(0, |part| part.end);
+            b'<' => {
+                let last = parts.last().map_or(0, |part| part.end);
+                if let Some((tag, tag_end)) = tag_at(reply, at)
+                    && !(after_json && is_text(last, at))
+                {
                     let part = match tag {
                         Tag::Open => Span::new(at, close_after(reply, tag_end).unwrap_or(reply.len())),
                         Tag::Close => Span::new(last, tag_end),

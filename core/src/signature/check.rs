@@ -121,6 +121,10 @@ fn is_file(value: &Value) -> bool {
 fn check_fields(fields: &[Field], map: &Map, at: &Trail, issues: &mut Vec<Issue>) {
     for field in fields {
         let here = Trail::Field(at, &field.name);
+        if let Some(both) = names::both(map, &field.name) {
+            issues.push(Issue::mismatch(&here, format!("one of the keys {both}"), "both"));
+            continue;
+        }
         match names::find(map, &field.name) {
             Some(value) => check_at(&field.ty, value, &here, issues),
             None if field.ty.is_optional() => {}

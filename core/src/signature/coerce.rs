@@ -4,11 +4,10 @@
 //! must never change content without a declared type: undeclared fields and the content of `:any` and `:map` are
 //! unchanged.
 
-use num_traits::FromPrimitive as _;
-
 use super::check::{check, shown};
 use super::issue::{Issue, Severity, Trail};
 use super::{Field, Type, names};
+use crate::limits::JSON_DIGITS;
 use crate::value::{BigInt, Instant, Keyword, Map, TimeError, Value};
 
 /// The source of a value, which decides its conversions. Every policy converts the types that JSON lacks (ISO text →
@@ -213,12 +212,20 @@ fn scalar(ty: &Type, value: &Value, policy: Policy) -> Conversion {
 fn integer(text: &str) -> Option<Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let decimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let decimal = decimal && digits.len() as u64 <= JSON_DIGITS.max;
     decimal.then(|| BigInt::parse_bytes(text.as_bytes(), 10)).flatten().map(Value::integer)
 }
 
-/// The integer of a float without a fraction.
+/// The integer of a float without a fraction. From 2^53 on several integers share a float: it must have few enough digits to be the one
+/// that was written.
 fn whole(float: f64) -> Option<Value> {
-    (float.is_finite() && float.fract() == 0.0).then(|| BigInt::from_f64(float)).flatten().map(Value::integer)
+    if !float.is_finite() || float.fract() != 0.0 {
+        return None;
+    }
+    let text = float.to_string();
+    let significant = text.trim_start_matches('-').trim_end_matches('0').len();
+    let is_exact = float.abs() < 9_007_199_254_740_992.0 || significant <= f64::DIGITS as usize;
+    is_exact.then(|| BigInt::parse_bytes(text.as_bytes(), 10)).flatten().map(Value::integer)
 }
 
 fn float(text: &str) -> Option<Value> {

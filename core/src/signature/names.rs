@@ -30,6 +30,13 @@ pub(super) fn key(map: &Map, name: &str) -> Option<Value> {
     strings.chain(keywords).find(|key| map.get(key).is_some())
 }
 
+/// The two string keys that would become one in a returned map: that of the field `name`, and its form with underscores.
+pub(super) fn both(map: &Map, name: &str) -> Option<String> {
+    let returned = name.contains('-').then(|| underscored(name))?;
+    let is_both = map.get_str(name).is_some() && map.get_str(&returned).is_some();
+    is_both.then(|| format!("{name:?} and {returned:?}"))
+}
+
 fn spellings(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let others = name.contains(['-', '_']).then(|| [underscored(name), name.replace('_', "-")]);
     std::iter::once(Cow::Borrowed(name)).chain(others.into_iter().flatten().map(Cow::Owned))

@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
                 Some(c) if c == group.close => error.hint("no comma after the last one"),
                 Some(':' | '[' | '{') => error.hint(format!("the name comes first: {}", group.example)),
                 Some(c) if c.is_alphanumeric() => {
-                    error.hint("names are letters, digits, _ and -, and start with a letter or _")
+                    error.hint("names are letters from a to z or A to Z, digits, _ and -, and start with a letter or _")
                 }
                 _ => error,
             });
@@ -431,7 +431,11 @@ impl<'a> Parser<'a> {
             Some(_) if rest.starts_with("->") => "->",
             Some(c) => &rest[..c.len_utf8()],
         };
-        let found = if token.is_empty() { "the end of the text".to_owned() } else { format!("\"{token}\"") };
+        let found = match token {
+            "" => "the end of the text".to_owned(),
+            "\"" => "a text in quotes".to_owned(),
+            token => format!("\"{token}\""),
+        };
         let message = format!("expected {}, found {found}", expected.join(" or "));
         failure(message, Span::new(self.at, self.at + token.len()), expected)
     }

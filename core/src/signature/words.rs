@@ -32,7 +32,7 @@ pub const FORMS: &[(&str, &str)] = &[
     (":number", "A whole number or one with a fraction, unchanged."),
     (":bool", "true or false; `:boolean` is the same."),
     (":keyword", "A keyword of PTC-Lisp; text in JSON."),
-    (":datetime", "A date and time as ISO 8601 text: `2026-11-22T10:00:00Z`."),
+    (":datetime", "A date and time with its offset, as text in this form of ISO 8601: `2026-11-22T10:00:00Z`."),
     (":map", "An object with any content."),
     (":any", "Anything."),
     (
@@ -44,11 +44,14 @@ pub const FORMS: &[(&str, &str)] = &[
         "One of these texts; quotes are optional for texts without spaces, and so are commas.",
     ),
     ("[:int]", "A list, all items of one type."),
-    ("{name :string, size :int}", "An object with these fields; other fields of an answer are reported."),
+    (
+        "{name :string, size :int}",
+        "An object with these fields; an answer may have others, which are kept, and reported next to an error.",
+    ),
     (":float?", "It may be missing or nil; `?` follows any type, in lists and fields as well."),
     ("{score :float \"between 0 and 1\"}", "A field or parameter with a description for the model."),
     ("(text :string, top :int?) -> [:string]", "Parameters and output; `(…)` lists what the context must contain."),
-    ("() -> :int", "No parameters; the type alone does not restrict the context."),
+    ("() -> :int", "No parameters; like the type alone, it does not restrict the context."),
 ];
 
 /// Type names of other languages.

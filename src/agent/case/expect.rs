@@ -179,7 +179,7 @@ impl Expect {
             "near" => near(only)?,
             "set" => Self::Set(only.json.items().ok_or_else(|| only.expected("a list"))?.to_vec()),
             "at" => {
-                let parts = only.entries()?.into_iter();
+                let parts = entries_of(only)?.into_iter();
                 let part = |entry: Entry<'_>| Ok((entry.key.to_owned(), Self::read_nested(&entry, depth + 1)?));
                 Self::At(parts.map(part).collect::<Result<_, Problem>>()?)
             }
@@ -275,10 +275,23 @@ pub(super) fn json_text(entry: &Entry<'_>, text: &str) -> Result<Json, Problem> 
     })
 }
 
+/// The problem of a list or a table without content where it would expect nothing.
+pub(super) fn empty(entry: &Entry<'_>) -> Problem {
+    entry.problem(format!("`{}` must not be empty", entry.path))
+}
+
+/// The entries of a table that is not empty.
+pub(super) fn entries_of<'a>(entry: &Entry<'a>) -> Result<Vec<Entry<'a>>, Problem> {
+    let entries = entry.entries()?;
+    if entries.is_empty() { Err(empty(entry)) } else { Ok(entries) }
+}
+
 /// The items of a list that is not empty, as entries.
 fn list<'a>(entry: &Entry<'a>) -> Result<Vec<Entry<'a>>, Problem> {
-    let items = entry.json.items().filter(|items| !items.is_empty());
-    let items = items.ok_or_else(|| entry.expected("a list of expectations"))?;
+    let items = entry.json.items().ok_or_else(|| entry.expected("a list of expectations"))?;
+    if items.is_empty() {
+        return Err(empty(entry));
+    }
     let item =
         |(place, json): (usize, &'a Json)| Entry { path: format!("{}.{place}", entry.path), json, ..entry.clone() };
     Ok(items.iter().enumerate().map(item).collect())
@@ -287,7 +300,7 @@ fn list<'a>(entry: &Entry<'a>) -> Result<Vec<Entry<'a>>, Problem> {
 fn one_or_several(entry: &Entry<'_>) -> Result<Vec<Json>, Problem> {
     match entry.json.items() {
         None => Ok(vec![entry.json.clone()]),
-        Some([]) => Err(entry.expected("a value or a list of values")),
+        Some([]) => Err(empty(entry)),
         Some(items) => Ok(items.to_vec()),
     }
 }

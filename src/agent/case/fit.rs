@@ -44,12 +44,35 @@ pub(super) fn misfit(case: &Case, types: &Types) -> Option<String> {
         ));
     }
     let expect = case.expect.as_ref()?;
+    if let Some(why) = unknown_tool(expect, types) {
+        return Some(format!("the case `{name}`: `expect` {why}"));
+    }
     let answer = match (types.schema(), types.output()) {
         (Some(schema), _) => Answer::Schema(schema),
         (None, Some(output)) => Answer::Typed(output),
         (None, None) => return None,
     };
     answer.refusal(expect).map(|why| format!("the case `{name}`: `expect` {why}"))
+}
+
+/// Messages about inputs of a case that the agent does not declare.
+pub(super) fn unknown_inputs(case: &Case, types: &Types) -> Vec<String> {
+    let found = case.context.as_ref().map(|context| types.undeclared_inputs(context)).unwrap_or_default();
+    found.into_iter().map(|found| found.message).collect()
+}
+
+/// The first misspelled tool in rules for calls. Other tools that are unknown may come from elsewhere.
+fn unknown_tool(expect: &Expect, types: &Types) -> Option<String> {
+    match expect {
+        Expect::Run(trajectory) => trajectory.calls.tools().find_map(|tool| {
+            let near = types.tools().all(|known| known != tool).then(|| nearest(tool, types.tools()))??;
+            Some(format!("names a tool that does not exist: `{tool}`; did you mean `{near}`?"))
+        }),
+        Expect::All(parts, _) => parts.iter().find_map(|part| unknown_tool(&part.expect, types)),
+        Expect::Any(parts) => parts.iter().find_map(|part| unknown_tool(part, types)),
+        Expect::Not(part) => unknown_tool(part, types),
+        _ => None,
+    }
 }
 
 /// A key of the case among its inputs: in TOML, what follows `[cases.context]` is an input.
@@ -91,13 +114,23 @@ impl Answer<'_> {
     fn refusal_at(self, path: &str, expect: &Expect) -> Option<String> {
         let Self::Typed(mut ty) = self else { return None };
         for step in path.split('.').filter(|step| !step.is_empty()) {
+            let never = |why: String| Some(format!("at `{path}` can never hold: {why}"));
             ty = match ty.base() {
-                Type::List(item) => item,
+                Type::List(item) if step.parse::<usize>().is_ok() => item,
+                Type::List(_) => {
+                    return never(format!("`{step}` is not the index of an item; items are counted from 0"));
+                }
                 Type::Record { .. } => match field(ty, step) {
                     Ok(ty) => ty,
+                    Err(_) if step.contains('[') => {
+                        return never(format!(
+                            "the answer has no field `{step}`; the index of an item is a part of its own: `items.0.price`"
+                        ));
+                    }
                     Err(why) => return why.map(|why| format!("reads a field that does not exist: {why}")),
                 },
-                _ => return None,
+                Type::Map | Type::Any => return None,
+                other => return never(format!("a value of the type {} has no part `{step}`", other.render())),
             };
         }
         Answer::Typed(ty).refusal(expect).map(|why| format!("at `{path}` {why}"))
@@ -141,8 +174,11 @@ impl Answer<'_> {
     fn unknown_field(self, predicate: &str) -> Option<String> {
         let Self::Typed(answer) = self else { return None };
         let forms = read(predicate, Budget::default()).ok()?;
-        // Only in a comparison: elsewhere a field that is absent may be meant, as in `(nil? (:errors result))`.
+        // As the whole predicate or in a comparison: elsewhere a field that is absent may be meant, as in `(nil? (:errors result))`.
         let [Form { shape: Shape::List(parts), .. }] = forms.as_slice() else { return None };
+        if let Err(Some(why)) = type_of(&forms[0], answer) {
+            return Some(why);
+        }
         let (first, compared) = parts.split_first()?;
         let is_comparison = matches!(&first.shape, Shape::Symbol(sign) if COMPARISONS.contains(&sign.name()));
         let is_nil = |part: &Form| matches!(part.shape, Shape::Literal(Value::Nil));
@@ -160,6 +196,17 @@ fn type_of<'t>(form: &Form, answer: &'t Type) -> Result<&'t Type, Option<String>
         Shape::Symbol(name) if name.name() == RESULT => Ok(answer),
         Shape::List(parts) => match &parts[..] {
             [Form { shape: Shape::Literal(Value::Keyword(key)), .. }, of] => field(type_of(of, answer)?, key.name()),
+            [Form { shape: Shape::Symbol(get), .. }, of, Form { shape: Shape::Literal(Value::Keyword(key)), .. }]
+                if get.name() == "get" =>
+            {
+                field(type_of(of, answer)?, key.name())
+            }
+            [Form { shape: Shape::Symbol(arrow), .. }, of, keys @ ..] if arrow.name() == "->" => {
+                keys.iter().try_fold(type_of(of, answer)?, |ty, key| match &key.shape {
+                    Shape::Literal(Value::Keyword(key)) => field(ty, key.name()),
+                    _ => Err(None),
+                })
+            }
             _ => Err(None),
         },
         _ => Err(None),

@@ -19,7 +19,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json;
 
-use super::{Agent, Diagnostic};
+use super::{Agent, Diagnostic, InputFile};
 use crate::config::document::{self, Entry};
 use crate::event::ErrorRecord;
 
@@ -60,6 +60,8 @@ pub struct Case {
     pub name: String,
     /// Its inputs, a JSON object; the agent's own context when absent.
     pub context: Option<Json>,
+    /// The files that its inputs name and that its agent does not know.
+    pub files: Vec<InputFile>,
     /// The expectation; when absent, only that the run returns an answer that fits the signature.
     pub expect: Option<Expect>,
     /// A recorded session next to the agent file that is replayed instead of asking a model.
@@ -81,6 +83,7 @@ impl Default for Case {
         Self {
             name: String::new(),
             context: None,
+            files: Vec::new(),
             expect: None,
             cassette: None,
             lenient: false,
@@ -165,7 +168,7 @@ impl Agent {
             None => Ok(Vec::new()),
             Some(json) => {
                 let entry = Entry { path: "cases".to_owned(), key: "cases", ..Entry::root(json) };
-                read(&entry).map_err(|problem| Diagnostic { span: None, ..problem.into() })
+                read(&entry, &self.context).map_err(|problem| Diagnostic { span: None, ..problem.into() })
             }
         }
     }
@@ -186,11 +189,6 @@ impl Agent {
 }
 
 impl Case {
-    /// The inputs of a run of this case.
-    pub fn inputs(&self, agent: &Agent) -> Json {
-        self.context.clone().unwrap_or_else(|| agent.context.clone())
-    }
-
     /// The `context` of a case for these inputs: JSON text when TOML cannot express them.
     pub fn write_context(inputs: &Json) -> Json {
         if document::to_inline(inputs).is_some() { inputs.clone() } else { Json::str(inputs.to_text()) }

@@ -5,7 +5,7 @@
 use ptc_core::value::Json;
 use ptc_core::value::json;
 
-use super::expect::json_text;
+use super::expect::{empty, json_text};
 use super::source::CaseSource;
 use super::{Case, Expect};
 use crate::config::document::{Entry, Problem};
@@ -24,13 +24,14 @@ pub(super) enum Read {
     Source(Box<CaseSource>),
 }
 
-/// The cases of the key `cases`: a list of tables and names of files, or its JSON text. Those of files are not among them.
-pub(in crate::agent) fn read(entry: &Entry<'_>) -> Result<Vec<Case>, Problem> {
+/// The cases of the key `cases`: a list of tables and names of files, or its JSON text. Those of files are not among them. `own` is the
+/// context of the agent.
+pub(in crate::agent) fn read(entry: &Entry<'_>, own: &Json) -> Result<Vec<Case>, Problem> {
     let mut names = std::collections::HashSet::new();
     let mut cases: Vec<Case> = Vec::new();
     for (place, json) in items(entry)?.iter().enumerate() {
         let entry = Entry { path: format!("cases.{place}"), key: "cases", ..Entry::root(json) };
-        let Read::Tables(tables) = read_entry(&entry)? else { continue };
+        let Read::Tables(tables) = read_entry(&entry, own)? else { continue };
         for table in tables {
             let case = case(&Entry { json: &table, ..entry.clone() })?;
             if !names.insert(case.name.clone()) {
@@ -53,26 +54,24 @@ fn items(entry: &Entry<'_>) -> Result<Vec<Json>, Problem> {
 }
 
 /// Reads one entry: text and a table with the key `file` name files, every other table is a case.
-pub(super) fn read_entry(entry: &Entry<'_>) -> Result<Read, Problem> {
+pub(super) fn read_entry(entry: &Entry<'_>, own: &Json) -> Result<Read, Problem> {
     if entry.json.as_str().is_some() || entry.json.get("file").is_some() {
         return CaseSource::read(entry).map(|source| Read::Source(Box::new(source)));
     }
-    tables(entry).map(Read::Tables)
+    tables(entry, own).map(Read::Tables)
 }
 
-/// The table of a case, or one table for each combination of the values of `variants`.
-pub(super) fn tables(entry: &Entry<'_>) -> Result<Vec<Json>, Problem> {
+/// The table of a case, or one table for each combination of the values of `variants`, which vary the context of the case or, without one,
+/// that of the agent.
+pub(super) fn tables(entry: &Entry<'_>, own: &Json) -> Result<Vec<Json>, Problem> {
     let Some(variants) = entry.json.get("variants") else { return Ok(vec![entry.json.clone()]) };
     let entries = entry.entries()?;
     let of_key = |key: &str| entries.iter().find(|entry| entry.key == key);
     let inner = Entry { path: format!("{}.variants", entry.path), key: "variants", json: variants, ..entry.clone() };
     let variants = read_variants(of_key("variants").unwrap_or(&inner))?;
     let name = of_key("name").ok_or_else(|| entry.missing("name"))?.non_blank_text()?;
-    let Some(written) = of_key("context") else {
-        let message = format!("the case `{name}` has variants and no `context`; write the inputs that do not vary");
-        return Err(entry.problem(message));
-    };
-    let table = entry.json.clone().without("variants").with("context", context(written)?);
+    let context = of_key("context").map_or_else(|| Ok(own.clone()), context)?;
+    let table = entry.json.clone().without("variants").with("context", context);
     Ok(combined(table, &name, &variants))
 }
 
@@ -133,8 +132,10 @@ pub(super) type Variants = Vec<(String, Vec<Json>)>;
 pub(super) fn read_variants(entry: &Entry<'_>) -> Result<Variants, Problem> {
     let mut variants = Variants::new();
     for input in entry.entries()? {
-        let values = input.json.items().filter(|values| !values.is_empty());
-        let values = values.ok_or_else(|| input.expected("a list of values"))?;
+        let values = input.json.items().ok_or_else(|| input.expected("a list of values"))?;
+        if values.is_empty() {
+            return Err(empty(&input));
+        }
         variants.push((input.key.to_owned(), values.to_vec()));
     }
     let count = variants.iter().try_fold(1_usize, |count, (_, values)| count.checked_mul(values.len()));
@@ -164,7 +165,8 @@ fn combined(table: Json, name: &str, variants: &Variants) -> Vec<Json> {
 /// A table, or JSON text for what TOML cannot express.
 fn context(entry: &Entry<'_>) -> Result<Json, Problem> {
     let json = match entry.json.as_str() {
-        Some(text) => json_text(entry, text)?,
+        // Its values have no position in the file; they get that of the text.
+        Some(text) => json_text(entry, text)?.map_members(|_, value| Json { span: entry.json.span, ..value.clone() }),
         None => entry.json.clone(),
     };
     if json.members().is_some() { Ok(json) } else { Err(entry.expected("a table, or JSON text of an object")) }

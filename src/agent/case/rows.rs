@@ -3,7 +3,7 @@
 //! In: an agent, the folder of its file, the access to other files. Out: cases in order, or the first problem with file and row. Rows are
 //! read when they are asked for; a file of any length needs the memory of one row.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -12,13 +12,15 @@ use ptc_core::value::Json;
 
 use super::Case;
 use super::csv::{MOST_ROW_BYTES, Records, trimmed};
-use super::fit::misfit;
+use super::fit::{misfit, unknown_inputs};
 use super::read::{Read, case, head, read_entry, tables};
 use super::source::{CaseSource, row_of_cells, texts_of_cells};
 use super::typed::Types;
 use crate::agent::ambiguous::problem_of_case;
-use crate::agent::{Agent, Diagnostic};
-use crate::config::document::{self, Entry, parse_json_text};
+use crate::agent::inline::Source;
+use crate::agent::input_reader::InputReader;
+use crate::agent::{Agent, Diagnostic, InputFile};
+use crate::config::document::{self, Entry, Problem, parse_json_text};
 use crate::config::open_resolved_file;
 use crate::tool::FileAccess;
 
@@ -32,17 +34,20 @@ pub struct CheckedCase {
     pub case: Case,
     /// The reason why it cannot be read, or can never pass.
     pub problem: Option<Diagnostic>,
+    /// Messages about inputs that its agent does not declare.
+    pub unknown_inputs: Vec<String>,
 }
 
 impl From<Case> for CheckedCase {
     fn from(case: Case) -> Self {
-        Self { case, problem: None }
+        Self { case, problem: None, unknown_inputs: Vec::new() }
     }
 }
 
 /// The cases of an agent in order. It ends after the first problem.
 pub struct CaseRows {
     types: Types,
+    inputs: InputReader,
     folder: PathBuf,
     access: FileAccess,
     entries: VecDeque<(usize, Json)>,
@@ -108,13 +113,27 @@ impl Agent {
                 None => tables.push(table.json),
             }
         }
-        Ok(self.with_option("cases", Json::list(tables)))
+        let inputs = InputReader::of(&self, Source::folder(folder, access));
+        let mut whole = self.with_option("cases", Json::list(tables));
+        for case in whole.cases()? {
+            let (files, why) = files_of(&case, &inputs);
+            if let Some(why) = why {
+                return Err(of_cases(why));
+            }
+            for file in files {
+                if whole.files.iter().all(|known| known.path != file.path) {
+                    whole.files.push(file);
+                }
+            }
+        }
+        Ok(whole)
     }
 
     /// The cases of this agent, those of files included. `folder` is that of the agent's file.
     pub fn case_rows(&self, folder: &Path, access: &FileAccess) -> CaseRows {
         CaseRows {
             types: Types::of(self),
+            inputs: InputReader::of(self, Source::folder(folder, access)),
             folder: folder.to_owned(),
             access: access.clone(),
             entries: self.case_entries().into_iter().enumerate().collect(),
@@ -166,15 +185,17 @@ impl CaseRows {
         let (case, why) = match read {
             Ok(case) if case.skip => (case, None),
             Ok(case) => {
-                let why = misfit(&case, &self.types);
-                (case, why)
+                let (files, unread) = files_of(&case, &self.inputs);
+                let why = misfit(&case, &self.types).or(unread);
+                (Case { files, ..case }, why)
             }
             Err(why) => match head(&entry) {
                 Some(case) => (case, Some(why)),
                 None => return Err(why),
             },
         };
-        Ok(Some(CheckedCase { case, problem: why.map(of_cases) }))
+        let unknown_inputs = unknown_inputs(&case, &self.types);
+        Ok(Some(CheckedCase { case, problem: why.map(of_cases), unknown_inputs }))
     }
 
     /// The table of the next case.
@@ -192,7 +213,7 @@ impl CaseRows {
                 self.open = Some(self.open(&path)?);
             } else if let Some((place, json)) = self.entries.pop_front() {
                 let entry = Entry { path: format!("cases.{place}"), key: "cases", ..Entry::root(&json) };
-                match read_entry(&entry).map_err(|problem| problem.message)? {
+                match read_entry(&entry, self.types.own_context()).map_err(|problem| problem.message)? {
                     Read::Tables(found) => {
                         self.ready.extend(found.into_iter().map(|table| CaseTable::new(&entry.path, table)));
                     }
@@ -226,6 +247,9 @@ impl CaseRows {
                     columns.ok_or_else(|| format!("{name}: the file has no first row with the columns"))?;
                 if let Some(first) = columns.first_mut() {
                     *first = first.trim_start_matches('\u{feff}').to_owned();
+                }
+                if let Some(twice) = named_twice(&columns) {
+                    return Err(format!("{name}: the first row names the column `{twice}` twice"));
                 }
                 Rows::Table { records, columns }
             }
@@ -300,8 +324,23 @@ impl OpenFile {
         if let Some(problem) = problem_of_case(&entry).map(|problem| Some(problem.message)) {
             return Ok(Some(vec![CaseTable { place, json: table, problem }]));
         }
-        let tables = tables(&entry).map_err(|problem| problem.message)?;
+        let tables = tables(&entry, types.own_context()).map_err(|problem| problem.message)?;
         Ok(Some(tables.into_iter().map(|table| CaseTable::new(&place, table)).collect()))
+    }
+}
+
+/// The first column whose name another one has.
+fn named_twice(columns: &[String]) -> Option<&String> {
+    let mut seen = HashSet::new();
+    columns.iter().find(|column| !column.is_empty() && !seen.insert(*column))
+}
+
+/// The files that the inputs of a case name, and the reason why one of them cannot be read.
+fn files_of(case: &Case, inputs: &InputReader) -> (Vec<InputFile>, Option<String>) {
+    let read = case.context.as_ref().map(|context| inputs.read(context)).unwrap_or_default();
+    match read.into_iter().collect() {
+        Ok(files) => (files, None),
+        Err(Problem { message, .. }) => (Vec::new(), Some(format!("the case `{}`: {message}", case.name))),
     }
 }
 

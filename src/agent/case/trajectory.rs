@@ -7,6 +7,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 
 use super::Mismatch;
+use super::expect::entries_of;
 use super::judge::shown;
 use crate::agent::{CallEntry, Step};
 use crate::config::document::{Entry, Problem};
@@ -54,7 +55,7 @@ impl Trajectory {
     /// Reads the table `run`.
     pub(super) fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
         let mut trajectory = Self::default();
-        for entry in entry.entries()? {
+        for entry in entries_of(entry)? {
             match entry.key {
                 "calls" => trajectory.calls = CallRules::read(&entry)?,
                 key if KEYS.contains(&key) => trajectory.bounds.push((key.to_owned(), Bounds::read(&entry)?)),
@@ -105,14 +106,20 @@ impl Bounds {
             return Ok(Self { at_least: None, at_most: Some(entry.amount()?) });
         }
         let mut bounds = Self::default();
-        for entry in entry.entries()? {
+        for entry in entries_of(entry)? {
             match entry.key {
                 "at_least" => bounds.at_least = Some(entry.amount()?),
                 "at_most" => bounds.at_most = Some(entry.amount()?),
                 _ => return Err(entry.unknown(&["at_least", "at_most"])),
             }
         }
-        Ok(bounds)
+        match (bounds.at_least, bounds.at_most) {
+            (Some(least), Some(most)) if least > most => {
+                Err(entry
+                    .problem(format!("`{}` can never hold: at_least = {least} is above at_most = {most}", entry.path)))
+            }
+            _ => Ok(bounds),
+        }
     }
 
     fn problem(self, value: f64) -> Option<String> {
@@ -127,7 +134,7 @@ impl Bounds {
 impl CallRules {
     fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
         let mut rules = Self::default();
-        for entry in entry.entries()? {
+        for entry in entries_of(entry)? {
             match entry.key {
                 "called" => rules.called = entry.texts()?,
                 "never" => rules.never = entry.texts()?,

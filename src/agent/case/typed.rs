@@ -6,7 +6,8 @@
 use ptc_core::signature::{self, Signature, Type};
 use ptc_core::value::Json;
 
-use crate::agent::{Agent, RawSchema};
+use crate::agent::undeclared::undeclared_inputs;
+use crate::agent::{Agent, Diagnostic, InputFile, RawSchema};
 use crate::config::document::{json_or_text, parse_json_text};
 
 /// The types of an agent's inputs and output, as far as its signature names them.
@@ -17,6 +18,10 @@ pub(super) struct Types {
     schema: Option<RawSchema>,
     /// The prompt and the pinned program.
     text: String,
+    /// The agent's own context.
+    context: Json,
+    /// The names of the agent's tools, those of its modes included.
+    tools: Vec<String>,
 }
 
 impl Types {
@@ -24,7 +29,25 @@ impl Types {
         let parsed = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
         let schema = agent.schema.as_ref().and_then(|schema| RawSchema::compile(schema).ok());
         let text = format!("{}\n{}", agent.prompt, agent.program().unwrap_or_default());
-        Self { signature: parsed, schema, text }
+        let of_modes = agent.modes.iter().filter_map(|(_, section)| section.get("tools")?.members()).flatten();
+        let tools = agent.tools.iter().map(|tool| &tool.name).chain(of_modes.map(|member| &member.key));
+        let (context, tools) = (agent.context.clone(), tools.cloned().collect());
+        Self { signature: parsed, schema, text, context, tools }
+    }
+
+    /// The agent's own context.
+    pub(super) fn own_context(&self) -> &Json {
+        &self.context
+    }
+
+    /// The names of the agent's tools.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(String::as_str)
+    }
+
+    /// A finding for each input of a context that the signature does not declare.
+    pub(super) fn undeclared_inputs(&self, context: &Json) -> Vec<Diagnostic> {
+        self.signature.as_ref().map(|signature| undeclared_inputs(signature, context)).unwrap_or_default()
     }
 
     /// The type of the answer, where the signature names it.
@@ -92,6 +115,8 @@ fn is_text(ty: &Type) -> bool {
 fn value(ty: &Type, text: &str) -> Result<Json, String> {
     match ty {
         _ if is_text(ty) => Ok(Json::str(text)),
+        // The name of a file; an object names a resource, or a file as cases do.
+        Type::File if !text.trim_start().starts_with('{') => Ok(InputFile::value(text)),
         Type::Any => json_or_text(text).map_err(|error| format!("the JSON is {error}")),
         _ => parse_json_text(text.trim()).map_err(|error| {
             if error.is_ambiguous() {

@@ -70,7 +70,8 @@ pub struct ForkFlags {
     /// Result of this call
     #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub result: Option<String>,
-    /// Omit a part of this turn's request, here and in the following turns; PART is its title in the list of parts (`feedback`, `result`)
+    /// Omit a part of this turn's request, here and in the following turns; PART is its title in the list of parts (`task`); equal titles
+    /// are numbered in the order of the request (`feedback 1`)
     #[arg(long, value_name = "PART", conflicts_with_all = ["reply", "reply_json", "program", "result"])]
     pub drop: Option<String>,
     /// Another model for the following turns

@@ -27,6 +27,11 @@ impl Driver<'_> {
     /// Makes turns until the run has its answer.
     pub(super) async fn drive(&mut self, machine: &mut dyn Machine) -> Result<RunAnswer, Halt> {
         let run = &self.input.address;
+        if self.input.is_later_step()
+            && let Some(record) = self.plan.lacking(&self.input.context)
+        {
+            return Err(Halt::Fail(record));
+        }
         let context = self.checked_context(run, &self.input.context).await?;
         self.hide(run, &context);
         if let Some((_, carry)) = &self.input.continues {
@@ -198,7 +203,14 @@ impl Driver<'_> {
                 Next::Open(Ok(opening)) => return Ok(DecisionOutcome::Opened(opening)),
                 Next::Open(Err(error)) => return Err(Halt::fail(Reason::TemplateError, error.to_string())),
                 Next::Continue => return Ok(DecisionOutcome::Continued),
-                Next::Finish(answer) => return Ok(DecisionOutcome::Finished(answer)),
+                Next::Finish(answer) => {
+                    // What is answered is paid for: it is not thrown away.
+                    if let Err(record) = self.check_budget() {
+                        let text = format!("{}; the answer was there and is taken", record.message);
+                        self.warn(at, text).await?;
+                    }
+                    return Ok(DecisionOutcome::Finished(answer));
+                }
                 Next::Fail(record) => return Err(Halt::Fail(record)),
             };
         }

@@ -15,7 +15,7 @@ use ptc_core::value::{Bounds, Keyword, Kind, Map, Value};
 use super::decision::{Effects, Messages, ProgramRun, View};
 use super::digest::Digest;
 use super::machine::RunInputs;
-use crate::agent::{Completion, MemoryStrategy, Plan};
+use crate::agent::{Completion, MemoryStrategy, Plan, definition_error};
 use crate::event::{ErrorRecord, MemoryChange, MessagePart, TasksKept, TextRecord};
 use crate::program::Job;
 use crate::prompt::ptc_lisp::CarriedState;
@@ -82,6 +82,11 @@ impl Workspace {
         effects: &mut Effects,
     ) -> Result<Option<Job>, ErrorRecord> {
         self.context = inputs.context;
+        // They become one program: a text that is not one expression could define more than its name.
+        let unreadable = inputs.memory.iter().find_map(|(name, text)| Some((name, definition_error(name, text)?)));
+        if let Some((name, problem)) = unreadable {
+            return Err(self.unusable(name, &problem));
+        }
         let (definitions, job) = Definitions::of(plan, self.memory.clone(), inputs.memory);
         if job.is_none() {
             self.define(plan, self.memory.clone(), effects)?;
@@ -101,9 +106,25 @@ impl Workspace {
         effects: &mut Effects,
     ) -> Result<(), ErrorRecord> {
         match outcome.result {
-            Ok(_) => self.define(plan, outcome.memory, effects),
+            Ok((Signal::Value, _)) => self.define(plan, outcome.memory, effects),
+            Ok((Signal::Return | Signal::Fail, _)) => {
+                let is_unknown = |found: &&Definition| outcome.memory.keys().all(|name| name.name() != found.name);
+                let pending = self.pending.iter().flat_map(|pending| &pending.0);
+                let name = pending.into_iter().find(is_unknown).map(|found| found.name.clone()).unwrap_or_default();
+                Err(self.unusable(&name, "`return` and `fail` end programs of the model, and have no meaning here"))
+            }
             Err(error) => Err(ErrorRecord::new(Reason::InvalidAgent, self.wrong_definition(error))),
         }
+    }
+
+    /// The failure of a run with a definition that cannot be used.
+    fn unusable(&self, name: &str, problem: &str) -> ErrorRecord {
+        let message = if self.is_ready {
+            format!("the edit of memory.{name}: {problem}")
+        } else {
+            format!("[memory] `{name}` cannot be evaluated: {problem}")
+        };
+        ErrorRecord::new(Reason::InvalidAgent, message)
     }
 
     /// The message for a definition that has no value: its name, and the error with positions in its own text.

@@ -1,7 +1,7 @@
 //! Compares the body of a captured request with the one that its agent sends.
 //!
 //! In: both bodies. Out: the differences between them, as text. What concerns streaming and storage is not compared: it is always as this
-//! program wants it. Of messages only the first one that differs is known.
+//! program wants it.
 
 use ptc_core::text::cut;
 use ptc_core::value::Json;
@@ -62,32 +62,105 @@ pub fn frame_differences(protocol: Protocol, captured: &Json, sent: &Json) -> Ve
     lines.chain(others.map(Difference::describe)).collect()
 }
 
-/// Returns the number, from 1, of the first message that is sent in another way; `None` if all are sent as they were. `path` is that of the
-/// captured request. The division of a message into texts does not count.
-pub fn first_message_difference(protocol: Protocol, path: &str, captured: &Json, sent: &Json) -> Option<usize> {
-    let read = |path: &str, body: &Json| CapturedRequest::read(protocol, path, body.to_text().as_bytes()).ok();
-    let (captured, sent) = (read(path, captured)?, read("", sent)?);
-    let contents = |request: &CapturedRequest| -> Vec<_> { request.messages.iter().filter_map(content).collect() };
-    let (captured, sent) = (contents(&captured), contents(&sent));
-    let at = (0..captured.len().max(sent.len())).find(|at| captured.get(*at) != sent.get(*at))?;
-    Some(at + 1)
+/// Describes how the messages that are sent differ from the captured ones; `path` is that of the captured request. Consecutive messages of one
+/// role count as one, wherever system messages are. The division into texts, white space and ids of calls do not count.
+pub fn message_differences(protocol: Protocol, path: &str, captured: &Json, sent: &Json) -> Vec<String> {
+    let read = |path: &str, body: &Json| CapturedRequest::read(protocol, path, body.to_text().as_bytes());
+    let (Ok(captured), Ok(sent)) = (read(path, captured), read("", sent)) else { return Vec::new() };
+    let (captured, sent) = (contents(&captured.messages), contents(&sent.messages));
+    let other_role = captured.iter().zip(&sent).position(|(one, other)| one.role != other.role);
+    let aligned = other_role.unwrap_or_else(|| captured.len().min(sent.len()));
+    let aspects: [(&str, IsSame); 4] = [
+        ("text", |one, other| one.text == other.text),
+        ("parts that are not text", |one, other| one.others == other.others),
+        ("calls", |one, other| one.calls == other.calls),
+        ("results", |one, other| one.results == other.results),
+    ];
+    let mut found = Vec::new();
+    for (aspect, is_same) in aspects {
+        let pairs = captured.iter().zip(&sent).take(aligned);
+        let numbers = pairs.filter(|(one, other)| !is_same(one, other)).map(|(one, _)| one.number.to_string());
+        let numbers: Vec<String> = numbers.collect();
+        if !numbers.is_empty() {
+            found.push(format!("sent in another form: {aspect} of message {}", numbers.join(", ")));
+        }
+    }
+    if aligned < captured.len().max(sent.len()) {
+        found.push(match captured.get(aligned) {
+            Some(message) => format!("from message {} on, other messages are sent", message.number),
+            None => "more messages are sent".to_owned(),
+        });
+    }
+    found
 }
 
-/// Role, text, calls and results of a message; `None` for one without any.
-type MessageContent = (Role, String, Vec<(String, Json)>, Vec<String>);
+/// Compares one aspect of two messages.
+type IsSame = fn(&MessageContent, &MessageContent) -> bool;
 
-fn content(message: &CapturedMessage) -> Option<MessageContent> {
-    let (mut text, mut calls, mut results) = (String::new(), Vec::new(), Vec::new());
+/// The contents of consecutive messages of one role.
+struct MessageContent {
+    /// The number of the first message, from 1.
+    number: usize,
+    role: Role,
+    /// Its text without white space.
+    text: String,
+    /// Names of parts that are not text.
+    others: Vec<String>,
+    calls: Vec<(String, Json)>,
+    results: Vec<String>,
+}
+
+/// The contents of messages, those of the system first.
+fn contents(messages: &[CapturedMessage]) -> Vec<MessageContent> {
+    let (system, others): (Vec<_>, Vec<_>) =
+        messages.iter().zip(1..).partition(|(message, _)| message.role == Role::System);
+    let mut found: Vec<MessageContent> = Vec::new();
+    for (message, number) in system.into_iter().chain(others) {
+        let content = content(message, number);
+        match found.last_mut().filter(|last| last.role == message.role) {
+            _ if content.is_empty() => {}
+            Some(last) => last.add(content),
+            None => found.push(content),
+        }
+    }
+    found
+}
+
+fn content(message: &CapturedMessage, number: usize) -> MessageContent {
+    let mut content = MessageContent {
+        number,
+        role: message.role,
+        text: String::new(),
+        others: Vec::new(),
+        calls: Vec::new(),
+        results: Vec::new(),
+    };
     for part in &message.parts {
         match part {
-            MessagePart::Text { text: more, .. } => text.push_str(more),
-            MessagePart::Call { call } => calls.push((call.name.clone(), call.json_args())),
-            MessagePart::Result { result, .. } => results.push(result.clone()),
+            MessagePart::Text { section, text, .. } if message.role == Role::User && section != Role::User.name() => {
+                content.others.push(text.clone());
+            }
+            MessagePart::Text { text, .. } => content.text.extend(text.split_whitespace()),
+            MessagePart::Call { call } => content.calls.push((call.name.clone(), call.json_args())),
+            MessagePart::Result { result, .. } => content.results.push(result.clone()),
             MessagePart::Reply { .. } | MessagePart::File { .. } => {}
         }
     }
-    let is_empty = text.is_empty() && calls.is_empty() && results.is_empty();
-    (!is_empty).then_some((message.role, text, calls, results))
+    content
+}
+
+impl MessageContent {
+    fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.others.is_empty() && self.calls.is_empty() && self.results.is_empty()
+    }
+
+    /// Adds the message after it.
+    fn add(&mut self, next: Self) {
+        self.text.push_str(&next.text);
+        self.others.extend(next.others);
+        self.calls.extend(next.calls);
+        self.results.extend(next.results);
+    }
 }
 
 /// Returns whether the first is a member that is sent by the name of the second.
@@ -224,4 +297,54 @@ fn camel_case_name(name: &str) -> String {
         let mut chars = part.chars();
         name + &chars.next().map(|first| first.to_ascii_uppercase()).into_iter().collect::<String>() + chars.as_str()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn found(captured: Value, sent: Value) -> Vec<String> {
+        let body = |messages: Value| {
+            ptc_core::value::json::parse(&json!({"model": "m", "messages": messages}).to_string()).unwrap()
+        };
+        message_differences(Protocol::OpenAi, "/v1/chat/completions", &body(captured), &body(sent))
+    }
+
+    #[test]
+    fn messages_that_differ_are_named_with_what_differs_and_joined_ones_count_as_one() {
+        let message = |role: &str, text: &str| json!({"role": role, "content": text});
+        let call = |args: &str| {
+            let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": args}});
+            json!({"role": "assistant", "content": null, "tool_calls": [call]})
+        };
+        let captured = json!([message("system", "A."), message("user", "b"), message("user", "c"), call("{\"n\": 1}"),
+            message("system", "D."), {"role": "tool", "tool_call_id": "c", "content": "e"}]);
+        let sent = |text: &str, args: &str, result: &str| {
+            json!([message("system", "A.\n\nD."), message("user", text), call(args),
+                {"role": "tool", "tool_call_id": "other", "content": result}])
+        };
+        assert_eq!(found(captured.clone(), sent("b\nc", "{\"n\":1}", "e")), [""; 0]);
+        assert_eq!(
+            found(captured.clone(), sent("b", "{\"n\":2}", "f")),
+            [
+                "sent in another form: text of message 2",
+                "sent in another form: calls of message 4",
+                "sent in another form: results of message 6",
+            ]
+        );
+        let text =
+            json!([message("system", "A.D."), message("user", "bc"), message("assistant", "f"), message("user", "e")]);
+        assert_eq!(
+            found(captured.clone(), text),
+            [
+                "sent in another form: text of message 4",
+                "sent in another form: calls of message 4",
+                "from message 6 on, other messages are sent",
+            ]
+        );
+        let more = json!([message("system", "A.D."), message("user", "bc"), message("assistant", "x")]);
+        assert_eq!(found(json!([message("system", "A.D."), message("user", "bc")]), more), ["more messages are sent"]);
+    }
 }

@@ -27,7 +27,7 @@ use ptc_core::value::{Json, json};
 pub use body::{pack_body, unpack_body};
 pub use coding::{Coding, DECODED_MAX_BYTES};
 pub use extra_members::{ExtraMembers, extra_members};
-pub use frame::{first_message_difference, frame_differences};
+pub use frame::{frame_differences, message_differences};
 pub use media::{MediaPart, media_of};
 pub(crate) use media::{listed_messages, listed_parts};
 pub use pending_calls::PendingCalls;

@@ -71,6 +71,9 @@ enum Frames {
     Skipped,
 }
 
+/// Kinds of parts of a reply; each kind is a text of its own.
+const KINDS: [PartKind; 3] = [PartKind::Text, PartKind::Reasoning, PartKind::Call];
+
 /// Text of one kind: UTF-16 halves are joined, secrets are removed.
 #[derive(Clone, Default)]
 struct Voice {
@@ -251,13 +254,15 @@ impl CapturedReply {
         };
         match reader.take(data, &mut self.assembly) {
             Ok(pieces) => {
-                let parts = pieces.into_iter().map(|(kind, piece)| {
+                let mut parts = Vec::new();
+                for (kind, piece) in pieces {
+                    self.release_others(kind, &mut parts);
                     let voice = &mut self.voices[kind as usize];
                     let joined = voice.joiner.push(&piece);
-                    (kind, voice.stream.push(&self.scrub, &joined))
-                });
-                let parts: Vec<_> = parts.collect();
-                parts.into_iter().filter_map(|(kind, clean)| self.keep(kind, clean)).collect()
+                    let clean = voice.stream.push(&self.scrub, &joined);
+                    parts.extend(self.keep(kind, clean));
+                }
+                parts
             }
             Err(ChunkError::Error) => {
                 self.has_failed |= is_failed_response(data);
@@ -269,6 +274,18 @@ impl CapturedReply {
                     self.error.get_or_insert_with(|| format!("something in it is not a reply of its protocol: {why}"));
                 }
                 Vec::new()
+            }
+        }
+    }
+
+    /// Releases the held ends of the other kinds before a text of this kind, so that they are recorded in order. What is probably the start
+    /// of a secret stays held.
+    fn release_others(&mut self, kind: PartKind, parts: &mut Vec<(PartKind, String)>) {
+        for other in KINDS.into_iter().filter(|other| *other != kind) {
+            let stream = &mut self.voices[other as usize].stream;
+            if !stream.is_growing() {
+                let clean = stream.finish(&self.scrub);
+                parts.extend(self.keep(other, clean));
             }
         }
     }
@@ -302,7 +319,7 @@ impl CapturedReply {
     /// Returns the texts that were held back until the end.
     fn rest(&mut self) -> Vec<(PartKind, String)> {
         let mut pieces = Vec::new();
-        for kind in [PartKind::Text, PartKind::Reasoning, PartKind::Call] {
+        for kind in KINDS {
             let held = self.voices[kind as usize].finish(&self.scrub);
             pieces.extend(held.into_iter().filter_map(|clean| self.keep(kind, clean)));
         }
@@ -410,4 +427,66 @@ fn is_failed_response(data: &str) -> bool {
     let Ok(json) = ptc_core::value::json::parse(data) else { return false };
     let response = json.get("response").unwrap_or(&json);
     response.get("status").and_then(Json::as_str) == Some("failed")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::Secret;
+
+    /// The pieces of a reply in order, those of one kind joined, and its text.
+    fn read(deltas: &[Value]) -> (Vec<(PartKind, String)>, String) {
+        let scrub = Scrub::new([Secret::new("sk-0123456789abcdef")]);
+        let (protocol, coding) = (Some(Protocol::OpenAi), Coding::Identity);
+        let mut reader = CapturedReply::new(protocol, 200, "text/event-stream", coding, scrub);
+        let mut pieces = Vec::new();
+        for delta in deltas {
+            let event = json!({"choices": [{"index": 0, "delta": delta}]});
+            pieces.extend(reader.push(format!("data: {event}\n\n").as_bytes()));
+        }
+        let (last, outcome) = reader.finish();
+        let mut joined: Vec<(PartKind, String)> = Vec::new();
+        for (kind, text) in pieces.into_iter().chain(last) {
+            match joined.last_mut().filter(|(before, _)| *before == kind) {
+                Some((_, all)) => all.push_str(&text),
+                None => joined.push((kind, text)),
+            }
+        }
+        (joined, outcome.text)
+    }
+
+    fn call(args: &str) -> Value {
+        json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "look", "arguments": args}}]})
+    }
+
+    #[test]
+    fn the_end_of_a_text_comes_before_a_text_of_another_kind() {
+        let (pieces, text) = read(&[
+            json!({"reasoning_content": "I read the files."}),
+            json!({"content": "I look at the files."}),
+            call("{\"at\": \"cats\"}"),
+        ]);
+        let expected = [
+            (PartKind::Reasoning, "I read the files."),
+            (PartKind::Text, "I look at the files."),
+            (PartKind::Call, "look {\"at\": \"cats\"}"),
+        ];
+        assert_eq!(pieces, expected.map(|(kind, text)| (kind, text.to_owned())));
+        assert_eq!(text, "I look at the files.");
+    }
+
+    #[test]
+    fn a_secret_that_a_call_interrupts_is_masked() {
+        for at in 1..19 {
+            let (start, end) = "sk-0123456789abcdef".split_at(at);
+            let (pieces, text) =
+                read(&[json!({"content": format!("It is {start}")}), call("{}"), json!({"content": end})]);
+            // Up to three letters do not count as a part of a secret.
+            assert!(text.contains("[secret]") && !text.contains("0123") && !text.contains("cdef"), "{at}: {text}");
+            let shown = pieces.into_iter().filter(|(kind, _)| *kind == PartKind::Text);
+            assert_eq!(shown.map(|(_, text)| text).collect::<String>(), text);
+        }
+    }
 }

@@ -3,14 +3,17 @@
 //! In: bodies without secrets, patterns of the user. Out: texts that are equal where requests count as the same. It must never make
 //! words or names of tools equal.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::LazyLock;
 
-use ptc_core::value::Json;
-use ptc_core::value::json::{self, Node};
+use ptc_core::value::json;
 use regex::{Captures, Regex};
+
+use super::canonical::canonical;
 
 /// A kind of text that changes from run to run.
 struct Volatile {
+    /// Pattern of the text; the matches of its groups `before` and `after` are kept.
     pattern: Regex,
     /// The word that replaces it.
     word: &'static str,
@@ -23,13 +26,22 @@ type IsMatch = fn(&str) -> bool;
 
 /// Texts that change from run to run.
 static VOLATILE: LazyLock<Vec<Volatile>> = LazyLock::new(|| {
-    let rows: [(&str, &'static str, IsMatch); 6] = [
+    let date = date_in_words();
+    let rows: [(&str, &'static str, IsMatch); 9] = [
         (r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?(Z|[+-]\d{2}:?\d{2})?", "DATE", |_| true),
+        (&date, "DATE", |_| true),
         (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", "ID", |_| true),
         (r"\b(call|toolu|msg|resp|chatcmpl|run|req|fc|rs)[_-][A-Za-z0-9_-]{6,}", "ID", is_made_id),
-        (r"(/(home|Users|tmp|var|private|root|work|runner)/|[A-Z]:\\\\)[A-Za-z0-9_./\\\\-]+", "PATH", |_| true),
+        (r"/(home|Users|tmp|var|private|root|work|runner)/[A-Za-z0-9_./-]+", "PATH", |_| true),
+        (r"[A-Z]:((\\\\)+[A-Za-z0-9_./-]+)+", "PATH", |_| true),
+        // Folders of containers and CI services. Parts of addresses have these names, too: only the beginning of a path counts.
+        (
+            r"(?P<before>^|[^A-Za-z0-9_./~-]|\\[nrt]|file://)/(app|builds|workspaces?|__w|github|mnt|opt|srv|Volumes|root|work|tmp)\b(/[A-Za-z0-9_./-]*)?",
+            "PATH",
+            |_| true,
+        ),
         // Times in seconds may have a fraction.
-        (r"\b\d{10,}(\.\d+)?\b", "NUMBER", |_| true),
+        (r"(?P<before>\b|_)\d{10,}(\.\d+)?(?P<after>\b|_)", "NUMBER", |_| true),
         // Secrets as recordings have them: another key may have another length.
         (r"\*{8,}|\[secret\]", "SECRET", |_| true),
     ];
@@ -39,6 +51,20 @@ static VOLATILE: LazyLock<Vec<Volatile>> = LazyLock::new(|| {
     });
     volatile.collect()
 });
+
+/// The pattern of dates that are not in ISO form: `Mon Nov 30 2026`, `30 November 2026, 12:45`, `Nov 30 12:45`, `November 2026`,
+/// `11/30/2026`. Words are English.
+fn date_in_words() -> String {
+    let weekday = "(Mon|Tues?|Wed(nes)?|Thu(rs?)?|Fri|Sat(ur)?|Sun)(day)?";
+    let month = "(Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?|Sept?(ember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?)";
+    let day = r"\d{1,2}(st|nd|rd|th|\.)?";
+    let year = r"(19|20)\d{2}";
+    let time = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?";
+    let zone = r" (GMT|UTC)([+-]\d{2}:?\d{2})?( \([A-Za-z ]+\))?| [+-]\d{2}:?\d{2}";
+    let words = format!(r"({day},? +)?{month}\.?,? +({day},? +)?(({time} +([A-Z]{{3,4}} +)?)?{year}|{time})");
+    let digits = format!(r"\d{{1,2}}/\d{{1,2}}/{year}|\d{{1,2}}\.\d{{1,2}}\.{year}");
+    format!("({weekday},? +)?({words}|{digits})((,| at)? +{time})?({zone})?")
+}
 
 /// Members that hold ids of calls and replies, however these look: no name of a tool is in them.
 static ID_MEMBERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -84,10 +110,17 @@ impl Normalizer {
         Ok(Self { patterns: patterns.iter().map(read).collect::<Result<Vec<_>, _>>()? })
     }
 
-    /// The body without what changes from run to run.
-    pub(super) fn normal(&self, body: &[u8]) -> String {
+    /// Reads a body for comparisons.
+    pub(super) fn read_body(&self, body: &[u8]) -> ComparedBody {
         let text = String::from_utf8_lossy(body);
-        let mut text = json::parse(&text).map_or_else(|_| without_boundary(&text), |json| sorted(json).to_pretty());
+        let text = json::parse(&text).map_or_else(|_| without_boundary(&text), |json| canonical(json).to_pretty());
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        ComparedBody { canonical: hasher.finish(), normal: self.normal(text) }
+    }
+
+    /// The canonical text of a body without what changes from run to run.
+    fn normal(&self, mut text: String) -> String {
         for pattern in &self.patterns {
             text = pattern.replace_all(&text, "ANY").into_owned();
         }
@@ -95,7 +128,8 @@ impl Normalizer {
         for Volatile { pattern, word, is_match } in VOLATILE.iter() {
             let replace = |captures: &Captures<'_>| {
                 let found = captures.get(0).map_or("", |found| found.as_str());
-                if is_match(found) { (*word).to_owned() } else { found.to_owned() }
+                let part = |name: &str| captures.name(name).map_or("", |part| part.as_str());
+                if is_match(found) { format!("{}{word}{}", part("before"), part("after")) } else { found.to_owned() }
             };
             text = pattern.replace_all(&text, replace).into_owned();
         }
@@ -103,16 +137,12 @@ impl Normalizer {
     }
 }
 
-/// Returns a body whose members are in the order of their names: maps of clients have another order in each run.
-fn sorted(json: Json) -> Json {
-    match json.node {
-        Node::List(items) => Json::list(items.into_iter().map(sorted)),
-        Node::Object(mut members) => {
-            members.sort_by(|one, other| one.key.cmp(&other.key));
-            Json::object(members.into_iter().map(|member| (member.key, sorted(member.value))))
-        }
-        node => node.into(),
-    }
+/// A body as it is compared.
+pub(super) struct ComparedBody {
+    /// Digest of the canonical body, in which texts are as the client sent them.
+    pub(super) canonical: u64,
+    /// The canonical body without what changes from run to run.
+    pub(super) normal: String,
 }
 
 /// Returns a multipart form without its boundary, which clients generate at random; any other text unchanged.
@@ -124,10 +154,12 @@ fn without_boundary(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ptc_core::value::Json;
+
     use super::*;
 
     fn normal(text: &str) -> String {
-        Normalizer::read(&[]).unwrap().normal(text.as_bytes())
+        Normalizer::read(&[]).unwrap().read_body(text.as_bytes()).normal
     }
 
     #[test]
@@ -187,6 +219,66 @@ mod tests {
             assert_eq!(of(time), of("1795974370"), "{time}");
         }
         assert_ne!(of("1.5"), of("1.25"));
+    }
+
+    #[test]
+    fn dates_do_not_count_however_they_are_written() {
+        let of = |date: &str| normal(&format!("{{\"text\": \"first\\n{date} is today\"}}"));
+        for date in [
+            "Mon Nov 30 2026",
+            "Monday, November 30, 2026",
+            "Wednesday, December 9, 2026",
+            "Dec  9 2026",
+            "November 2026",
+            "30 November 2026",
+            "30. November 2026",
+            "November 30th, 2026 at 2:05 PM",
+            "Mon, 30 Nov 2026 12:45:46 GMT",
+            "Mon Nov 30 2026 12:45:46 GMT+0100 (Central European Standard Time)",
+            "Mon Nov 30 12:45:46 UTC 2026",
+            "Mon Nov 30 12:45:46 2026 +0100",
+            "Nov 30 12:45",
+            "11/30/2026, 12:45:46 PM",
+            "30.11.2026",
+            "2026-11-30T12:45:46Z",
+        ] {
+            assert_eq!(of(date), of("2026-11-30"), "{date}");
+        }
+        for other in ["Monday", "November", "may 2026 be good", "3/4", "1.2.3", "12:45"] {
+            assert!(of(other).contains(other), "{other}: {}", of(other));
+        }
+    }
+
+    #[test]
+    fn paths_of_other_machines_do_not_count_and_what_follows_them_does() {
+        let of = |text: &str| normal(&Json::str(text).to_text());
+        for path in [
+            "/builds/g/proj",
+            "/__w/repo/repo",
+            "/workspaces/proj",
+            "/workspace",
+            "/app",
+            "/github/workspace",
+            "/opt/proj",
+            "/tmp",
+            "C:\\Users\\me\\proj",
+        ] {
+            assert_eq!(of(&format!("in\n{path}\nnow")), of("in\n/home/me/proj\nnow"), "{path}");
+        }
+        assert_eq!(of("file:///app/a"), of("file:///home/me/a"));
+        assert_ne!(of("/home/me\nred"), of("/home/me\nblue"));
+        assert_ne!(of("C:\\me\nred"), of("C:\\me\nblue"));
+        for other in ["https://example.com/app/orders", "/apple", "/api/users", "and/opt/or"] {
+            assert!(of(other).contains(other), "{other}: {}", of(other));
+        }
+    }
+
+    #[test]
+    fn long_numbers_do_not_count_next_to_underscores() {
+        let of = |text: &str| normal(&format!("\"{text}\""));
+        assert_eq!(of("shell_1796042470559_0"), of("shell_1796042735102_0"));
+        assert_ne!(of("shell_1796042470559_0"), of("shell_1796042470559_1"));
+        assert_ne!(of("shell_123"), of("shell_124"));
     }
 
     #[test]

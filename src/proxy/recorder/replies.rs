@@ -3,30 +3,19 @@
 //! In: notes of exchanges that have begun. Out: events of their sessions, and what other requests can fetch or continue. It must never count
 //! tokens twice.
 
-use hyper::header::HeaderMap;
-
-use super::Recorder;
+use super::{Recorder, ReplyHead};
 use crate::event::RawReply;
 use crate::proxy::digest::Digest;
-use crate::proxy::exchange::{Begun, Came};
+use crate::proxy::exchange::Begun;
 use crate::proxy::headers;
 use crate::proxy::reply::{OpenReply, clean_came};
-
-/// The head of a reply.
-pub(super) struct ReplyHead {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    /// Its author, if that is not the service.
-    pub(super) by: Option<String>,
-    /// The reply of the service that it replaces.
-    pub(super) came: Option<Box<Came>>,
-}
 
 impl Recorder {
     /// Takes the head of a reply.
     pub(super) fn take_head(&mut self, id: u64, at_ms: i64, head: ReplyHead) {
         let ReplyHead { status, headers, by, came } = head;
         let Some(open) = self.open.get_mut(&id) else { return };
+        open.line.status = Some(status);
         let Begun { protocol, scrub, method, .. } = &*open.begun;
         let asked_in = open.begun.asked_in();
         let mut reply = match open.fetches {

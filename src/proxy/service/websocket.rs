@@ -26,6 +26,7 @@ use super::handshake::Handshake;
 use super::{ProxyService, failed, live, no_address, not_recorded, refusal, unreachable, wait};
 use crate::config::Protocol;
 use crate::model::{UpstreamBody, UpstreamReply, Url};
+use crate::proxy::answers::Answers;
 use crate::proxy::exchange::{CLIENT_LEFT, PROXY_ENDED, RULE_CUT, left_text};
 use crate::proxy::headers;
 use crate::proxy::reply_body::dropped;
@@ -77,9 +78,10 @@ impl ProxyService {
     ) -> Reply {
         let client = hyper::upgrade::on(&mut request);
         let asked = request.headers().clone();
-        let has_recordings = self.replies.recorded.is_some();
+        let recorded = self.replies.recorded.as_ref();
+        let has_messages = recorded.is_some_and(Answers::has_messages);
         let mut no_service = None;
-        if !has_recordings || self.replies.asks_upstream {
+        if recorded.is_none() || self.replies.asks_upstream {
             let mut sent = upgrade_headers(&asked);
             sent.remove(SEC_WEBSOCKET_EXTENSIONS);
             match self.client.send(Method::GET, url.clone(), sent, UpstreamBody::Whole(Bytes::new())).await {
@@ -97,11 +99,16 @@ impl ProxyService {
                     });
                 }
                 // What is recorded needs no service.
-                Ok(reply) if has_recordings => no_service = Some(format!("it answered with status {}", reply.status())),
-                Err(error) if has_recordings => no_service = Some(error.why),
+                Ok(reply) if has_messages => no_service = Some(format!("it answered with status {}", reply.status())),
+                Err(error) if recorded.is_some_and(|recorded| !recorded.is_empty()) => no_service = Some(error.why),
                 Ok(reply) => return live(reply, None, None),
                 Err(error) => return unreachable(route, &error.why),
             }
+        }
+        if !has_messages {
+            // Clients that get this status send the request over HTTP, as they did when it was recorded.
+            let message = "no message of a WebSocket is recorded";
+            return refusal(StatusCode::UPGRADE_REQUIRED, "not_recorded", message);
         }
         let Some(answered) = accepted(&asked) else {
             return refusal(StatusCode::BAD_REQUEST, "bad_handshake", "the header Sec-WebSocket-Key is missing");

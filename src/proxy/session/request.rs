@@ -169,7 +169,8 @@ impl CapturedSession {
 
     /// The number of a message; one that is new is recorded. `as_reply`: its digest as far as a reply would have it.
     fn message(&mut self, at_ms: i64, message: &CapturedMessage, as_reply: Digest) -> u32 {
-        // A message that repeats no known reply is identified by all its parts.
+        // A message that repeats no known reply is identified by all its parts; so is one whose client replaced the ids of calls, which its
+        // results name.
         let is_final = message.role != Role::Assistant || self.replies.contains_key(&as_reply);
         let digest = if is_final { as_reply } else { Digest::of_all(message) };
         self.numbered(at_ms, digest, message.role, &message.parts)

@@ -2,6 +2,7 @@
 //!
 //! In: names and addresses from a client. Out: texts. Sessions are named by id: a path is refused.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use futures::FutureExt as _;
@@ -123,13 +124,16 @@ pub(super) fn show(server: &WorkbenchServer, arguments: &Arguments) -> Result<St
     let open = server.workbench.open(&key).map_err(|error| error.to_string())?;
     let overview = server.workbench.overview(&key).map_err(|error| error.to_string())?;
     let mut lines = vec![summary(&open.summary)];
-    lines.extend(overview.lines().iter().map(turn_line));
+    let roots: HashSet<Address> = overview.lines().iter().map(|line| line.address.root()).collect();
+    lines.extend(overview.lines().iter().map(|line| turn_line(line, roots.len() > 1)));
     Ok(lines.join("\n"))
 }
 
-fn turn_line(line: &TurnLine) -> String {
+/// The line of a turn. Where the session has several runs, it names the agent of each; else only that of child runs.
+fn turn_line(line: &TurnLine, has_several_runs: bool) -> String {
     let indent = "  ".repeat(line.depth() + 1);
-    let agent = line.agent.as_ref().map(|agent| format!(" [{agent}]")).unwrap_or_default();
+    let agent = line.agent.as_ref().filter(|_| has_several_runs || line.depth() > 0);
+    let agent = agent.map(|agent| format!(" [{agent}]")).unwrap_or_default();
     let tools = line.tools().into_iter().map(|(name, calls, failed)| match failed {
         0 => format!("{name} ×{calls}"),
         failed => format!("{name} ×{calls}, {failed} failed"),

@@ -255,6 +255,19 @@ impl Comparison {
         self.columns.get(column)?.side.runs.get(place.run)?.turns.get(place.turn)
     }
 
+    /// Returns whether the turn of a column in a row differs from that of the first column; of the first one, from that of any other.
+    pub fn differs_at(&self, column: usize, row: usize) -> bool {
+        let Some(row) = self.rows.get(row) else { return false };
+        let cell = |column: usize| row.cells.get(column).copied().flatten();
+        match self.pairs.iter().find(|pair| pair.column == column) {
+            Some(pair) => {
+                let cells = (cell(0), cell(column));
+                pair.turns.iter().any(|turn| (turn.left, turn.right) == cells && !turn.is_same())
+            }
+            None => row.differs,
+        }
+    }
+
     /// Returns the first row at which any column diverges from the first one.
     pub fn first_row(&self) -> Option<usize> {
         let rows = self.pairs.iter().filter_map(|pair| {

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::digest::{Digest, Facts, Failure, Field};
+use super::digest::{Digest, Facts, Field};
+use super::failure::Failure;
 use super::filter::Filter;
 use super::find::{SearchMatch, SessionMatches, excerpt, search_texts};
 use super::query::Query;
@@ -472,6 +473,7 @@ fn add_failures(query: &Query, failures: &[Failure], hits: &mut SessionMatches) 
     for failure in failures.iter().filter(|failure| query.selects(failure)) {
         let (excerpt, highlight) = failure.excerpt();
         hits.add_match(|| Some(SearchMatch { at: failure.at.clone(), field: Field::Error, excerpt, highlight }));
+        hits.count += failure.repeated;
     }
 }
 

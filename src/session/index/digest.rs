@@ -11,6 +11,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde::{Deserialize, Serialize};
 
+use super::failure::{Failure, limited};
 use crate::event::{
     Address, Envelope, ErrorRecord, Event, ExtractKind, IssueSeverity, JsonText, Line, MessagePart, ReplyEnd,
     ReplyStatus, Source,
@@ -82,37 +83,6 @@ impl Field {
 /// Maximum characters of an error's message in a failure.
 const MESSAGE_CHARS: usize = 200;
 
-/// Maximum number of failures stored per session.
-const MAX_FAILURES: usize = 1_000;
-
-/// A failure in a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// The stable reason.
-    pub reason: String,
-    /// The failed part: the path in an answer, with `*` for item numbers, or the name of a tool; empty for the whole.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub path: String,
-    /// The turn or call; for a run that failed by itself, its last turn.
-    pub at: Address,
-    /// The start of the error's message, on one line; empty where the reason is all that is known.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub message: String,
-}
-
-impl Failure {
-    /// The failed part, the message and the stable reason in one line; a name is highlighted: the failed part, else the reason.
-    pub(super) fn excerpt(&self) -> (String, (usize, usize)) {
-        let Self { reason, path, message, .. } = self;
-        match (path.is_empty(), message.is_empty()) {
-            (true, true) => (reason.clone(), (0, reason.len())),
-            (true, false) => (format!("{reason}: {message}"), (0, reason.len())),
-            (false, true) => (format!("{path}: {reason}"), (0, path.len())),
-            (false, false) => (format!("{path}: {message} ({reason})"), (0, path.len())),
-        }
-    }
-}
-
 /// Facts that filters need in addition to the summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
@@ -179,6 +149,8 @@ struct Digester {
     called: HashMap<Address, String>,
     /// The last turn of each run.
     last: HashMap<Address, Address>,
+    /// Positions of the failures of each turn.
+    failed: HashMap<Address, Vec<usize>>,
     /// Bytes of event data so far.
     data_bytes: usize,
 }
@@ -206,6 +178,7 @@ impl Digester {
             summary.result.truncate(end);
             summary.result.push('…');
         }
+        facts.failures = limited(facts.failures);
         facts.agents = session.skeleton().roots().map(|run| run.agent.clone()).collect();
         let replies = replies.into_iter().filter(|(_, reply)| !reply.attempts.text().is_empty());
         texts.extend(replies.map(|(at, reply)| Text {
@@ -241,18 +214,17 @@ impl Digester {
 
     /// Adds a failure.
     fn add_failure(&mut self, reason: &str, path: &str, at: &Address, message: &str) {
-        if self.facts.failures.len() < MAX_FAILURES {
-            let (reason, path) = (reason.to_owned(), path.to_owned());
-            self.facts.failures.push(Failure { reason, path, at: at.clone(), message: first_line(message) });
-        }
+        self.failed.entry(at.turn_part()).or_default().push(self.facts.failures.len());
+        let (reason, path, message) = (reason.to_owned(), path.to_owned(), first_line(message));
+        self.facts.failures.push(Failure { reason, path, at: at.clone(), message, repeated: 0 });
     }
 
     /// Adds the failure of a turn or run with its invalid paths. One that was recorded where it happened gets the message, if it has none.
     fn add_end(&mut self, reason: &str, scope: &Address, at: &Address, message: &str) {
         let invalid_paths = self.invalid_paths.remove(scope).unwrap_or_default();
-        let turn = at.turn_part();
-        let known = |failure: &&mut Failure| failure.reason == reason && failure.at.turn_part() == turn;
-        if let Some(failure) = self.facts.failures.iter_mut().rev().find(known) {
+        let mut of_turn = self.failed.get(&at.turn_part()).into_iter().flatten().rev().copied();
+        let known = of_turn.find(|place| self.facts.failures[*place].reason == reason);
+        if let Some(failure) = known.and_then(|place| self.facts.failures.get_mut(place)) {
             if failure.path.is_empty() && failure.message.is_empty() {
                 failure.message = first_line(message);
             }

@@ -5,7 +5,8 @@ use jiff::tz::TimeZone;
 
 use ptc_core::text::matches_wildcard;
 
-use super::digest::{Facts, Failure};
+use super::digest::Facts;
+use super::failure::Failure;
 use crate::session::{Marks, RunState, Summary};
 
 /// One condition on a session.

@@ -5,13 +5,15 @@
 
 mod catalogue;
 mod digest;
+mod failure;
 mod filter;
 mod find;
 mod query;
 mod segment;
 
 pub use catalogue::{Catalogue, FoundSession, INDEX_FOLDER};
-pub use digest::{Facts, Failure, Field};
+pub use digest::{Facts, Field};
+pub use failure::Failure;
 pub use filter::{Filter, Flag, NumberCondition, Operator, WordList};
 pub use find::SearchMatch;
 pub use query::{FILTERS, FilterRow, Query, QueryError, Term, TermSyntax, text_notice};

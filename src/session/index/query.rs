@@ -5,7 +5,8 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::digest::{Failure, Field};
+use super::digest::Field;
+use super::failure::Failure;
 use super::filter::{Filter, Flag, NumberCondition, Operator, WordList};
 use crate::agent::Mode;
 use crate::session::RunState;

@@ -1,7 +1,7 @@
 //! One file of the index: summaries of some sessions, and their texts, each distinct text stored once.
 //!
 //! ```text
-//! ptc-workbench-index 8\n
+//! ptc-workbench-index 9\n
 //! six 8-byte numbers: lengths and checksums of the three parts
 //! entries   JSON lines, one per session
 //! refs      per text: its length and its locations (session, field, program, address)
@@ -20,7 +20,7 @@ use super::digest::{Digest, Facts, Field};
 use crate::event::Address;
 use crate::session::Summary;
 
-const MAGIC: &[u8] = b"ptc-workbench-index 8\n";
+const MAGIC: &[u8] = b"ptc-workbench-index 9\n";
 const HEADER_BYTES: usize = MAGIC.len() + 6 * 8;
 
 /// Size and modification time of a file when it was indexed.

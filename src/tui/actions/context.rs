@@ -96,7 +96,7 @@ pub enum Context {
 impl Context {
     /// Every context with its heading in the help, in the help's order.
     pub const ALL: [(Self, &'static str); 44] = [
-        (Self::Global, "Everywhere"),
+        (Self::Global, "Every screen"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
         (Self::Lines, "Editors and answers"),

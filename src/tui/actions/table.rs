@@ -66,7 +66,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Tour, "tour", "tour", "Shows the six steps of the tour.", &[], C::Global, 0),
     row(A::Suspend, "suspend", "suspend", "Suspends the program; `fg` in the shell continues it.", &["ctrl-z"], C::Always, 0),
     row(A::Redraw, "redraw", "redraw", "Draws the whole screen again.", &["ctrl-l"], C::Always, 0),
-    row(A::Close, "close", "close", "Closes what was opened last; stops the run when nothing is open.", &["esc"], C::Always, 80),
+    row(A::Close, "close", "close", "Closes what was opened last; in the run pane, pressed twice, stops the run.", &["esc"], C::Always, 80),
     row(A::Quit, "quit", "quit", "Quits; asks first if there are unsaved edits.", &["ctrl-q"], C::Always, 85),
 
     row(A::ExternalEditor, "editor.external", "$EDITOR", "Opens the field's text in $VISUAL or $EDITOR.", &["ctrl-e"], C::Editor, 60),

@@ -1,13 +1,13 @@
 //! Merging: a text that was edited here, and changed in its file since.
 //!
-//! In: the text before both, the edited one, the changed one. Out: a text with the changes of both, by lines. It must never choose between
-//! changes of the same lines.
+//! In: the text before both, the edited one, the changed one. Out: a text with the changes of both, by lines; within lines that both changed,
+//! by the parts that each replaced. It must never choose between changes of the same text.
 
 use std::ops::Range;
 
 use crate::workbench::{LineChange, LineDiff};
 
-/// The text with the changes of both, or `None` where they changed the same lines in different ways. Lines that both add at the same place
+/// The text with the changes of both, or `None` where they changed the same text in different ways. Lines that both add at the same place
 /// follow each other, those of the edited text first.
 pub(in crate::tui) fn merged_text(before: &str, edited: &str, changed: &str) -> Option<String> {
     if edited == before || edited == changed {
@@ -23,6 +23,13 @@ pub(in crate::tui) fn merged_text(before: &str, edited: &str, changed: &str) -> 
             (Some(one), Some(two)) if one == two => {
                 other.next();
                 own.next()
+            }
+            (Some(one), Some(two)) if one.lines == two.lines && overlap(&one.lines, &two.lines) => {
+                // Both edited the same lines: their parts, where they are apart.
+                let before = lines.get(one.lines.clone()).unwrap_or_default().concat();
+                let text = merged_parts(&before, &one.text, &two.text)?;
+                other.next();
+                own.next().map(|one| Change { text, ..one })
             }
             (Some(one), Some(two)) if overlap(&one.lines, &two.lines) => return None,
             (Some(one), Some(two)) if (two.lines.start, two.lines.end) < (one.lines.start, one.lines.end) => {
@@ -51,6 +58,31 @@ pub(in crate::tui) fn merged_text(before: &str, edited: &str, changed: &str) -> 
         _ => {}
     }
     Some(text)
+}
+
+/// The text with the one part that each of the others replaced; `None` where these parts meet.
+fn merged_parts(before: &str, edited: &str, changed: &str) -> Option<String> {
+    let (own, other) = (replaced_part(before, edited), replaced_part(before, changed));
+    let (first, second, texts) =
+        if own.end < other.start { (own, other, (edited, changed)) } else { (other, own, (changed, edited)) };
+    if first.end >= second.start {
+        return None;
+    }
+    let new = |part: &Range<usize>, text: &str| {
+        Some(text.get(part.start..text.len().checked_sub(before.len() - part.end)?)?.to_owned())
+    };
+    let between = before.get(first.end..second.start)?;
+    let (start, end) = (before.get(..first.start)?, before.get(second.end..)?);
+    Some([start, &new(&first, texts.0)?, between, &new(&second, texts.1)?, end].concat())
+}
+
+/// The bytes of a text that another one replaces: between their longest common start and their longest common end.
+fn replaced_part(before: &str, after: &str) -> Range<usize> {
+    let same = |(one, other): (char, char)| (one == other).then(|| one.len_utf8());
+    let start: usize = before.chars().zip(after.chars()).map_while(same).sum();
+    let rest = (before.get(start..).unwrap_or_default(), after.get(start..).unwrap_or_default());
+    let end: usize = rest.0.chars().rev().zip(rest.1.chars().rev()).map_while(same).sum();
+    start..before.len() - end
 }
 
 /// Lines that another text replaces.
@@ -98,6 +130,28 @@ mod tests {
             [("a\nb\nown", "a\nB", "a\nB\nown"), ("a\nb\nown", "a\nb\nfile", "a\nb\nown\nfile"), ("a", "A\nb", "A")]
         {
             assert_eq!(merged_text("a\nb", edited, changed).as_deref(), Some(merged), "{edited:?} and {changed:?}");
+        }
+    }
+
+    #[test]
+    fn changes_of_different_parts_of_a_line_are_both_there() {
+        for (before, edited, changed, merged) in [
+            ("Classify it.", "Please. Classify it.", "Classify it. Be brief.", "Please. Classify it. Be brief."),
+            ("Classify it. ", "Classify it. Be brief. ", "Please. Classify it. ", "Please. Classify it. Be brief. "),
+            ("a one b two c\n", "a 1 b two c\n", "a one b 2 c\n", "a 1 b 2 c\n"),
+            ("äöü\nend\n", "Xäöü\nend\n", "äöüY\nend\n", "XäöüY\nend\n"),
+            ("a one b two c", "a b two c", "a one b", "a b"),
+        ] {
+            assert_eq!(merged_text(before, edited, changed).as_deref(), Some(merged), "{edited:?} and {changed:?}");
+        }
+        // Parts that meet are not merged: their order would be a choice.
+        for (before, edited, changed) in [
+            ("one two", "one and two", "one or two"),
+            ("one two", "1 two", "uno two"),
+            ("one", "one more", "one less"),
+            ("one", "xone", "yone"),
+        ] {
+            assert_eq!(merged_text(before, edited, changed), None, "{edited:?} and {changed:?}");
         }
     }
 

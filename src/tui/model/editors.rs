@@ -98,6 +98,7 @@ impl Workbench {
             id: String::new(),
             saved_ms: now_ms,
             file: self.file.clone(),
+            folder: None,
             drafts: RECOVERED.map(|place| self.editor(place).draft.clone()),
             tools: self.editor(Place::Tools).draft.clone(),
             program: self.editor(Place::Program).draft.clone(),

@@ -30,10 +30,21 @@ impl Model {
         self.contexts_of(self.popups.last())
     }
 
-    /// Returns whether the question on top can be answered: one that came by itself only after [`SETTLE_MS`].
+    /// Returns whether the question on top can be answered: one that came by itself only after [`SETTLE_MS`] without a key.
     pub fn is_answerable(&self) -> bool {
-        let by_itself = self.popups.last().is_some_and(Popup::opens_unrequested);
-        !by_itself || self.now_ms.saturating_sub(self.asked_ms) >= SETTLE_MS
+        let is_over_text = self.is_over_text();
+        let by_itself = |popup: &Popup| popup.opens_unrequested() || popup.is_of_run() && is_over_text;
+        !self.popups.last().is_some_and(by_itself) || self.now_ms.saturating_sub(self.asked_ms) >= SETTLE_MS
+    }
+
+    /// Returns whether a question of the run that one letter answers is open over a text: its letters may be meant for the text.
+    pub fn is_choice_over_text(&self) -> bool {
+        self.is_over_text() && self.popups.last().is_some_and(|popup| popup.is_of_run() && popup.is_choice())
+    }
+
+    /// Returns whether text would be typed if the topmost popup were closed.
+    pub fn is_over_text(&self) -> bool {
+        self.popups.split_last().is_some_and(|(_, below)| self.draft_under(below).is_some())
     }
 
     /// The contexts that the help describes: the lower ones.
@@ -171,10 +182,10 @@ impl Model {
             | Action::PlayEnd(_)
             | Action::PlaySpeed(_)
             | Action::PlayPause => rule(self.sessions.scrub.is_some(), "no session is being played"),
-            Action::SendAnswer => rule(
-                !matches!(popups.last(), Some(Popup::Answer { question, .. }) if !question.options.is_empty()),
-                "press the key of an option",
-            ),
+            Action::SendAnswer => {
+                let is_choice = popups.last().is_some_and(Popup::is_choice);
+                rule(!is_choice || self.is_choice_over_text(), "press the key of an option")
+            }
             Action::SubmitDialog => super::saved::enabled_to_submit(popups),
             Action::ReadDown
             | Action::ReadUp
@@ -241,6 +252,9 @@ impl Model {
             Action::SaveAndQuit => rule(self.workbench.unsaved(), "there are no unsaved edits"),
             Action::Run => match self.workbench.run.as_ref().map(|run| run.phase) {
                 Some(Phase::Stopping) => Err("the run is being stopped"),
+                None | Some(Phase::Done) if self.screen == Screen::Traffic => {
+                    Err("not from the traffic: go to the workbench first")
+                }
                 _ => Ok(()),
             },
             _ => Ok(()),
@@ -340,6 +354,7 @@ impl Model {
                     Writes::Reply => "pass it on",
                     Writes::Answer => "answer",
                 },
+                Some(popup) if popup.is_choice() => "take the keys",
                 Some(Popup::Answer { question, .. }) => match question.gate {
                     Some(gate) => gate.verb(),
                     None if question.address.is_question() => "send answer",

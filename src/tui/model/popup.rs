@@ -15,9 +15,10 @@ use crate::tui::overview::TurnPrompt;
 use crate::tui::recovery::Recovery;
 use crate::tui::sessions::Purpose;
 use crate::tui::traffic::HeldQuestion;
-use crate::workbench::format::plural;
+use crate::workbench::format::{count, plural};
 use crate::workbench::optimize::{SuggestRequest, SuggestedEdit};
-use crate::workbench::{ComparedPart, FailureGroup, OpenAgent, SessionKey};
+use crate::workbench::wording::in_plain_words;
+use crate::workbench::{ComparedPart, FailureGroup, FailurePlace, OpenAgent, SessionKey};
 
 /// The object that is saved under a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,10 +141,16 @@ impl Popup {
         matches!(self, Self::Answer { asker: Asker::Run, .. })
     }
 
+    /// Returns whether it is a question that one letter answers.
+    pub fn is_choice(&self) -> bool {
+        matches!(self, Self::Answer { question, .. } if !question.options.is_empty())
+    }
+
     /// Returns whether it opens by itself, and letters in it do more than scroll.
     pub fn opens_unrequested(&self) -> bool {
         let is_suggestion = matches!(self, Self::Fixes { fixes: Picks::Suggestion { .. }, .. });
-        is_suggestion || matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_))
+        let is_question = matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_));
+        is_suggestion || is_question || self.is_choice()
     }
 
     /// Its context.
@@ -270,9 +277,7 @@ pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> V
             continue;
         }
         let places = group.places.iter().map(|place| FailureLine {
-            title: format!("  {}  {}  {}  {}", when(place.created_ms), place.at, place.agent, place.message)
-                .trim_end()
-                .to_owned(),
+            title: place_title(place, &when(place.created_ms)),
             session: place.session.clone(),
             at: place.at.clone(),
             rest: Vec::new(),
@@ -282,11 +287,24 @@ pub fn failure_lines(groups: &[FailureGroup], when: impl Fn(i64) -> String) -> V
         if places.len() > FIRST_PLACES + 1 {
             let rest = places.split_off(FIRST_PLACES);
             let (session, at) = (rest[0].session.clone(), rest[0].at.clone());
-            places.push(FailureLine { title: format!("  … {} more places", rest.len()), session, at, rest });
+            places.push(FailureLine { title: more_places(group, rest.len()), session, at, rest });
         }
         lines.extend(places);
     }
     lines
+}
+
+fn place_title(place: &FailurePlace, when: &str) -> String {
+    let message = in_plain_words(&place.message);
+    format!("  {when}  {}  {}  {message}", place.at, place.agent).trim_end().to_owned()
+}
+
+/// The line for the places that follow the first ones. Of a session that failed very often not every place is kept.
+fn more_places(group: &FailureGroup, kept: usize) -> String {
+    match group.count.saturating_sub(FIRST_PLACES) {
+        all if all > kept => format!("  … {} more places, {} of them listed", count(all as u64), count(kept as u64)),
+        _ => format!("  … {} more places", count(kept as u64)),
+    }
 }
 
 /// Returns the title of a kind of failure: reason, path, numbers of failures and sessions; the message of a failure that happened once.
@@ -294,7 +312,7 @@ fn failure_title(group: &FailureGroup) -> String {
     let of = if group.path.is_empty() { String::new() } else { format!(" of {}", group.path) };
     let (times, sessions) = (plural(group.count as u64, "time"), plural(group.sessions as u64, "session"));
     let message = match group.places.as_slice() {
-        [only] if !only.message.is_empty() => format!(" · {}", only.message),
+        [only] if !only.message.is_empty() => format!(" · {}", in_plain_words(&only.message)),
         _ => String::new(),
     };
     format!("{}{of} · {times} in {sessions}{message}", group.reason)

@@ -112,6 +112,30 @@ impl Sessions {
         self.filter.text().trim()
     }
 
+    /// The filter that finds sessions by their agent, mode or model, where the typed query is a word of one: words are searched in the
+    /// texts of sessions alone.
+    pub fn filter_of_word(&self) -> Option<String> {
+        let word = self.typed().to_lowercase();
+        let is_part = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+        if word.starts_with(['-', '/']) || word.is_empty() || !word.chars().all(is_part) {
+            return None;
+        }
+        let all = || self.all.iter().flatten();
+        let agents = || all().map(|session| &session.agent);
+        let models = || all().flat_map(|session| &session.models);
+        let is_mode = all().any(|session| session.mode == word);
+        let is = |name: &String| name.to_lowercase() == word;
+        let has = |name: &String| name.to_lowercase().contains(&word);
+        let filters = [
+            (agents().any(is), format!("agent:{word}")),
+            (is_mode, format!("mode:{word}")),
+            (models().any(is), format!("model:{word}")),
+            (agents().any(has), format!("agent:*{word}*")),
+            (models().any(has), format!("model:*{word}*")),
+        ];
+        filters.into_iter().find_map(|(finds, filter)| finds.then_some(filter))
+    }
+
     /// Returns whether the list shows the rows of another query than the typed one, whose search has not ended.
     pub fn is_stale(&self) -> bool {
         self.viewer.is_none() && self.typed() != self.search.query

@@ -339,7 +339,10 @@ impl Player {
         // As if a key had started it.
         self.model.toast = None;
         self.model.workbench.run = Some(RunView { phase: Phase::Running, ..RunView::default() });
-        self.apply_message(Msg::RunUpdates(Slot::Workbench, updates)).await
+        self.apply_message(Msg::RunUpdates(Slot::Workbench, updates)).await?;
+        // As if it had been there for a while.
+        self.model.asked_ms = 0;
+        Ok(())
     }
 }
 

@@ -18,6 +18,11 @@ use crate::tui::transcript::partial;
 /// Maximum bytes of a text that is checked at every key.
 const JUDGED_BYTES: usize = 256 << 10;
 
+/// Returns whether a text is too long to be checked at every key.
+pub(super) fn is_too_long(text: &str) -> bool {
+    text.len() > JUDGED_BYTES
+}
+
 /// The answer that a request asks for, and the tools that it offers.
 #[derive(Debug, Clone, Default)]
 pub struct ReplyChecker {

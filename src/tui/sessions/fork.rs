@@ -10,7 +10,11 @@ use crate::tui::colours::Language;
 use crate::tui::form::{Choice, Field, Form, Input};
 use crate::tui::theme::Role;
 use crate::tui::transcript::input_check::InputCheck;
+use crate::workbench::format::size;
 use crate::workbench::{CurrentText, ForkChange, ForkPoints, ForkSpec, PROGRAM, SessionKey, TurnPoints};
+
+/// Maximum bytes of the earlier text that are shown as notes.
+const NOTE_BYTES: usize = 32 << 10;
 
 /// A fork that is being described.
 #[derive(Debug, Clone)]
@@ -171,6 +175,9 @@ impl Fork {
     fn judge(&self, form: &mut Form, target: &Target) {
         let text = form.written("text");
         form.check = Some(match target {
+            _ if check::is_too_long(text) => {
+                InputCheck::so_far(format!("{} · checked when it is used", size(text.len() as u64)))
+            }
             Target::Reply => self.checker.reply(text),
             Target::Program => self.checker.program(text),
             Target::Defined(_) => self.checker.expression(text),
@@ -199,12 +206,11 @@ impl Fork {
         let Some(field) = form.fields.iter_mut().find(|field| field.name == "text" && wanted) else { return };
         let Input::Text(_, language) = &field.input else { return };
         let text = current.text.unwrap_or_default();
-        let text = if *language == Language::Json { pretty(&text) } else { text };
+        // A reply is a text: its layout is part of it.
+        let is_data = *language == Language::Json && target.name != Edit::REPLY;
+        let text = if is_data { pretty(&text) } else { text };
         field.start_with(text.clone());
-        form.notes = std::iter::once((Role::Dim, "the earlier text:".to_owned()))
-            .chain(text.lines().map(|line| (Role::Text, line.to_owned())))
-            .filter(|_| !text.trim().is_empty())
-            .collect();
+        form.notes = if text.trim().is_empty() { Vec::new() } else { earlier(&text) };
         self.original = Some(text);
         self.checker =
             ReplyChecker { want: current.want, schema: current.schema, tools: current.tools, reader: current.reader };
@@ -345,6 +351,18 @@ fn meaning(stage: Stage, target: &Target) -> &'static str {
         (_, Target::Nothing) => "the turn is kept, the next one runs live",
         _ => "the turn is kept, the next one gets the edit",
     }
+}
+
+/// The earlier text as notes: of a long one the beginning, as notes are laid out as a whole.
+fn earlier(text: &str) -> Vec<(Role, String)> {
+    let end = text.floor_char_boundary(NOTE_BYTES);
+    let head = if end < text.len() {
+        format!("the earlier text, the first {} of {}:", size(end as u64), size(text.len() as u64))
+    } else {
+        "the earlier text:".to_owned()
+    };
+    let lines = text[..end].lines().map(|line| (Role::Text, line.to_owned()));
+    std::iter::once((Role::Dim, head)).chain(lines).collect()
 }
 
 /// JSON on several lines; other texts as they are.

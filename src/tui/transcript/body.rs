@@ -131,7 +131,7 @@ mod tests {
             severity: IssueSeverity::Error,
             expected: "float".to_owned(),
             got: "string".to_owned(),
-            message: String::new(),
+            message: "expected float, got string".to_owned(),
         };
         let checks = [Check { layer: CheckLayer::Return, ok: false, issues: vec![issue] }];
         let what = What::Value(text.to_owned(), &checks, Scope::All);

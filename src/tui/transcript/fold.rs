@@ -10,7 +10,7 @@ use super::{Cell, Facts, Transcript};
 use crate::agent::{Ruling, edited_start};
 use crate::event::{
     Address, Edit, Envelope, Event, MessageAdded, MessagePart, Notice, NoticeLevel, PartKind, ReplyStatus, RequestMade,
-    RunEnd, RunLedger, RunStart, RunText, SentMessage, Source, ToolEnd, TotalUsage,
+    RunEnd, RunLedger, RunStart, RunText, SentMessage, Source, ToolEnd,
 };
 use crate::workbench::{Budget, OpenSession, RunOutline, next_step};
 
@@ -133,21 +133,6 @@ impl Transcript {
         }
     }
 
-    /// The ledger of a run has changed: shows the models and the usage of the tree that the run is part of.
-    fn show_usage(&mut self, run: &Address) {
-        let Some(root) = self.facts.run.clone().filter(|root| run.is_within(root)) else { return };
-        let usage = self.usage_of(|address| address.is_within(&root));
-        (self.facts.tokens, self.facts.cost) = (usage.tokens, usage.cost());
-        if let Some(ledger) = self.ledgers.get(&root) {
-            self.facts.model = ledger.names();
-        }
-    }
-
-    fn usage_of(&self, is_part: impl Fn(&Address) -> bool) -> TotalUsage {
-        let parts = self.ledgers.iter().filter(|(address, _)| is_part(address));
-        TotalUsage::of_runs(parts.map(|(_, ledger)| ledger.own()))
-    }
-
     /// A turn with a pending request can show how a reply would be read.
     fn give_reader(&mut self, turn: &Address, made: &RequestMade) {
         let run = turn.run_part();
@@ -227,7 +212,9 @@ impl Transcript {
         self.starts.insert(at.clone(), start.clone());
         self.ledgers.insert(at.clone(), RunLedger::new(start.model.clone()));
         if !at.is_call() {
+            let earlier_ms = self.facts.all_elapsed_ms(self.facts.last_ms);
             self.facts = Facts {
+                all: self.all_runs(earlier_ms),
                 run: Some(at.clone()),
                 agent: start.agent.name.clone(),
                 mode: start.mode.clone(),

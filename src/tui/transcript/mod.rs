@@ -19,6 +19,7 @@ mod places;
 mod search;
 mod select;
 mod texts;
+mod totals;
 mod unread;
 mod viewport;
 pub mod wrapped_text;
@@ -39,6 +40,7 @@ pub use branches::Fold;
 pub use cell::Cell;
 pub use fenwick::HiddenAmount;
 pub use select::Spot;
+pub use totals::AllRuns;
 pub use viewport::{Scroll, Visible, VisibleRow};
 pub use wrapped_text::View;
 
@@ -105,6 +107,8 @@ pub struct Facts {
     pub tokens: Option<Tokens>,
     /// Cost so far, child runs included, when prices and tokens are known.
     pub cost: Option<f64>,
+    /// The session has several runs, and this is of all of them.
+    pub all: Option<AllRuns>,
     /// Its limits.
     pub budget: Budget,
     /// Tool calls so far.
@@ -214,11 +218,12 @@ impl Transcript {
         true
     }
 
-    /// Like `go_to`, and unfolds the card.
+    /// Like `go_to`, and unfolds the card; one that is not in view comes to the top, so that as much of it as possible is seen.
     pub fn jump_to(&mut self, at: &Address) -> bool {
         let found = self.go_to(at);
         if let Some(cell) = self.selected().filter(|_| found) {
             self.cells[cell].open = true;
+            self.show_from_start(cell);
         }
         found
     }

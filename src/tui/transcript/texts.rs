@@ -1,21 +1,70 @@
 //! The texts of a card for search and for copying. Exact texts, never rows.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::card::{CapturedHead, Card, MessageStore, Messages, RequestCard, TurnCard};
 use crate::event::{Address, ErrorRecord, JsonText, SentMessage, Source};
 use crate::record::{Attempt, QuestionRecord};
 use crate::workbench::wording::{describe_issue, in_plain_words};
+use ptc_core::value::Json;
 
 /// The messages that requests contained so far, by run: later requests repeat them.
 #[derive(Debug, Default)]
-pub(super) struct SentSoFar(HashMap<Address, BTreeSet<u32>>);
+pub(super) struct SentSoFar(HashMap<Address, SentRanges>);
 
-impl SentSoFar {
-    /// Returns whether the message is new content, neither repeated nor shown by another card, and records it as sent.
-    fn is_new(&mut self, run: &Address, message: &SentMessage) -> bool {
-        let is_first = self.0.entry(run.clone()).or_default().insert(message.m);
-        is_first && matches!(message.source, Source::Prompt | Source::User)
+/// Inclusive ranges of message numbers: sorted, with gaps between them.
+#[derive(Debug, Default)]
+struct SentRanges(Vec<(u32, u32)>);
+
+impl SentRanges {
+    /// Returns the parts of a range that were not sent before, and records them. A long run has one range, so a request that repeats
+    /// thousands of messages costs as much as its new ones.
+    fn take_new(&mut self, (from, to): (u32, u32)) -> Vec<(u32, u32)> {
+        let mut new = Vec::new();
+        let mut next = Some(from);
+        for (start, end) in self.0.iter().copied().filter(|(_, end)| *end >= from) {
+            let Some(first) = next.filter(|first| start <= to && *first <= to) else { break };
+            if start > first {
+                new.push((first, start - 1));
+            }
+            next = end.checked_add(1);
+        }
+        new.extend(next.filter(|first| *first <= to).map(|first| (first, to)));
+        if !new.is_empty() {
+            self.0.extend(&new);
+            self.0.sort_unstable();
+            self.0.dedup_by(|range, before| {
+                let joins = range.0 <= before.1.saturating_add(1);
+                before.1 = if joins { before.1.max(range.1) } else { before.1 };
+                joins
+            });
+        }
+        new
+    }
+}
+
+/// Visits the messages of a request that are new content: neither repeated nor shown by another card.
+fn new_messages(
+    card: &RequestCard,
+    at: &Address,
+    store: &MessageStore,
+    sent: &mut SentSoFar,
+    add: &mut dyn FnMut(&SentMessage),
+) {
+    let run = at.run_part();
+    let ranges = sent.0.entry(run.clone()).or_default();
+    let is_own = |message: &&SentMessage| matches!(message.source, Source::Prompt | Source::User);
+    match &card.messages {
+        Messages::Ranges(all) => {
+            for range in all {
+                let new = ranges.take_new(*range);
+                store.ranges(&run, &new).filter(is_own).for_each(&mut *add);
+            }
+        }
+        Messages::Read(all) => {
+            let mut is_new = |message: &&SentMessage| !ranges.take_new((message.m, message.m)).is_empty();
+            all.iter().filter(|message| is_new(message)).filter(is_own).for_each(add);
+        }
     }
 }
 
@@ -25,7 +74,7 @@ pub(super) fn visit(
     card: &Card,
     at: &Address,
     store: &MessageStore,
-    mut sent: Option<&mut SentSoFar>,
+    sent: Option<&mut SentSoFar>,
     add: &mut dyn FnMut(&'static str, &str),
 ) {
     match card {
@@ -35,18 +84,23 @@ pub(super) fn visit(
         }
         Card::Request(Some(card)) => {
             card.bare().iter().for_each(|head| add("request", &head.line()));
-            messages(card, at, store, &mut |message| {
-                if sent.as_mut().is_none_or(|sent| sent.is_new(&at.run_part(), message)) {
-                    message.parts.iter().for_each(|part| add("prompt", &part.text()));
-                }
-            });
+            let mut add_message =
+                |message: &SentMessage| message.parts.iter().for_each(|part| add("prompt", &part.text()));
+            match sent {
+                Some(sent) => new_messages(card, at, store, sent, &mut add_message),
+                None => messages(card, at, store, &mut add_message),
+            }
         }
         Card::Reasoning(text) => add("reasoning", text),
         Card::Feedback(text) => add("feedback", text),
         Card::Notice(notice) => add("notice", &notice.text),
         Card::Turn(card) => turn(card, add),
         Card::End(card) => {
-            card.end.value.iter().for_each(|value| add("answer", value.as_str()));
+            if let Some(value) = &card.end.value {
+                // A text is shown without quotes.
+                let json = value.as_str().starts_with('"').then(|| value.json());
+                add("answer", json.as_ref().and_then(Json::as_str).unwrap_or(value.as_str()));
+            }
             card.end.fail.iter().for_each(|fail| error(fail, add));
         }
         Card::Request(None) | Card::Unread(..) => {}
@@ -155,5 +209,21 @@ fn reply(card: &TurnCard) -> String {
         Some(attempt) if attempt.text.is_empty() => calls(attempt),
         Some(attempt) => attempt.text.clone(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_new_once() {
+        let mut sent = SentRanges::default();
+        assert_eq!(sent.take_new((0, 2)), [(0, 2)]);
+        assert_eq!(sent.take_new((0, 4)), [(3, 4)]);
+        assert_eq!(sent.take_new((8, 9)), [(8, 9)]);
+        assert_eq!(sent.take_new((1, 11)), [(5, 7), (10, 11)]);
+        assert_eq!(sent.take_new((3, 9)), []);
+        assert_eq!(sent.0, [(0, 11)], "one range without gaps");
     }
 }

@@ -3,8 +3,8 @@
 //! In: the state of the screen. Out: what is stopped or stored with it. It must never lose a text that was written.
 
 use super::{
-    candidates, cases, compare, dialog, find, inspect, kept_texts, overview, reading, run, sessions, stop, suggest,
-    traffic,
+    candidates, cases, compare, dialog, find, inspect, kept_texts, overview, question, reading, sessions, stop,
+    suggest, traffic,
 };
 use crate::tui::actions::{Action, Context};
 use crate::tui::message::{Effect, Slot};
@@ -18,7 +18,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     if let Some(popup) = model.popups.pop() {
         return match popup {
             Popup::Answer { asker: asker @ (Asker::Agent(..) | Asker::Prompts(_)), .. } => {
-                run::put_aside(model, &asker);
+                question::put_aside(model, &asker);
                 Vec::new()
             }
             Popup::Answer { asker: Asker::Held(asks), editor, .. } => {

@@ -44,7 +44,7 @@ pub(super) fn act(model: &mut Model, action: SessionAction) -> Vec<Effect> {
         // In place if the run waits at a gate of the selected turn.
         SessionAction::EditHere => {
             if let Some(question) = model.open_gate() {
-                super::run::ask(model, question);
+                super::question::ask(model, question);
                 return Vec::new();
             }
         }

@@ -32,6 +32,7 @@ fn field(model: &mut Model) -> Option<Field<'_>> {
         }
         Some(Popup::SavePath { field, .. }) => return field.draft_mut().map(Field::Line),
         Some(Popup::Find(find)) => return Some(Field::Line(find.input_mut())),
+        Some(popup) if popup.is_choice() => return None,
         Some(Popup::Answer { editor, .. }) => return Some(Field::Lines(editor)),
         Some(Popup::Form(form, _)) if form.waiting.is_some() => return None,
         Some(Popup::Form(form, _)) => {
@@ -107,6 +108,7 @@ pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect>
 /// A paste of the terminal; a dialog that is still read keeps it.
 pub(super) fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
     let seen = super::tour::end(model);
+    super::question::yield_to_text(model);
     let effects = if super::dialog::hold_paste(model, text) { Vec::new() } else { paste(model, text) };
     seen.into_iter().chain(effects).collect()
 }

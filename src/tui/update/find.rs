@@ -13,15 +13,14 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     let selected = draft.selected().filter(|text| !text.contains('\n')).map(str::to_owned);
     let origin = draft.selection().map_or(draft.cursor(), |range| range.start);
     let last = model.last_find.clone();
-    let find = match (selected, last) {
-        (Some(selected), _) => Find::new(place, &selected, origin),
-        (None, Some(last)) => {
-            let mut find = Find::new(place, last.sought.text(), origin);
-            (find.with, find.syntax) = (Draft::new(last.with.text()), last.syntax);
-            find
-        }
-        (None, None) => Find::new(place, "", origin),
-    };
+    let is_new = selected.is_some();
+    let sought = selected.or_else(|| last.as_ref().map(|last| last.sought.text().to_owned()));
+    let mut find = Find::new(place, &sought.unwrap_or_default(), origin);
+    if let Some(last) = last {
+        find.with = Draft::new(last.with.text());
+        // A selection is literal text.
+        find.syntax = if is_new { find.syntax } else { last.syntax };
+    }
     model.popups.push(Popup::Find(Box::new(find)));
     refresh(model);
     Vec::new()

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
     candidates, cases, close, compare, dialog, edit, find, hits, inspect, kept_texts, overview, palette, play, popups,
-    reading, run, runs, save, server_prompts, sessions, take, tour, traffic,
+    question, reading, run, runs, save, server_prompts, sessions, take, tour, traffic,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -33,8 +33,16 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     if let Some(seen) = tour::end_by_key(model, key) {
         return std::iter::once(seen).chain(self::key(model, key)).collect();
     }
-    let early = !model.is_answerable() && model.keymap.action(key, &[Context::Always]).is_none();
-    if early || dialog::hold(model, key) {
+    if is_text(key) {
+        question::yield_to_text(model);
+    }
+    if !model.is_answerable() && model.keymap.action(key, &[Context::Always]).is_none() {
+        // Keys on their way are no answer, nor is the one after them: the time begins again.
+        model.asked_ms = model.now_ms;
+        model.begun = None;
+        return Vec::new();
+    }
+    if dialog::hold(model, key) {
         return Vec::new();
     }
     let contexts = model.contexts();
@@ -44,21 +52,45 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         Stroke::Other => None,
     };
     model.workbench.stop_announced &= matches!(action, Some(Action::Close | Action::Run));
+    model.workbench.discard_announced &= action == Some(Action::DropKept);
     if let Some(action) = action {
         return act(model, action);
     }
-    let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
     match key.code {
-        KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => {
-            run::choose_answer(model, c).unwrap_or_else(|| edit::typed(model, c))
+        KeyCode::Char(c) if is_text(key) && contexts.contains(&Context::Text) => {
+            question::choose_answer(model, c).unwrap_or_else(|| edit::typed(model, c))
         }
-        KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete | KeyCode::Enter if plain => {
-            let text = format!("{} has no action here; {}", keys::name(keys::chord(key)), what_helps(model, &contexts));
-            model.show_toast(Tone::Info, text);
+        _ => {
+            report_useless(model, key, &contexts);
             Vec::new()
         }
-        _ => Vec::new(),
     }
+}
+
+/// Returns whether a key changes a text: a character, a new line or a deletion, without Ctrl or Alt.
+fn is_text(key: KeyEvent) -> bool {
+    let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
+    plain && matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete | KeyCode::Enter)
+}
+
+/// Reports a key without an action here: what works instead, or that its action needs the dialog to be closed. A dialog without a text
+/// shows its keys already.
+fn report_useless(model: &mut Model, key: KeyEvent, contexts: &[Context]) {
+    let is_dialog = !model.popups.is_empty();
+    let elsewhere = model.keymap.action(key, &[Context::Global]).filter(|_| is_dialog).and_then(Action::row);
+    let text = match elsewhere {
+        Some(row) => format!("{}: {} closes this first", row.title, model.keymap.first_name(Action::Close)),
+        None if is_text(key) && !(is_dialog && shows_keys(model)) => {
+            format!("{} has no action here; {}", keys::name(keys::chord(key)), what_helps(model, contexts))
+        }
+        None => return,
+    };
+    model.show_toast(Tone::Info, text);
+}
+
+/// Returns whether the topmost popup is a question whose line of keys contains every answer.
+fn shows_keys(model: &Model) -> bool {
+    matches!(model.popups.last(), Some(Popup::Recovery(_) | Popup::Overwrite { .. } | Popup::Leaving(_)))
 }
 
 /// Returns a hint: the key that leads to a text field, where the context has one, and the key of the help.
@@ -99,7 +131,8 @@ fn chord(model: &mut Model, key: KeyEvent, contexts: &[Context]) -> Stroke {
     if let Some(action) = model.keymap.action(key, contexts) {
         return Stroke::Action(action);
     }
-    if model.keymap.following(stroke, contexts).is_empty() {
+    // A chord that means nothing here takes its second stroke, too: the letter alone would be an answer or text.
+    if model.keymap.following(stroke, contexts).is_empty() && !model.keymap.begins_chord(stroke) {
         return Stroke::Other;
     }
     model.begun = Some((stroke, model.now_ms));
@@ -199,7 +232,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ConfirmPath => save::confirm_path(model),
         Action::ConfirmOverwrite => save::confirm_overwrite(model),
         Action::TakeFile(choice) => save::take_file(model, choice),
-        Action::SendAnswer => run::send_answer(model),
+        Action::SendAnswer => question::send_answer(model),
         // A reply of one line has no pages; what is asked may have.
         Action::Go(Motion::Up(10), Reach::Move) if has_short_reply(model) => {
             turn_pages(model, -isize::from(page_rows(model)))

@@ -17,6 +17,7 @@ mod overview;
 mod palette;
 mod play;
 mod popups;
+mod question;
 mod reading;
 mod run;
 mod runs;
@@ -29,8 +30,8 @@ mod take;
 mod tour;
 mod traffic;
 
+pub(super) use question::ask_about_file;
 pub(super) use reading::AUTOSCROLL_MS;
-pub(super) use run::ask_about_file;
 
 use super::archive::{ArchiveRequest, ArchiveResponse};
 use super::candidates::CandidatesResponse;
@@ -77,6 +78,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Started(result) => run::started(model, result),
         Msg::SessionResumed(result) => sessions::resumed(model, result),
         Msg::ReplayStarted(result) => sessions::replay_started(model, result),
+        Msg::SessionFile(slot, file) => run::file_changed(model, slot, file),
         Msg::RunUpdates(slot, updates) if Slot::SIDES.contains(&slot) => compare::updates(model, slot, updates),
         Msg::Compare(response) => compare::respond(model, response),
         Msg::RunUpdates(slot, updates) => {
@@ -137,10 +139,18 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
     }
     if model.workbench.version() != version {
-        model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
-        effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
+        effects.push(texts_changed(model, by_hand));
     }
     effects
+}
+
+/// The texts of the draft have changed: they are kept after a while, and checked.
+fn texts_changed(model: &mut Model, by_hand: bool) -> Effect {
+    if by_hand && let Some(run) = &mut model.workbench.run {
+        run.typed_beside = true;
+    }
+    model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
+    Effect::Check(model.workbench.version(), model.workbench.texts())
 }
 
 /// Returns whether a message changes nothing on the screen by itself; its handler may still find something.

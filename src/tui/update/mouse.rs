@@ -57,6 +57,9 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
 /// The button went down: a footer's key, the title bar, the divider, or the place of a cursor; twice takes a word, or opens what is listed.
 fn press(model: &mut Model, at: Position, reach: Reach) -> Vec<Effect> {
     let before = model.mouse.pressed.replace((model.now_ms, at));
+    if !model.is_answerable() {
+        return Vec::new();
+    }
     if let Some(action) = view::footer_action(model, at) {
         return super::keys::act(model, action);
     }
@@ -163,7 +166,7 @@ fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
         }
         Some(Popup::Answer { question, .. }) => {
             let chosen = question.options.get(row).cloned();
-            return chosen.map(|option| super::run::choose_option(model, &option)).unwrap_or_default();
+            return chosen.map(|option| super::question::choose_option(model, &option)).unwrap_or_default();
         }
         _ => return Vec::new(),
     };

@@ -6,21 +6,18 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::{kept_texts, runs, save, stop};
+use super::question::{ask, ask_by_itself, end_question, first_part, new_part, turn_of};
+use super::{runs, save, stop};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::config::Notify;
-use crate::event::{Address, Decision, Envelope, ErrorRecord, Event};
-use crate::port::{Gate, Question};
-use crate::tool::{FILE_DECISIONS, NamedFile};
+use crate::event::{Envelope, ErrorRecord, Event};
+use crate::port::Gate;
 use crate::tui::actions::Action;
-use crate::tui::archive::{AgentSource, ArchiveRequest};
-use crate::tui::draft::{Draft, Reach};
+use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{
-    Asker, Differs, Editor, LastEvent, Model, Pane, Phase, Popup, REFUSALS, RunView, SETTLE_MS, SaveWhat, Screen, Tone,
-    place_name,
+    Differs, LastEvent, Model, Pane, Phase, Popup, RunView, SaveWhat, Screen, SessionFile, Tone, place_name,
 };
-use crate::tui::recovery::SavedReply;
 use crate::workbench::{RunEnding, RunUpdate};
 
 /// F5: runs the draft, stops the run, or comes back to an open question.
@@ -28,6 +25,7 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     model.screen = Screen::Workbench;
     if let Some(question) = model.workbench.run.as_ref().and_then(|run| run.question.clone()) {
         model.workbench.focus = Pane::Run;
+        model.workbench.run.iter_mut().for_each(|run| run.typed_beside = false);
         ask(model, question);
         return Vec::new();
     }
@@ -190,7 +188,6 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 view.begun_reply = None;
                 view.transcript.set_asked(&turn_of(&question), true);
                 view.question = Some(question.clone());
-                view.asked_ms = model.now_ms;
                 // Only what a model reads grows from question to question.
                 if question.gate.is_none() && question.options.is_empty() {
                     let is_first = view.asked.0.is_empty();
@@ -203,14 +200,18 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 if slot == Slot::Workbench {
                     effects.extend(notification(model, "a run asks"));
                     if model.screen == Screen::Workbench {
-                        ask(model, question);
+                        ask_by_itself(model, question);
                     }
                 }
             }
-            RunUpdate::Unwritten { reason, suggested } => save::ask_folder(model, reason, &suggested),
+            RunUpdate::Unwritten { reason, suggested } => {
+                view.file = SessionFile::Behind;
+                save::ask_folder(model, reason, &suggested);
+            }
             RunUpdate::Ended(ended) => {
                 let next = std::mem::take(&mut view.last_event);
                 view.phase = Phase::Done;
+                view.file = SessionFile::of(matches!(ended, RunEnding::Unsaved(_)));
                 view.ended = Some(ended.clone());
                 view.transcript.close();
                 let elapsed_ms = crate::event::elapsed_ms(view.transcript.facts.started_ms, model.now_ms);
@@ -240,6 +241,14 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
     effects
 }
 
+/// The session of a run cannot be written, or can again.
+pub(super) fn file_changed(model: &mut Model, slot: Slot, file: SessionFile) -> Vec<Effect> {
+    if let Some(run) = model.run_of(slot) {
+        run.file = file;
+    }
+    Vec::new()
+}
+
 /// Runs of this length in ms or more are worth a notification when they end.
 const LONG_RUN_MS: u64 = 10_000;
 
@@ -254,11 +263,6 @@ fn ends_question(event: &Event) -> bool {
         event,
         Event::ReplyEnd(_) | Event::TurnEnd(_) | Event::RunEnd(_) | Event::AnswerGiven(_) | Event::ToolEnd(_)
     )
-}
-
-/// The turn a question belongs to.
-fn turn_of(question: &Question) -> crate::event::Address {
-    question.address.turn_part()
 }
 
 fn report_end(model: &mut Model, slot: Slot, ended: &RunEnding) {
@@ -284,196 +288,4 @@ fn report_end(model: &mut Model, slot: Slot, ended: &RunEnding) {
 fn broken(model: &mut Model, slot: Slot, error: &ErrorRecord) {
     let what = if slot == Slot::Workbench { "the run was aborted" } else { "the replay was aborted" };
     model.show_toast(Tone::Bad, format!("{what}: {}", error.message));
-}
-
-/// Returns the byte where a question first differs from the previous one: the message after the user's own reply.
-fn new_part(before: &str, now: &str) -> usize {
-    let same = before.bytes().zip(now.bytes()).take_while(|(before, now)| before == now).count();
-    let line = now.get(..same).and_then(|same| same.rfind('\n')).map_or(0, |end| end + 1);
-    let rest = now.get(line..).unwrap_or_default();
-    if rest.starts_with(OWN_REPLY) { rest.find("\n[user]").map_or(line, |at| line + at + 1) } else { line }
-}
-
-/// The byte from which the first request is the task: its last message of the user.
-fn first_part(text: &str) -> usize {
-    text.rfind("\n[user]").map_or(0, |at| at + 1)
-}
-
-/// The byte at which the new part of a request at a gate begins.
-fn newest(text: &str) -> usize {
-    match text.split(' ').next().filter(|fence| !fence.is_empty() && fence.bytes().all(|byte| byte == b'-')) {
-        Some(fence) => newest_section(text, fence),
-        None => text.rfind("\"role\"").and_then(|at| text.get(..at)?.rfind('{')).unwrap_or(0),
-    }
-}
-
-/// Like `newest`, in the sheet of a request, whose headings are `FENCE NUMBER ROLE`: the first message after the last reply, else the last
-/// one.
-fn newest_section(sheet: &str, fence: &str) -> usize {
-    let (mut at, mut last, mut after_reply, mut has_reply) = (0, 0, None, false);
-    for line in sheet.split_inclusive('\n') {
-        if let Some(heading) = line.strip_prefix(fence).and_then(|rest| rest.strip_prefix(' ')) {
-            if heading.contains("assistant") {
-                (after_reply, has_reply) = (None, true);
-            } else {
-                after_reply = after_reply.or(Some(at));
-                last = at;
-            }
-        }
-        at += line.len();
-    }
-    after_reply.filter(|_| has_reply).unwrap_or(last)
-}
-
-/// An editor for a request, opened at its new part.
-pub(super) fn editor_at_newest(text: &str) -> Editor {
-    let mut draft = Draft::new(text);
-    let at = newest(text);
-    draft.place(at, Reach::Move);
-    let line = text.get(..at).map_or(0, |before| before.matches('\n').count());
-    Editor { draft, scroll: (line, 0), ..Editor::default() }
-}
-
-/// Role heading of the user's earlier answers in a question.
-const OWN_REPLY: &str = "[assistant]";
-
-/// Opens the question to the user at its new part, once.
-pub(super) fn ask(model: &mut Model, question: Question) {
-    let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
-    if !open {
-        let fresh = || match question.gate {
-            Some(Gate::Send) => editor_at_newest(&question.text),
-            Some(_) => Editor { draft: Draft::new(&question.text), ..Editor::default() },
-            None => Editor::default(),
-        };
-        if !model.wide() && !question.options.is_empty() {
-            // The run that it is about is above the question.
-            model.workbench.focus = Pane::Run;
-        }
-        let begun =
-            model.workbench.run.as_mut().and_then(|run| run.begun_reply.take()).or_else(|| kept(model, &question));
-        let editor = begun.unwrap_or_else(|| Box::new(fresh()));
-        let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
-        let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
-        model.popups.push(Popup::Answer { question, asker: Asker::Run, top, read: 0, end_seen: false, editor });
-    }
-}
-
-/// The reply of an earlier start to this question.
-fn kept(model: &mut Model, question: &Question) -> Option<Box<Editor>> {
-    let session = model.workbench.run.as_ref()?.session.clone()?;
-    let is_of = |reply: &SavedReply| reply.session == session && question.address.as_str() == reply.question;
-    let reply = model.workbench.kept_reply.take_if(|reply| is_of(reply))?;
-    Some(Box::new(Editor { draft: reply.draft, ..Editor::default() }))
-}
-
-/// Asks whether the agent that is opened may name a file outside of its folder.
-pub(in crate::tui) fn ask_about_file(model: &mut Model, source: AgentSource, named: NamedFile) {
-    let options = FILE_DECISIONS.iter().map(|decision| decision.name().to_owned()).collect();
-    let address = Address::run(0).question(0);
-    let question = Question { address, text: named.question(), options, gate: None };
-    model.asked_ms = model.now_ms;
-    let asker = Asker::Agent(source, Box::new(named));
-    model.popups.push(Popup::Answer { question, asker, top: 0, read: 0, end_seen: false, editor: Box::default() });
-}
-
-/// Closes a question that no run waits for without an answer.
-pub(super) fn put_aside(model: &mut Model, asker: &Asker) {
-    match asker {
-        Asker::Prompts(_) => super::server_prompts::put_aside(model),
-        _ => model.show_toast(Tone::Info, "not opened"),
-    }
-}
-
-/// The question has ended without the user: what was written for it can be pasted.
-fn end_question(model: &mut Model) {
-    let written = model.written_reply().map(|(_, draft)| draft.text().to_owned());
-    drop_question(model);
-    if let Some(text) = written {
-        kept_texts::hand_over(model, "the question has ended", text);
-    }
-}
-
-fn drop_question(model: &mut Model) {
-    if let Some(run) = &mut model.workbench.run
-        && let Some(question) = run.question.take()
-    {
-        run.begun_reply = None;
-        run.transcript.set_asked(&turn_of(&question), false);
-        model.popups.retain(|popup| !popup.is_of_run());
-    }
-}
-
-/// Sends the user's text as the model's reply.
-pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::Answer { editor, asker, .. }) = model.popups.last() else { return Vec::new() };
-    if let Asker::Held(asks) = asker {
-        let (asks, text) = (*asks, editor.draft.text().to_owned());
-        return super::traffic::send(model, asks, text);
-    }
-    if editor.draft.text().trim().is_empty() {
-        model.show_toast(Tone::Bad, "an empty reply is not sent: write one, or press Esc to postpone the question");
-        return Vec::new();
-    }
-    let text = editor.draft.text().to_owned();
-    answer_with(model, &text)
-}
-
-/// Answers the question that is open.
-pub(super) fn answer_with(model: &mut Model, text: &str) -> Vec<Effect> {
-    let Some(Popup::Answer { question, asker, .. }) = model.popups.last() else { return Vec::new() };
-    let effect = Effect::Answer(question.address.clone(), text.to_owned());
-    if let Asker::Agent(source, named) = asker.clone() {
-        model.popups.pop();
-        let decision = Decision::read(text).unwrap_or(Decision::Deny);
-        if decision == Decision::Deny {
-            let file = named.resolved.as_ref().unwrap_or(&named.path).display().to_string();
-            model.show_toast(Tone::Info, format!("not opened: {file} was not allowed"));
-            return Vec::new();
-        }
-        return vec![Effect::Archive(ArchiveRequest::AllowFile(source, named, decision))];
-    }
-    if let Asker::Prompts(definition) = asker.clone() {
-        model.popups.pop();
-        return super::server_prompts::decided(model, definition, Decision::read(text).unwrap_or(Decision::Deny));
-    }
-    drop_question(model);
-    model.popups.retain(|popup| !popup.is_of_run());
-    // What was kept of the reply is no longer needed.
-    model.workbench.keep_at_ms = Some(model.now_ms);
-    vec![effect]
-}
-
-/// Answers the open question with an option. Consent needs the end of the question to have been visible.
-pub(super) fn choose_option(model: &mut Model, option: &str) -> Vec<Effect> {
-    let Some(Popup::Answer { end_seen, .. }) = model.popups.last() else { return Vec::new() };
-    if *end_seen || REFUSALS.contains(&option) {
-        return answer_with(model, option);
-    }
-    model.show_toast(Tone::Info, format!("scroll to the end first (Down or PageDown); then `{option}` works"));
-    Vec::new()
-}
-
-/// Answers the open question by the first letter of an option; `None` when no such question is open. A key that was on its way when the
-/// question appeared is not an answer.
-pub(super) fn choose_answer(model: &mut Model, c: char) -> Option<Vec<Effect>> {
-    let Some(Popup::Answer { question, asker, .. }) = model.popups.last() else { return None };
-    if question.options.is_empty() {
-        return None;
-    }
-    let since = match asker {
-        Asker::Run => model.workbench.run.as_ref().map_or(0, |run| run.asked_ms),
-        Asker::Agent(..) | Asker::Prompts(_) | Asker::Held(_) => model.asked_ms,
-    };
-    if model.now_ms.saturating_sub(since) < SETTLE_MS {
-        return Some(Vec::new());
-    }
-    let chosen = question.options.iter().find(|option| option.starts_with(c.to_ascii_lowercase())).cloned();
-    let Some(option) = chosen else {
-        let keys: Vec<&str> = question.options.iter().filter_map(|option| option.get(..1)).collect();
-        let text = format!("press one of {}, or Esc to postpone the question", keys.join(", "));
-        model.show_toast(Tone::Info, text);
-        return Some(Vec::new());
-    };
-    Some(choose_option(model, &option))
 }

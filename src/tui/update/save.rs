@@ -252,30 +252,61 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     [run, Effect::StopMatrix, Effect::StopSuggestion, kept].into_iter().chain(sides).collect()
 }
 
-/// Offers the newest texts of an earlier start.
+/// Offers the newest texts of an earlier start that belong to the agent in the editors. Those of other agents are reported, and offered when
+/// their file is opened.
 pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect> {
-    let usable = found.into_iter().find_map(|recovery| {
-        let mut drafts = recovery.drafts.into_iter().map(Draft::restored);
-        let restored: [Option<Draft>; 4] = std::array::from_fn(|_| drafts.next().flatten());
-        let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
-        let drafts = [prompt, signature, context, options];
-        let (tools, program) = (recovery.tools.restored()?, recovery.program.restored()?);
-        let reply = recovery.reply.and_then(|reply| Some(SavedReply { draft: reply.draft.restored()?, ..reply }));
-        let (id, saved_ms, file, is_saved) = (recovery.id, recovery.saved_ms, recovery.file, recovery.is_saved);
-        Some(Recovery { id, saved_ms, file, drafts, tools, program, reply, is_saved })
-    });
-    if let Some(Recovery { reply: Some(reply), id, is_saved, .. }) = &usable {
+    let mut usable: Vec<Recovery> = found.into_iter().filter_map(restored).collect();
+    if let Some(Recovery { reply: Some(reply), id, is_saved, .. }) = usable.first() {
         model.workbench.kept_reply = Some(reply.clone());
         if *is_saved {
             let own = Recovery { reply: Some(reply.clone()), ..model.workbench.recovery(model.now_ms) };
             return vec![Effect::TakeOver(Box::new(own), id.clone())];
         }
     }
+    // One that was kept for its reply alone has no texts.
+    usable.retain(|recovery| !recovery.is_saved || recovery.reply.is_none());
+    model.workbench.other_drafts = usable;
     // Texts of an agent have no place where a pipeline is open: they wait for the next start.
-    if let (Some(recovery), None) = (usable, &model.workbench.pipeline) {
-        model.popups.push(Popup::Recovery(Box::new(recovery)));
+    if model.workbench.pipeline.is_none() && !offer_kept_drafts(model) {
+        report_other_drafts(model);
     }
     Vec::new()
+}
+
+/// The kept texts with their undo; `None` where a text cannot be read.
+fn restored(recovery: Recovery) -> Option<Recovery> {
+    let mut drafts = recovery.drafts.into_iter().map(Draft::restored);
+    let restored: [Option<Draft>; 4] = std::array::from_fn(|_| drafts.next().flatten());
+    let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
+    let drafts = [prompt, signature, context, options];
+    let (tools, program) = (recovery.tools.restored()?, recovery.program.restored()?);
+    let reply = recovery.reply.and_then(|reply| Some(SavedReply { draft: reply.draft.restored()?, ..reply }));
+    let (id, saved_ms, file, is_saved) = (recovery.id, recovery.saved_ms, recovery.file, recovery.is_saved);
+    Some(Recovery { id, saved_ms, file, folder: None, drafts, tools, program, reply, is_saved })
+}
+
+/// Offers the kept texts of the agent in the editors. Returns whether there are any.
+pub(super) fn offer_kept_drafts(model: &mut Model) -> bool {
+    fn path(file: Option<&AgentFile>) -> Option<&Path> {
+        file.map(|file| file.path.as_path())
+    }
+    let workbench = &mut model.workbench;
+    let own = path(workbench.file.as_ref());
+    let Some(at) = workbench.other_drafts.iter().position(|kept| path(kept.file.as_ref()) == own) else { return false };
+    let recovery = workbench.other_drafts.remove(at);
+    workbench.discard_announced = false;
+    model.popups.push(Popup::Recovery(Box::new(recovery)));
+    true
+}
+
+/// Reports the newest kept texts of another agent.
+fn report_other_drafts(model: &mut Model) {
+    let Some(kept) = model.workbench.other_drafts.first() else { return };
+    let text = match &kept.file {
+        Some(file) => format!("unsaved edits of {} are kept: opening it offers them", file.path.display()),
+        None => "unsaved edits of an agent without a file are kept: a start without a file offers them".to_owned(),
+    };
+    model.show_toast(Tone::Info, text);
 }
 
 /// Puts the kept texts with their undo into the editors; they are this process's own from now on.
@@ -292,14 +323,26 @@ pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
         editor.free = false;
     }
     model.workbench.file = recovery.file;
+    if model.workbench.run.as_ref().is_some_and(|run| run.is_example) {
+        model.workbench.run = None;
+    }
     model.show_toast(Tone::Good, "restored, but not saved yet");
     vec![Effect::TakeOver(Box::new(model.workbench.recovery(model.now_ms)), recovery.id)]
 }
 
-/// Throws the kept texts away.
+/// Throws the kept texts away, when the key is pressed again.
 pub(super) fn discard_recovery(model: &mut Model) -> Vec<Effect> {
+    if !std::mem::replace(&mut model.workbench.discard_announced, true) {
+        let key = |action| model.keymap.first_name(action);
+        let text = format!("{} again discards them for good, {} keeps them", key(Action::DropKept), key(Action::Close));
+        model.show_toast(Tone::Info, text);
+        return Vec::new();
+    }
     match model.popups.pop() {
-        Some(Popup::Recovery(recovery)) => vec![Effect::Drop(recovery.id)],
+        Some(Popup::Recovery(recovery)) => {
+            model.show_toast(Tone::Info, "the kept drafts were discarded");
+            vec![Effect::Drop(recovery.id)]
+        }
         _ => Vec::new(),
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn opened(
 /// A file that it names needs consent.
 pub(super) fn file_question(model: &mut Model, source: AgentSource, named: NamedFile) {
     close_dialog(model);
-    super::run::ask_about_file(model, source, named);
+    super::question::ask_about_file(model, source, named);
 }
 
 /// Puts it into the editors. Undo knows the texts before of the same file; texts of another agent would be saved under this one's name.
@@ -109,6 +109,9 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
     match problem {
         Some(problem) => model.show_toast(Tone::Bad, format!("{text}, and cannot run: {problem}")),
         None => model.show_toast(Tone::Good, text),
+    }
+    if !is_same && model.workbench.pipeline.is_none() && model.workbench.file.is_some() {
+        super::save::offer_kept_drafts(model);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::tui::draft::Draft;
 use crate::tui::message::Effect;
 use crate::tui::model::{Asker, Editor, Model, Popup, Screen, Tone};
 use crate::tui::traffic::{
-    HeldQuestion, ProxyPhase, Step, TrafficRequest, TrafficResponse, UnfinishedTexts, Writes, show_event,
+    HeldQuestion, ProxyPhase, Step, TrafficRequest, TrafficResponse, TrafficRow, UnfinishedTexts, Writes, show_event,
 };
 use crate::tui::transcript::{Scroll, Transcript};
 use crate::workbench::SessionKey;
@@ -252,12 +252,14 @@ fn ask(model: &mut Model, held: &HeldExchange) {
 /// Opens a question with its unfinished text, else with the text of the exchange.
 fn push(model: &mut Model, held: &HeldExchange, asks: HeldQuestion) {
     let fresh = || match asks.writes {
-        Writes::Request => super::run::editor_at_newest(&held.text),
+        Writes::Request => super::question::editor_at_newest(&held.text),
         Writes::Reply => Editor { draft: Draft::new(&held.text), ..Editor::default() },
         Writes::Answer => Editor::default(),
     };
     let kept = model.traffic.aside.get_mut(&held.id).and_then(|texts| texts.take(asks.writes));
     let editor = kept.unwrap_or_else(|| Box::new(fresh()));
+    // What is postponed is still selected: the keys of the list are about it.
+    model.traffic.selected = Some(TrafficRow::Held(held.id));
     let address = Address::run(0).question(0);
     let question = Question { address, text: described(held, asks), options: Vec::new(), gate: None };
     let asker = Asker::Held(asks);

@@ -4,9 +4,10 @@ use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::widgets::{Block, Clear, Widget as _};
+use ratatui::widgets::{Block, Widget as _};
 
 use super::areas::line_of;
+use super::blank::clear;
 use super::{budget, editor};
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::draft::Draft;
@@ -55,9 +56,9 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
             let mode = if is_drafts { preview.mode.clone() } else { run.mode.clone() };
             facts = vec![mode, run.model.clone()];
         }
-        let of = run.max_turns.map(|max| format!(" of {max}")).unwrap_or_default();
+        let of = run.max_turns.map(|max| format!(" of {}", count(max))).unwrap_or_default();
         if run.turn > 0 {
-            facts.push(format!("turn {}{of}", run.turn));
+            facts.push(format!("turn {}{of}", count(run.turn.into())));
         }
         facts.extend(workbench.other_agent().map(|agent| format!("run of {agent}")));
     }
@@ -178,7 +179,29 @@ pub(super) fn suggesting(model: &Model, area: Rect, buffer: &mut Buffer) {
     let text = truncate(&text, columns).into_owned();
     let wide = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
     let place = Rect { x: area.right() - wide, width: wide, ..area };
-    Clear.render(place.intersection(buffer.area), buffer);
+    clear(place, buffer);
+    Row::new([Piece::new(Role::Accent, &text)]).draw(place, buffer, model.theme);
+}
+
+/// The notice that tool calls were denied where no user is asked; `None` without any.
+pub(super) fn denied(calls: u64) -> Option<String> {
+    let were = if calls == 1 { "was" } else { "were" };
+    (calls > 0).then(|| {
+        format!("{} {were} denied, as no user is asked here: start with --allow-tools", plural(calls, "tool call"))
+    })
+}
+
+/// The requests and replies of other programs that wait for the user, at the end of the status line of every screen but their own.
+pub(super) fn held(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let count = model.traffic.held.len();
+    if count == 0 || model.screen == Screen::Traffic && model.inspector.is_none() || model.suggestions.current.is_some()
+    {
+        return;
+    }
+    let text = format!("  ‖ {count} held · {} ", model.keymap.first_name(Action::Traffic));
+    let wide = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
+    let place = Rect { x: area.right() - wide, width: wide, ..area };
+    clear(place, buffer);
     Row::new([Piece::new(Role::Accent, &text)]).draw(place, buffer, model.theme);
 }
 
@@ -187,7 +210,13 @@ fn nothing_yet(model: &Model) -> String {
     match model.sessions.unfinished().count() as u64 {
         0 => " nothing has run yet".to_owned(),
         number => {
-            let (sessions, how) = (plural(number, "session"), model.how_to_resume());
+            let sessions = plural(number, "session");
+            let how = if number == 1 {
+                model.how_to_resume()
+            } else {
+                let key = |action| model.keymap.first_name(action);
+                format!("{} lists them, {} resumes one", key(Action::Sessions), key(Action::Resume))
+            };
             format!(" nothing has run yet   {sessions} not finished: {how}")
         }
     }
@@ -378,11 +407,18 @@ fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
         rows.sort_by_key(|row| waiting.iter().position(|action| *action == row.action).unwrap_or(waiting.len()));
     }
     let columns = usize::from(columns);
+    // The way out of a popup has its place before what is only useful in it.
+    let close = rows.iter().find(|row| row.action == Action::Close && !model.popups.is_empty());
+    let mut close_columns = close.map_or(0, |row| label_columns(&label(row)));
     let mut used = 1;
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.action != Action::Help) {
+        if row.action == Action::Close {
+            close_columns = 0;
+        }
         let label = label(row);
-        if shown.len() < MOST_LABELS && used + label_columns(&label) + reserved <= columns + 2 {
+        let kept = reserved + close_columns;
+        if shown.len() < MOST_LABELS && used + label_columns(&label) + kept <= columns + 2 {
             used += label_columns(&label);
             shown.push((row.action, label));
         }
@@ -430,7 +466,7 @@ pub(super) fn draw_chords(model: &Model, screen: Rect, buffer: &mut Buffer) {
     let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(1));
     let x = screen.right() - columns;
     let area = Rect::new(x, screen.bottom().saturating_sub(height + 1), columns, height).intersection(buffer.area);
-    Clear.render(area, buffer);
+    clear(area, buffer);
     buffer.set_style(area, model.theme.style(Role::Text));
     let block = Block::bordered()
         .border_style(model.theme.style(Role::Accent))

@@ -1,9 +1,9 @@
 //! The status line of a run: what it has used of its limits, and where it is saved. Each gauge shows its numbers next to its bar.
 
 use crate::port::Gate;
-use crate::tui::model::{Model, Phase, RunView};
+use crate::tui::model::{Model, Phase, RunView, SessionFile};
 use crate::tui::transcript::Facts;
-use crate::tui::transcript::format::{cost, count, duration};
+use crate::tui::transcript::format::{cost, count, duration, plural};
 use ptc_core::text::width::width;
 
 /// Marks of a bar, at most.
@@ -21,10 +21,14 @@ pub(super) fn time(model: &Model, run: &RunView) -> String {
 pub(super) fn used(model: &Model, run: &RunView, columns: usize) -> String {
     let facts = &run.transcript.facts;
     let turns = match facts.max_turns {
-        Some(max) => format!("turns {}/{max} {}", facts.turn, bar(u64::from(facts.turn), max, MARKS)),
-        None => format!("turns {}", facts.turn),
+        Some(max) => {
+            let turn = u64::from(facts.turn);
+            format!("turns {}/{} {}", count(turn), count(max), bar(turn, max, MARKS))
+        }
+        None => format!("turns {}", count(facts.turn.into())),
     };
     let (verb, session) = match &run.session {
+        Some(_) if run.file == SessionFile::Behind => ("session NOT saved", "session NOT saved".to_owned()),
         Some(session) if run.phase == Phase::Done => ("session saved", format!("saved {session}")),
         Some(session) => ("saving session", format!("saving {session}")),
         None => ("session not saved", "session not saved".to_owned()),
@@ -95,8 +99,8 @@ fn limited_time(model: &Model, run: &RunView) -> String {
 /// Calls, the checklist, and the gates at which runs stop.
 fn more(model: &Model, facts: &Facts) -> Vec<String> {
     let calls = match facts.budget.calls {
-        Some(limit) => Some(format!("calls {}/{limit} {}", facts.calls, bar(facts.calls, limit, FEW))),
-        None => (facts.calls > 0).then(|| format!("calls {}", facts.calls)),
+        Some(limit) => Some(format!("calls {}/{} {}", count(facts.calls), count(limit), bar(facts.calls, limit, FEW))),
+        None => (facts.calls > 0).then(|| format!("calls {}", count(facts.calls))),
     };
     let plan = facts.plan.map(|(done, all)| format!("plan {done}/{all} {}", bar(done as u64, all as u64, FEW)));
     let gates = model.workbench.gates.iter().map(|gate| match gate {
@@ -105,7 +109,16 @@ fn more(model: &Model, facts: &Facts) -> Vec<String> {
         Gate::Result => "stops at results".to_owned(),
     });
     let breakpoints = model.workbench.breakpoints.iter().map(|breakpoint| format!("stops at {breakpoint}"));
-    calls.into_iter().chain(plan).chain(gates).chain(breakpoints).collect()
+    all_runs(model, facts).into_iter().chain(calls).chain(plan).chain(gates).chain(breakpoints).collect()
+}
+
+/// The usage of all runs of a session with several: the other values are those of the last one.
+fn all_runs(model: &Model, facts: &Facts) -> Option<String> {
+    let all = facts.all.as_ref()?;
+    let time = duration(facts.all_elapsed_ms(model.now_ms));
+    let tokens = facts.all_tokens().map(|tokens| format!(" {} tok", count(tokens.total()))).unwrap_or_default();
+    let cost = facts.all_cost().map(|amount| format!(" cost {}", cost(Some(amount)))).unwrap_or_default();
+    Some(format!("all {} runs: {}{tokens}{cost} {time}", all.count, plural(facts.all_turns(), "turn")))
 }
 
 /// A bar of at most `most` filled and empty marks.

@@ -105,9 +105,12 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
         (Some(_), _) => bars::toast(model),
         (None, Some(problem)) => Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, problem)]),
         (None, None) => {
+            let denied: u64 = tests.cases.iter().flatten().map(CaseLine::denied_calls).sum();
+            let notice = bars::denied(denied).map(|text| Piece::new(Role::Warn, &format!("   ! {text}")));
             let watch = if tests.watch { "   runs when the draft is saved" } else { "" };
             let cases = tests.cases.as_ref().map_or(0, Vec::len);
-            Row::new([Piece::new(Role::Dim, &format!(" {}{watch}", plural(cases as u64, "case")))])
+            let count = Piece::new(Role::Dim, &format!(" {}{watch}", plural(cases as u64, "case")));
+            Row::new([count].into_iter().chain(notice))
         }
     };
     status.draw(areas.status, buffer, model.theme);
@@ -207,6 +210,10 @@ fn detail(model: &Model, case: &CaseLine, columns: usize) -> Vec<Row> {
                 }
             }
         }
+        rows.extend(
+            bars::denied(case.denied_calls())
+                .map(|text| Row::new([Piece::literal(Role::Warn, "! "), Piece::new(Role::Text, &text)])),
+        );
         rows.push(Row::default());
     }
     rows.extend(text("expected", &case.outline.expected, columns));

@@ -34,7 +34,7 @@ pub(super) struct Looks<'a> {
     pub(super) focused: bool,
     pub(super) theme: Theme,
     /// Shown dim while the text is empty.
-    pub(super) placeholder: &'static str,
+    pub(super) placeholder: &'a str,
 }
 
 /// Sets the area and scrolls so that the cursor is seen.
@@ -180,7 +180,7 @@ pub(super) fn draw(editor: &Editor, area: Rect, looks: &Looks<'_>, buffer: &mut 
     let draft = &editor.draft;
     let columns = usize::from(area.width.max(2) - 1);
     if draft.text().is_empty() {
-        let text = SafeText::literal(looks.placeholder);
+        let text = SafeText::single_line(looks.placeholder);
         for (line, range) in wrap(&text, columns).into_iter().enumerate() {
             Row::new([Piece::safe(Role::Dim, text.slice(range))]).draw(line_of(area, line), buffer, looks.theme);
         }

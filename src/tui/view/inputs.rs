@@ -10,9 +10,10 @@ use super::areas::line_of;
 use super::editor;
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::colours::Language;
-use crate::tui::model::{InputKind, Inputs, Model, Pane, Popup};
+use crate::tui::model::{Editor, InputField, InputKind, Inputs, Model, Pane, Popup};
 use crate::tui::row::{Piece, Row};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::transcript::HiddenAmount;
 
 /// Columns that a name takes at most.
 const NAMES: usize = 16;
@@ -103,18 +104,36 @@ pub(super) fn draw(model: &Model, area: Rect, findings: &[&Diagnostic], buffer: 
             },
             focused,
             theme: model.theme,
-            placeholder: placeholder(field.kind),
+            placeholder: placeholder(field),
         };
         cursor = editor::draw(&field.editor, text, &looks, buffer).or(cursor);
+        draw_cuts(&field.editor, text, model.theme, buffer);
     }
     cursor
 }
 
+/// Marks, in the column before a text, where rows of it are hidden.
+fn draw_cuts(shown: &Editor, text: Rect, theme: Theme, buffer: &mut Buffer) {
+    let above = editor::hidden_above(shown) != HiddenAmount::NONE;
+    let below = editor::hidden_below(shown) != HiddenAmount::NONE;
+    let last = usize::from(text.height - 1);
+    let mut mark = |line: usize, mark: &'static str| {
+        let place = Rect { x: text.x.saturating_sub(1), width: 1, ..line_of(text, line) };
+        Row::new([Piece::literal(Role::Dim, mark)]).draw(place, buffer, theme);
+    };
+    if above {
+        mark(0, if below && last == 0 { "↕" } else { "▲" });
+    }
+    if below && (last > 0 || !above) {
+        mark(last, "▼");
+    }
+}
+
 /// Returns the placeholder of an empty field that has the focus.
-fn placeholder(kind: InputKind) -> &'static str {
-    match kind {
+fn placeholder(field: &InputField) -> &str {
+    match field.kind {
         InputKind::Text => "type or paste text as it is",
         InputKind::Lines => "one text a line, or a JSON list",
-        InputKind::Value => "a number, true, false, or JSON",
+        InputKind::Value => &field.type_name,
     }
 }

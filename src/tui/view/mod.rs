@@ -3,6 +3,7 @@
 mod answer;
 mod areas;
 mod bars;
+mod blank;
 mod budget;
 mod candidates;
 mod cases;
@@ -78,6 +79,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
     };
     let status = Rect { y: area.bottom().saturating_sub(2), height: 1, ..area };
     bars::suggesting(model, status, buffer);
+    bars::held(model, status, buffer);
     if model.popups.is_empty() {
         bars::long_toast(model, status, buffer);
     }

@@ -30,6 +30,8 @@ const TIME_GLYPHS: [char; 4] = ['█', '▓', '▒', '░'];
 const DETAIL_ROWS: u16 = 4;
 /// Minimum rows of a pane that describes the selected turn.
 const DETAIL_FROM: u16 = 12;
+/// Columns of the number of a turn, at least.
+const LEAST_DIGITS: usize = 3;
 /// Heading of the column of tools.
 const TOOLS_HEAD: &str = "tools";
 /// Minimum columns of an overview with separate columns for repairs and repeated attempts.
@@ -85,7 +87,7 @@ pub(super) fn layout(view: &mut RunView, area: Rect, turn_list: TurnList) -> Rec
 pub(super) fn draw_rail(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffer) -> Rect {
     let (rail, rows) = split(view, area, model.turn_list);
     if let Some(overview) = view.transcript.overview().filter(|_| !rail.is_empty()) {
-        let columns = Columns::of_rail(rail.width);
+        let columns = Columns::of_rail(rail.width, &view.overview);
         let list = rail_list(view, rail);
         if list != rail {
             columns.heads(view, overview).draw(line_of(rail, 0), buffer, model.theme);
@@ -156,7 +158,8 @@ fn draw_lines(
         let hidden = hidden(pane, overview, &line.address);
         let over = view.transcript.facts.closed;
         let error = pane.filter.error(line);
-        let row = columns.row(line, Looks { is_selected, error, hidden, largest, over });
+        let is_labelled = pane.has_several_runs;
+        let row = columns.row(line, Looks { is_selected, is_labelled, error, hidden, largest, over });
         row.draw(line_of(area, at), buffer, model.theme);
     }
 }
@@ -169,6 +172,8 @@ fn hidden(pane: &OverviewPane, overview: &Overview, turn: &Address) -> usize {
 #[derive(Clone, Copy)]
 struct Looks<'l> {
     is_selected: bool,
+    /// It is labelled with its root run.
+    is_labelled: bool,
     /// The error that it shows.
     error: Option<&'l str>,
     /// Turns of its child runs that are hidden.
@@ -184,6 +189,8 @@ struct Looks<'l> {
 #[derive(Clone, Copy)]
 struct Columns {
     all: usize,
+    /// Columns of the number of a turn.
+    number: usize,
     tools: usize,
     has_repairs: bool,
     has_tokens: bool,
@@ -200,6 +207,7 @@ impl Columns {
         let tools = pane.tools_columns.min(most);
         Self {
             all,
+            number: pane.digits.max(LEAST_DIGITS),
             tools: if tools > 0 { tools.max(TOOLS_HEAD.len()) } else { 0 },
             has_repairs: all >= REPAIRS_FROM,
             has_tokens: all >= 76,
@@ -209,10 +217,11 @@ impl Columns {
         }
     }
 
-    fn of_rail(columns: u16) -> Self {
+    fn of_rail(columns: u16, pane: &OverviewPane) -> Self {
         let all = usize::from(columns);
         Self {
             all,
+            number: pane.digits.max(LEAST_DIGITS),
             tools: 0,
             has_repairs: false,
             has_tokens: false,
@@ -237,7 +246,7 @@ impl Columns {
 
     /// Columns of action and error.
     fn text(self) -> usize {
-        self.all.saturating_sub(self.right() + 10)
+        self.all.saturating_sub(self.right() + 7 + self.number)
     }
 
     fn heads(self, view: &RunView, overview: &Overview) -> Row {
@@ -246,13 +255,18 @@ impl Columns {
         let turns = match (pane.typed.is_empty(), pane.shown().len()) {
             (true, _) => plural(overview.lines().len() as u64, "turn"),
             (false, shown) => {
-                format!("{shown} of {} · `{}`", plural(overview.lines().len() as u64, "turn"), pane.typed)
+                format!(
+                    "{} of {} · `{}`",
+                    count(shown as u64),
+                    plural(overview.lines().len() as u64, "turn"),
+                    pane.typed
+                )
             }
         };
         let order = if pane.order == TurnOrder::Run { String::new() } else { format!(" · {}", pane.order.name()) };
         let mut left = vec![Piece::new(Role::Dim, &format!("  {turns}{order}"))];
         if failed > 0 && pane.typed.is_empty() {
-            left.push(Piece::new(Role::Bad, &format!(" · ✗ {failed} failed")));
+            left.push(Piece::new(Role::Bad, &format!(" · ✗ {} failed", count(failed as u64))));
         }
         let mut right = String::new();
         if self.tools > 0 {
@@ -279,7 +293,7 @@ impl Columns {
         let (role, state) = state(line, looks.over);
         let number = line.address.turn_number().unwrap_or_default();
         let indent = "  ".repeat(line.depth().min(6));
-        let head = format!("{indent}t{number:<3} ");
+        let head = format!("{indent}t{number:<columns$} ", columns = self.number);
         let mut left = vec![
             Piece::literal(Role::Accent, mark),
             Piece::new(if looks.is_selected { Role::Title } else { Role::Dim }, &head),
@@ -292,7 +306,13 @@ impl Columns {
 
     /// The action, and the first error after it; where there is no room for both, the error.
     fn words(self, line: &TurnLine, looks: Looks<'_>, room: usize) -> Vec<Piece> {
-        let agent = line.agent.as_ref().map(|agent| format!("{agent}: ")).unwrap_or_default();
+        let is_root = line.address.depth() == 0;
+        let run = if is_root && looks.is_labelled { format!("{} ", line.address.root()) } else { String::new() };
+        let agent = if is_root && !looks.is_labelled { None } else { line.agent.as_ref() };
+        let agent = match agent {
+            Some(agent) => format!("{run}{agent}: "),
+            None => run,
+        };
         let children = match looks.hidden {
             0 => String::new(),
             hidden => format!("▸ {}  ", plural(hidden as u64, "child turn")),

@@ -2,9 +2,10 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::widgets::{Block, Clear, Widget as _};
+use ratatui::widgets::{Block, Widget as _};
 
 use super::areas::{line_of, scroll_limit};
+use super::blank::clear;
 use super::form::kept;
 use super::{answer, areas, bars, choices, editor, form, help, menu, preview};
 use crate::port::Gate;
@@ -183,7 +184,7 @@ pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -
 
 pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
     let frame = frame(popup, model, screen).intersection(buffer.area);
-    Clear.render(frame, buffer);
+    clear(frame, buffer);
     buffer.set_style(frame, model.theme.style(Role::Text));
     let block = Block::bordered()
         .border_style(model.theme.style(Role::Accent))

@@ -18,6 +18,9 @@ use crate::workbench::RunEnding;
 /// Columns left of the cards, for the mark of the selected one.
 pub(in crate::tui) const MARGIN: u16 = 2;
 
+/// Columns of a run below which its rule has no room for words.
+const NARROW: u16 = 48;
+
 /// The columns that cards get in an area.
 pub(super) fn card_columns(area: Rect) -> usize {
     usize::from(area.width.saturating_sub(MARGIN + 1))
@@ -31,10 +34,13 @@ pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool
         None if view.is_example => "Example run",
         None => "Run",
     };
-    let mut parts = vec![match &facts.run {
-        Some(run) => format!("{kind} {run}"),
-        None => kind.to_owned(),
-    }];
+    let is_narrow = model.screen == Screen::Compare && area.width < NARROW.min(model.size.0);
+    let mut parts = match &facts.run {
+        // Next to other runs, mode and model are what tells them apart.
+        Some(_) if is_narrow => Vec::new(),
+        Some(run) => vec![format!("{kind} {run}")],
+        None => vec![kind.to_owned()],
+    };
     if model.screen == Screen::Workbench && model.workbench.run_is_of_older_draft() {
         parts.push("older draft".to_owned());
     }
@@ -46,25 +52,38 @@ pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool
     }
     if !view.transcript.needle().is_empty() {
         let (at, of) = view.transcript.found();
+        let at = count(at as u64);
         parts.push(format!("`{}` {at} of {}", view.transcript.needle(), plural(of as u64, "card")));
     }
-    rule(area, &parts.join(" · "), focused, state(model, view, area.width), buffer, model.theme);
+    let mut state = state(model, view, area.width);
+    if is_narrow {
+        state = state.pop().map(|piece| short(&piece)).into_iter().collect();
+    }
+    rule(area, &parts.join(" · "), focused, state, buffer, model.theme);
+}
+
+/// The mark of a state without its words.
+fn short(state: &Piece) -> Piece {
+    Piece::new(state.role, state.text.as_str().split(' ').next().unwrap_or_default())
 }
 
 /// Returns the state of a run as a mark and words.
 fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     let facts = &view.transcript.facts;
     let mut pieces = Vec::new();
-    if view.transcript.new_after() > 0 {
+    if view.overview.is_open {
+        // The overview shows turns; cards of the transcript are not what it hides.
+        let (above, below) = view.overview.hidden();
+        pieces.extend(more(above, below, columns));
+    } else if view.transcript.new_after() > 0 {
         let text = format!("▼ {} new below  ", count(view.transcript.new_after() as u64));
         pieces.push(Piece::new(Role::Accent, &text));
-    } else if !view.overview.is_open {
-        // The overview shows turns; rows of the transcript are not what it hides.
+    } else {
         let (above, below) = view.transcript.hidden();
         pieces.extend(more(above, below, columns));
     }
     // On narrow screens the status line shows the time.
-    let time = if columns < 48 { String::new() } else { format!(" · {}", facts.time(model.now_ms)) };
+    let time = if columns < NARROW { String::new() } else { format!(" · {}", facts.time(model.now_ms)) };
     if let Some(scrub) = model.sessions.scrub.as_ref().filter(|_| model.screen == Screen::Sessions) {
         pieces.push(played(scrub));
         return pieces;
@@ -101,7 +120,7 @@ fn waiting(model: &Model, columns: u16) -> String {
             model.how_to_resume()
         }
     };
-    if columns < 48 { "● waits".to_owned() } else { format!("● waits: {how}") }
+    if columns < NARROW { "● waits".to_owned() } else { format!("● waits: {how}") }
 }
 
 /// Returns the position in a session that is played.

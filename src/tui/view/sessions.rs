@@ -15,7 +15,7 @@ use crate::tui::actions::Action;
 use crate::tui::model::{Model, RunView, status_mark};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::format::{cached, cost, count, plural};
+use crate::tui::transcript::format::{cached, cost, count, duration, plural};
 use crate::workbench::SearchError;
 use crate::workbench::wording::in_plain_words;
 use ptc_core::text::SafeText;
@@ -151,13 +151,17 @@ fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer)
         bars::toast(model)
     } else {
         let facts = &view.transcript.facts;
-        let tokens = facts.tokens.map_or_else(
+        let tokens = facts.all_tokens().map_or_else(
             || "tokens –".to_owned(),
             |tokens| format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
         );
-        let amount = facts.cost.map(|amount| format!("cost {}", cost(Some(amount))));
-        let parts = [plural(u64::from(facts.turn), "turn"), tokens].into_iter();
-        let parts: Vec<String> = parts.chain(cached(facts.tokens)).chain(amount).collect();
+        let amount = facts.all_cost().map(|amount| format!("cost {}", cost(Some(amount))));
+        let runs = facts
+            .all
+            .as_ref()
+            .map(|all| format!("all {} runs: {}", all.count, duration(facts.all_elapsed_ms(model.viewer_now_ms()))));
+        let parts = runs.into_iter().chain([plural(facts.all_turns(), "turn"), tokens]);
+        let parts: Vec<String> = parts.chain(cached(facts.all_tokens())).chain(amount).collect();
         Row::new([Piece::new(Role::Dim, &format!(" {}   read-only", parts.join("   ")))])
     };
     status.draw(areas(screen).status, buffer, model.theme);
@@ -233,7 +237,8 @@ fn status(model: &Model, (shown, all): (usize, usize), columns: u16) -> Row {
     let marked = match sessions.marked().len() {
         0 => String::new(),
         1 if sessions.compared().is_err() => "   1 marked: go to another one to compare them".to_owned(),
-        marked => format!("   {marked} marked"),
+        marked if sessions.shown().any(|session| sessions.is_marked(session)) => format!("   {marked} marked"),
+        marked => format!("   {marked} marked that are not shown"),
     };
     if model.screen_toast().is_some() {
         bars::toast(model)
@@ -298,7 +303,10 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
         Some(_) if model.sessions.search.problem.is_some() => {
             format!("The search has an error, so no session is shown. {} clears it.", key(Action::Close))
         }
-        Some(_) if all > 0 => format!("No session fits the search. {} clears it.", key(Action::Close)),
+        Some(_) if all > 0 => {
+            let other = model.sessions.filter_of_word().map(|filter| format!("{filter} finds some. "));
+            format!("No session fits the search. {}{} clears it.", other.unwrap_or_default(), key(Action::Close))
+        }
         Some(_) => {
             format!(
                 "No sessions yet. {} goes to the workbench, {} runs an agent; every run is saved here.",
@@ -465,7 +473,7 @@ fn short_when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
     if at.date() == now.date() { clock(&at) } else { format!("{:02}-{:02}", at.month(), at.day()) }
 }
 
-fn local(at_ms: i64, offset_s: i64) -> Option<Zoned> {
+pub(super) fn local(at_ms: i64, offset_s: i64) -> Option<Zoned> {
     let zone =
         i32::try_from(offset_s).ok().and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);
     Timestamp::from_millisecond(at_ms).ok().map(|at| at.to_zoned(TimeZone::fixed(zone)))

@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::areas::line_of;
+use super::sessions::local;
 use super::{bars, run};
 use crate::port::Gate;
 use crate::proxy::{ConversationLine, ConversationState, HeldExchange, HeldSide, UnrecordedRequest};
@@ -17,6 +18,8 @@ use crate::tui::traffic::{ProxyPhase, Step, Traffic, TrafficRow};
 use crate::tui::transcript::format::{cost, count, duration, plural};
 use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 
+/// Minimum columns of a list that shows the times of the last requests.
+const TIMES_FROM: u16 = 100;
 /// Fewest rows of the list.
 const LIST_ROWS: u16 = 3;
 
@@ -78,7 +81,9 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     let lines = usize::from(areas.list.height);
     let (above, below) = traffic.hidden_rows(lines);
     let hidden = bars::more(above, below, areas.heads.width);
-    columns.heads().ending(hidden).draw(areas.heads, buffer, model.theme);
+    let has_title = hidden.is_empty() && areas.list.width >= TIMES_FROM;
+    let ending = if has_title { vec![Piece::literal(Role::Dim, "last at ")] } else { hidden };
+    columns.heads().ending(ending).draw(areas.heads, buffer, model.theme);
     let rows = traffic.rows().enumerate();
     let is_visible = |row: usize| row < traffic.pinned || row >= traffic.pinned + traffic.top;
     let visible = rows.filter(|(row, _)| is_visible(*row)).map(|(_, row)| row).take(lines);
@@ -88,7 +93,7 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
             TrafficRow::Held(id) => traffic.held(*id).map(|held| columns.held(held, selected, model.now_ms)),
             TrafficRow::Conversation(session) => {
                 let line = traffic.lines.iter().find(|line| line.session == *session);
-                line.map(|line| columns.conversation(line, selected))
+                line.map(|line| columns.conversation(line, selected).ending(asked_at(model, line, areas.list.width)))
             }
         };
         if let Some(row) = row {
@@ -203,6 +208,12 @@ fn draw_empty(model: &Model, areas: &Areas, buffer: &mut Buffer) {
         let place = line.checked_sub(list).map_or_else(|| line_of(areas.list, line), |line| line_of(areas.view, line));
         Row::new([Piece::new(Role::Text, text)]).indented(2).draw(place, buffer, model.theme);
     }
+}
+
+/// The time of a conversation's last request, which tells apart those of one program.
+fn asked_at(model: &Model, line: &ConversationLine, columns: u16) -> Option<Piece> {
+    let at = local(line.at_ms, model.utc_offset_s).filter(|_| columns >= TIMES_FROM)?;
+    Some(Piece::new(Role::Dim, &format!("{:02}:{:02}:{:02} ", at.hour(), at.minute(), at.second())))
 }
 
 /// The title of the held part of an exchange.

@@ -10,8 +10,9 @@ use ptc_core::value::json;
 use super::{Auditor, definition, oddities};
 use crate::config::{document, read_regular_file};
 use crate::event::{Event, QuestionKind, hex_sha};
+use crate::port::Attachments as _;
 use crate::replay::ReplayOutcome;
-use crate::session::{Header, Session};
+use crate::session::{AttachmentStore, FILES, Header, Session};
 
 /// Files of a bundle besides its session.
 const BUNDLE: [&str; 3] = ["agent.toml", "doctor.json", "README.md"];
@@ -42,7 +43,9 @@ pub(super) async fn bundle(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(
     for path in names {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_link = path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file());
-        if is_link {
+        if name == FILES && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            files(&path, auditor)?;
+        } else if is_link {
             auditor.add_oddity(name, "is not a regular file: it is not opened");
         } else if Path::new(&name).extension().is_some_and(|end| end == "jsonl") {
             sessions += 1;
@@ -60,6 +63,26 @@ pub(super) async fn bundle(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(
     }
     if sessions == 0 {
         return Err(format!("{}: the folder contains no session; it is not a bundle", folder.display()));
+    }
+    Ok(())
+}
+
+/// Audits the folder of a bundle's input files: each is named by its hash.
+fn files(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: cannot be read: {error}", folder.display());
+    let mut names: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let store = AttachmentStore::of_session(folder);
+    for name in names {
+        let place = format!("{FILES}/{name}");
+        if !folder.join(&name).symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            auditor.add_oddity(place, "is not a regular file: it is not opened");
+        } else if store.bytes(&name).is_none() {
+            auditor.add_oddity(place, "is not an input file: its name is not the hash of its content");
+        }
     }
     Ok(())
 }

@@ -152,6 +152,9 @@ impl DifferenceText<'_> {
             (None, Some(only)) => self.only(self.pair.column, only),
             (None, None) => {}
         }
+        if turn.is_same() {
+            self.line(Tone::Dim, "    the same");
+        }
         let explained = turn.parts.iter().any(is_explanation);
         for part in &turn.parts {
             // A program or JSON that differs explains more than the reply around it.

@@ -217,7 +217,7 @@ fn measures() -> Vec<Row> {
         measure("to first", move |column| right(duration(column.totals.first_ms?))),
         measure("kept out", move |column| {
             let (all, out) = (some(column.totals.data_bytes)?, column.totals.kept_out_bytes);
-            right(size(out)).map(|out| format!("{out}  of {} of data", size(all)))
+            right(size(out)).map(|out| format!("{out}  of {} of words", size(all)))
         }),
         measure("invalid", move |column| {
             let errors = some(column.totals.all.validation_errors)?;

@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Step, StepFold};
 use crate::event::{
     Address, Check, Envelope, Event, FromCache, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait,
-    Tokens, Want, elapsed_ms,
+    Tokens, ToolEnd, Want, elapsed_ms,
 };
 use crate::model::ErrorClass;
 use crate::session::Ledger;
@@ -42,6 +43,9 @@ pub struct Measures {
     /// Number of errors by kind: a reason, or for a failed check the path and the expectation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u32>,
+    /// Number of tool calls that were not allowed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denied: u32,
     /// Bytes of the run's data: its context and the results of its tools ([`Ledger`]).
     pub data_bytes: u64,
     /// Bytes of these data that no request contained.
@@ -73,6 +77,7 @@ pub struct Meter {
     first_ms: Option<u64>,
     retries: u32,
     errors: BTreeMap<String, u32>,
+    denied: u32,
     ledger: Ledger,
 }
 
@@ -84,6 +89,9 @@ impl Meter {
         self.gaps.before(envelope);
         self.ended_ms = envelope.at_ms;
         let (at, now) = (&envelope.address, envelope.at_ms);
+        if let Event::ToolEnd(ToolEnd { error: Some(error), .. }) = &envelope.event {
+            self.denied += u32::from(error.reason == Reason::ToolDenied.name());
+        }
         match &envelope.event {
             Event::RunStart(_) if self.started_ms.is_none() => self.started_ms = Some(now),
             Event::RequestMade(made) => {
@@ -128,6 +136,7 @@ impl Meter {
             time_ms: elapsed_ms(started_ms.saturating_add(self.gaps.sum_ms()), self.ended_ms).saturating_sub(waited_ms),
             waited_ms,
             errors: self.errors.clone(),
+            denied: self.denied,
             data_bytes: self.ledger.data_bytes(),
             kept_out_bytes: self.ledger.kept_out_bytes(),
             from_cache: FromCache::default(),

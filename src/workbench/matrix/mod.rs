@@ -36,5 +36,6 @@ pub use report::{CellReport, Mean, TrialRef, report, totals};
 pub use results::{
     MatrixRows, RESULTS_BEGIN, ResultRow, RowVerdict, matrix_rows, merge_rows, read_result_lines, suite_row, suite_rows,
 };
+pub(in crate::workbench) use run::watched;
 pub use run::{MatrixError, Pace, Watch};
 pub use state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::run::MatrixError;
 use super::state::TrialKey;
-use crate::agent::{Agent, Case, CaseChecker, Diagnostic, Mode, Place, Plan};
+use crate::agent::{Agent, Case, CaseChecker, Diagnostic, InputFile, Mode, Place, Plan};
 use crate::config::ModelChoice;
 use crate::model::Sample;
 use crate::workbench::Workbench;
@@ -52,12 +52,15 @@ pub enum DefaultModes {
 }
 
 /// An agent of a matrix.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatrixAgent {
     /// Name in the cells.
     pub name: String,
     /// Definition of the agent when the matrix was planned.
     pub toml: String,
+    /// The files that its contexts name. Their bytes are stored with those of the sessions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<InputFile>,
 }
 
 /// Cells of a matrix with the definitions, number of trials and seed to run them.
@@ -130,6 +133,7 @@ impl MatrixPlan {
         let read = |agent: &MatrixAgent| {
             let wrong = |what: &str| unusable(what);
             let definition = Agent::recorded(&agent.toml).map_err(|error| wrong(&error.to_string()))?;
+            let definition = Agent { files: agent.files.clone(), ..definition };
             let cases = definition.cases().map_err(|found| wrong(&found.message))?;
             let cases = cases.into_iter().map(|case| (case.name.clone(), case)).collect();
             // Each trial and its session get a copy of the definition: without cases it is small, and the cell names the case.
@@ -174,7 +178,7 @@ impl Workbench {
             }
             let agent = agent.clone().with_case_files_read(&spec.folder, self.file_access());
             let agent = agent.map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
-            plan.agents.push(MatrixAgent { name: name.clone(), toml: agent.to_toml() });
+            plan.agents.push(MatrixAgent { name: name.clone(), toml: agent.to_toml(), files: agent.files.clone() });
             let cases =
                 chosen(&agent, &spec.filter).map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
             let Some(cases) = cases else { continue };
@@ -331,12 +335,26 @@ impl Cell {
     }
 }
 
-/// Returns the name of an agent in the cells: its path relative to `here`, without `.` components.
+/// Returns the name of an agent in the cells: its path relative to `here`, without `.`, and without `..` after the name of a folder.
 pub fn called(name: &str, here: &Path) -> String {
     let path = Path::new(name);
-    let path = path.strip_prefix(here).unwrap_or(path);
-    let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
-    parts.collect::<PathBuf>().display().to_string()
+    let whole = plain(&here.join(path));
+    let inside = whole.strip_prefix(plain(here)).map(Path::to_owned);
+    inside.unwrap_or_else(|_| plain(path)).display().to_string()
+}
+
+/// The path without `.`, and without `..` after the name of a folder.
+fn plain(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            _ => plain.push(part),
+        }
+        plain
+    })
 }
 
 #[cfg(test)]
@@ -353,6 +371,17 @@ mod tests {
         };
         let cells = vec![cell("json", None), cell("text", Some("no")), cell("ptc_lisp", None)];
         MatrixPlan { agents: Vec::new(), trials: 2, seed, cells }
+    }
+
+    #[test]
+    fn an_agent_has_one_name_however_its_path_is_written() {
+        for name in ["m.toml", "./m.toml", "../c/m.toml", "d/../m.toml", "/t/c/m.toml", "/t/x/../c/m.toml"] {
+            assert_eq!(called(name, Path::new("/t/c")), "m.toml", "{name}");
+        }
+        assert_eq!(called("../d/./m.toml", Path::new("/t/c")), "../d/m.toml");
+        assert_eq!(called("/other/m.toml", Path::new("/t/c")), "/other/m.toml");
+        assert_eq!(called("./d/../m.toml", Path::new("")), "m.toml");
+        assert_eq!(called("sales", Path::new("/t/c")), "sales");
     }
 
     #[test]
@@ -380,7 +409,7 @@ mod tests {
     fn a_repeat_asks_for_no_cache() {
         let toml = "mode = \"json\"\nprompt = \"go\"\nsignature = \"{n :int}\"\ncache = true\n";
         let of = |trials: u32| {
-            let agents = vec![MatrixAgent { name: "a".to_owned(), toml: toml.to_owned() }];
+            let agents = vec![MatrixAgent { name: "a".to_owned(), toml: toml.to_owned(), files: Vec::new() }];
             let plan = MatrixPlan { agents, trials, ..plan(0) };
             plan.trial(&plan.definitions().unwrap(), TrialKey { cell: 0, trial: 1 }).unwrap().agent.cache
         };

@@ -71,6 +71,8 @@ pub struct CellReport {
     pub retries: u32,
     /// Number of errors by kind, summed over all trials.
     pub errors: BTreeMap<String, u32>,
+    /// Number of tool calls that were not allowed, summed over all trials.
+    pub denied: u32,
     /// Mean bytes of the data of a run.
     pub data_bytes: Option<Mean>,
     /// Mean bytes of these data that no request contained.
@@ -118,6 +120,7 @@ pub fn report<'a>(cell: &Cell, trials: impl Iterator<Item = &'a Trial>) -> CellR
         waited_ms: trials.iter().map(|trial| trial.measures.waited_ms).sum(),
         retries: trials.iter().map(|trial| trial.measures.retries).sum(),
         errors,
+        denied: trials.iter().map(|trial| trial.measures.denied).sum(),
         data_bytes: mean(trials.iter().map(|trial| Some(trial.measures.data_bytes))),
         kept_out_bytes: mean(trials.iter().map(|trial| Some(trial.measures.kept_out_bytes))),
         from_cache: trials.iter().map(|trial| trial.from_cache()).fold(FromCache::default(), FromCache::plus),

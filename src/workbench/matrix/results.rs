@@ -240,12 +240,13 @@ pub fn suite_row(ended: &EndedTrial<'_>, trials: u32) -> ResultRow {
         outcome: trial.outcome.clone(),
         rulings: trial.rulings.clone(),
         measures: Measures {
-            turns: trial.turns,
-            tokens: trial.tokens,
-            cost: trial.cost,
-            time_ms: trial.duration_ms,
             from_cache: trial.from_cache,
-            ..Measures::default()
+            // A trial without a run has no measures but its duration.
+            ..trial
+                .measures
+                .as_deref()
+                .cloned()
+                .unwrap_or(Measures { time_ms: trial.duration_ms, ..Measures::default() })
         },
     }
 }
@@ -322,7 +323,7 @@ pub fn merge_rows(files: Vec<(String, Vec<ResultRow>)>) -> Result<MatrixState, M
     for row in rows {
         let cell = row.cell();
         if plan.agents.iter().all(|agent| agent.name != cell.agent) {
-            plan.agents.push(MatrixAgent { name: cell.agent.clone(), toml: String::new() });
+            plan.agents.push(MatrixAgent { name: cell.agent.clone(), ..MatrixAgent::default() });
         }
         let place = *places.entry(cell).or_insert_with_key(|cell| {
             plan.cells.push(cell.clone());

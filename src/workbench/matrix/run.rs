@@ -16,13 +16,13 @@ use super::file::MatrixFile;
 use super::meter::{Measures, Meter};
 use super::plan::{Definitions, MatrixPlan};
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
-use crate::agent::{Case, Context, Judgement, Step, Verdict};
-use crate::event::{ErrorRecord, Event, Interrupt, InterruptReason, InterruptSource};
-use crate::port::{NoUser, Stop, SystemClock};
-use crate::session::{Group, SessionId};
+use crate::agent::{Agent, Case, Context, Judgement, Step, Verdict};
+use crate::event::{ErrorRecord, Event, FileRecord, Interrupt, InterruptReason, InterruptSource};
+use crate::port::{Attachments as _, NoUser, Stop, SystemClock};
+use crate::session::{AttachmentStore, Group, SessionId};
 use crate::workbench::judging::JudgedRun;
 use crate::workbench::reply_cache::trial_name;
-use crate::workbench::run::Origin;
+use crate::workbench::run::{Origin, stored_files};
 use crate::workbench::session_saver::settled;
 use crate::workbench::{BackgroundRun, RunSpec, StartError, Workbench};
 
@@ -87,14 +87,30 @@ impl Workbench {
     pub fn begin_matrix(&self, plan: MatrixPlan) -> Result<(MatrixFile, MatrixState), MatrixError> {
         self.check_models(&plan)?;
         let folders = (&*self.folders.sessions_dir, &*self.folders.spare_dir);
+        let files = plan.agents.iter().flat_map(|agent| &agent.files).cloned().collect();
+        let context = Context { files, ..Context::default() };
+        self.refuse_file_keys(&Agent::default(), &context)?;
         let file = MatrixFile::create(folders, &plan, SystemClock.now(), SessionId::chance())?;
+        let stored = stored_files(file.path.parent(), &context);
+        stored.map_err(|error| MatrixError(format!("{error}; free space, and start the matrix again")))?;
         Ok((file, MatrixState::new(plan, [])))
     }
 
     /// Opens a matrix to continue it: by id, by a unique prefix of its id, or `last`.
     pub fn open_matrix(&self, name: &str) -> Result<(MatrixFile, MatrixState), MatrixError> {
-        let (file, state) = MatrixFile::open(&self.folders.sessions_dir, name)?;
+        let (file, mut state) = MatrixFile::open(&self.folders.sessions_dir, name)?;
         if !state.is_complete() {
+            let stored = AttachmentStore::of_session(file.path.parent().unwrap_or(Path::new("")));
+            for file in state.plan.agents.iter_mut().flat_map(|agent| &mut agent.files) {
+                let FileRecord { name, sha256, .. } = &file.record;
+                let missing = || {
+                    MatrixError(format!(
+                        "the bytes of the file {name} are missing (SHA-256 {sha256}): they belong in the folder `files` of the sessions; put \
+                         them back, or start a new matrix"
+                    ))
+                };
+                file.bytes = stored.bytes(sha256).ok_or_else(missing)?;
+            }
             self.check_models(&state.plan)?;
         }
         Ok((file, state))
@@ -196,8 +212,8 @@ impl Workbench {
                 self.build_model(self.choose(&cell.model)?, Arc::new(NoUser))?;
             }
         }
-        if definitions.cases(plan).any(Case::asks_default_judge) {
-            self.check_default_judge()?;
+        if let Some(case) = definitions.cases(plan).find(|case| case.asks_default_judge()) {
+            self.check_default_judge().map_err(|error| error.about(&format!("the case `{}`", case.name)))?;
         }
         let embedding: HashSet<&str> = definitions.cases(plan).flat_map(Case::embedding_models).collect();
         embedding.into_iter().try_for_each(|name| self.check_embedding_model(name))?;
@@ -219,9 +235,10 @@ impl Workbench {
             Err(error) => return untried(error.to_string()),
         };
         let cell = plan.cells.get(key.cell).map(super::plan::Cell::name).unwrap_or_default();
+        let (agent, context) = spec.case.run_of(spec.agent);
         let run = RunSpec {
-            context: Some(Context::from(spec.case.inputs(&spec.agent))),
-            agent: spec.agent,
+            agent,
+            context: Some(Context::from(context)),
             model: spec.model,
             human: Arc::new(NoUser),
             save: true,
@@ -237,9 +254,10 @@ impl Workbench {
         let session = run.session.clone().unwrap_or_default();
         // Cannot fail: the receiver outlives the trials.
         _ = event_sender.send(MatrixEvent::Started { key, session: session.clone() });
-        let (step, meter) = match watched(run, key, &event_sender).await {
+        let on_turn = |turn| _ = event_sender.send(MatrixEvent::Turn { key, turn });
+        let (step, meter) = match watched(run, on_turn).await {
             Ok(ended) => ended,
-            Err(error) => return untried(format!("{} ({session})", error.0)),
+            Err(why) => return untried(format!("{why} ({session})")),
         };
         let is_cancelled = step.fail.as_ref().is_some_and(|fail| fail.reason == Reason::Cancelled.name());
         if is_cancelled && stop.reason().is_some() {
@@ -277,12 +295,11 @@ impl Workbench {
     }
 }
 
-/// Measures a run until it ends.
-async fn watched(
+/// Measures a run until it ends; `on_turn` gets the number of each turn of the root run. Errors: it was aborted, or its session is lost.
+pub(in crate::workbench) async fn watched(
     run: BackgroundRun,
-    key: TrialKey,
-    event_sender: &mpsc::UnboundedSender<MatrixEvent>,
-) -> Result<(Step, Meter), MatrixError> {
+    on_turn: impl Fn(u32) + Send,
+) -> Result<(Step, Meter), String> {
     let BackgroundRun { feed, mut task, saver, .. } = run;
     let mut meter = Meter::default();
     let take = |meter: &mut Meter| {
@@ -290,7 +307,7 @@ async fn watched(
             meter.apply(&envelope);
             let turn = envelope.address.turn_number();
             if let (Event::TurnStart(_), Some(turn), false) = (&envelope.event, turn, envelope.run().is_call()) {
-                _ = event_sender.send(MatrixEvent::Turn { key, turn });
+                on_turn(turn);
             }
         }
     };
@@ -302,6 +319,6 @@ async fn watched(
         }
     };
     take(&mut meter);
-    settled(saver).await.map_err(MatrixError)?;
-    Ok((step.map_err(|error| MatrixError(format!("{}: {error}", Reason::InternalError)))?, meter))
+    settled(saver).await?;
+    Ok((step.map_err(|error| format!("{}: {error}", Reason::InternalError))?, meter))
 }

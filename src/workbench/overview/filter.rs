@@ -128,7 +128,8 @@ impl TurnFilter {
                 let has = |other: &str| other.to_lowercase().contains(text.as_str());
                 has(&line.action)
                     || line.error.as_deref().is_some_and(has)
-                    || line.agent.as_deref().is_some_and(has)
+                    // The agent of a root run is that of most turns.
+                    || line.depth() > 0 && line.agent.as_deref().is_some_and(has)
                     || line.calls.iter().any(|call| has(&call.name))
             }
         }

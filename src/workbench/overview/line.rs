@@ -18,7 +18,7 @@ const TEXT_CHARS: usize = 160;
 pub struct TurnLine {
     /// Its address.
     pub address: Address,
-    /// The agent, in child runs.
+    /// The agent of its run.
     pub agent: Option<String>,
     /// The action in a few words: the first line of the program, the called tools, the answer.
     pub action: String,
@@ -133,7 +133,6 @@ fn tool_ms(record: &TurnRecord) -> u64 {
 impl TurnLine {
     /// The line of a turn. `sizes` are the estimated tokens of the messages of its run, by number.
     pub(super) fn of(record: &TurnRecord, start: &RunStart, sizes: &[u64]) -> Self {
-        let run = record.address.run_part();
         let counted = record.last_end().and_then(|end| end.usage).map(|usage| usage.input).filter(|input| *input > 0);
         let estimated = || {
             let ranges = record.sent.iter().flat_map(|(from, to)| *from..=*to);
@@ -142,7 +141,7 @@ impl TurnLine {
         };
         Self {
             address: record.address.clone(),
-            agent: run.is_call().then(|| start.agent.name.clone()).filter(|name| !name.is_empty()),
+            agent: Some(start.agent.name.clone()).filter(|name| !name.is_empty()),
             action: short(&action(record)),
             calls: record.calls.iter().map(CallMark::of).collect(),
             state: record.state,

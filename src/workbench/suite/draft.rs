@@ -92,10 +92,11 @@ impl Workbench {
     }
 
     async fn try_only_case(&self, with: SuiteAgent, name: &str, stop: &Stop) -> Option<TestedCase> {
-        let suite = Suite { agents: vec![with], model: None, trials: 1, pace: 1.into(), keeps_outcomes: false };
+        let suite = Suite { agents: vec![with], model: None, trials: 1, pace: 1.into(), keeps_outcomes: true };
         let report = self.run_suite(&suite, stop, &mut |_| {}).await;
         let trial = report.agents.into_iter().flat_map(|agent| agent.cases).flat_map(|case| case.trials).next();
         trial.map(|trial| {
+            let trial = TrialReport { outcome: None, ..trial };
             let got = trial.session.as_deref().and_then(|session| self.answer_of(session));
             TestedCase { name: name.to_owned(), trial, got }
         })
@@ -121,6 +122,11 @@ impl Workbench {
 }
 
 impl TestedCase {
+    /// Number of tool calls that were denied: no user is asked while a case runs.
+    pub fn denied_calls(&self) -> u32 {
+        self.trial.measures.as_ref().map_or(0, |measures| measures.denied)
+    }
+
     /// Creates the result of a case that could not be tried.
     pub fn untried(name: &str, why: String) -> Self {
         let trial = TrialReport {
@@ -136,6 +142,7 @@ impl TestedCase {
             cost: None,
             rulings: Vec::new(),
             from_cache: FromCache::default(),
+            measures: None,
         };
         Self { name: name.to_owned(), trial, got: None }
     }

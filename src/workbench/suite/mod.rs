@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::{Agent, Case, Diagnostic, JudgesUsage, Mismatch, Mode, Ruling, Verdict};
 use crate::event::{FromCache, Tokens};
 use crate::tool::FileAccess;
-use crate::workbench::matrix::{Outcome, Pace};
+use crate::workbench::matrix::{Measures, Outcome, Pace};
 
 pub use draft::{CaseOutline, TestedCase};
 pub use junit::junit;
@@ -32,7 +32,7 @@ pub struct Suite {
     pub trials: u32,
     /// Concurrency and limits.
     pub pace: Pace,
-    /// The reports keep the outcome of each run, which rows of results need.
+    /// The reports keep the outcome and the measures of each run, which rows of results need.
     pub keeps_outcomes: bool,
 }
 
@@ -189,6 +189,8 @@ pub struct TrialReport {
     pub rulings: Vec<Ruling>,
     /// Part of the run served from the cache; the cost includes it.
     pub from_cache: FromCache,
+    /// Measures of the run, of a cassette those of its recording; `None` like the outcome.
+    pub measures: Option<Box<Measures>>,
 }
 
 impl TrialReport {
@@ -213,7 +215,8 @@ impl TrialReport {
             Verdict::Error(why) => Verdict::Error(short(why)),
         };
         let outcome = self.outcome.filter(|_| keeps_outcome);
-        Self { verdict, outcome, session: self.session.map(short), ..self }
+        let measures = self.measures.filter(|_| keeps_outcome);
+        Self { verdict, outcome, measures, session: self.session.map(short), ..self }
     }
 
     /// Returns the cost of the run and its judges that was paid now, as far as it is known.

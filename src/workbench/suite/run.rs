@@ -14,11 +14,10 @@ use crate::port::{NoUser, Stop, SystemClock};
 use crate::replay::{ReplayOutcome, cassette, replay_by};
 use crate::session::{Session, read_rulings};
 use crate::workbench::judging::JudgedRun;
-use crate::workbench::matrix::Outcome;
+use crate::workbench::matrix::{Meter, Outcome, watched};
 use crate::workbench::reply_cache::trial_name;
 use crate::workbench::run::Origin;
-use crate::workbench::session_saver::settled;
-use crate::workbench::{BackgroundRun, RunSpec, StartError, Workbench};
+use crate::workbench::{RunSpec, StartError, Workbench};
 
 /// A trial to run: the index of its agent, the index among the chosen cases, and its number from 1.
 #[derive(Debug, Clone)]
@@ -56,7 +55,8 @@ impl Workbench {
         let of_agent = |agent: &SuiteAgent| Vec::with_capacity(agent.selection.count());
         let mut cases: Vec<Vec<CaseReport>> = suite.agents.iter().map(of_agent).collect();
         let together = self.sharing_adapters();
-        let (mut cost, spent, left) = (0.0, AtomicBool::new(false), AtomicBool::new(false));
+        let (mut cost, left) = (0.0, AtomicBool::new(false));
+        let spent = AtomicBool::new(suite.pace.is_spent(cost));
         let affordable = due(suite).take_while(|_| {
             let is_spent = spent.load(Ordering::Relaxed);
             left.fetch_or(is_spent, Ordering::Relaxed);
@@ -97,8 +97,9 @@ impl Workbench {
     /// Checks that the models set for all runs, for judging by default and for embeddings can be used, where a case needs them. Errors: the
     /// problem and its solution.
     pub fn check_suite(&self, suite: &Suite) -> Result<(), StartError> {
-        if suite.agents.iter().any(|agent| agent.selection.asks_default_judge) {
-            self.check_default_judge()?;
+        let asking = suite.agents.iter().find_map(|agent| Some((agent, agent.selection.asks_default_judge.as_ref()?)));
+        if let Some((agent, case)) = asking {
+            self.check_default_judge().map_err(|error| error.about(&format!("{}: the case `{case}`", agent.label)))?;
         }
         let models = suite.agents.iter().flat_map(|agent| &agent.selection.embedding_models);
         models.into_iter().try_for_each(|name| self.check_embedding_model(name))?;
@@ -116,7 +117,7 @@ impl Workbench {
             label: agent.label.clone(),
             name: agent.agent.name.clone(),
             mode: agent.agent.mode,
-            model: self.model_name(suite.model.as_deref(), &agent.agent),
+            model: self.answerer_name(suite.model.as_deref(), &agent.agent),
             started_ms,
             cases: Vec::new(),
             skipped: agent.selection.skipped.clone(),
@@ -155,33 +156,33 @@ impl Workbench {
         trial: TrialReport,
         stop: &Stop,
     ) -> TrialReport {
+        let (agent, context) = case.run_of(agent.agent.clone());
         let spec = RunSpec {
-            agent: agent.agent.clone(),
+            agent,
             model: suite.model.clone(),
-            context: Some(Context::from(case.inputs(&agent.agent))),
+            context: Some(Context::from(context)),
             human: Arc::new(NoUser),
             save: true,
             seed: trial.seed,
             journal: None,
         };
         let workbench = self.for_trial(trial_name(trial.number));
-        let BackgroundRun { session, saver, task, .. } =
-            match workbench.unattended().start_in(spec, Origin::default(), stop.child()) {
-                Ok(running) => running,
-                Err(error) => {
-                    let why = format!("the run could not be started: {error}");
-                    return TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial };
-                }
-            };
-        let step = task.await;
-        let trial = TrialReport { session, from_cache: workbench.taken_from_cache(), ..trial };
-        match (settled(saver).await, step) {
-            (Ok(()), Ok(step)) => self.judged(case, step, (trial, Vec::new()), stop).await,
-            (Err(why), _) => TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial },
-            (_, Err(error)) => {
-                let verdict = Verdict::Error(format!("the run was aborted: {error}"));
-                TrialReport { verdict, score: 0.0, ..trial }
+        let run = match workbench.unattended().start_in(spec, Origin::default(), stop.child()) {
+            Ok(running) => running,
+            Err(error) => {
+                let why = format!("the run could not be started: {error}");
+                return TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial };
             }
+        };
+        let session = run.session.clone();
+        let ended = watched(run, |_| {}).await;
+        let trial = TrialReport { session, from_cache: workbench.taken_from_cache(), ..trial };
+        match ended {
+            Ok((step, meter)) => {
+                let trial = TrialReport { measures: Some(Box::new(meter.measures())), ..trial };
+                self.judged(case, step, (trial, Vec::new()), stop).await
+            }
+            Err(why) => TrialReport { verdict: Verdict::Error(why), score: 0.0, ..trial },
         }
     }
 
@@ -228,7 +229,13 @@ impl Workbench {
             Ok((report, _)) => report,
             Err(found) => return error(found.to_string()),
         };
-        let trial = TrialReport { session: Some(session.header.id.to_string()), ..trial };
+        // The run is the recorded one, and so are its measures.
+        let mut meter = Meter::default();
+        for envelope in session.events() {
+            meter.apply(&envelope);
+        }
+        let measures = Some(Box::new(meter.measures()));
+        let trial = TrialReport { session: Some(session.header.id.to_string()), measures, ..trial };
         match (report.outcome, report.steps.into_iter().next_back()) {
             (ReplayOutcome::Identical, Some(step)) if case.expect.is_some() => {
                 self.judged(case, step, (trial, self.recorded_rulings(&session, &path)), stop).await
@@ -286,6 +293,7 @@ fn begun(number: u32) -> TrialReport {
         cost: None,
         rulings: Vec::new(),
         from_cache: FromCache::default(),
+        measures: None,
     }
 }
 

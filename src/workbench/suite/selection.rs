@@ -4,7 +4,7 @@
 //! rows finds them without holding the others. A sample and a shard depend on names only: they are the same on every machine and in every
 //! order.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use sha2::{Digest as _, Sha256};
 
@@ -63,10 +63,12 @@ pub struct Selection {
     pub total: u64,
     /// At least one of them needs a model.
     pub(super) asks_model: bool,
-    /// At least one of them has a rubric without a model.
-    pub(super) asks_default_judge: bool,
+    /// The first one that has a rubric without a model.
+    pub(super) asks_default_judge: Option<String>,
     /// Models of the embeddings that they need.
     pub(super) embedding_models: BTreeSet<String>,
+    /// Warnings about inputs that the agent does not declare, each with the first case that has it.
+    pub warnings: Vec<String>,
 }
 
 /// A case that may be chosen.
@@ -84,8 +86,8 @@ struct Candidate {
 struct NeededModels {
     /// The agent's model: the case has no cassette.
     agent: bool,
-    /// The configured default judge: the case has a rubric without a model.
-    default_judge: bool,
+    /// The configured default judge: the case of this name has a rubric without a model.
+    default_judge: Option<String>,
 }
 
 impl Selection {
@@ -97,9 +99,10 @@ impl Selection {
         let mut selection = Self::default();
         let mut names: HashSet<u128> = HashSet::new();
         let mut candidates: Vec<Candidate> = Vec::new();
+        let mut unknown: BTreeMap<String, String> = BTreeMap::new();
         let seed = filter.sample.map_or(0, |(_, seed)| seed);
         for (place, case) in cases.enumerate() {
-            let CheckedCase { case, problem } = case?.into();
+            let CheckedCase { case, problem, unknown_inputs } = case?.into();
             if !names.insert(identity(&case.name)) {
                 let message = format!("two cases have the name `{}`; rename one", case.name);
                 return Err(Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key("cases"));
@@ -122,13 +125,17 @@ impl Selection {
                 }
                 continue;
             }
+            for message in unknown_inputs {
+                unknown.entry(message).or_insert_with(|| case.name.clone());
+            }
+            let default_judge = case.asks_default_judge().then(|| case.name.clone());
             selection.embedding_models.extend(case.embedding_models().map(ToOwned::to_owned));
             candidates.push(Candidate {
                 place: u32::try_from(place).unwrap_or(u32::MAX),
                 order: hash(&seed.to_string(), &case.name),
                 only: case.only,
                 in_shard,
-                models: NeededModels { agent: case.cassette.is_none(), default_judge: case.asks_default_judge() },
+                models: NeededModels { agent: case.cassette.is_none(), default_judge },
                 problem,
             });
         }
@@ -145,7 +152,10 @@ impl Selection {
             return Err(problem);
         }
         selection.asks_model = candidates.iter().any(|candidate| candidate.models.agent);
-        selection.asks_default_judge = candidates.iter().any(|candidate| candidate.models.default_judge);
+        selection.asks_default_judge =
+            candidates.iter_mut().find_map(|candidate| candidate.models.default_judge.take());
+        selection.warnings =
+            unknown.into_iter().map(|(message, case)| format!("the case `{case}`: {message}")).collect();
         selection.places = candidates.iter().map(|candidate| candidate.place).collect();
         Ok(selection)
     }
@@ -261,7 +271,8 @@ mod tests {
         let named = |number: u32| Case { name: format!("case {number}"), ..Case::default() };
         let checked = |number: u32| {
             let unusable = || Diagnostic::error(Place::Options, Reason::InvalidAgent, "unusable");
-            Ok(CheckedCase { case: named(number), problem: (number == 3).then(unusable) })
+            let problem = (number == 3).then(unusable);
+            Ok(CheckedCase { problem, ..CheckedCase::from(named(number)) })
         };
         let of = |filter: &CaseFilter| Selection::of((0..8).map(checked), filter);
         assert_eq!(of(&CaseFilter::default()).unwrap_err().message, "unusable");

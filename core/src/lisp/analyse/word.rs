@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use hashbrown::HashMap;
 
 use super::form::{CURRENT, FIXED, FORMS, Handler};
+use crate::heap::uncounted;
 use crate::lisp::builtins::namespaces;
 use crate::lisp::builtins::{self, Builtin, Implementation, InReference};
 use crate::lisp::ir::Expr;
@@ -50,7 +51,7 @@ impl Word {
 /// The word of this name.
 pub(super) fn word(name: Keyword) -> Option<&'static Word> {
     static WORDS: OnceLock<HashMap<Keyword, Word>> = OnceLock::new();
-    WORDS.get_or_init(words).get(&name)
+    WORDS.get_or_init(|| uncounted(words)).get(&name)
 }
 
 fn words() -> HashMap<Keyword, Word> {

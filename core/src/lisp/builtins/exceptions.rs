@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 
 use super::{Arity, Builtin, Clojure, Cost};
+use crate::heap::uncounted;
 use crate::lisp::machine::{Machine, is_catchable};
 use crate::lisp::{Error, EvalResult, Halt, Thrown, wrong};
 use crate::reasons::Reason;
@@ -128,14 +129,15 @@ impl Key {
 
 fn keys() -> &'static Keys {
     static KEYS: OnceLock<Keys> = OnceLock::new();
-    KEYS.get_or_init(|| Keys {
+    let keys = || Keys {
         message: Key::new("message"),
         data: Key::new("data"),
         cause: Key::new("cause"),
         reason: Key::new("reason"),
         op: Key::new("op"),
         tool: Key::new("tool"),
-    })
+    };
+    KEYS.get_or_init(|| uncounted(keys))
 }
 
 /// An exception.

@@ -69,6 +69,7 @@ use hashbrown::HashMap;
 use std::sync::OnceLock;
 
 use super::machine::Callable;
+use crate::heap::uncounted;
 use crate::value::Value;
 
 pub(crate) use cells::change_cell;
@@ -169,7 +170,8 @@ pub(crate) fn value(row: &'static Builtin) -> Value {
 
 fn by_name() -> &'static HashMap<&'static str, (&'static Builtin, Value)> {
     static BY_NAME: OnceLock<HashMap<&'static str, (&'static Builtin, Value)>> = OnceLock::new();
-    BY_NAME.get_or_init(|| rows().map(|row| (row.name, (row, Callable::Builtin(row).into_value()))).collect())
+    let rows = || rows().map(|row| (row.name, (row, Callable::Builtin(row).into_value()))).collect();
+    BY_NAME.get_or_init(|| uncounted(rows))
 }
 
 #[cfg(test)]

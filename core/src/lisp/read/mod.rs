@@ -21,6 +21,7 @@ use hashbrown::hash_map::Entry;
 
 use super::host::Watch;
 use super::{Dialect, Error, Form, Limits, Shape};
+use crate::heap::uncounted;
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
 use crate::text::Span;
 use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Opener, Word, Words};
@@ -298,13 +299,14 @@ impl<'a> Names<'a> {
         self.name(text, &text[1..])
     }
 
-    /// A program with too many names is rejected at its end, so names beyond the limit do not matter.
+    /// A program with too many names is rejected at its end, so names beyond the limit do not matter. Interned names are
+    /// no larger than the text and outlive the program: counting them would charge the first program that has them.
     fn name(&mut self, text: &'a str, name: &str) -> Keyword {
         let (seen, most) = (self.seen.len(), self.most);
         match self.seen.entry(text) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(_) if seen > most => Keyword::intern(""),
-            Entry::Vacant(new) => *new.insert(Keyword::intern(if seen < most { name } else { "" })),
+            Entry::Vacant(new) => *new.insert(uncounted(|| Keyword::intern(if seen < most { name } else { "" }))),
         }
     }
 }

@@ -104,7 +104,7 @@ pub fn read(reply: &str, answers: AnswerType, recovery: Recovery, finish: Finish
     if recovery == Recovery::Lenient
         && answers == AnswerType::Text
         && matches!(extraction.outcome, ExtractOutcome::NotFound)
-        && let Some(answer) = prose(reply)
+        && let Some(answer) = prose(reply, &extraction.reasoning)
     {
         let action = Action::Answer(Json::str(answer));
         let notes = vec!["the reply was prose and was used as the final answer".to_owned()];
@@ -135,6 +135,10 @@ fn interpret(json: &Json, answers: AnswerType, recovery: Recovery) -> Result<Con
     let mut object = Object::of(json, "the control object", recovery)?;
     let thought = object.thought()?;
     let call = object.set("tool_call").map(|json| call(json, &mut object.notes, recovery)).transpose()?;
+    let outside = object.left.iter().find(|member| ["arguments", "args"].contains(&member.key.as_str()));
+    if let (Some(_), Some(member)) = (&call, outside) {
+        return Err(format!("`{}` must be inside of tool_call", member.key));
+    }
     let ask = object.set("awaiting_user_input").map(|json| ask(json, &mut object.notes, recovery)).transpose()?;
     let written = object.take("final_answer");
     let is_alone = call.is_none() && ask.is_none();
@@ -237,6 +241,10 @@ fn call(json: &Json, notes: &mut Vec<String>, recovery: Recovery) -> Result<Acti
     let name = object.text("name")?.to_owned();
     let forgiving = recovery > Recovery::Strict;
     let written = object.set("arguments").or_else(|| if forgiving { object.set("args") } else { None });
+    if let (None, true, Some(member)) = (written, forgiving, object.left.first()) {
+        // Arguments under another name must not be dropped.
+        return Err(format!("tool_call has no arguments, but the unknown key `{}`", member.key));
+    }
     let args = match written {
         Some(json) if json.members().is_some() => json.clone(),
         Some(json) => match json.as_str().filter(|_| recovery == Recovery::Lenient).map(json::parse) {
@@ -297,11 +305,10 @@ const FEWEST_CHARS: usize = 24;
 /// Characters at the end of unfinished prose.
 const UNFINISHED: [char; 5] = ['{', '[', ':', ',', '-'];
 
-/// The reply as an answer, if it is plain prose: long enough, finished, and without braces or a fence or tag at its
-/// start.
-fn prose(reply: &str) -> Option<String> {
-    let parts = reasoning::find(reply);
-    let rest: Vec<&str> = reasoning::rest(reply, &parts).into_iter().map(|span: Span| span.text(reply)).collect();
+/// The reply without its reasoning as an answer, if it is plain prose: long enough, finished, and without braces or a fence or tag at
+/// its start.
+fn prose(reply: &str, reasoning: &[Span]) -> Option<String> {
+    let rest: Vec<&str> = reasoning::rest(reply, reasoning).into_iter().map(|span: Span| span.text(reply)).collect();
     let text = rest.join("\n");
     let visible = text.chars().filter(|c| !c.is_whitespace()).count();
     let is_plain = visible >= FEWEST_CHARS

@@ -100,6 +100,13 @@ fn arguments_are_an_object() {
     assert_eq!(standard(&call("")), "t: call a {}");
     assert_eq!(strict(&call(r#","args":{"b":1}"#)), "! tool_call has no arguments; they must be an object");
     assert_eq!(standard(&call(r#","args":{"b":1}"#)), r#"t: call a {"b":1}"#);
+    for key in ["parameters", "input", "id"] {
+        let reply = call(&format!(r#","{key}":{{"b":1}}"#));
+        let problem = format!("! tool_call has no arguments, but the unknown key `{key}`");
+        assert_eq!((standard(&reply), lenient(&reply)), (problem.clone(), problem));
+    }
+    let outside = r#"{"tool_call":{"name":"a"},"arguments":{"b":1}}"#;
+    assert_eq!(standard(outside), "! `arguments` must be inside of tool_call");
     let text = call(r#","arguments":"{\"b\":1}""#);
     assert_eq!(standard(&text), "! arguments of tool_call must be an object, found text");
     assert_eq!(lenient(&text), r#"t: call a {"b":1}"#);
@@ -167,6 +174,28 @@ fn strict_wants_the_object_alone_and_standard_finds_and_mends_it() {
     assert_eq!(strict(r#"[{"a":1}]"#), "! expected one JSON object, found a list");
     assert_eq!(strict(""), "! the reply is empty");
     assert_eq!(standard("no object at all"), "! the reply contains no JSON object");
+}
+
+#[test]
+fn a_part_of_an_unreadable_object_is_no_control_object() {
+    for reply in [
+        r#"{"thought": hm, "tool_call": {"name":"rm","arguments":{}}, "final_answer": "x"}"#,
+        r#"{"thought":"t","tool_call":{"name":"rm","arguments":{"id": 17//2}}}"#,
+        r#"{"thought":"t","final_answer": "x"}""#,
+        r#"{"thought":"t","tool_call":{"name":"rm","arguments":{"q":"x"}}}""#,
+    ] {
+        assert!(standard(reply).starts_with("! the JSON is invalid"), "{reply}: {}", standard(reply));
+    }
+    let draft = r#"I think {"thought":"draft","tool_call":{"name":"rm","arguments":{}}} would be wrong.</think>"#;
+    let answer = r#"{"thought":"t","final_answer":"no"}"#;
+    assert_eq!(standard(&format!("{draft}\n{answer}")), r#"t: answer "no""#);
+    assert_eq!(strict(&format!("{draft}\n{answer}")), r#"t: answer "no""#);
+}
+
+#[test]
+fn errors_for_the_model_name_no_repair() {
+    let error = strict(r#"{"thought":"t","tool_call":{"name":"a","arguments":{"x":NaN}}}"#);
+    assert_eq!(error, r#"! the JSON is invalid: line 1, column 57: found "NaN", which JSON does not allow"#);
 }
 
 #[test]

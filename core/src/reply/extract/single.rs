@@ -39,6 +39,11 @@ impl Search<'_> {
         true
     }
 
+    /// True if `text` is one of the expected words.
+    pub(super) fn is_word(&self, text: &str) -> bool {
+        matches!(self.want, AnswerShape::Scalar(Scalar::Words(words)) if self.word(words, text).is_some())
+    }
+
     /// The expected word that equals `text`; lenient ignores case and surrounding marks.
     fn word(&self, words: &[String], text: &str) -> Option<String> {
         let same = |word: &&String| match self.recovery {

@@ -4,7 +4,7 @@
 //! Reading unchanged comes first, so valid JSON is never changed.
 
 use super::escaped::read_escaped;
-use super::{Edge, FixKind, Read, Recovery, Stop, read};
+use super::{Edge, Fix, FixKind, Read, Recovery, Stop, read};
 use crate::reply::scan;
 use crate::value::json::JsonError;
 
@@ -30,7 +30,10 @@ pub(in crate::reply) fn attempt(
     };
     match outcome {
         Ok(read) => Ok(Read { visited, ..read }),
-        Err(stop) => Err(Stop { visited, ..stop }),
+        Err(stop) => {
+            let resume = stop.resume.and_then(|at| resume_after(text, bracket, at, stop.has_member, &mut visited));
+            Err(Stop { resume, visited, ..stop })
+        }
     }
 }
 
@@ -52,17 +55,13 @@ fn repaired(
     let repaired = read(text, from, level, edge);
     spent(&repaired);
     match repaired {
-        Ok(read)
-            if continues_with_an_end(text, read.end, &mut ahead)
-                || skips_a_string(text, &read)
-                || (read.fixes.iter().any(|fix| fix.kind == FixKind::MissingCloser)
-                    && continues(text, read.end, &mut ahead)) =>
-        {
-            let message = "a bracket was closed too early: the object continues after its end".to_owned();
-            let error = JsonError { message, offset: read.end, incomplete: false };
-            Err(Stop { error, resume: None, visited: 0 })
-        }
-        Ok(read) => Ok(read),
+        Ok(read) => match doubt(text, &read, &mut ahead) {
+            Some((message, offset)) => {
+                let error = JsonError { message: message.to_owned(), offset, incomplete: false };
+                Err(Stop { error, resume: None, has_member: true, visited: 0 })
+            }
+            None => Ok(read),
+        },
         Err(stop) => match plain {
             Ok(read) if !continues_with_an_end(text, read.end, &mut ahead) => Ok(read),
             _ => Err(stop),
@@ -70,11 +69,70 @@ fn repaired(
     }
 }
 
-/// True if a bracket is missing after a comment with a quote in it: the comment is rather a part of a string.
-fn skips_a_string(text: &str, read: &Read) -> bool {
+/// The reason why a repaired value is probably not what was written, and its offset.
+fn doubt(text: &str, read: &Read, ahead: &mut usize) -> Option<(&'static str, usize)> {
     let is_unclosed = read.fixes.iter().any(|fix| fix.kind == FixKind::MissingCloser);
-    let comments = read.fixes.iter().filter(|fix| fix.kind == FixKind::Comment);
-    is_unclosed && comments.into_iter().any(|fix| fix.at.text(text).contains('"'))
+    if is_unclosed && let Some(fix) = read.fixes.iter().find(|fix| hides_an_end(text, fix)) {
+        return Some(("a closing bracket is missing, and this comment may hide it; write no comments", fix.at.start));
+    }
+    if is_unclosed && let Some(fix) = read.fixes.iter().find(|fix| could_end(text, fix)) {
+        return Some(("this quote may end the value or belong to its string", fix.at.start));
+    }
+    let is_too_early =
+        continues_with_an_end(text, read.end, ahead) || (is_unclosed && continues(text, read.end, ahead));
+    is_too_early.then_some(("a bracket was closed too early: the object continues after its end", read.end))
+}
+
+/// True for a comment with a quote in it, as a part of a string has, and for one that runs over a closing bracket, as in
+/// `{"n": 7 // 2}`.
+fn hides_an_end(text: &str, fix: &Fix) -> bool {
+    if fix.kind != FixKind::Comment {
+        return false;
+    }
+    let comment = fix.at.text(text);
+    let count = |brackets: [char; 2]| comment.matches(brackets).count();
+    comment.contains('"') || (!comment.starts_with("/*") && count(['}', ']']) > count(['{', '[']))
+}
+
+/// True for a quote inside a string that could end it and all brackets, as in `{"a": "x"}"`: only the quote after them
+/// makes it a part of the string.
+fn could_end(text: &str, fix: &Fix) -> bool {
+    let behind = text.get(fix.at.end..).unwrap_or_default().trim_start();
+    let rest = behind.trim_start_matches(|c: char| matches!(c, '}' | ']') || c.is_whitespace());
+    let closers = &behind[..behind.len() - rest.len()];
+    fix.kind == FixKind::InnerQuote && closers.ends_with(['}', ']']) && rest.starts_with(['"', '\'', '”', '’', '`'])
+}
+
+/// The offset at which a search may continue after a bracket that is unreadable from `at` on. A part of an object is not
+/// the answer, so this is after its closing bracket; without one, all the rest belongs to it unless it may be prose.
+fn resume_after(text: &str, bracket: usize, at: usize, has_member: bool, visited: &mut usize) -> Option<usize> {
+    match closing_bracket(text, bracket, visited) {
+        Some(end) if continues_with_a_member(text, end, visited) => None,
+        Some(end) => Some(end.max(at)),
+        None => (!has_member).then_some(at),
+    }
+}
+
+/// The end of the bracket at `start`, by counting brackets outside of double quotes.
+fn closing_bracket(text: &str, start: usize, visited: &mut usize) -> Option<usize> {
+    let (mut depth, mut is_in_string, mut is_escaped) = (0_usize, false, false);
+    for (offset, byte) in text.as_bytes().get(start..)?.iter().enumerate() {
+        *visited += 1;
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_in_string = !is_in_string,
+            b'{' | b'[' if !is_in_string => depth += 1,
+            b'}' | b']' if !is_in_string => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(start + offset + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// True if a value that ended at `at` ended too early: an object continues there, as in `, "key":`, or what follows is the end of a

@@ -27,6 +27,7 @@ impl Reader<'_> {
             let key = self.key()?;
             let key_span = Span::new(start, self.at);
             self.colon(start)?;
+            self.has_member = true;
             let value = if self.missing_value() {
                 self.fix(FixKind::MissingValue, Span::new(self.at, self.at))?;
                 Json { node: Node::Null, span: Span::new(self.at, self.at) }

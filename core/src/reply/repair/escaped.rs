@@ -24,7 +24,7 @@ pub(in crate::reply) fn read_escaped(source: &str, start: usize, level: Recovery
     let from = start + usize::from(quoted);
     let stop = |message: &str, offset: usize, visited: usize| {
         let error = JsonError { message: message.to_owned(), offset, incomplete: offset >= source.len() };
-        Stop { error, resume: Some(from), visited }
+        Stop { error, resume: Some(from), has_member: false, visited }
     };
     if FixKind::EscapedJson.row().level > level {
         return Err(stop("expected JSON that is not escaped", start, 1));

@@ -58,6 +58,8 @@ pub(super) struct Stop {
     pub(super) error: JsonError,
     /// The offset at which a search for another value may continue; `None` if the rest belongs to this one.
     pub(super) resume: Option<usize>,
+    /// A key with its colon was read before the error: the bracket begins JSON, not prose.
+    pub(super) has_member: bool,
     pub(super) visited: usize,
 }
 
@@ -105,7 +107,7 @@ fn finished(mut reader: Reader<'_>, start: usize) -> std::result::Result<Read, S
         }
         Err(fault) => {
             let visited = reader.visited + (reader.furthest.max(reader.at) - start);
-            Err(Stop { error: fault.error, resume: fault.resume, visited })
+            Err(Stop { error: fault.error, resume: fault.resume, has_member: reader.has_member, visited })
         }
     }
 }
@@ -125,6 +127,8 @@ struct Reader<'a> {
     furthest: usize,
     /// The end of the last number.
     number_end: usize,
+    /// A key with its colon was read.
+    has_member: bool,
     /// String values that were read.
     strings: usize,
     /// The string that ends later than where it first could.
@@ -144,6 +148,7 @@ impl<'a> Reader<'a> {
             visited: 0,
             furthest: at,
             number_end: usize::MAX,
+            has_member: false,
             strings: 0,
             put_off: None,
         }
@@ -177,16 +182,11 @@ impl<'a> Reader<'a> {
         }
         let found = Span::new(at.start, at.end.max(at.start));
         let shown: String = found.text(self.text).chars().take(20).collect();
-        let message = if shown.is_empty() {
-            format!("{} is needed here", kind.name())
-        } else {
-            format!("found {shown:?}, which needs the repair {}", kind.name())
-        };
-        let error = JsonError {
-            message: format!("{message} (allowed from level {})", kind.row().level),
-            offset: at.start,
-            incomplete: false,
-        };
+        if shown.is_empty() {
+            return Err(self.error("expected valid JSON"));
+        }
+        let message = format!("found {shown:?}, which JSON does not allow");
+        let error = JsonError { message, offset: at.start, incomplete: false };
         Err(Fault { error, resume: Some(at.start.max(self.at)) })
     }
 

@@ -34,18 +34,28 @@ impl<'a> Reader<'a> {
         } else if let Some(node) = special(token) {
             (node, Some(FixKind::SpecialNumber))
         } else {
-            match normal_form(token).map(|text| parse(&text)) {
-                Some(Ok(json)) => (json.node, Some(FixKind::NumberForm)),
+            match normal_form(token).map(|text| (parse(&text), text)) {
+                Some((Ok(json), _)) => (json.node, Some(FixKind::NumberForm)),
                 // Out of range: like NaN it becomes a text, and the check names it at its place.
-                Some(Err(_)) => (Node::Str(token.to_owned()), Some(FixKind::SpecialNumber)),
+                Some((Err(_), text)) if text.contains(['.', 'e', 'E']) => {
+                    (Node::Str(token.to_owned()), Some(FixKind::SpecialNumber))
+                }
+                // The limit of digits.
+                Some((Err(error), _)) => return Err(self.refused_number(end, error.message)),
                 None => return self.not_a_number(context, token),
             }
         };
+        if context == ValueContext::Item && self.is_thousands_group(start, token) {
+            let message = "a number has thousands separators; write 1000, not 1,000".to_owned();
+            return Err(self.refused_number(end, message));
+        }
         if self.text_continues(end) || (context == ValueContext::Member && self.lenient() && self.unit_after(end)) {
             return self.not_a_number(context, token);
         }
         if let Some(kind) = kind {
-            if end == self.bytes.len() && self.edge != Edge::Closed {
+            // A number inside brackets that touches the end could have more digits.
+            let is_complete = self.edge == Edge::Closed || (self.edge == Edge::Reply && context == ValueContext::Root);
+            if end == self.bytes.len() && !is_complete {
                 self.at = end;
                 return Err(self.error("expected the rest of the number"));
             }
@@ -74,11 +84,28 @@ impl<'a> Reader<'a> {
         Span::new(self.at, self.at + length).text(self.text)
     }
 
-    /// True if text such as a unit or the rest of a date follows the number that ends at `end`.
+    /// An error at the current offset about a number that ends at `end`.
+    fn refused_number(&self, end: usize, message: String) -> Fault {
+        Fault { error: JsonError { message, offset: self.at, incomplete: false }, resume: Some(end) }
+    }
+
+    /// True for `000` in `[1,000]`: a list of 1 and 0, or one number with separators. Without leading zeros both items
+    /// are valid JSON.
+    fn is_thousands_group(&self, start: usize, token: &str) -> bool {
+        let before = self.text.get(..start).and_then(|before| before.strip_suffix(',')).unwrap_or_default();
+        let head = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let whole = token.split('.').next().unwrap_or_default();
+        let is_group = whole.len() == 3 && whole.starts_with('0') && whole.bytes().all(|b| b.is_ascii_digit());
+        is_group && (1..=3).contains(&head.len()) && !head.starts_with('0')
+    }
+
+    /// True if text such as a unit, an operator or the rest of a date follows the number that ends at `end`.
     fn text_continues(&self, end: usize) -> bool {
         match self.char_at(end) {
             None => false,
-            Some(c) => c.is_alphanumeric() || matches!(c, '-' | '%' | ':' | '$' | '€' | '°' | '*' | '+'),
+            // `7//2` is a division rather than a comment.
+            Some('/') => self.bytes.get(end + 1) != Some(&b'*'),
+            Some(c) => c.is_alphanumeric() || matches!(c, '-' | '%' | ':' | '$' | '€' | '°' | '*' | '+' | '#'),
         }
     }
 
@@ -99,7 +126,8 @@ impl<'a> Reader<'a> {
         let offset = self.at;
         self.at += length;
         let incomplete = self.at == self.bytes.len();
-        let shown: String = Span::new(offset, self.at).text(self.text).chars().take(40).collect();
+        let rest = self.text.get(offset..).unwrap_or_default();
+        let shown: String = rest.chars().take_while(|c| !matches!(c, ',' | '}' | ']' | '\n')).take(40).collect();
         let error = JsonError { message: format!("expected a number, found {shown:?}"), offset, incomplete };
         Err(Fault { resume: (!incomplete).then_some(self.at), error })
     }

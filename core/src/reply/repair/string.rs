@@ -111,6 +111,10 @@ impl Reader<'_> {
             self.fix(kind, Span::new(start, start + quotes.length))?;
         }
         self.at += quotes.length;
+        if quotes.fix == Some(FixKind::TripleQuotes) && self.is_quoted_quote(context) {
+            let message = "three quotes may be a quote between quotes; write \\\" inside of strings".to_owned();
+            return Err(Fault { error: JsonError { message, offset: start, incomplete: false }, resume: None });
+        }
         let mut text = String::new();
         let mut first_quote: Option<Mark> = None;
         let mut first_line: Option<Mark> = None;
@@ -337,6 +341,18 @@ impl Reader<'_> {
         let (ends, seen) = self.fits_after_quote(from, context);
         self.visited += seen.saturating_sub(from);
         ends
+    }
+
+    /// After three quotes: true if they could also be a whole string, as in `{"inch": """}`.
+    fn is_quoted_quote(&mut self, context: ValueContext) -> bool {
+        let next = self.past_space(self.at);
+        let is_end = matches!(self.bytes.get(next), Some(b',' | b'}' | b']'));
+        if !is_end || !matches!(context, ValueContext::Member | ValueContext::Item) {
+            return false;
+        }
+        let (fits, seen) = self.fits_after_quote(self.at, context);
+        self.visited += seen.saturating_sub(self.at);
+        fits
     }
 
     /// True if the text after a quote fits; with the offset where the look-ahead ended.

@@ -65,6 +65,16 @@ fn hostile_replies_cost_a_few_looks_at_each_byte() {
         "{\"a\":[1}",
         "[-",
         "{\"\"",
+        "[0, 1) ",
+        "{\"a\": $5} ",
+        "{\"a\": $5 ",
+        "{\"a\":1}</think>",
+        "{\"a\":1}<think></think>",
+        "\"<think></think>",
+        "\"{</think>",
+        "[0, 1)</think>",
+        "[1,000",
+        "[\"\"\",",
     ];
     for recovery in Recovery::ALL {
         for unit in units {

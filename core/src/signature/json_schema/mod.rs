@@ -12,7 +12,7 @@ pub use write::{answer, returned_answer, strict_answer, tool};
 pub(super) use write::describe;
 
 use super::issue::{Issue, Trail};
-use super::{Type, names};
+use super::{CoercedValue, Policy, Type, coerce, names, undeclared};
 use crate::value::Json;
 use crate::value::json::Node;
 
@@ -67,7 +67,8 @@ impl Wrap {
 }
 
 /// The answer in a reply's JSON: for a list the array, bare or under `items`; for a scalar the scalar, bare, as the
-/// only field of an object or under `value`; otherwise the object. A wrong shape is an error issue at the root.
+/// only field of an object or under `value`; otherwise the object. An object whose only field is `value` is the wrapping, unless only the
+/// object itself has the type. A wrong shape is an error issue at the root.
 pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
     let wrong = |expected: &str| Err(Issue::mismatch(&Trail::Root, expected, json.to_value().kind().name()));
     if matches!(ty.base(), Type::Any) || (ty.is_optional() && json.node == Node::Null) {
@@ -75,12 +76,7 @@ pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
     }
     match (Wrap::of(ty), &json.node) {
         (Wrap::Value, Node::Object(members)) if is_object(ty) => Ok(match members.as_slice() {
-            [only]
-                if names::same(&only.key, "value")
-                    && (!has_field(ty, "value") || only.value.get("value").is_some()) =>
-            {
-                &only.value
-            }
+            [only] if only.key == "value" && (fits(ty, &only.value) || !fits(ty, json)) => &only.value,
             _ => json,
         }),
         (Wrap::Value, _) if is_object(ty) => wrong("an object or null"),
@@ -110,6 +106,8 @@ fn is_object(ty: &Type) -> bool {
     matches!(ty.base(), Type::Record { .. } | Type::Map)
 }
 
-fn has_field(ty: &Type, name: &str) -> bool {
-    matches!(ty.base(), Type::Record { fields, .. } if fields.iter().any(|field| names::same(&field.name, name)))
+/// Returns whether a value has this type, and no undeclared fields.
+fn fits(ty: &Type, json: &Json) -> bool {
+    let CoercedValue { value, issues } = coerce(ty, json.to_value(), Policy::AnswerLenient);
+    !issues.iter().any(Issue::is_error) && undeclared(ty, &value).is_empty()
 }

@@ -2,9 +2,10 @@
 //!
 //! In: an external schema (tools, raw schemas). Out: a type of bounded depth, or an error that names the keyword.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use super::super::names::KEYWORD_PATTERN;
+use super::super::names::{KEYWORD_PATTERN, underscored};
 use super::super::narrow;
 use super::super::{Field, Type};
 use crate::limits::SIGNATURE_DEPTH;
@@ -121,10 +122,14 @@ impl Reader<'_> {
 
     /// The type's name and whether null is allowed too; without `type` it follows from the other keywords.
     fn type_name(&self) -> Read<(Option<&str>, bool)> {
+        // An enum without null excludes it, whatever the type says.
+        let values = self.schema.get("enum").and_then(Json::items);
+        let may_be_null = values.is_none_or(|values| values.iter().any(|value| value.node == Node::Null));
         let Some(ty) = self.schema.get("type") else {
             let has = |key: &str| self.schema.get(key).is_some();
             let object = ["properties", "required", "additionalProperties"].into_iter().any(has);
-            return Ok((if object { Some("object") } else { has("items").then_some("array") }, false));
+            let name = if object { Some("object") } else { has("items").then_some("array") };
+            return Ok((name, has("enum") && may_be_null));
         };
         let names = match &ty.node {
             Node::Str(name) => vec![Some(name.as_str())],
@@ -133,7 +138,9 @@ impl Reader<'_> {
         };
         match names.as_slice() {
             [Some(name)] => Ok((Some(*name), false)),
-            [Some(name), Some("null")] | [Some("null"), Some(name)] if *name != "null" => Ok((Some(*name), true)),
+            [Some(name), Some("null")] | [Some("null"), Some(name)] if *name != "null" => {
+                Ok((Some(*name), may_be_null))
+            }
             _ => self.fail("type", "\"type\" must be one type, or one type and \"null\""),
         }
     }
@@ -179,6 +186,13 @@ impl Reader<'_> {
         };
         if let Some(name) = required.iter().find(|name| properties.iter().all(|member| member.key != **name)) {
             return self.fail("required", &format!("\"required\" names {name:?}, which is not in \"properties\""));
+        }
+        let mut names: HashMap<String, &str> = HashMap::new();
+        for Member { key, .. } in properties {
+            if let Some(first) = names.insert(underscored(key), key) {
+                return self
+                    .fail("properties", &format!("\"properties\" has {first:?} and {key:?}, which are the same name"));
+            }
         }
         let field = |member: &Member| {
             let path = format!("{}/properties/{}", self.path, member.key.replace('~', "~0").replace('/', "~1"));

@@ -1,7 +1,7 @@
 //! The strict check, the coercions, input modes and the normalized form of returned values.
 
 use super::{joined, json, table, ty};
-use crate::limits::JSON_DEPTH;
+use crate::limits::{JSON_DEPTH, JSON_DIGITS};
 use crate::signature::{
     InputMode, Issue, Policy, Type, check, check_inputs, check_json, coerce, error_lines, normalize_keys, parse,
 };
@@ -93,6 +93,17 @@ fn closed_maps_name_every_unexpected_field() {
     let closed = Type::List(Box::new(Type::Record { fields, closed: true }));
     let issues = check(&closed, &json(r#"[{"a-b": 1}, {"a_b": 1, "a-b": 2, "x": 3}]"#).to_value());
     assert_eq!(joined(&issues, Issue::to_string), "1.a-b: unexpected field; 1.x: unexpected field");
+}
+
+#[test]
+fn two_keys_that_a_returned_map_has_under_one_name_are_an_error() {
+    let messages = |of: &str, value: &str| joined(&check(&ty(of), &json(value).to_value()), Issue::to_string);
+    let both = "expected one of the keys \"a-b\" and \"a_b\", got both";
+    assert_eq!(messages("{a-b :int}", r#"{"a_b": 1, "a-b": 2}"#), format!("a-b: {both}"));
+    assert_eq!(messages("{x {a-b :int?}}", r#"{"x": {"a_b": "kept", "a-b": null}}"#), format!("x.a-b: {both}"));
+    // The key with `-` is another one here, and is returned as it is.
+    assert_eq!(messages("{a_b :int}", r#"{"a_b": 1, "a-b": 2}"#), "");
+    assert_eq!(messages("{a-b :int}", r#"{"a_b": 1}"#), "");
 }
 
 #[test]
@@ -215,6 +226,15 @@ fn a_model_sees_the_first_errors_and_how_many_more() {
         [format!("[1] {message}"), format!("[2] {message}"), "and 1 more".to_owned()]
     );
     assert_eq!(error_lines(&coerced.issues, 3, Issue::to_string).len(), 3);
+}
+
+#[test]
+fn a_text_becomes_an_integer_up_to_the_limit_of_digits() {
+    let digits = "9".repeat(usize::try_from(JSON_DIGITS.max).unwrap());
+    for (text, fits) in [(digits.clone(), true), (format!("-{digits}"), true), (format!("{digits}9"), false)] {
+        let coerced = coerce(&ty(":int"), Value::str(text), Policy::AnswerLenient);
+        assert_eq!(!coerced.issues.iter().any(Issue::is_error), fits);
+    }
 }
 
 #[test]

@@ -68,8 +68,11 @@ fn failed(card: &EndCard, fail: &ErrorRecord, columns: usize) -> Vec<Row> {
     rows
 }
 
-/// An answer: an object field by field, anything else as JSON.
+/// An answer: an object field by field, a text as it is, anything else as JSON.
 fn value(answer: &Json, columns: usize) -> Vec<Row> {
+    if answer.as_str().is_some() {
+        return field(answer, columns);
+    }
     let Some(members) = answer.members().filter(|members| !members.is_empty()) else {
         return json_rows(&answer.to_text(), columns);
     };

@@ -18,6 +18,13 @@ impl Transcript {
         self.viewport.anchor = self.above((cell, line), self.viewport.rows / 3, now_ms);
     }
 
+    /// Puts a card in the first row, unless its first line is seen.
+    pub(in crate::tui::transcript) fn show_from_start(&mut self, cell: usize) {
+        if !self.viewport.visible.iter().any(|part| part.cell == cell && part.lines.start == 0) {
+            self.viewport.anchor = (cell, 0);
+        }
+    }
+
     /// The place `rows` rows above a line of a cell, or the first place.
     fn above(&mut self, (mut cell, mut line): (usize, usize), mut rows: usize, now_ms: i64) -> (usize, usize) {
         while rows > line && cell > 0 {

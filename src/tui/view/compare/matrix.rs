@@ -56,7 +56,9 @@ pub(super) fn progress_row(matrix: &MatrixView) -> Row {
         (false, _, true) => "✓ complete".to_owned(),
         (false, _, false) => "! stopped; what is finished is kept".to_owned(),
     });
-    Row::new([Piece::new(Role::Dim, &parts.join("   "))])
+    let denied: u32 = matrix.reports.iter().map(|report| report.denied).sum();
+    let notice = bars::denied(u64::from(denied)).map(|text| Piece::new(Role::Warn, &format!("   ! {text}")));
+    Row::new([Piece::new(Role::Dim, &parts.join("   "))].into_iter().chain(notice))
 }
 
 /// The agents of the cells, each once, in order.
@@ -117,6 +119,9 @@ struct Table {
     figures: Vec<Figure>,
 }
 
+/// Titles of the columns of names.
+const NAMES: [&str; 4] = ["agent", "mode", "model", "case"];
+
 /// A column of figures: its title, its breadth, what a cell has there.
 type Figure = (&'static str, usize, fn(&CellReport) -> Option<String>);
 
@@ -149,16 +154,17 @@ const INTERVAL: usize = 10;
 impl Table {
     fn of(matrix: &MatrixView, columns: u16) -> Self {
         let cells = &matrix.state.plan.cells;
-        let widest = |read: &dyn Fn(usize) -> String, most: usize| {
+        let widest = |title: &str, read: &dyn Fn(usize) -> String, most: usize| {
             let widest = (0..cells.len()).map(|place| width(&SafeText::single_line(&read(place)))).max().unwrap_or(0);
-            if widest == 0 { 0 } else { widest.min(most) + 2 }
+            // A title is never cut, and a gap follows it.
+            if widest == 0 { 0 } else { (widest.min(most) + 2).max(width(title) + 1) }
         };
         let has_several = agents(matrix).len() > 1;
         let names = [
-            if has_several { widest(&|place| cells[place].agent.clone(), 16) } else { 0 },
-            widest(&|place| cells[place].mode.clone(), 9),
-            widest(&|place| cells[place].model.clone(), 16),
-            widest(&|place| cells[place].case.clone().unwrap_or_default(), 20),
+            if has_several { widest(NAMES[0], &|place| cells[place].agent.clone(), 16) } else { 0 },
+            widest(NAMES[1], &|place| cells[place].mode.clone(), 9),
+            widest(NAMES[2], &|place| cells[place].model.clone(), 16),
+            widest(NAMES[3], &|place| cells[place].case.clone().unwrap_or_default(), 20),
         ];
         let trials = usize::try_from(matrix.state.plan.trials).unwrap_or(MARKS);
         let bar = trials.min(MARKS) + 2;
@@ -175,7 +181,7 @@ impl Table {
     }
 
     fn head(&self) -> Row {
-        let names = ["agent", "mode", "model", "case"].into_iter().zip(self.names);
+        let names = NAMES.into_iter().zip(self.names);
         let names: String = names.map(|(name, columns)| pad(&truncate(name, columns), columns)).collect();
         let figures: String = self.figures.iter().map(|(title, columns, _)| pad_left(title, *columns)).collect();
         let text = format!(

@@ -232,10 +232,10 @@ fn draw_transcripts(model: &Model, body: Rect, buffer: &mut Buffer) {
 /// The figures of a run in one row, and its answer where it differs from that of the first.
 fn draw_strip(model: &Model, column: usize, run: &RunView, area: Rect, buffer: &mut Buffer) {
     let facts = &run.transcript.facts;
-    let mut parts = vec![format!(" {}", column + 1), plural(facts.turn.into(), "turn")];
-    parts.extend(facts.tokens.map(|tokens| format!("↑ {} ↓ {}", count(tokens.input), count(tokens.output))));
-    parts.push(format!("cost {}", cost(facts.cost)));
-    parts.push(facts.time(model.now_ms));
+    let mut parts = vec![format!(" {}", column + 1), plural(facts.all_turns(), "turn")];
+    parts.extend(facts.all_tokens().map(|tokens| format!("↑ {} ↓ {}", count(tokens.input), count(tokens.output))));
+    parts.push(format!("cost {}", cost(facts.all_cost())));
+    parts.push(facts.all_time(model.now_ms));
     let mut pieces = vec![Piece::new(Role::Dim, &parts.join(" · "))];
     let pair = model.compare.compared.as_ref().and_then(|known| known.pairs.iter().find(|pair| pair.column == column));
     if let Some(pair) = pair.filter(|pair| !pair.answers.is_empty() || !pair.ends.is_empty()) {
@@ -262,7 +262,7 @@ fn mark_differences(model: &Model, column: usize, run: &RunView, area: Rect, buf
             continue;
         }
         let Some(cell) = run.transcript.cells().get(visible.cell) else { continue };
-        let row = compare.row_of(column, &cell.at).filter(|row| comparison.rows[*row].differs);
+        let row = compare.row_of(column, &cell.at).filter(|row| comparison.differs_at(column, *row));
         if let (Some(row), Card::Turn(_)) = (row, &cell.card) {
             let mark = if first == Some(row) { "◆" } else { "≠" };
             let at = Rect { x: place.x + 1, width: 1.min(place.width), ..place };

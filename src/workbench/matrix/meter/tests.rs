@@ -153,6 +153,20 @@ fn data_counts_when_a_request_carried_it() {
 }
 
 #[test]
+fn denied_calls_count_in_programs_too() {
+    let (start, end) = (start(), end());
+    let made = request(0).replacen(r#""want":"json""#, r#""want":"program""#, 1);
+    let measures = measured(&[
+        (0, "r0", "run.start", &start),
+        (0, "r0/t1", "request", &made),
+        (0, "r0/t1/c0", "tool.end", r#"{"status":"refused","error":{"reason":"tool_denied","message":"no"},"ms":0}"#),
+        (0, "r0/t1/c1", "tool.end", r#"{"status":"error","error":{"reason":"tool_error","message":"no"},"ms":0}"#),
+        (0, "r0", "run.end", &end),
+    ]);
+    assert_eq!((measures.denied, measures.errors.len()), (1, 0), "the error of the program is the error");
+}
+
+#[test]
 fn a_derived_event_never_decides_about_time() {
     // The waits are taken from inputs and notes, which replay does not make again.
     let classes = ["reply.end", "retry.wait"]
