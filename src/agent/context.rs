@@ -116,7 +116,7 @@ impl Context {
     }
 
     /// Like [`Context::from_step`] for a step of a pipeline that has a context of its own: what the earlier step gives wins, the rest
-    /// comes from there. Inputs may be missing: the run of the step reports them ([`Plan::lacking`]).
+    /// comes from there. Inputs may be missing: the run of the step reports them (`Plan::lacking`).
     ///
     /// Errors: `chained_failure` when the step failed.
     pub fn chained_onto(plan: &Plan, step: &Step) -> Result<Self, ErrorRecord> {
